@@ -1,0 +1,287 @@
+//! The stacks without a protocol: a payload on bare TCP behind a length prefix, and a payload in a UDP datagram.
+//!
+//! On TCP a message is a 4-byte big-endian length, counted as [`Layer::Application`], and the payload. On UDP it
+//! is the payload. Nothing answers: delivery is judged by the link.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use crate::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
+
+/// The transport under a bare message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A byte stream: messages carry a length prefix.
+    Stream,
+    /// Datagrams: a message is a datagram.
+    Datagram,
+}
+
+/// Bytes of the length prefix on a stream.
+pub const LENGTH_PREFIX_BYTES: usize = 4;
+
+/// What a bare client can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientCommand {
+    /// Send this payload as one message.
+    Send(Arc<[u8]>),
+    /// Close the flow.
+    Close,
+}
+
+/// What a bare client reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientEvent {
+    /// The flow is usable.
+    Opened,
+    /// The peer closed the flow.
+    Closed,
+    /// The flow broke.
+    Reset(ResetReason),
+}
+
+/// Sends payloads; expects nothing.
+#[derive(Debug)]
+pub struct Client {
+    transport: Transport,
+    flow: Option<FlowId>,
+    outbox: VecDeque<Arc<[u8]>>,
+    closing: bool,
+    events: VecDeque<ClientEvent>,
+    ignored_bytes: u64,
+}
+
+impl Client {
+    /// A client for one flow of `transport`.
+    pub fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            flow: None,
+            outbox: VecDeque::new(),
+            closing: false,
+            events: VecDeque::new(),
+            ignored_bytes: 0,
+        }
+    }
+
+    /// Bytes that came from the server, which has nothing to say.
+    pub fn ignored_bytes(&self) -> u64 {
+        self.ignored_bytes
+    }
+}
+
+impl Endpoint for Client {
+    type Command = ClientCommand;
+    type Event = ClientEvent;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, ClientCommand>, _now: Instant) -> Result<(), Infallible> {
+        match input {
+            Input::Opened { flow, .. } => {
+                self.flow = Some(flow);
+                self.events.push_back(ClientEvent::Opened);
+            }
+            Input::Command(ClientCommand::Send(payload)) => self.outbox.push_back(payload),
+            Input::Command(ClientCommand::Close) => self.closing = true,
+            Input::Received { bytes, .. } => self.ignored_bytes += bytes.len() as u64,
+            Input::PeerClosed { .. } => self.events.push_back(ClientEvent::Closed),
+            Input::Reset { reason, .. } => {
+                self.flow = None;
+                self.events.push_back(ClientEvent::Reset(reason));
+            }
+            Input::Writable { .. } | Input::Timeout => {}
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ClientEvent> {
+        if let Some(event) = self.events.pop_front() {
+            return Output::Event(event);
+        }
+        let Some(flow) = self.flow else {
+            return Output::Timeout(None);
+        };
+        if let Some(payload) = self.outbox.pop_front() {
+            emit(self.transport, &payload, out);
+            return Output::Transmit { flow };
+        }
+        if self.closing {
+            self.closing = false;
+            self.flow = None;
+            return Output::Close { flow, reset: false };
+        }
+        Output::Timeout(None)
+    }
+}
+
+fn emit(transport: Transport, payload: &[u8], out: &mut Buffer) {
+    if transport == Transport::Stream {
+        let prefix = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes();
+        out.push(&prefix, Layer::Application, Phase::Message, Cause::Original);
+    }
+    out.push(payload, Layer::Payload, Phase::Message, Cause::Original);
+}
+
+/// What a bare server reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerEvent {
+    /// A whole message arrived.
+    Message {
+        /// From whom.
+        flow: FlowId,
+        /// Its payload in bytes.
+        payload_bytes: u64,
+    },
+}
+
+/// Counts the messages of any number of clients and closes when they do.
+#[derive(Debug)]
+pub struct Server {
+    transport: Transport,
+    flows: BTreeMap<FlowId, MessageReader>,
+    output: VecDeque<ServerOutput>,
+    spans: Vec<(usize, Layer)>,
+}
+
+#[derive(Debug)]
+enum ServerOutput {
+    Consumed(FlowId, usize, Layer),
+    Event(ServerEvent),
+    Close(FlowId),
+}
+
+impl Server {
+    /// A server for `transport`.
+    pub fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            flows: BTreeMap::new(),
+            output: VecDeque::new(),
+            spans: Vec::new(),
+        }
+    }
+
+    fn receive(&mut self, flow: FlowId, bytes: &[u8]) {
+        if self.transport == Transport::Datagram {
+            self.output
+                .push_back(ServerOutput::Consumed(flow, bytes.len(), Layer::Payload));
+            let payload_bytes = bytes.len() as u64;
+            self.output
+                .push_back(ServerOutput::Event(ServerEvent::Message { flow, payload_bytes }));
+            return;
+        }
+        let reader = self.flows.entry(flow).or_default();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (taken, layer, done) = reader.take(rest);
+            self.spans.push((taken, layer));
+            rest = &rest[taken..];
+            if let Some(payload_bytes) = done {
+                let event = ServerEvent::Message { flow, payload_bytes };
+                let spans = self.spans.drain(..);
+                self.output
+                    .extend(spans.map(|(len, layer)| ServerOutput::Consumed(flow, len, layer)));
+                self.output.push_back(ServerOutput::Event(event));
+            }
+        }
+        let spans = self.spans.drain(..);
+        self.output
+            .extend(spans.map(|(len, layer)| ServerOutput::Consumed(flow, len, layer)));
+    }
+}
+
+/// Where a stream's reader stands: in a length prefix or in a payload.
+#[derive(Debug)]
+enum MessageReader {
+    AwaitLength {
+        prefix: [u8; LENGTH_PREFIX_BYTES],
+        have: usize,
+    },
+    AwaitPayload {
+        payload_bytes: u64,
+        missing: u64,
+    },
+}
+
+impl Default for MessageReader {
+    fn default() -> Self {
+        Self::AwaitLength {
+            prefix: [0; LENGTH_PREFIX_BYTES],
+            have: 0,
+        }
+    }
+}
+
+impl MessageReader {
+    /// Takes a part of `bytes`; returns how many, what they were, and the payload's length if it is complete.
+    fn take(&mut self, bytes: &[u8]) -> (usize, Layer, Option<u64>) {
+        match self {
+            Self::AwaitLength { prefix, have } => {
+                let taken = bytes.len().min(LENGTH_PREFIX_BYTES - *have);
+                prefix[*have..*have + taken].copy_from_slice(&bytes[..taken]);
+                *have += taken;
+                if *have < LENGTH_PREFIX_BYTES {
+                    return (taken, Layer::Application, None);
+                }
+                let payload_bytes = u64::from(u32::from_be_bytes(*prefix));
+                if payload_bytes == 0 {
+                    *self = Self::default();
+                    return (taken, Layer::Application, Some(0));
+                }
+                *self = Self::AwaitPayload {
+                    payload_bytes,
+                    missing: payload_bytes,
+                };
+                (taken, Layer::Application, None)
+            }
+            Self::AwaitPayload {
+                payload_bytes,
+                missing,
+            } => {
+                let taken = usize::try_from(*missing).unwrap_or(usize::MAX).min(bytes.len());
+                *missing -= taken as u64;
+                let done = (*missing == 0).then_some(*payload_bytes);
+                if done.is_some() {
+                    *self = Self::default();
+                }
+                (taken, Layer::Payload, done)
+            }
+        }
+    }
+}
+
+impl Endpoint for Server {
+    type Command = Infallible;
+    type Event = ServerEvent;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, _now: Instant) -> Result<(), Infallible> {
+        match input {
+            Input::Received { flow, bytes } => self.receive(flow, bytes),
+            Input::PeerClosed { flow } => {
+                self.flows.remove(&flow);
+                self.output.push_back(ServerOutput::Close(flow));
+            }
+            Input::Reset { flow, .. } => {
+                self.flows.remove(&flow);
+            }
+            Input::Opened { .. } | Input::Writable { .. } | Input::Timeout => {}
+            Input::Command(never) => match never {},
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ServerEvent> {
+        match self.output.pop_front() {
+            Some(ServerOutput::Consumed(flow, len, layer)) => {
+                out.cover(len, layer, Phase::Message, Cause::Original);
+                Output::Consumed { flow }
+            }
+            Some(ServerOutput::Event(event)) => Output::Event(event),
+            Some(ServerOutput::Close(flow)) => Output::Close { flow, reset: false },
+            None => Output::Timeout(None),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The contract of a sans-IO protocol machine: everything in at one door, everything out at one door.
+//!
+//! 1. After every [`Endpoint::handle_input`] the driver calls [`Endpoint::poll_output`] until it returns
+//!    [`Output::Timeout`]. `now` never goes back. `Timeout(None)` means that only input can wake the endpoint;
+//!    waking it early is harmless.
+//! 2. The driver hands an empty [`Buffer`] to every `poll_output`. [`Output::Transmit`]: the endpoint appended
+//!    bytes with the spans that cover them. On datagrams one `Transmit` is one datagram; on streams its
+//!    boundaries mean nothing and the driver may coalesce. [`Output::Consumed`]: the endpoint appended spans
+//!    only, and they say what the next bytes of those received on that flow were.
+//! 3. On datagrams every `Received` is consumed whole, by one `Consumed`, malformed datagrams included. On
+//!    streams a partial message is consumed when it is complete.
+//! 4. An `Err` from `handle_input` is the end of the endpoint. A fault of one flow closes that flow. Input that
+//!    is ignored is counted in the endpoint's own `stats()`.
+
+use core::fmt;
+use core::net::SocketAddr;
+
+use crate::{Buffer, Instant};
+
+/// A TCP connection or a UDP peer, numbered by the driver. A client has one flow, a server many.
+///
+/// A number is not used again as long as the endpoint may hold state for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl fmt::Display for FlowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "flow {}", self.0)
+    }
+}
+
+/// The address of the other side of a flow.
+pub type Peer = SocketAddr;
+
+/// Why a flow ended without a proper close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResetReason {
+    /// Nothing listens at the peer's address (RST to a SYN, ICMP port unreachable).
+    Refused,
+    /// The peer sent RST on an established connection.
+    ByPeer,
+    /// The peer did not answer within the transport's time-out.
+    TimedOut,
+    /// The network or the host is unreachable.
+    Unreachable,
+    /// The local host ended the flow.
+    Local,
+}
+
+impl fmt::Display for ResetReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "connection refused",
+            Self::ByPeer => "connection reset by the peer",
+            Self::TimedOut => "connection timed out",
+            Self::Unreachable => "network or host unreachable",
+            Self::Local => "connection ended by the local host",
+        })
+    }
+}
+
+/// What goes into an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input<'a, C> {
+    /// A flow is usable: a TCP handshake completed, a UDP socket connected, a first datagram of a new peer.
+    Opened {
+        /// The new flow.
+        flow: FlowId,
+        /// Its other side.
+        peer: Peer,
+    },
+    /// Bytes of a stream, or one datagram.
+    Received {
+        /// Where they came from.
+        flow: FlowId,
+        /// The bytes, valid during the call only.
+        bytes: &'a [u8],
+    },
+    /// The driver's unsent bytes of this flow fell under its limit; it takes commands again.
+    Writable {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The peer ended its direction of the stream (FIN).
+    PeerClosed {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The flow is gone.
+    Reset {
+        /// The flow.
+        flow: FlowId,
+        /// Why.
+        reason: ResetReason,
+    },
+    /// What the user of the endpoint wants.
+    Command(C),
+    /// The instant that the last [`Output::Timeout`] named has come, or the driver woke early.
+    Timeout,
+}
+
+/// What comes out of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output<E> {
+    /// Bytes with their spans were appended to the buffer, for this flow.
+    Transmit {
+        /// Where to.
+        flow: FlowId,
+    },
+    /// Spans were appended to the buffer: what the next received bytes of this flow were.
+    Consumed {
+        /// Where the bytes came from.
+        flow: FlowId,
+    },
+    /// Close the flow once its bytes are sent: FIN, or RST where `reset` is set.
+    Close {
+        /// The flow.
+        flow: FlowId,
+        /// RST instead of FIN.
+        reset: bool,
+    },
+    /// Something that the user of the endpoint wants to know.
+    Event(E),
+    /// Nothing more now; wake me at this instant, or only for input.
+    Timeout(Option<Instant>),
+}
+
+/// A protocol machine without socket, clock, thread or randomness of its own.
+///
+/// [`crate::bare`] is the smallest implementation.
+pub trait Endpoint {
+    /// What its user can ask of it.
+    type Command;
+    /// What it tells its user.
+    type Event;
+    /// Why it can end.
+    type Error;
+
+    /// Takes one input at `now`.
+    ///
+    /// # Errors
+    /// An error is the end of this endpoint, not of one flow.
+    fn handle_input(&mut self, input: Input<'_, Self::Command>, now: Instant) -> Result<(), Self::Error>;
+
+    /// Gives the next output; call it until it returns [`Output::Timeout`].
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Self::Event>;
+}
+
+impl<T: Endpoint + ?Sized> Endpoint for alloc::boxed::Box<T> {
+    type Command = T::Command;
+    type Event = T::Event;
+    type Error = T::Error;
+
+    fn handle_input(&mut self, input: Input<'_, Self::Command>, now: Instant) -> Result<(), Self::Error> {
+        (**self).handle_input(input, now)
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Self::Event> {
+        (**self).poll_output(out)
+    }
+}

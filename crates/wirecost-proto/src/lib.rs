@@ -1,0 +1,45 @@
+//! The vocabulary of wirecost: what every other crate speaks and none may bypass.
+//!
+//! - [`time`]: [`Instant`], nanoseconds since the start of the run, real or virtual
+//! - [`units`]: sizes, bit rates, probabilities and durations, always written with their unit
+//! - [`span`]: which layer, phase and cause a run of bytes belongs to, and the [`Buffer`] that carries both
+//! - [`endpoint`]: the contract of a sans-IO protocol machine
+//! - [`timer`]: named deadlines, the earliest of which is an endpoint's next time-out
+//! - [`random`]: seeded randomness that does not depend on call order
+//! - [`path`]: what a link does to a packet
+//! - [`bare`]: the stacks without a protocol, bare TCP and bare UDP; the smallest example of the contract
+//! - `pair` (feature `pair`): two endpoints over any path in virtual time, for tests
+//!
+//! Nothing here reads a clock, opens a socket or draws a random number of its own.
+//!
+//! ```
+//! use wirecost_proto::{Cause, Layer, Phase, Buffer};
+//!
+//! let mut out = Buffer::new();
+//! out.push(&[0xc0, 0x00], Layer::Application, Phase::KeepAlive, Cause::Original);
+//! assert_eq!(out.bytes().len(), 2);
+//! assert_eq!(out.spans()[0].len, 2);
+//! ```
+#![no_std]
+extern crate alloc;
+#[cfg(any(test, feature = "pair"))]
+extern crate std;
+
+pub mod bare;
+pub mod endpoint;
+#[cfg(any(test, feature = "pair"))]
+pub mod pair;
+pub mod path;
+pub mod random;
+pub mod span;
+pub mod time;
+pub mod timer;
+pub mod units;
+
+pub use endpoint::{Endpoint, FlowId, Input, Output, Peer, ResetReason};
+pub use path::{Delivery, Direction, Fate, Path};
+pub use random::Rng;
+pub use span::{Buffer, Cause, Layer, Phase, Span};
+pub use time::Instant;
+pub use timer::TimerTable;
+pub use units::{BitRate, ByteSize, Probability};

@@ -1,0 +1,478 @@
+//! Two endpoints over any [`Path`] in virtual time: the harness of the protocol crates' tests.
+//!
+//! The client is the device (it sends [`Direction::Up`]), the server may have many flows, of which the harness
+//! opens one per [`Pair::open`]. Datagrams meet the path as they are. A stream is an idealised reliable one: what
+//! the path loses or corrupts is offered again after [`STREAM_RETRY`], and bytes arrive in order; there is no
+//! TCP here. Every byte that arrives is held against the spans that its receiver reports in `Consumed`.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::time::Duration;
+
+use crate::bare::Transport;
+use crate::{
+    Buffer, Cause, Delivery, Direction, Endpoint, FlowId, Input, Instant, Output, Path, ResetReason, Span,
+};
+
+/// How long an idealised stream waits before it offers a lost chunk again.
+pub const STREAM_RETRY: Duration = Duration::from_millis(200);
+
+/// The flow that [`Pair::open`] opens first; the client and the server know it by the same number.
+pub const FIRST_FLOW: FlowId = FlowId(0);
+
+/// A client, a server and the path between them.
+pub struct Pair<C: Endpoint, S: Endpoint, P> {
+    /// The device's endpoint.
+    pub client: C,
+    /// The server's endpoint.
+    pub server: S,
+    /// What lies between.
+    pub path: P,
+    /// Virtual time.
+    pub now: Instant,
+    /// What the client reported, with the time.
+    pub client_events: Vec<(Instant, C::Event)>,
+    /// What the server reported, with the time.
+    pub server_events: Vec<(Instant, S::Event)>,
+    /// Everything that was transmitted, in order: each datagram, each stream chunk.
+    pub sent: Vec<Sent>,
+    transport: Transport,
+    client_wakes: Option<Instant>,
+    server_wakes: Option<Instant>,
+    arrivals: BTreeMap<(Instant, u64), Arrival>,
+    order: u64,
+    flows: BTreeMap<(FlowId, Direction), FlowState>,
+}
+
+/// One transmission, as its maker described it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When.
+    pub at: Instant,
+    /// From whom to whom.
+    pub direction: Direction,
+    /// On which flow.
+    pub flow: FlowId,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// The spans that cover them.
+    pub spans: Vec<Span>,
+}
+
+enum What {
+    Bytes { bytes: Vec<u8>, spans: Vec<Span> },
+    Close { reset: bool },
+}
+
+struct Arrival {
+    flow: FlowId,
+    direction: Direction,
+    what: What,
+}
+
+#[derive(Default)]
+struct FlowState {
+    last_arrival: Instant,
+    delivered: VecDeque<Span>,
+    closed: bool,
+}
+
+impl<C, S, P> Pair<C, S, P>
+where
+    C: Endpoint<Error: Debug>,
+    S: Endpoint<Error: Debug>,
+    P: Path,
+{
+    /// A pair that is not connected yet.
+    pub fn new(transport: Transport, client: C, server: S, path: P) -> Self {
+        Self {
+            client,
+            server,
+            path,
+            now: Instant::START,
+            client_events: Vec::new(),
+            server_events: Vec::new(),
+            sent: Vec::new(),
+            transport,
+            client_wakes: None,
+            server_wakes: None,
+            arrivals: BTreeMap::new(),
+            order: 0,
+            flows: BTreeMap::new(),
+        }
+    }
+
+    /// Opens [`FIRST_FLOW`] on both sides, at once.
+    pub fn open(&mut self) {
+        self.open_flow(FIRST_FLOW);
+    }
+
+    /// Opens a flow on both sides, at once: after a close or a reset, a client connects again by a new number.
+    pub fn open_flow(&mut self, flow: FlowId) {
+        let address = |last, port| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 77, 0, last)), port);
+        self.server_input(Input::Opened {
+            flow,
+            peer: address(2, 40_000),
+        });
+        self.client_input(Input::Opened {
+            flow,
+            peer: address(1, 1_000),
+        });
+    }
+
+    /// Gives the client a command now.
+    pub fn command(&mut self, command: C::Command) {
+        self.client_input(Input::Command(command));
+    }
+
+    /// Gives the server a command now.
+    pub fn server_command(&mut self, command: S::Command) {
+        self.server_input(Input::Command(command));
+    }
+
+    /// Breaks a flow under both sides at once: a lost connection. What was on its way is gone.
+    pub fn reset(&mut self, flow: FlowId, reason: ResetReason) {
+        self.arrivals.retain(|_, arrival| arrival.flow != flow);
+        self.client_input(Input::Reset { flow, reason });
+        self.server_input(Input::Reset { flow, reason });
+    }
+
+    /// Advances to the next thing that happens, and lets it happen; false where nothing would.
+    pub fn step(&mut self) -> bool {
+        let arrival = self.arrivals.keys().next().map(|(at, _)| *at);
+        let Some(next) = [arrival, self.client_wakes, self.server_wakes]
+            .into_iter()
+            .flatten()
+            .min()
+        else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        if arrival.is_some_and(|at| at <= self.now) {
+            if let Some((_, arrival)) = self.arrivals.pop_first() {
+                self.arrive(arrival);
+            }
+        } else if self.client_wakes.is_some_and(|at| at <= self.now) {
+            self.client_input(Input::Timeout);
+        } else {
+            self.server_input(Input::Timeout);
+        }
+        true
+    }
+
+    /// Steps until `deadline` (not beyond) or until nothing is left to happen; `now` ends at the deadline.
+    pub fn drive_until(&mut self, deadline: Instant) {
+        while self.next_step().is_some_and(|at| at <= deadline) {
+            self.step();
+        }
+        self.now = self.now.max(deadline);
+    }
+
+    /// Steps for `duration` of virtual time.
+    pub fn drive_for(&mut self, duration: Duration) {
+        self.drive_until(self.now + duration);
+    }
+
+    /// When [`Pair::step`] would happen.
+    pub fn next_step(&self) -> Option<Instant> {
+        let arrival = self.arrivals.keys().next().map(|(at, _)| *at);
+        [arrival, self.client_wakes, self.server_wakes]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        let Arrival {
+            flow,
+            direction,
+            what,
+        } = arrival;
+        match what {
+            What::Bytes { bytes, spans } => {
+                self.expect_consumed(flow, direction, spans);
+                let input = (flow, bytes);
+                match direction {
+                    Direction::Up => self.server_input(Input::Received {
+                        flow: input.0,
+                        bytes: &input.1,
+                    }),
+                    Direction::Down => self.client_input(Input::Received {
+                        flow: input.0,
+                        bytes: &input.1,
+                    }),
+                }
+            }
+            What::Close { reset: true } => {
+                let reason = ResetReason::ByPeer;
+                match direction {
+                    Direction::Up => self.server_input(Input::Reset { flow, reason }),
+                    Direction::Down => self.client_input(Input::Reset { flow, reason }),
+                }
+            }
+            What::Close { reset: false } => match direction {
+                Direction::Up => self.server_input(Input::PeerClosed { flow }),
+                Direction::Down => self.client_input(Input::PeerClosed { flow }),
+            },
+        }
+    }
+
+    fn client_input(&mut self, input: Input<'_, C::Command>) {
+        self.client
+            .handle_input(input, self.now)
+            .expect("the client must not end");
+        let mut out = Buffer::new();
+        loop {
+            out.clear();
+            match self.client.poll_output(&mut out) {
+                Output::Transmit { flow } => self.transmit(Direction::Up, flow, &out),
+                Output::Consumed { flow } => self.consumed(Direction::Down, flow, &out),
+                Output::Close { flow, reset } => self.close(Direction::Up, flow, reset),
+                Output::Event(event) => self.client_events.push((self.now, event)),
+                Output::Timeout(at) => {
+                    self.client_wakes = at;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn server_input(&mut self, input: Input<'_, S::Command>) {
+        self.server
+            .handle_input(input, self.now)
+            .expect("the server must not end");
+        let mut out = Buffer::new();
+        loop {
+            out.clear();
+            match self.server.poll_output(&mut out) {
+                Output::Transmit { flow } => self.transmit(Direction::Down, flow, &out),
+                Output::Consumed { flow } => self.consumed(Direction::Up, flow, &out),
+                Output::Close { flow, reset } => self.close(Direction::Down, flow, reset),
+                Output::Event(event) => self.server_events.push((self.now, event)),
+                Output::Timeout(at) => {
+                    self.server_wakes = at;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn transmit(&mut self, direction: Direction, flow: FlowId, out: &Buffer) {
+        assert_eq!(
+            out.covered(),
+            out.bytes().len() as u64,
+            "every transmitted byte has one span"
+        );
+        assert!(
+            !self.flow(flow, direction).closed,
+            "{flow} transmits {direction:?} after its close"
+        );
+        let (bytes, spans) = (out.bytes().to_vec(), out.spans().to_vec());
+        self.sent.push(Sent {
+            at: self.now,
+            direction,
+            flow,
+            bytes: bytes.clone(),
+            spans: spans.clone(),
+        });
+        match self.transport {
+            Transport::Datagram => {
+                for delivery in self.offer(direction, bytes.len(), self.now) {
+                    let mut bytes = bytes.clone();
+                    if let Some(bit) = delivery.flip_bit {
+                        let index = bit as usize / 8 % bytes.len().max(1);
+                        if let Some(byte) = bytes.get_mut(index) {
+                            *byte ^= 1 << (bit % 8);
+                        }
+                    }
+                    let what = What::Bytes {
+                        bytes,
+                        spans: spans.clone(),
+                    };
+                    self.schedule(
+                        delivery.at,
+                        Arrival {
+                            flow,
+                            direction,
+                            what,
+                        },
+                    );
+                }
+            }
+            Transport::Stream => {
+                let at = self.reliable_arrival(flow, direction, bytes.len());
+                self.schedule(
+                    at,
+                    Arrival {
+                        flow,
+                        direction,
+                        what: What::Bytes { bytes, spans },
+                    },
+                );
+            }
+        }
+    }
+
+    fn close(&mut self, direction: Direction, flow: FlowId, reset: bool) {
+        self.flow(flow, direction).closed = true;
+        if reset {
+            self.flow(flow, direction.reverse()).closed = true;
+        }
+        if self.transport == Transport::Stream {
+            let at = self.reliable_arrival(flow, direction, 0);
+            self.schedule(
+                at,
+                Arrival {
+                    flow,
+                    direction,
+                    what: What::Close { reset },
+                },
+            );
+        }
+    }
+
+    /// When a chunk gets through, in order, with as many retries as the path asks for.
+    fn reliable_arrival(&mut self, flow: FlowId, direction: Direction, len: usize) -> Instant {
+        let mut offered = self.now;
+        let at = loop {
+            let intact = self
+                .offer(direction, len, offered)
+                .into_iter()
+                .find(|copy| copy.flip_bit.is_none());
+            match intact {
+                Some(copy) => break copy.at,
+                None => offered += STREAM_RETRY,
+            }
+        };
+        let state = self.flow(flow, direction);
+        state.last_arrival = state.last_arrival.max(at);
+        state.last_arrival
+    }
+
+    fn offer(&mut self, direction: Direction, len: usize, at: Instant) -> Vec<Delivery> {
+        let mut deliveries = Vec::new();
+        self.path.offer(direction, len, at, &mut deliveries);
+        deliveries
+    }
+
+    fn schedule(&mut self, at: Instant, arrival: Arrival) {
+        self.order += 1;
+        self.arrivals.insert((at, self.order), arrival);
+    }
+
+    fn flow(&mut self, flow: FlowId, direction: Direction) -> &mut FlowState {
+        self.flows.entry((flow, direction)).or_default()
+    }
+
+    /// Remembers what the maker of arriving bytes said they are.
+    fn expect_consumed(&mut self, flow: FlowId, direction: Direction, spans: Vec<Span>) {
+        let transport = self.transport;
+        let delivered = &mut self.flow(flow, direction).delivered;
+        if transport == Transport::Datagram {
+            assert!(
+                delivered.is_empty(),
+                "every datagram is consumed whole before the next one"
+            );
+        }
+        delivered.extend(spans);
+    }
+
+    /// Holds what the receiver says of bytes against what their maker said. A receiver cannot know a
+    /// retransmission whose original was lost, so that cause is not compared.
+    fn consumed(&mut self, direction: Direction, flow: FlowId, out: &Buffer) {
+        assert!(out.bytes().is_empty(), "Consumed carries spans only");
+        let delivered = &mut self.flow(flow, direction).delivered;
+        for span in out.spans() {
+            let mut left = span.len;
+            while left > 0 {
+                let made = delivered.front_mut().expect("no more is consumed than arrived");
+                assert_eq!(
+                    (span.layer, span.phase),
+                    (made.layer, made.phase),
+                    "both sides agree on {direction:?}"
+                );
+                let resent = [span.cause, made.cause].contains(&Cause::Retransmission);
+                assert!(
+                    resent || span.cause == made.cause,
+                    "both sides agree on the cause: {span:?} {made:?}"
+                );
+                let taken = left.min(made.len);
+                left -= taken;
+                made.len -= taken;
+                if made.len == 0 {
+                    delivered.pop_front();
+                }
+            }
+        }
+    }
+
+    /// Bytes that arrived and that the receiver has not accounted for yet.
+    pub fn unconsumed(&self) -> u64 {
+        let flows = self.flows.values();
+        flows
+            .flat_map(|flow| &flow.delivered)
+            .map(|span| u64::from(span.len))
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent};
+    use crate::path::FixedDelay;
+    use alloc::sync::Arc;
+
+    #[test]
+    fn a_bare_tcp_message_arrives_after_the_delay_and_is_accounted_alike_on_both_sides() {
+        let (client, server) = (Client::new(Transport::Stream), Server::new(Transport::Stream));
+        let mut pair = Pair::new(
+            Transport::Stream,
+            client,
+            server,
+            FixedDelay(Duration::from_millis(5)),
+        );
+        pair.open();
+        pair.command(ClientCommand::Send(Arc::from([7u8; 128].as_slice())));
+        pair.command(ClientCommand::Send(Arc::from([].as_slice())));
+        pair.drive_for(Duration::from_secs(1));
+        let arrived = Instant::from_millis(5);
+        let message = |payload_bytes| {
+            (
+                arrived,
+                ServerEvent::Message {
+                    flow: FIRST_FLOW,
+                    payload_bytes,
+                },
+            )
+        };
+        assert_eq!(pair.server_events, [message(128), message(0)]);
+        assert_eq!(pair.client_events, [(Instant::START, ClientEvent::Opened)]);
+        assert_eq!(pair.unconsumed(), 0);
+        pair.command(ClientCommand::Close);
+        pair.drive_for(Duration::from_secs(1));
+        assert_eq!(
+            pair.client_events.last().map(|(_, event)| *event),
+            Some(ClientEvent::Closed)
+        );
+    }
+
+    #[test]
+    fn a_bare_udp_message_is_one_datagram() {
+        let (client, server) = (Client::new(Transport::Datagram), Server::new(Transport::Datagram));
+        let mut pair = Pair::new(
+            Transport::Datagram,
+            client,
+            server,
+            FixedDelay(Duration::from_millis(5)),
+        );
+        pair.open();
+        pair.command(ClientCommand::Send(Arc::from([7u8; 128].as_slice())));
+        pair.drive_for(Duration::from_secs(1));
+        assert_eq!(pair.sent.len(), 1);
+        assert_eq!(pair.sent[0].bytes.len(), 128);
+        assert_eq!(pair.server_events.len(), 1);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a link does to a packet: the seam between packets and whatever carries them.
+
+use alloc::vec::Vec;
+
+use crate::Instant;
+
+/// Which way a packet travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the device to the server.
+    Up,
+    /// From the server to the device.
+    Down,
+}
+
+impl Direction {
+    /// Both directions.
+    pub const ALL: [Self; 2] = [Self::Up, Self::Down];
+
+    /// The direction's name in results files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+
+    /// The other direction.
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+}
+
+/// One copy of a packet on its way out of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// When the last bit arrives at the other side.
+    pub at: Instant,
+    /// The bit to flip, counted from the packet's first bit, where the copy was corrupted.
+    pub flip_bit: Option<u32>,
+}
+
+/// What became of a packet, decided when it entered the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Delivered once, intact.
+    Delivered,
+    /// Lost on the link.
+    Lost,
+    /// Refused by a full queue.
+    QueueDropped,
+    /// Larger than the link's MTU.
+    TooLarge,
+    /// Delivered more than once.
+    Duplicated,
+    /// Delivered with a flipped bit.
+    Corrupted,
+}
+
+impl Fate {
+    /// The fate's name in captures and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Lost => "lost",
+            Self::QueueDropped => "queue-dropped",
+            Self::TooLarge => "too-large",
+            Self::Duplicated => "duplicated",
+            Self::Corrupted => "corrupted",
+        }
+    }
+}
+
+/// Something that carries IP packets both ways between a device and a server.
+///
+/// The fate of a packet is decided when it enters, so that a forwarder and a simulator can share one
+/// implementation: both only need to wait until `Delivery::at`.
+pub trait Path {
+    /// Takes a packet of `wire_bytes` bytes at `now` and appends its deliveries (none, one or more, in any
+    /// order of time). `now` never goes back within a direction.
+    fn offer(
+        &mut self,
+        direction: Direction,
+        wire_bytes: usize,
+        now: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate;
+}
+
+/// A path that delivers everything after the same time: for tests that want no link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedDelay(pub core::time::Duration);
+
+impl Path for FixedDelay {
+    fn offer(&mut self, _: Direction, _: usize, now: Instant, deliveries: &mut Vec<Delivery>) -> Fate {
+        deliveries.push(Delivery {
+            at: now + self.0,
+            flip_bit: None,
+        });
+        Fate::Delivered
+    }
+}

@@ -1,0 +1,75 @@
+//! Named deadlines: an enum of timers, an array indexed by it, the minimum is the next time-out.
+
+use crate::Instant;
+
+/// A fixed table of `N` deadlines, indexed by an enum that converts into `usize`.
+///
+/// ```
+/// use wirecost_proto::{Instant, TimerTable};
+///
+/// #[derive(Clone, Copy)]
+/// enum Timer { Retransmit, KeepAlive }
+/// impl From<Timer> for usize { fn from(timer: Timer) -> usize { timer as usize } }
+///
+/// let mut timers = TimerTable::<2>::new();
+/// timers.set(Timer::KeepAlive, Instant::from_millis(60));
+/// timers.set(Timer::Retransmit, Instant::from_millis(2));
+/// assert_eq!(timers.next(), Some(Instant::from_millis(2)));
+/// assert!(timers.expire(Timer::Retransmit, Instant::from_millis(2)));
+/// assert_eq!(timers.next(), Some(Instant::from_millis(60)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerTable<const N: usize> {
+    deadlines: [Option<Instant>; N],
+}
+
+impl<const N: usize> Default for TimerTable<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> TimerTable<N> {
+    /// A table in which no timer is set.
+    pub const fn new() -> Self {
+        Self { deadlines: [None; N] }
+    }
+
+    /// Sets `timer`, replacing its earlier deadline. A timer outside the table is ignored.
+    pub fn set(&mut self, timer: impl Into<usize>, deadline: Instant) {
+        if let Some(slot) = self.deadlines.get_mut(timer.into()) {
+            *slot = Some(deadline);
+        }
+    }
+
+    /// Stops `timer`.
+    pub fn stop(&mut self, timer: impl Into<usize>) {
+        if let Some(slot) = self.deadlines.get_mut(timer.into()) {
+            *slot = None;
+        }
+    }
+
+    /// The deadline of `timer`, if it is set.
+    pub fn deadline(&self, timer: impl Into<usize>) -> Option<Instant> {
+        self.deadlines.get(timer.into()).copied().flatten()
+    }
+
+    /// The earliest deadline.
+    pub fn next(&self) -> Option<Instant> {
+        self.deadlines.iter().flatten().min().copied()
+    }
+
+    /// Whether `timer` is due at `now`; stops it if so.
+    pub fn expire(&mut self, timer: impl Into<usize>, now: Instant) -> bool {
+        let Some(slot) = self.deadlines.get_mut(timer.into()) else {
+            return false;
+        };
+        match slot {
+            Some(deadline) if *deadline <= now => {
+                *slot = None;
+                true
+            }
+            _ => false,
+        }
+    }
+}

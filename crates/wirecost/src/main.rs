@@ -1,0 +1,2 @@
+//! The `wirecost` command line.
+fn main() {}
