@@ -1,0 +1,65 @@
+//! `env.json`: the machine, its kernel and how well the emulator kept its deadlines.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What belongs to the machine and not to the stacks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// When the run began, RFC 3339, UTC.
+    pub started_at: String,
+    /// How long it took, in seconds.
+    pub duration_s: f64,
+    /// Version of wirecost.
+    pub wirecost_version: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// CPUs that this process may use.
+    pub cpus: u64,
+    /// Frequency governor, where the machine tells.
+    pub cpu_governor: Option<String>,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Kernel clock source.
+    pub clock_source: Option<String>,
+    /// Resolution of the monotonic clock.
+    pub clock_resolution_ns: u64,
+    /// Cost of reading it: median.
+    pub clock_read_ns: u64,
+    /// One-minute load average before and after.
+    pub load_average: [f64; 2],
+    /// Share of CPU time stolen by the hypervisor during the run.
+    pub steal: Option<f64>,
+    /// Path of packets: `tun`, `veth` or `none`.
+    pub packet_path: String,
+    /// Settings of the device's network namespace.
+    pub device_network: BTreeMap<String, String>,
+    /// Settings of the server's network namespace.
+    pub server_network: BTreeMap<String, String>,
+    /// How late the emulator delivered packets.
+    pub emulator: Option<Emulator>,
+    /// Version and file of the foreign servers used.
+    pub servers: BTreeMap<String, String>,
+    /// Packets in the capture that belong to no cell.
+    pub unattributed_packets: u64,
+    /// Packets that a TUN, a packet socket or the recorder dropped: any makes the run invalid.
+    pub dropped_packets: u64,
+}
+
+/// How the emulator kept its deadlines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Emulator {
+    /// Packets delivered.
+    pub packets: u64,
+    /// Delivery after its deadline: median.
+    pub lateness_p50_ns: u64,
+    /// Delivery after its deadline: 99th percentile.
+    pub lateness_p99_ns: u64,
+    /// Delivery after its deadline: largest.
+    pub lateness_max_ns: u64,
+    /// CPU time of the forwarder, which no cell is charged for.
+    pub cpu_ns: u64,
+}

@@ -1,0 +1,185 @@
+//! The files of a results folder and their names.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Environment, Ladder, SampleRow, Summary};
+
+/// Why a results folder could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The file system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// `create`, `write`, `read`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of the folder is not what this version writes.
+    #[error("{path} is not a results file of this version: {reason}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The folder has results already.
+    #[error("{path} has the results of another run: choose another folder with --out, or remove it")]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// A results folder that exists and can be written to.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+/// Everything that a report may read of a results folder.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// `summary.json`.
+    pub summary: Summary,
+    /// `env.json`.
+    pub environment: Environment,
+    /// `ladder.json`.
+    pub ladders: Vec<Ladder>,
+    /// `samples.csv`.
+    pub samples: Vec<SampleRow>,
+}
+
+impl RunFolder {
+    /// Creates the folder with its sub-folders.
+    ///
+    /// # Errors
+    /// It cannot be created or written to, or has the results of another run.
+    pub fn create(path: &Path) -> Result<Self, ResultsError> {
+        if path.join("summary.json").exists() {
+            return Err(ResultsError::Occupied {
+                path: path.to_owned(),
+            });
+        }
+        for sub in ["", "latency", "capture"] {
+            let dir = path.join(sub);
+            fs::create_dir_all(&dir).map_err(|source| io("create", &dir, source))?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+        })
+    }
+
+    /// Opens a folder that a run has written.
+    pub fn open(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+        }
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a text file, whole or not at all: under a temporary name first, renamed when it is on disk.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
+        let path = self.file(name);
+        let partial = self.file(&format!("{name}.partial"));
+        let written = fs::File::create(&partial).and_then(|mut file| {
+            file.write_all(contents)?;
+            file.sync_data()
+        });
+        if let Err(source) = written.and_then(|()| fs::rename(&partial, &path)) {
+            let _ = fs::remove_file(&partial);
+            return Err(io("write", &path, source));
+        }
+        Ok(())
+    }
+
+    /// Writes a JSON file.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), ResultsError> {
+        let format = |error: serde_json::Error| ResultsError::Format {
+            path: self.file(name),
+            reason: error.to_string(),
+        };
+        let mut text = serde_json::to_string_pretty(value).map_err(format)?;
+        text.push('\n');
+        self.write(name, text.as_bytes())
+    }
+
+    /// Reads everything that a report may use.
+    ///
+    /// # Errors
+    /// A file is missing, cannot be read, or is not of this version.
+    pub fn read(&self) -> Result<Results, ResultsError> {
+        let results = Results {
+            summary: self.read_json("summary.json")?,
+            environment: self.read_json("env.json")?,
+            ladders: self.read_json("ladder.json")?,
+            samples: self.read_samples()?,
+        };
+        if results.summary.schema != super::summary::SCHEMA {
+            let reason = format!(
+                "schema {}, expected {}",
+                results.summary.schema,
+                super::summary::SCHEMA
+            );
+            return Err(ResultsError::Format {
+                path: self.file("summary.json"),
+                reason,
+            });
+        }
+        Ok(results)
+    }
+
+    fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, ResultsError> {
+        let text = self.read_text(name)?;
+        serde_json::from_str(&text).map_err(|error| ResultsError::Format {
+            path: self.file(name),
+            reason: error.to_string(),
+        })
+    }
+
+    fn read_samples(&self) -> Result<Vec<SampleRow>, ResultsError> {
+        let text = self.read_text("samples.csv")?;
+        let row = |(index, line): (usize, &str)| {
+            SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
+                path: self.file("samples.csv"),
+                reason: format!("line {} has other columns", index + 1),
+            })
+        };
+        text.lines().enumerate().skip(1).map(row).collect()
+    }
+
+    fn read_text(&self, name: &str) -> Result<String, ResultsError> {
+        let path = self.file(name);
+        fs::read_to_string(&path).map_err(|source| io("read", &path, source))
+    }
+}
+
+fn io(action: &'static str, path: &Path, source: std::io::Error) -> ResultsError {
+    ResultsError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,47 @@
+//! `ladder.json`: every packet of one device's connect and first message, on one time axis.
+
+use serde::{Deserialize, Serialize};
+
+/// The packets of one device of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// Name of the stack.
+    pub stack: String,
+    /// How its connection starts.
+    pub start: String,
+    /// Payload of its message in bytes.
+    pub payload_bytes: u64,
+    /// The link in words, e.g. `rtt 25ms`.
+    pub link: String,
+    /// Packets in the order they entered the link.
+    pub packets: Vec<LadderPacket>,
+}
+
+/// One packet. Times count from the first packet of the ladder, settle times cut out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LadderPacket {
+    /// `up` or `down`.
+    pub direction: String,
+    /// When it entered the link.
+    pub sent_ns: u64,
+    /// When it left the link; null where it did not.
+    pub delivered_ns: Option<u64>,
+    /// `connect` or `message`.
+    pub phase: String,
+    /// `original`, `acknowledgement`, `retransmission` or `probe`.
+    pub cause: String,
+    /// `delivered`, `lost`, ...
+    pub fate: String,
+    /// What it is: TCP flags, fragment, ...
+    pub label: String,
+    /// IP header bytes.
+    pub ip: u64,
+    /// TCP or UDP header bytes.
+    pub transport: u64,
+    /// Security bytes.
+    pub security: u64,
+    /// Application protocol bytes.
+    pub application: u64,
+    /// Payload bytes.
+    pub payload: u64,
+}
