@@ -1,1 +1,59 @@
-//! Placeholder front page; replaced by the crate's first commit.
+//! The link model: what happens to a packet between a device and a server.
+//!
+//! A [`Link`] implements [`wirecost_proto::Path`], so one object serves the live forwarder and virtual time: the
+//! fate of a packet and the time of each delivery are decided when it enters. A packet passes the stages in
+//! this order; whoever records it does so at entry, before all of them:
+//!
+//! 1. MTU: a larger packet is refused ([`Fate::TooLarge`](wirecost_proto::Fate)).
+//! 2. [`queue`]: tail drop, then serialisation at the rate, first in, first out.
+//! 3. [`loss`]: none, Bernoulli or Gilbert-Elliott.
+//! 4. [`delay`]: propagation delay and delay variation, which keeps the order unless asked not to.
+//! 5. [`reorder`]: some packets are held back.
+//! 6. [`duplicate`]: some arrive twice.
+//! 7. [`corrupt`]: some copies arrive with one bit flipped.
+//!
+//! Around them:
+//!
+//! - [`config`]: both directions of a link and what is wrong with a configuration
+//! - [`link`]: the link itself
+//! - [`chain`]: several links one after the other
+//! - [`counters`]: what happened to how many packets
+//! - [`achieved`]: whether what happened is what was asked for
+//!
+//! Each stage draws from a random stream of its own, indexed by the packet's number in its direction: turning
+//! one impairment on does not change what another one decides.
+//!
+//! ```
+//! use std::time::Duration;
+//! use wirecost_link::{Link, LinkConfig};
+//! use wirecost_proto::{Direction, Fate, Instant, Path, Rng};
+//!
+//! let mut link = Link::new(LinkConfig::symmetric(Duration::from_millis(50)), Rng::new(1));
+//! let mut deliveries = Vec::new();
+//! let fate = link.offer(Direction::Up, 128, Instant::START, &mut deliveries);
+//! assert_eq!(fate, Fate::Delivered);
+//! assert_eq!(deliveries[0].at, Instant::from_millis(25));
+//! ```
+
+pub mod achieved;
+pub mod chain;
+pub mod config;
+pub mod corrupt;
+pub mod counters;
+pub mod delay;
+mod dice;
+pub mod duplicate;
+pub mod link;
+pub mod loss;
+pub mod queue;
+pub mod reorder;
+
+pub use achieved::{Achieved, FrequencyCheck};
+pub use chain::Chain;
+pub use config::{ConfigError, ConfigFault, DirectionConfig, LinkConfig};
+pub use counters::{Counters, Traffic};
+pub use delay::{DelayDistribution, DelayVariation};
+pub use link::Link;
+pub use loss::{GilbertElliott, Loss};
+pub use queue::QueueLimit;
+pub use reorder::Reorder;

@@ -1,0 +1,210 @@
+//! Whether what a link did is what it was asked to do.
+
+use wirecost_proto::BitRate;
+
+use crate::config::DirectionConfig;
+use crate::counters::Counters;
+use crate::loss::Loss;
+
+/// The probability with which a link that does what it should is reported as not doing so: the bands hold
+/// 99.99 %.
+pub const FALSE_ALARM: f64 = 1e-4;
+
+/// The standard normal quantile of 1 - [`FALSE_ALARM`] / 2.
+const Z: f64 = 3.890_591_886_413_1;
+
+/// What one direction achieved, beside what was asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Achieved {
+    /// Packets lost, of those that the queue passed on.
+    pub loss: FrequencyCheck,
+    /// Packets held back, of those delivered.
+    pub reorder: FrequencyCheck,
+    /// Packets duplicated, of those delivered.
+    pub duplicate: FrequencyCheck,
+    /// Copies corrupted, of all copies.
+    pub corrupt: FrequencyCheck,
+    /// The rate at which packets were sent while there were any; `None` without a rate or a packet.
+    pub rate: Option<BitRate>,
+}
+
+impl Achieved {
+    /// Compares the counters of a direction (or the sum of several links' counters) with its configuration.
+    pub fn new(asked: &DirectionConfig, counters: &Counters) -> Self {
+        let delivered = counters.delivered.packets;
+        let reorder = asked.reorder.map_or(0.0, |reorder| reorder.probability.value());
+        Self {
+            loss: FrequencyCheck::of_loss(&asked.loss, counters.exposed_to_loss(), counters.lost),
+            reorder: FrequencyCheck::new(reorder, delivered, counters.reordered),
+            duplicate: FrequencyCheck::new(asked.duplicate.value(), delivered, counters.duplicated),
+            corrupt: FrequencyCheck::new(
+                asked.corrupt.value(),
+                delivered + counters.duplicated,
+                counters.corrupted,
+            ),
+            rate: achieved_rate(counters),
+        }
+    }
+
+    /// Whether every frequency lies in its band.
+    pub fn is_within(&self) -> bool {
+        [self.loss, self.reorder, self.duplicate, self.corrupt]
+            .iter()
+            .all(FrequencyCheck::is_within)
+    }
+}
+
+fn achieved_rate(counters: &Counters) -> Option<BitRate> {
+    let bits = u128::from(counters.serialised.bytes) * 8;
+    let rate = (bits * 1_000_000_000).checked_div(counters.busy.as_nanos())?;
+    BitRate::from_bits_per_second(u64::try_from(rate).ok()?)
+}
+
+/// How often something happened, beside how often it should have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrequencyCheck {
+    /// The probability asked for.
+    pub asked: f64,
+    /// How often it could have happened.
+    pub trials: u64,
+    /// How often it did.
+    pub hits: u64,
+    /// The fewest hits that the 99.99 % band holds.
+    pub low: u64,
+    /// The most hits that the band holds.
+    pub high: u64,
+}
+
+impl FrequencyCheck {
+    /// The check of independent trials: the band is binomial, exact where the variance of the count is below
+    /// 250, else normal with continuity correction.
+    pub fn new(asked: f64, trials: u64, hits: u64) -> Self {
+        Self::with_inflation(asked, trials, hits, 1.0)
+    }
+
+    /// The check of a loss model. For Gilbert-Elliott the band is the normal one of the correlated losses of a
+    /// long run.
+    pub fn of_loss(loss: &Loss, trials: u64, hits: u64) -> Self {
+        let inflation = match loss {
+            Loss::None | Loss::Bernoulli(_) => 1.0,
+            Loss::GilbertElliott(model) => model.variance_inflation(),
+        };
+        Self::with_inflation(loss.rate(), trials, hits, inflation)
+    }
+
+    fn with_inflation(asked: f64, trials: u64, hits: u64, inflation: f64) -> Self {
+        let variance = trials as f64 * asked * (1.0 - asked);
+        let (low, high) = if inflation == 1.0 && variance < 250.0 {
+            exact_band(asked, trials)
+        } else {
+            normal_band(asked * trials as f64, variance * inflation, trials)
+        };
+        Self {
+            asked,
+            trials,
+            hits,
+            low,
+            high,
+        }
+    }
+
+    /// The share of trials in which it happened; `None` without a trial.
+    pub fn observed(&self) -> Option<f64> {
+        (self.trials > 0).then(|| self.hits as f64 / self.trials as f64)
+    }
+
+    /// Whether the hits lie in the band.
+    pub const fn is_within(&self) -> bool {
+        self.low <= self.hits && self.hits <= self.high
+    }
+}
+
+/// The counts within `Z` standard deviations of the mean, half a count wider on both sides.
+fn normal_band(mean: f64, variance: f64, trials: u64) -> (u64, u64) {
+    let half = Z * libm::sqrt(variance) + 0.5;
+    let low = libm::ceil(mean - half).max(0.0) as u64;
+    let high = libm::floor(mean + half) as u64;
+    (low, high.min(trials))
+}
+
+/// The smallest range of counts outside which a binomial count falls with at most half of [`FALSE_ALARM`] on
+/// each side.
+fn exact_band(probability: f64, trials: u64) -> (u64, u64) {
+    if probability > 0.5 {
+        let (low, high) = exact_band(1.0 - probability, trials);
+        return (trials - high, trials - low);
+    }
+    // P(0) does not underflow: n |ln q| < 700 follows from npq < 250 and p <= 1/2.
+    let mut term = libm::exp(trials as f64 * libm::log1p(-probability));
+    let odds = probability / (1.0 - probability);
+    let mut below = 0.0;
+    let mut low = None;
+    for count in 0..=trials {
+        below += term;
+        if low.is_none() && below > FALSE_ALARM / 2.0 {
+            low = Some(count);
+        }
+        if below >= 1.0 - FALSE_ALARM / 2.0 {
+            return (low.unwrap_or(count), count);
+        }
+        term *= odds * (trials - count) as f64 / (count + 1) as f64;
+    }
+    (low.unwrap_or(0), trials)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::GilbertElliott;
+    use statrs::distribution::{Binomial, DiscreteCDF};
+    use wirecost_proto::Probability;
+
+    #[test]
+    fn the_exact_band_is_the_binomial_distributions() {
+        for (probability, trials) in [
+            (0.01, 1_000),
+            (0.5, 600),
+            (0.97, 5_000),
+            (0.2, 50),
+            (0.001, 200_000),
+        ] {
+            let (low, high) = exact_band(probability, trials);
+            let binomial = Binomial::new(probability, trials).unwrap();
+            assert!(
+                low == 0 || binomial.cdf(low - 1) <= 5.000_1e-5,
+                "{probability} {low}"
+            );
+            assert!(binomial.cdf(low) > 4.999_9e-5);
+            assert!(binomial.sf(high) <= 5.000_1e-5, "{probability} {high}");
+            assert!(binomial.sf(high - 1) > 4.999_9e-5);
+        }
+    }
+
+    #[test]
+    fn the_normal_band_is_close_to_the_exact_one() {
+        let (low, high) = normal_band(2_000.0, 1_600.0, 10_000);
+        let binomial = Binomial::new(0.2, 10_000).unwrap();
+        let outside = binomial.cdf(low - 1) + binomial.sf(high);
+        assert!((outside / FALSE_ALARM - 1.0).abs() < 0.1, "{outside}");
+    }
+
+    #[test]
+    fn certain_and_impossible_events_have_bands_of_one() {
+        assert!(FrequencyCheck::new(0.0, 1_000, 0).is_within());
+        assert!(!FrequencyCheck::new(0.0, 1_000, 1).is_within());
+        assert!(FrequencyCheck::new(1.0, 1_000, 1_000).is_within());
+        assert!(!FrequencyCheck::new(1.0, 1_000, 999).is_within());
+        assert_eq!(FrequencyCheck::new(0.5, 0, 0).observed(), None);
+        assert!(FrequencyCheck::new(0.5, 0, 0).is_within());
+    }
+
+    #[test]
+    fn bursts_widen_the_band() {
+        let rate = Probability::new(0.05).unwrap();
+        let bursts = Loss::GilbertElliott(GilbertElliott::bursts(rate, 5.0).unwrap());
+        let independent = FrequencyCheck::of_loss(&Loss::Bernoulli(rate), 100_000, 5_000);
+        let correlated = FrequencyCheck::of_loss(&bursts, 100_000, 5_000);
+        assert!(correlated.low < independent.low && correlated.high > independent.high);
+        assert!(correlated.is_within());
+    }
+}

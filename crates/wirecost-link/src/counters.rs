@@ -1,0 +1,91 @@
+//! What happened to how many packets.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+/// A number of packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets.
+    pub packets: u64,
+    /// Their IP bytes.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+
+    pub(crate) fn remove(&mut self, bytes: u64) {
+        self.packets -= 1;
+        self.bytes -= bytes;
+    }
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+/// What one direction of a link decided.
+///
+/// `offered` = `delivered` + `lost` + `queue_dropped` + `too_large`, in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// What entered the link.
+    pub offered: Traffic,
+    /// What was delivered at least once, intact or not; extra copies do not count.
+    pub delivered: Traffic,
+    /// Packets lost on the link.
+    pub lost: u64,
+    /// Packets refused by a full queue.
+    pub queue_dropped: u64,
+    /// Packets above the MTU.
+    pub too_large: u64,
+    /// Packets delivered twice.
+    pub duplicated: u64,
+    /// Copies delivered with a flipped bit.
+    pub corrupted: u64,
+    /// Packets held back, whether or not another one overtook them.
+    pub reordered: u64,
+    /// What was sent at the rate: delivered or lost; nothing where there is no rate.
+    pub serialised: Traffic,
+    /// How long sending that took.
+    pub busy: Duration,
+    /// The most that the queue held at a time: packets and bytes, each by itself.
+    pub queue_high_water: Traffic,
+}
+
+impl Counters {
+    /// The packets that met the loss stage.
+    pub fn exposed_to_loss(&self) -> u64 {
+        self.delivered.packets + self.lost
+    }
+
+    pub(crate) fn raise_high_water(&mut self, backlog: Traffic) {
+        let high = &mut self.queue_high_water;
+        high.packets = high.packets.max(backlog.packets);
+        high.bytes = high.bytes.max(backlog.bytes);
+    }
+}
+
+impl AddAssign for Counters {
+    /// Sums both, of the high-water marks takes the higher: the counters of several links of one kind.
+    fn add_assign(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.delivered += other.delivered;
+        self.lost += other.lost;
+        self.queue_dropped += other.queue_dropped;
+        self.too_large += other.too_large;
+        self.duplicated += other.duplicated;
+        self.corrupted += other.corrupted;
+        self.reordered += other.reordered;
+        self.serialised += other.serialised;
+        self.busy += other.busy;
+        self.raise_high_water(other.queue_high_water);
+    }
+}

@@ -1,0 +1,184 @@
+//! The link: one lane per direction, each a row of stages.
+
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
+
+use crate::config::LinkConfig;
+use crate::corrupt::CorruptStage;
+use crate::counters::Counters;
+use crate::delay::DelayStage;
+use crate::duplicate::DuplicateStage;
+use crate::loss::LossStage;
+use crate::queue::Queue;
+use crate::reorder::ReorderStage;
+
+/// A link between a device and a server. Its decisions are a function of the configuration, the random stream
+/// it was made with and, in each direction, the packets offered so far.
+#[derive(Clone, Debug)]
+pub struct Link {
+    config: LinkConfig,
+    up: Lane,
+    down: Lane,
+}
+
+impl Link {
+    /// An idle link. `rng` is its own: two links with the same stream decide alike.
+    ///
+    /// A configuration that [`LinkConfig::validate`] refuses does not fail here, but may deliver nothing.
+    pub fn new(config: LinkConfig, rng: Rng) -> Self {
+        Self {
+            config,
+            up: Lane::new(&config, rng, Direction::Up),
+            down: Lane::new(&config, rng, Direction::Down),
+        }
+    }
+
+    /// The configuration it was made with.
+    pub const fn config(&self) -> &LinkConfig {
+        &self.config
+    }
+
+    /// What a direction decided so far.
+    pub const fn counters(&self, direction: Direction) -> &Counters {
+        match direction {
+            Direction::Up => &self.up.counters,
+            Direction::Down => &self.down.counters,
+        }
+    }
+
+    /// Like [`Path::offer`], for packets that come out of another link: `now` may go back, but not before the
+    /// `horizon` of any call so far, which itself never goes back.
+    pub(crate) fn enter(
+        &mut self,
+        direction: Direction,
+        wire_bytes: usize,
+        now: Instant,
+        horizon: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate {
+        let lane = match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        };
+        lane.enter(wire_bytes, now, horizon, deliveries)
+    }
+}
+
+impl Path for Link {
+    fn offer(
+        &mut self,
+        direction: Direction,
+        wire_bytes: usize,
+        now: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate {
+        self.enter(direction, wire_bytes, now, now, deliveries)
+    }
+}
+
+/// One direction: the stages in the order in which a packet meets them.
+#[derive(Clone, Debug)]
+struct Lane {
+    mtu: usize,
+    queue: Option<Queue>,
+    loss: LossStage,
+    delay: DelayStage,
+    reorder: ReorderStage,
+    duplicate: DuplicateStage,
+    corrupt: CorruptStage,
+    counters: Counters,
+}
+
+impl Lane {
+    fn new(link: &LinkConfig, rng: Rng, direction: Direction) -> Self {
+        let config = link.direction(direction);
+        let limit = link.queue_limit(direction);
+        Self {
+            mtu: usize::from(config.mtu),
+            queue: config.rate.map(|rate| Queue::new(rate, limit)),
+            loss: LossStage::new(config.loss, rng, direction),
+            delay: DelayStage::new(config.delay, config.delay_variation, rng, direction),
+            reorder: ReorderStage::new(config.reorder, rng, direction),
+            duplicate: DuplicateStage::new(config.duplicate, rng, direction),
+            corrupt: CorruptStage::new(config.corrupt, rng, direction),
+            counters: Counters::default(),
+        }
+    }
+
+    fn enter(
+        &mut self,
+        wire_bytes: usize,
+        now: Instant,
+        horizon: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate {
+        let index = self.counters.offered.packets;
+        self.counters.offered.add(wire_bytes as u64);
+        // Asked for every packet, so that a drop before this stage does not shift the losses after it.
+        let is_lost = self.loss.is_lost(index);
+        if wire_bytes > self.mtu {
+            self.counters.too_large += 1;
+            return Fate::TooLarge;
+        }
+        let Some(departure) = self.serialise(wire_bytes as u64, now, horizon) else {
+            self.counters.queue_dropped += 1;
+            return Fate::QueueDropped;
+        };
+        if is_lost {
+            self.counters.lost += 1;
+            return Fate::Lost;
+        }
+        let arrival = self.propagate(index, departure, horizon);
+        self.deliver(index, wire_bytes, arrival, deliveries)
+    }
+
+    /// When the packet's last bit is sent, or `None` where the queue is full.
+    fn serialise(&mut self, bytes: u64, now: Instant, horizon: Instant) -> Option<Instant> {
+        let Some(queue) = &mut self.queue else {
+            return Some(now);
+        };
+        let admitted = queue.admit(bytes, now, horizon)?;
+        self.counters.serialised.add(bytes);
+        self.counters.busy += admitted.service;
+        self.counters.raise_high_water(admitted.backlog);
+        Some(admitted.departs)
+    }
+
+    fn propagate(&mut self, index: u64, departure: Instant, horizon: Instant) -> Instant {
+        let arrival = self.delay.arrival(index, departure, horizon);
+        let Some(late) = self.reorder.held_back(index, arrival) else {
+            return arrival;
+        };
+        self.counters.reordered += 1;
+        late
+    }
+
+    /// Appends the copies. A packet both duplicated and corrupted has the fate duplicated; its copies tell the
+    /// rest.
+    fn deliver(
+        &mut self,
+        index: u64,
+        wire_bytes: usize,
+        at: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate {
+        self.counters.delivered.add(wire_bytes as u64);
+        let copies = self.duplicate.copies(index);
+        let mut flips = self.corrupt.flips(index, wire_bytes);
+        let mut corrupted = 0;
+        for _ in 0..copies {
+            let flip_bit = flips();
+            corrupted += u64::from(flip_bit.is_some());
+            deliveries.push(Delivery { at, flip_bit });
+        }
+        self.counters.corrupted += corrupted;
+        if copies > 1 {
+            self.counters.duplicated += 1;
+            return Fate::Duplicated;
+        }
+        if corrupted > 0 {
+            Fate::Corrupted
+        } else {
+            Fate::Delivered
+        }
+    }
+}
