@@ -1,1 +1,49 @@
-//! Placeholder front page; replaced by the crate's first commit.
+//! What a message costs: every byte of every captured IP packet, by layer, phase and cause.
+//!
+//! The ledger sees packets and the spans that whoever made or consumed their content gave for it, never a
+//! protocol's private state. What nobody described is counted as unattributed; nothing is guessed.
+//!
+//! - [`ledger`]: [`DeviceLedger`] turns a packet into spans that cover it end to end, and a [`PacketVerdict`]
+//! - [`totals`]: [`Totals`] adds the spans up
+//! - [`arrivals`]: [`Arrivals`] tells when a message's last byte came out of the link
+//! - [`flights`](mod@flights): the round trips on the critical path
+//!
+//! ```
+//! use wirecost_cost::{DeviceLedger, Ports, Totals};
+//! use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
+//!
+//! // A UDP datagram of 3 bytes from 10.77.0.2:40000 to 10.77.0.1:5683.
+//! let packet = [
+//!     0x45, 0, 0, 31, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 77, 0, 2, 10, 77, 0, 1, // IPv4
+//!     0x9c, 0x40, 0x16, 0x33, 0, 11, 0, 0, // UDP
+//!     b'a', b'b', b'c',
+//! ];
+//! let mut said = Buffer::new();
+//! said.push(b"abc", Layer::Payload, Phase::Message, Cause::Original);
+//!
+//! let mut ledger = DeviceLedger::new();
+//! let flow = Ports { client: 40_000, server: 5_683 };
+//! ledger.datagram_spans(flow, Direction::Up, said.bytes(), said.spans());
+//!
+//! let mut spans = Buffer::new();
+//! let verdict = ledger.packet(Direction::Up, &packet, &mut spans);
+//! let mut totals = Totals::new();
+//! totals.add_packet(Direction::Up, &verdict, spans.spans());
+//! assert_eq!(totals.bytes(Phase::Message, Direction::Up, Layer::Ip), 20);
+//! assert_eq!(totals.wire_bytes(Phase::Message, Direction::Up), 31);
+//! assert_eq!(verdict.unattributed_bytes, 0);
+//! ```
+
+pub mod arrivals;
+pub mod flights;
+mod flow;
+pub mod ledger;
+pub mod totals;
+mod verdict;
+
+pub use arrivals::Arrivals;
+pub use flights::{PacketTime, flights, round_trips};
+pub use flow::Ports;
+pub use ledger::{DatagramId, Describer, DeviceLedger};
+pub use totals::Totals;
+pub use verdict::{Content, PacketVerdict};

@@ -1,0 +1,336 @@
+//! From packets and the descriptions of their content to spans that cover every byte.
+
+mod datagram_log;
+mod fragments;
+mod headers;
+mod span_log;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
+use wirecost_wire::udp;
+
+pub use datagram_log::DatagramId;
+
+use crate::flow::Both;
+use crate::{Content, PacketVerdict, Ports};
+use datagram_log::DatagramLog;
+use fragments::{FragmentKey, Fragmented, Fragments};
+use headers::{Body, Datagram, Headers, Quoted, Segment};
+use span_log::Kind;
+use stream::{Placement, Stream};
+
+/// Appends to the buffer the spans of a datagram that nobody described, from its bytes. Where the datagram was
+/// fragmented, the bytes are those of its first fragment, and the last span reaches to the datagram's end.
+pub type Describer = fn(&[u8], &mut Buffer);
+
+/// The ledger of one device: its flows, by transport and ports.
+///
+/// Descriptions come before the packets that carry what they describe. One connection per pair of TCP ports: a
+/// second one on the same ports continues the stream after the last byte that the first one sent.
+#[derive(Clone, Debug)]
+pub struct DeviceLedger {
+    connections: BTreeMap<Ports, Flow<Stream>>,
+    peers: BTreeMap<Ports, Flow<DatagramLog>>,
+    fragments: Fragments,
+    describer: Option<Describer>,
+    /// The phase of the last packet.
+    phase: Phase,
+    /// The spans of the packet at hand after its headers; empty between packets.
+    content: Buffer,
+}
+
+#[derive(Clone, Debug)]
+struct Flow<T> {
+    directions: Both<T>,
+    /// The phase of the last packet.
+    phase: Phase,
+}
+
+impl<T: Default> Flow<T> {
+    fn new(phase: Phase) -> Self {
+        Self {
+            directions: Both::default(),
+            phase,
+        }
+    }
+}
+
+/// What a packet's headers are.
+struct Judgement {
+    phase: Phase,
+    cause: Cause,
+    transport_header_bytes: usize,
+    unattributed_bytes: u64,
+    content: Content,
+}
+
+impl Default for DeviceLedger {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl DeviceLedger {
+    /// A ledger that counts datagrams as unattributed which nobody described.
+    pub const fn new() -> Self {
+        Self {
+            connections: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            fragments: Fragments::new(),
+            describer: None,
+            phase: Phase::Connect,
+            content: Buffer::new(),
+        }
+    }
+
+    /// A ledger that asks `describer` about datagrams which nobody described: a foreign server's, lost on the
+    /// link.
+    pub fn with_describer(describer: Describer) -> Self {
+        Self {
+            describer: Some(describer),
+            ..Self::new()
+        }
+    }
+
+    /// Takes what the next bytes of a TCP direction are: from their maker, or from the one that consumed them.
+    pub fn stream_spans(&mut self, flow: Ports, direction: Direction, spans: &[Span]) {
+        self.connection(flow).directions.toward(direction).describe(spans);
+    }
+
+    /// Takes what a UDP datagram of `bytes` is; returns its number, by which [`crate::Arrivals`] knows it.
+    pub fn datagram_spans(
+        &mut self,
+        flow: Ports,
+        direction: Direction,
+        bytes: &[u8],
+        spans: &[Span],
+    ) -> DatagramId {
+        self.peer(flow)
+            .directions
+            .toward(direction)
+            .describe(bytes, spans)
+    }
+
+    /// Appends to `out` the spans of a packet, IP header first; they cover exactly its `wire_bytes`.
+    ///
+    /// Packets come in the order in which they entered the link. What is no IP packet is unattributed.
+    pub fn packet(&mut self, direction: Direction, ip_bytes: &[u8], out: &mut Buffer) -> PacketVerdict {
+        self.content.clear();
+        let headers = Headers::parse(ip_bytes).unwrap_or(Headers {
+            wire_bytes: ip_bytes.len(),
+            ip_header_bytes: 0,
+            body: Body::Other,
+        });
+        let judgement = match headers.body {
+            Body::Segment(segment) => self.segment(direction, &segment),
+            Body::Datagram(datagram) => self.datagram(direction, &datagram),
+            Body::LaterFragment { key, start, end } => self.later_fragment(direction, &key, start..end),
+            Body::IcmpError(quoted) => self.icmp_error(direction, &quoted),
+            Body::Other => None,
+        };
+        let judgement = judgement.unwrap_or(Judgement {
+            phase: self.phase,
+            cause: Cause::Original,
+            transport_header_bytes: headers.wire_bytes - headers.ip_header_bytes,
+            unattributed_bytes: headers.wire_bytes as u64,
+            content: Content::None,
+        });
+        self.phase = judgement.phase;
+        self.account(&headers, &judgement, out)
+    }
+
+    /// Lays the packet's spans end to end.
+    fn account(&self, headers: &Headers<'_>, judgement: &Judgement, out: &mut Buffer) -> PacketVerdict {
+        let (phase, cause) = (judgement.phase, judgement.cause);
+        out.cover(headers.ip_header_bytes, Layer::Ip, phase, cause);
+        out.cover(judgement.transport_header_bytes, Layer::Transport, phase, cause);
+        self.content.spans().iter().for_each(|span| out.cover_span(*span));
+        let header_bytes = headers.ip_header_bytes + judgement.transport_header_bytes;
+        let covered = header_bytes as u64 + self.content.covered();
+        // Bytes behind a datagram's end, a reset's text: of the packet, but nobody's content.
+        let surplus = (headers.wire_bytes as u64).saturating_sub(covered);
+        Kind::UNDESCRIBED.cover(surplus, out);
+        PacketVerdict {
+            phase,
+            cause,
+            wire_bytes: saturated(headers.wire_bytes as u64),
+            unattributed_bytes: saturated(judgement.unattributed_bytes + surplus),
+            payload_bytes_original: self.content.spans().iter().map(original_payload_bytes).sum(),
+            content: judgement.content,
+        }
+    }
+
+    fn segment(&mut self, direction: Direction, segment: &Segment) -> Option<Judgement> {
+        let flow = Ports::of_packet(direction, segment.source_port, segment.destination_port);
+        let connection = self
+            .connections
+            .entry(flow)
+            .or_insert_with(|| Flow::new(Phase::Connect));
+        let (stream, peer) = connection.directions.toward_and_against(direction);
+        let acknowledged = segment
+            .acknowledgement
+            .filter(|_| !segment.rst)
+            .and_then(|number| peer.acknowledge(number, segment.window));
+        // RFC 9293 section 3.5.2: a reset may have any sequence number, and its text is not of the stream.
+        let placement = if segment.rst { None } else { stream.send(segment) };
+        let unattributed_bytes = placement.map_or(0, |placement| stream.cover(&placement, &mut self.content));
+        let first = self.content.spans().first();
+        connection.phase = match first {
+            Some(span) => span.phase,
+            None if segment.syn => Phase::Connect,
+            None if segment.fin || segment.rst => Phase::Close,
+            None => acknowledged.unwrap_or(connection.phase),
+        };
+        let first_cause = first.map(|span| span.cause);
+        Some(Judgement {
+            phase: connection.phase,
+            cause: segment_cause(segment, placement, first_cause),
+            transport_header_bytes: segment.header_bytes,
+            unattributed_bytes,
+            content: stream_content(flow, placement),
+        })
+    }
+
+    fn datagram(&mut self, direction: Direction, datagram: &Datagram<'_>) -> Option<Judgement> {
+        let flow = Ports::of_packet(direction, datagram.source_port, datagram.destination_port);
+        let id = self.identify(flow, direction, datagram);
+        let bytes = HEADER_BYTES.saturating_add(datagram.content_bytes);
+        if let Some(key) = datagram.fragment {
+            let first = Fragmented { key, flow, id, bytes };
+            self.fragments.remember(first);
+        }
+        let content = Content::Datagram {
+            flow,
+            id,
+            start: 0,
+            end: HEADER_BYTES.saturating_add(datagram.carried_bytes),
+            of: bytes,
+        };
+        self.datagram_part(direction, content)
+    }
+
+    /// The number of the datagram in a packet; a new one, described by the describer, where nobody did.
+    fn identify(&mut self, flow: Ports, direction: Direction, datagram: &Datagram<'_>) -> DatagramId {
+        let describer = self.describer;
+        let mut spans = std::mem::take(&mut self.content);
+        let log = self.peer(flow).directions.toward(direction);
+        let len = datagram.content_bytes;
+        let id = log.send(len, datagram.content).unwrap_or_else(|| {
+            if let Some(describe) = describer {
+                describe(datagram.content, &mut spans);
+            }
+            log.describe_sent(len, datagram.content, &mut spans)
+        });
+        spans.clear();
+        self.content = spans;
+        id
+    }
+
+    fn later_fragment(
+        &mut self,
+        direction: Direction,
+        key: &FragmentKey,
+        bytes: Range<u32>,
+    ) -> Option<Judgement> {
+        let first = self.fragments.find(key)?;
+        let content = Content::Datagram {
+            flow: first.flow,
+            id: first.id,
+            start: bytes.start,
+            end: bytes.end.min(first.bytes),
+            of: first.bytes,
+        };
+        self.datagram_part(direction, content)
+    }
+
+    /// Judges a packet by the part of a datagram that it carries.
+    fn datagram_part(&mut self, direction: Direction, content: Content) -> Option<Judgement> {
+        let Content::Datagram {
+            flow, id, start, end, ..
+        } = content
+        else {
+            return None;
+        };
+        let header_bytes = HEADER_BYTES.saturating_sub(start);
+        let range = start.max(HEADER_BYTES) - HEADER_BYTES..end.max(HEADER_BYTES) - HEADER_BYTES;
+        let peer = self.peers.get_mut(&flow)?;
+        let log = peer.directions.toward(direction);
+        let unattributed_bytes = log.cover(id, range, &mut self.content);
+        let first = self.content.spans().first();
+        peer.phase = first.map_or(peer.phase, |span| span.phase);
+        Some(Judgement {
+            phase: peer.phase,
+            cause: first.map_or(Cause::Original, |span| span.cause),
+            transport_header_bytes: header_bytes as usize,
+            unattributed_bytes,
+            content,
+        })
+    }
+
+    /// An ICMP error is the network's probe of the flow whose packet it quotes.
+    fn icmp_error(&mut self, direction: Direction, quoted: &Quoted) -> Option<Judgement> {
+        let flow = Ports::of_packet(direction.reverse(), quoted.source_port, quoted.destination_port);
+        let phase = if quoted.is_tcp {
+            self.connections.get(&flow)?.phase
+        } else {
+            self.peers.get(&flow)?.phase
+        };
+        Some(Judgement {
+            phase,
+            cause: Cause::Probe,
+            transport_header_bytes: quoted.icmp_bytes,
+            unattributed_bytes: 0,
+            content: Content::None,
+        })
+    }
+
+    fn connection(&mut self, flow: Ports) -> &mut Flow<Stream> {
+        let new = || Flow::new(Phase::Connect);
+        self.connections.entry(flow).or_insert_with(new)
+    }
+
+    /// A UDP flow; nothing connects it.
+    fn peer(&mut self, flow: Ports) -> &mut Flow<DatagramLog> {
+        let new = || Flow::new(Phase::Message);
+        self.peers.entry(flow).or_insert_with(new)
+    }
+}
+
+/// Bytes of a UDP header.
+const HEADER_BYTES: u32 = udp::HEADER_BYTES as u32;
+
+/// The cause of a segment's headers.
+fn segment_cause(segment: &Segment, placement: Option<Placement>, first_content: Option<Cause>) -> Cause {
+    match placement {
+        Some(placement) if placement.is_probe => Cause::Probe,
+        Some(placement) if placement.is_resent => Cause::Retransmission,
+        _ if segment.syn || segment.fin || segment.rst => first_content.unwrap_or(Cause::Original),
+        _ => first_content.unwrap_or(Cause::Acknowledgement),
+    }
+}
+
+fn stream_content(flow: Ports, placement: Option<Placement>) -> Content {
+    match placement {
+        Some(Placement { start, end, .. }) if start < end => Content::Stream { flow, start, end },
+        _ => Content::None,
+    }
+}
+
+fn original_payload_bytes(span: &Span) -> u32 {
+    let is_original = matches!(span.cause, Cause::Original | Cause::Acknowledgement);
+    if is_original && span.layer == Layer::Payload {
+        span.len
+    } else {
+        0
+    }
+}
+
+fn saturated(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

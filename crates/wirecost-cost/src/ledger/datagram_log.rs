@@ -1,0 +1,139 @@
+//! Which datagram a UDP packet carries: by its length and first bytes, so that loss, duplication and reordering
+//! cannot shift the match.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use wirecost_proto::{Buffer, Span};
+
+use super::span_log::SpanLog;
+
+/// A datagram of one flow and direction, numbered in the order in which the ledger was told of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DatagramId(pub u64);
+
+/// Bytes at the start of a datagram that tell it from others of the same length: enough for the sequence
+/// number of a DTLS record and for the message id and token of a CoAP message.
+const FINGERPRINT_BYTES: usize = 32;
+
+/// The datagrams of one flow and direction: those not sent yet, and the last ones that were.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DatagramLog {
+    records: VecDeque<Record>,
+    /// Number of the first record.
+    first_id: u64,
+    /// Index of the first record that may still be unsent.
+    next: usize,
+    spans: SpanLog,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    head: [u8; FINGERPRINT_BYTES],
+    bytes: u32,
+    /// Where its first byte stands in the span log.
+    offset: u64,
+    sent: bool,
+}
+
+impl Record {
+    /// Whether it can be the datagram of `bytes` bytes that starts with `content`: a first fragment may hold
+    /// less than the fingerprint.
+    fn matches(&self, bytes: u32, content: &[u8]) -> bool {
+        let known = content.len().min(FINGERPRINT_BYTES).min(bytes as usize);
+        self.bytes == bytes && self.head.get(..known) == content.get(..known)
+    }
+}
+
+impl DatagramLog {
+    /// Sent datagrams that stay, for duplicates.
+    const KEPT_RECORDS: usize = 1_024;
+    /// How far ahead of the first unsent datagram one is looked for; half of it is how many described ones may
+    /// turn out never to have been sent before the first is given up.
+    const LOOKAHEAD: usize = 4_096;
+
+    /// Takes a datagram that will be sent.
+    pub(super) fn describe(&mut self, bytes: &[u8], spans: &[Span]) -> DatagramId {
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.push(len, bytes, spans, false)
+    }
+
+    /// Takes a datagram of `len` bytes that was sent without having been described; `content` may be its first
+    /// fragment only, and the last of `spans` then reaches to the end.
+    pub(super) fn describe_sent(&mut self, len: u32, content: &[u8], spans: &mut Buffer) -> DatagramId {
+        let fragmented = content.len() < len as usize;
+        if let (true, Some(last)) = (fragmented, spans.spans().last().copied()) {
+            spans.cover_span(Span { len, ..last });
+        }
+        self.push(len, content, spans.spans(), true)
+    }
+
+    fn push(&mut self, bytes: u32, content: &[u8], spans: &[Span], sent: bool) -> DatagramId {
+        self.release();
+        let mut head = [0; FINGERPRINT_BYTES];
+        head.iter_mut().zip(content).for_each(|(to, from)| *to = *from);
+        let offset = self.spans.end();
+        self.spans.append_exactly(u64::from(bytes), spans);
+        self.records.push_back(Record {
+            head,
+            bytes,
+            offset,
+            sent,
+        });
+        DatagramId(self.first_id + self.records.len() as u64 - 1)
+    }
+
+    /// The datagram that a packet carries, by its length and its first bytes: the first such that was not sent
+    /// yet, or else the last that was.
+    pub(super) fn send(&mut self, bytes: u32, content: &[u8]) -> Option<DatagramId> {
+        let matches = |record: &Record| record.matches(bytes, content);
+        let window_end = self.records.len().min(self.next + Self::LOOKAHEAD);
+        let mut window = self.records.range(self.next..window_end);
+        let unsent = window.position(|record| !record.sent && matches(record));
+        let Some(ahead) = unsent else {
+            let sent = |record: &Record| record.sent && matches(record);
+            let index = self.records.range(..window_end).rposition(sent)?;
+            return Some(DatagramId(self.first_id + index as u64));
+        };
+        let index = self.next + ahead;
+        if let Some(record) = self.records.get_mut(index) {
+            record.sent = true;
+        }
+        self.advance(index);
+        Some(DatagramId(self.first_id + index as u64))
+    }
+
+    fn advance(&mut self, sent_index: usize) {
+        self.next = self.next.max(sent_index.saturating_sub(Self::LOOKAHEAD / 2));
+        while self.records.get(self.next).is_some_and(|record| record.sent) {
+            self.next += 1;
+        }
+    }
+
+    /// Forgets the oldest records that were sent, and their spans.
+    fn release(&mut self) {
+        while self.next > Self::KEPT_RECORDS {
+            self.records.pop_front();
+            self.next -= 1;
+            self.first_id += 1;
+        }
+        if let Some(first) = self.records.front() {
+            self.spans.release_before(first.offset);
+        }
+    }
+
+    /// Appends to `out` what the bytes in `range` of a datagram were; returns how many nobody
+    /// described. Bytes that lie outside the datagram, or in one forgotten, are left out.
+    pub(super) fn cover(&self, id: DatagramId, range: Range<u32>, out: &mut Buffer) -> u64 {
+        let Some(record) = self.record(id) else {
+            return 0;
+        };
+        let at = |offset: u32| record.offset + u64::from(offset.min(record.bytes));
+        self.spans.cover(at(range.start)..at(range.end), None, out)
+    }
+
+    fn record(&self, id: DatagramId) -> Option<&Record> {
+        let index = id.0.checked_sub(self.first_id)?;
+        self.records.get(usize::try_from(index).ok()?)
+    }
+}
