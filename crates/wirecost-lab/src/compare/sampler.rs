@@ -1,0 +1,294 @@
+//! What one device does: connect, settle, warm up, settle, measure, settle, close (a sample).
+//!
+//! ```text
+//! Waiting -> Connecting -> Settling -> Sending (warm-up) -> Settling -> Sending (measured) -> Settling
+//!         -> Closing -> Settling -> done
+//! ```
+//!
+//! A step has settled when the device's link has been quiet for the settle time, because an acknowledgement that
+//! waits 40 ms belongs to its message. With an interval, the measured messages leave at their intended times
+//! whether or not the earlier ones are answered.
+
+use std::time::Duration;
+
+use wirecost_live::driver::client::{Context, Script, Step};
+use wirecost_proto::{Endpoint, Instant, ResetReason};
+
+use crate::stack::{Command, Event};
+
+/// How a sample goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// When the device starts.
+    pub start: Instant,
+    /// Quiet time that ends a step.
+    pub settle: Duration,
+    /// After this an acknowledgement is late; after twice this the message is given up.
+    pub timeout: Duration,
+    /// After this a connect has failed.
+    pub connect_timeout: Duration,
+    /// Measured messages.
+    pub messages: u64,
+    /// Between the intended send times of measured messages; `None` where each one settles.
+    pub interval: Option<Duration>,
+    /// Whether anything answers a message.
+    pub answered: bool,
+}
+
+/// What became of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When it should have been sent.
+    pub intended: Instant,
+    /// When the endpoint was told to send it.
+    pub actual: Instant,
+    /// When its last byte left the driver's buffer.
+    pub sent: Option<Instant>,
+    /// How and when it ended; `None` while it has not, and for stacks in which nothing answers.
+    pub end: Option<(Instant, End)>,
+    /// CPU time spent on the device when it was sent.
+    pub cpu: Duration,
+    /// Bytes of the flow handed out before it.
+    pub transmitted_before: u64,
+}
+
+/// How a message ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The server answered that it has it.
+    Acknowledged,
+    /// The server answered that it does not take it.
+    Refused,
+    /// Sent, and nothing came, or the connection broke.
+    Unknown,
+    /// Never sent.
+    Failed,
+}
+
+/// Everything that a device noted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// When the connect was intended to start and when it started.
+    pub connect_started: Option<(Instant, Instant)>,
+    /// When the client was able to send.
+    pub ready: Option<Instant>,
+    /// The warm-up message, then the measured ones.
+    pub messages: Vec<Mark>,
+    /// When the close began.
+    pub closed: Option<Instant>,
+    /// When the last settle ended.
+    pub done: Option<Instant>,
+    /// CPU time when the last message had settled.
+    pub cpu_after_messages: Duration,
+    /// Why the device could not do what it should have.
+    pub failure: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Connecting { until: Instant },
+    Settling { since: Instant, then: Next },
+    AwaitAnswer { until: Instant },
+    Streaming { first: Instant },
+    Draining { until: Instant },
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Send,
+    Close,
+    Finish,
+}
+
+/// The script of one sample.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    timing: Timing,
+    state: State,
+    notes: Notes,
+    broken: bool,
+    closing: bool,
+}
+
+impl Sampler {
+    /// A device that has not started.
+    pub fn new(timing: Timing) -> Self {
+        Self { timing, state: State::Waiting, notes: Notes::default(), broken: false, closing: false }
+    }
+
+    /// What the device noted.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    fn all_sent(&self) -> bool {
+        self.notes.messages.len() as u64 > self.timing.messages
+    }
+
+    fn settle(&mut self, since: Instant, then: Next) {
+        self.state = State::Settling { since, then };
+    }
+
+    /// Leaves the rest of the sample out: the flow is gone or never was.
+    fn break_off(&mut self, why: String, now: Instant) {
+        if self.closing || self.broken {
+            return;
+        }
+        self.broken = true;
+        self.notes.failure.get_or_insert(why);
+        for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
+            mark.end = self.timing.answered.then_some((now, End::Unknown));
+        }
+        self.settle(now, Next::Finish);
+    }
+
+    fn end_message(&mut self, message: u64, now: Instant, end: End) {
+        let index = usize::try_from(message).unwrap_or(usize::MAX);
+        if let Some(mark) = self.notes.messages.get_mut(index) {
+            mark.end.get_or_insert((now, end));
+        }
+        if self.is_answered() && matches!(self.state, State::AwaitAnswer { .. } | State::Draining { .. }) {
+            self.settle(now, self.next_step());
+        }
+    }
+
+    fn is_answered(&self) -> bool {
+        !self.timing.answered || self.notes.messages.iter().all(|mark| mark.end.is_some())
+    }
+
+    fn next_step(&self) -> Next {
+        if self.all_sent() { Next::Close } else { Next::Send }
+    }
+
+    fn send(&mut self, intended: Instant, context: Context) -> Step<Command> {
+        let message = self.notes.messages.len() as u64;
+        self.notes.messages.push(Mark {
+            intended,
+            actual: context.now,
+            sent: None,
+            end: None,
+            cpu: context.cpu,
+            transmitted_before: context.transmitted,
+        });
+        let streaming = self.timing.interval.is_some() && message > 0;
+        self.state = match (streaming, self.all_sent()) {
+            (true, false) => State::Streaming { first: self.first_measured(intended) },
+            (true, true) => State::Draining { until: context.now + self.timing.timeout * 2 },
+            (false, _) => State::AwaitAnswer { until: context.now + self.timing.timeout * 2 },
+        };
+        Step::Command(Command::Send { message })
+    }
+
+    fn first_measured(&self, intended: Instant) -> Instant {
+        self.notes.messages.get(1).map_or(intended, |mark| mark.intended)
+    }
+
+    /// When the device's link will have been quiet for the settle time.
+    fn settled_at(&self, since: Instant, context: Context) -> Instant {
+        since.max(context.link_busy_until) + self.timing.settle
+    }
+
+    fn after_settling(&mut self, then: Next, at: Instant, context: Context) -> Step<Command> {
+        match then {
+            Next::Send => self.send(at, context),
+            Next::Close => {
+                self.closing = true;
+                self.notes.cpu_after_messages = context.cpu;
+                self.notes.closed = Some(context.now);
+                self.settle(context.now, Next::Finish);
+                Step::Command(Command::Close)
+            }
+            Next::Finish => {
+                self.notes.done = Some(context.now);
+                self.state = State::Done;
+                Step::Finished
+            }
+        }
+    }
+
+    /// Gives up what was not answered within twice the time-out.
+    fn give_up(&mut self, now: Instant) {
+        for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
+            mark.end = Some((now, End::Unknown));
+        }
+        self.settle(now, self.next_step());
+    }
+}
+
+impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
+    fn event(&mut self, event: Event, now: Instant) {
+        match event {
+            Event::Ready => {
+                if let State::Connecting { .. } = self.state {
+                    self.notes.ready = Some(now);
+                    self.settle(now, Next::Send);
+                }
+            }
+            Event::Acknowledged { message } => self.end_message(message, now, End::Acknowledged),
+            Event::Refused { message, reason } => {
+                self.notes.failure.get_or_insert(reason);
+                self.end_message(message, now, End::Refused);
+            }
+            Event::TimedOut { message } => self.end_message(message, now, End::Unknown),
+            Event::Rejected { reason } => self.break_off(reason, now),
+            Event::Closed => self.break_off("the server closed the connection".into(), now),
+            Event::Lost { reason } => self.break_off(reason, now),
+        }
+    }
+
+    fn failed(&mut self, reason: ResetReason, now: Instant) {
+        self.break_off(reason.to_string(), now);
+    }
+
+    fn sent(&mut self, now: Instant) {
+        if let Some(mark) = self.notes.messages.last_mut() {
+            mark.sent.get_or_insert(now);
+        }
+        if let State::AwaitAnswer { .. } = self.state
+            && !self.timing.answered
+        {
+            self.settle(now, self.next_step());
+        }
+    }
+
+    fn next(&mut self, context: Context) -> Step<Command> {
+        let now = context.now;
+        match self.state {
+            State::Waiting if now < self.timing.start => Step::Wait(Some(self.timing.start)),
+            State::Waiting => {
+                self.notes.connect_started = Some((self.timing.start, now));
+                self.state = State::Connecting { until: now + self.timing.connect_timeout };
+                Step::Connect
+            }
+            State::Connecting { until } if now < until => Step::Wait(Some(until)),
+            State::Connecting { .. } => {
+                self.break_off(format!("no connection within {} s", self.timing.connect_timeout.as_secs()), now);
+                Step::Wait(Some(now))
+            }
+            State::Settling { since, then } => match self.settled_at(since, context) {
+                at if now < at => Step::Wait(Some(at)),
+                at => self.after_settling(then, at, context),
+            },
+            State::Streaming { first } => {
+                let sent = self.notes.messages.len() as u32 - 1;
+                match first + self.timing.interval.unwrap_or_default() * sent {
+                    at if now < at => Step::Wait(Some(at)),
+                    at => self.send(at, context),
+                }
+            }
+            State::AwaitAnswer { until } | State::Draining { until } => {
+                if self.is_answered() && matches!(self.state, State::Draining { .. }) {
+                    self.settle(now, self.next_step());
+                } else if now >= until {
+                    self.give_up(now);
+                } else {
+                    return Step::Wait(Some(until));
+                }
+                Step::Wait(Some(now))
+            }
+            State::Done => Step::Finished,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Stacks: their names, and the one place where a name becomes a client and a server.
+//!
+//! - [`name`]: the grammar `application[+cose][+channel]` and what each stack is like
+//! - [`client`]: a device's endpoint, whatever its stack
+//! - [`server`]: the built-in servers' endpoints
+
+pub mod client;
+pub mod name;
+pub mod server;
+
+pub use client::Client;
+pub use name::{Application, NameError, Stack};
+pub use server::Server;
+
+/// What a device can be asked to do, whatever its stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Send the message of this number, counted from 0.
+    Send {
+        /// The number.
+        message: u64,
+    },
+    /// Close the connection as the protocol does.
+    Close,
+}
+
+/// What a device's endpoint reports, whatever its stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The client may send application data.
+    Ready,
+    /// The server has acknowledged a message.
+    Acknowledged {
+        /// The message's number.
+        message: u64,
+    },
+    /// The server has refused a message.
+    Refused {
+        /// The message's number.
+        message: u64,
+        /// The server's reason.
+        reason: String,
+    },
+    /// The protocol has given a message up.
+    TimedOut {
+        /// The message's number.
+        message: u64,
+    },
+    /// The server has refused the connection.
+    Rejected {
+        /// The server's reason.
+        reason: String,
+    },
+    /// The server has closed the connection.
+    Closed,
+    /// The connection is lost.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,21 @@
+//! Endpoints on kernel sockets: the live counterpart of virtual time.
+//!
+//! - [`client`]: many devices, each an endpoint with one flow and a script that says what it does when
+//! - [`server`]: server endpoints, each with a listener and any number of flows
+//! - [`log`]: what the endpoints said of the bytes that they made and consumed
+//! - `stream`, `datagram`: a flow's socket; `wakes`: who wants to be woken when
+//!
+//! Each loop runs on a thread of its own, in the network namespace that the thread has entered.
+
+pub mod client;
+mod datagram;
+pub mod log;
+pub mod server;
+mod stream;
+mod wakes;
+
+/// Bytes that may wait for a flow's socket before commands are withheld.
+pub const UNSENT_LIMIT: usize = 64 * 1024;
+
+/// Largest chunk read from a socket at once: any datagram fits.
+const READ_BYTES: usize = 65_536;

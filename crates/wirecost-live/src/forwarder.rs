@@ -1,0 +1,268 @@
+//! The link at work: packets from one port through the device's link object to the other port, recorded at entry.
+//!
+//! A packet enters (is time-stamped, decided upon and recorded) when it is read from its port, and is written to
+//! the other port at the time that its link decided. Deadlines come from an absolute timerfd, set short of the
+//! deadline by [`SPIN`]; the rest is spun away, because a sleeping thread wakes tens of microseconds late.
+
+use std::collections::BinaryHeap;
+use std::cmp::Reverse;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Path};
+use wirecost_wire::ip;
+
+use crate::activity::Activity;
+use crate::clock::{Clock, thread_cpu_time};
+use crate::hosts::{HostIndex, device_of};
+use crate::port::PacketPort;
+use crate::recorder::{RecordedDelivery, Recorder, Recording};
+use crate::timerfd::TimerFd;
+
+/// How long before a deadline the forwarder stops sleeping: more than the wake-up takes on a machine at work.
+pub const SPIN: Duration = Duration::from_micros(60);
+
+/// Packets read from one port before due deliveries get their turn.
+const BATCH: usize = 32;
+/// Larger than any IP packet.
+const PACKET_BYTES: usize = 65_536;
+
+const PORT_TOKENS: [Token; 2] = [Token(0), Token(1)];
+const TIMER_TOKEN: Token = Token(2);
+const STOP_TOKEN: Token = Token(3);
+
+/// The links of the devices, chosen by the device's address.
+pub trait Links: Send {
+    /// The link of `host`, or `None` where it is no device of the run.
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path>;
+}
+
+/// Carries packets between the device's and the server's side until it is told to stop.
+pub struct Forwarder<L> {
+    /// Where packets come from, by direction: `ports[0]` is the devices', `ports[1]` the server's.
+    ports: [PacketPort; 2],
+    links: L,
+    recorder: Recorder,
+    clock: Clock,
+    activity: Arc<Activity>,
+    poll: Poll,
+    timer: TimerFd,
+    stop: Arc<Waker>,
+    pending: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    order: u64,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    deliveries: Vec<Delivery>,
+    statistics: Statistics,
+}
+
+/// A packet on its way.
+struct Slot {
+    bytes: Vec<u8>,
+    direction: Direction,
+    record: u64,
+}
+
+/// What the forwarder did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Packets that entered.
+    pub entered: u64,
+    /// Copies that left.
+    pub delivered: u64,
+    /// Copies that the other port refused.
+    pub refused: u64,
+    /// Packets of no device of the run.
+    pub unattributed: u64,
+    /// CPU time of the forwarder's thread.
+    pub cpu: Duration,
+}
+
+/// What is left when the forwarder has stopped.
+pub struct Finished<L> {
+    /// The packets.
+    pub recording: Recording,
+    /// The links, with their counters.
+    pub links: L,
+    /// What the forwarder did.
+    pub statistics: Statistics,
+    /// The ports, which know their own drops.
+    pub ports: [PacketPort; 2],
+}
+
+impl<L: Links> Forwarder<L> {
+    /// A forwarder between the devices' port and the server's port.
+    ///
+    /// # Errors
+    /// The kernel has no poll instance, timer or event to give.
+    pub fn new(
+        ports: [PacketPort; 2],
+        links: L,
+        recorder: Recorder,
+        clock: Clock,
+        activity: Arc<Activity>,
+    ) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let mut timer = TimerFd::new().map_err(io::Error::other)?;
+        for (port, token) in ports.iter().zip(PORT_TOKENS) {
+            poll.registry().register(&mut SourceFd(&port.as_raw_fd()), token, Interest::READABLE)?;
+        }
+        poll.registry().register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
+        Ok(Self {
+            ports,
+            links,
+            recorder,
+            clock,
+            activity,
+            poll,
+            timer,
+            stop,
+            pending: BinaryHeap::new(),
+            order: 0,
+            slots: Vec::new(),
+            free: Vec::new(),
+            deliveries: Vec::new(),
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// Wakes the forwarder to stop it, from any thread.
+    pub fn stopper(&self) -> Arc<Waker> {
+        Arc::clone(&self.stop)
+    }
+
+    /// Forwards until the stopper wakes it; packets still on their way are dropped.
+    ///
+    /// # Errors
+    /// Polling or reading a port failed.
+    pub fn run(mut self) -> io::Result<Finished<L>> {
+        let mut events = Events::with_capacity(8);
+        let mut buffer = vec![0; PACKET_BYTES];
+        loop {
+            self.carry(&mut buffer)?;
+            self.poll.poll(&mut events, None).or_else(ignore_interrupt)?;
+            if events.iter().any(|event| event.token() == STOP_TOKEN) {
+                break;
+            }
+            self.timer.take_expiry()?;
+        }
+        self.statistics.cpu = thread_cpu_time();
+        Ok(Finished {
+            recording: self.recorder.finish(),
+            links: self.links,
+            statistics: self.statistics,
+            ports: self.ports,
+        })
+    }
+
+    /// Reads and delivers until nothing is readable and nothing is due within [`SPIN`]; sets the timer.
+    fn carry(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        loop {
+            let up = self.receive(Direction::Up, buffer)?;
+            let down = self.receive(Direction::Down, buffer)?;
+            self.deliver_due();
+            if up || down {
+                continue;
+            }
+            match self.pending.peek() {
+                Some(Reverse((due, ..))) if *due <= self.clock.now() + SPIN => std::hint::spin_loop(),
+                Some(Reverse((due, ..))) => return self.timer.arm(&self.clock, *due - SPIN),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes up to a batch of packets from one port; whether there were any.
+    fn receive(&mut self, direction: Direction, buffer: &mut [u8]) -> io::Result<bool> {
+        for taken in 0..BATCH {
+            let port = &mut self.ports[direction as usize];
+            let Some(len) = port.receive(buffer)? else { return Ok(taken > 0) };
+            self.enter(direction, &buffer[..len]);
+        }
+        Ok(true)
+    }
+
+    fn enter(&mut self, direction: Direction, bytes: &[u8]) {
+        let now = self.clock.now();
+        self.statistics.entered += 1;
+        self.deliveries.clear();
+        let host = device_host(direction, bytes);
+        let link = host.and_then(|host| self.links.link(host));
+        let host = link.as_ref().and(host);
+        let fate = match link {
+            Some(link) => link.offer(direction, bytes.len(), now, &mut self.deliveries),
+            None => {
+                self.statistics.unattributed += 1;
+                self.deliveries.push(Delivery { at: now, flip_bit: None });
+                Fate::Delivered
+            }
+        };
+        let record = self.recorder.packet(host, direction, now, fate, bytes);
+        if self.recorder.has_failed() {
+            self.activity.fail_recording();
+        }
+        if let Some(host) = host {
+            let last = self.deliveries.iter().map(|delivery| delivery.at).max();
+            self.activity.note(host, last.unwrap_or(now).max(now));
+        }
+        for copy in 0..self.deliveries.len() {
+            self.schedule(direction, record, self.deliveries[copy], bytes);
+        }
+    }
+
+    fn schedule(&mut self, direction: Direction, record: u64, delivery: Delivery, bytes: &[u8]) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { bytes: Vec::new(), direction, record });
+            self.slots.len() - 1
+        });
+        let held = &mut self.slots[slot];
+        held.bytes.clear();
+        held.bytes.extend_from_slice(bytes);
+        held.direction = direction;
+        held.record = record;
+        if let Some(bit) = delivery.flip_bit
+            && let Some(byte) = held.bytes.get_mut(bit as usize / 8)
+        {
+            *byte ^= 0x80 >> (bit % 8);
+        }
+        self.order += 1;
+        self.pending.push(Reverse((delivery.at, self.order, slot)));
+    }
+
+    fn deliver_due(&mut self) {
+        while let Some(&Reverse((planned, _, slot))) = self.pending.peek() {
+            let actual = self.clock.now();
+            if planned > actual {
+                return;
+            }
+            self.pending.pop();
+            let Slot { bytes, direction, record } = &self.slots[slot];
+            match self.ports[direction.reverse() as usize].send(bytes) {
+                Ok(()) => {
+                    self.statistics.delivered += 1;
+                    self.recorder.delivery(RecordedDelivery { packet: *record, planned, actual });
+                }
+                Err(_) => self.statistics.refused += 1,
+            }
+            self.free.push(slot);
+        }
+    }
+}
+
+/// The device that a packet is from (up) or for (down).
+fn device_host(direction: Direction, bytes: &[u8]) -> Option<HostIndex> {
+    let packet = ip::Packet::new(bytes).ok()?;
+    device_of(match direction {
+        Direction::Up => packet.source(),
+        Direction::Down => packet.destination(),
+    })
+}
+
+fn ignore_interrupt(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
+}

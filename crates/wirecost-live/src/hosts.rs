@@ -1,0 +1,68 @@
+//! Addresses of the hosts on the emulated link: one server, and a host per device.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The number of a device on the link, from 0.
+pub type HostIndex = u32;
+
+/// The server's IPv4 address.
+pub const SERVER_V4: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
+/// The server's IPv6 address.
+pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
+/// The devices' IPv4 network, a /16.
+pub const DEVICES_V4: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
+/// The devices' IPv6 network, a /64.
+pub const DEVICES_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 0);
+/// How many devices the networks hold: a /16 without its first two and its last address.
+pub const MAX_DEVICES: u32 = 65_533;
+
+/// Device 0's offset in its network: address 1 stays with the interface.
+const FIRST_DEVICE: u32 = 2;
+
+/// The server's address.
+pub const fn server_address(ipv6: bool) -> IpAddr {
+    if ipv6 { IpAddr::V6(SERVER_V6) } else { IpAddr::V4(SERVER_V4) }
+}
+
+/// The address of a device; `None` above [`MAX_DEVICES`].
+pub fn device_address(host: HostIndex, ipv6: bool) -> Option<IpAddr> {
+    let offset = (host < MAX_DEVICES).then_some(host + FIRST_DEVICE)?;
+    Some(if ipv6 {
+        IpAddr::V6(Ipv6Addr::from_bits(DEVICES_V6.to_bits() + u128::from(offset)))
+    } else {
+        IpAddr::V4(Ipv4Addr::from_bits(DEVICES_V4.to_bits() + offset))
+    })
+}
+
+/// The device that has an address; `None` for any other host.
+pub fn device_of(address: IpAddr) -> Option<HostIndex> {
+    let offset = match address {
+        IpAddr::V4(v4) => v4.to_bits().checked_sub(DEVICES_V4.to_bits())?,
+        IpAddr::V6(v6) => u32::try_from(v6.to_bits().checked_sub(DEVICES_V6.to_bits())?).ok()?,
+    };
+    let host = offset.checked_sub(FIRST_DEVICE)?;
+    (host < MAX_DEVICES).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_devices_are_a_bijection() {
+        for host in [0, 1, 253, 254, 255, 65_532] {
+            for ipv6 in [false, true] {
+                let address = device_address(host, ipv6).expect("within the network");
+                assert_eq!(device_of(address), Some(host), "{address}");
+            }
+        }
+        assert_eq!(device_address(MAX_DEVICES, false), None);
+    }
+
+    #[test]
+    fn the_server_and_strangers_are_no_devices() {
+        for address in ["10.78.0.1", "10.77.0.1", "192.0.2.1", "fd78::1", "fd77::1", "ff02::2"] {
+            assert_eq!(device_of(address.parse().expect("an address")), None, "{address}");
+        }
+    }
+}

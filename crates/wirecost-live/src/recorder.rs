@@ -1,0 +1,262 @@
+//! Every packet that enters the link, streamed to a temporary file that no exit path can leave behind.
+//!
+//! The file has no name: it is gone with the process. A packet is written when it enters, each delivery when it
+//! happens; [`Recording`] reads both back.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use wirecost_proto::{Direction, Fate, Instant};
+
+use crate::hosts::HostIndex;
+
+/// A packet as it entered the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedPacket {
+    /// The device that sent it or that it is for; `None` for a packet of no device.
+    pub host: Option<HostIndex>,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// When it entered.
+    pub entered: Instant,
+    /// What the link decided.
+    pub fate: Fate,
+    /// The IP packet.
+    pub bytes: Vec<u8>,
+}
+
+/// A copy of a packet leaving the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedDelivery {
+    /// Index of the packet, in the order of entry.
+    pub packet: u64,
+    /// When the link's model wanted it delivered.
+    pub planned: Instant,
+    /// When it was handed to the other side.
+    pub actual: Instant,
+}
+
+/// Writes the temporary file.
+#[derive(Debug)]
+pub struct Recorder {
+    file: BufWriter<File>,
+    packets: u64,
+    error: Option<io::Error>,
+}
+
+const PACKET: u8 = 1;
+const DELIVERY: u8 = 2;
+const NO_HOST: u32 = u32::MAX;
+
+impl Recorder {
+    /// A recorder that writes to an unnamed file in `folder`.
+    ///
+    /// # Errors
+    /// The folder's file system refuses.
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600);
+        let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(folder);
+        let file = match unnamed {
+            Ok(file) => file,
+            // Not every file system knows O_TMPFILE: make a name and remove it at once.
+            Err(_) => {
+                let path = folder.join(".packets.partial");
+                let file = options.create_new(true).open(&path)?;
+                std::fs::remove_file(&path)?;
+                file
+            }
+        };
+        Ok(Self { file: BufWriter::with_capacity(1 << 18, file), packets: 0, error: None })
+    }
+
+    /// Writes a packet that enters the link; returns its index.
+    pub fn packet(
+        &mut self,
+        host: Option<HostIndex>,
+        direction: Direction,
+        entered: Instant,
+        fate: Fate,
+        bytes: &[u8],
+    ) -> u64 {
+        let mut header = [0u8; 19];
+        header[0] = PACKET;
+        header[1] = direction as u8;
+        header[2] = fate_code(fate);
+        header[3..7].copy_from_slice(&host.unwrap_or(NO_HOST).to_le_bytes());
+        header[7..15].copy_from_slice(&entered.as_nanos().to_le_bytes());
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        header[15..19].copy_from_slice(&len.to_le_bytes());
+        self.write(&header);
+        self.write(bytes);
+        self.packets += 1;
+        self.packets - 1
+    }
+
+    /// Writes that a copy of a packet left the link.
+    pub fn delivery(&mut self, delivery: RecordedDelivery) {
+        let mut record = [0u8; 25];
+        record[0] = DELIVERY;
+        record[1..9].copy_from_slice(&delivery.packet.to_le_bytes());
+        record[9..17].copy_from_slice(&delivery.planned.as_nanos().to_le_bytes());
+        record[17..25].copy_from_slice(&delivery.actual.as_nanos().to_le_bytes());
+        self.write(&record);
+    }
+
+    /// Whether a write has failed (full disk): nothing after it is recorded.
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if self.error.is_some() {
+            return;
+        }
+        if let Err(error) = self.file.write_all(bytes) {
+            self.error = Some(error);
+        }
+    }
+
+    /// Ends the recording. A recording that a full disk cut short holds what was written before, with the error.
+    pub fn finish(mut self) -> Recording {
+        if let Err(error) = self.file.flush() {
+            self.error.get_or_insert(error);
+        }
+        let (file, _) = self.file.into_parts();
+        Recording { file, error: self.error }
+    }
+}
+
+/// A finished recording.
+#[derive(Debug)]
+pub struct Recording {
+    file: File,
+    /// Why it is not whole, if it is not.
+    pub error: Option<io::Error>,
+}
+
+/// One entry of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A packet entered the link.
+    Packet(RecordedPacket),
+    /// A copy left it.
+    Delivery(RecordedDelivery),
+}
+
+impl Recording {
+    /// Reads the entries in the order they were written.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn records(&mut self) -> io::Result<Records<'_>> {
+        self.file.seek(SeekFrom::Start(0))?;
+        Ok(Records { reader: BufReader::with_capacity(1 << 18, &self.file) })
+    }
+}
+
+/// Iterator over a recording; ends at its end, or at the entry that a full disk cut short.
+#[derive(Debug)]
+pub struct Records<'a> {
+    reader: BufReader<&'a File>,
+}
+
+impl Records<'_> {
+    fn read(&mut self) -> io::Result<Record> {
+        match self.read_array::<1>()?[0] {
+            PACKET => self.read_packet().map(Record::Packet),
+            DELIVERY => self.read_delivery().map(Record::Delivery),
+            other => Err(io::Error::new(io::ErrorKind::InvalidData, format!("record type {other}"))),
+        }
+    }
+
+    fn read_packet(&mut self) -> io::Result<RecordedPacket> {
+        let [direction, fate] = self.read_array::<2>()?;
+        let host = u32::from_le_bytes(self.read_array()?);
+        let entered = Instant::from_nanos(u64::from_le_bytes(self.read_array()?));
+        let mut bytes = vec![0; u32::from_le_bytes(self.read_array()?) as usize];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(RecordedPacket {
+            host: (host != NO_HOST).then_some(host),
+            direction: if direction == Direction::Up as u8 { Direction::Up } else { Direction::Down },
+            entered,
+            fate: fate_of(fate),
+            bytes,
+        })
+    }
+
+    fn read_delivery(&mut self) -> io::Result<RecordedDelivery> {
+        let mut number = || self.read_array().map(u64::from_le_bytes);
+        Ok(RecordedDelivery {
+            packet: number()?,
+            planned: Instant::from_nanos(number()?),
+            actual: Instant::from_nanos(number()?),
+        })
+    }
+
+    fn read_array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = io::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.read() {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => None,
+            result => Some(result),
+        }
+    }
+}
+
+const FATES: [Fate; 6] =
+    [Fate::Delivered, Fate::Lost, Fate::QueueDropped, Fate::TooLarge, Fate::Duplicated, Fate::Corrupted];
+
+fn fate_code(fate: Fate) -> u8 {
+    FATES.iter().position(|&other| other == fate).unwrap_or(0) as u8
+}
+
+fn fate_of(code: u8) -> Fate {
+    FATES.get(usize::from(code)).copied().unwrap_or(Fate::Delivered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_back_what_it_wrote() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut recorder = Recorder::create(folder.path()).expect("a recorder");
+        let at = Instant::from_millis;
+        assert_eq!(recorder.packet(Some(7), Direction::Down, at(3), Fate::Duplicated, b"packet"), 0);
+        assert_eq!(recorder.packet(None, Direction::Up, at(4), Fate::Lost, b""), 1);
+        let delivery = RecordedDelivery { packet: 0, planned: at(5), actual: at(6) };
+        recorder.delivery(delivery);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0, "the file has no name");
+        let records: Vec<Record> =
+            recorder.finish().records().expect("readable").map(|record| record.expect("whole")).collect();
+        let packet = RecordedPacket {
+            host: Some(7),
+            direction: Direction::Down,
+            entered: at(3),
+            fate: Fate::Duplicated,
+            bytes: b"packet".to_vec(),
+        };
+        assert_eq!(records.len(), 3);
+        assert_eq!(records[0], Record::Packet(packet));
+        assert_eq!(records[2], Record::Delivery(delivery));
+    }
+
+    #[test]
+    fn every_fate_survives() {
+        for fate in FATES {
+            assert_eq!(fate_of(fate_code(fate)), fate);
+        }
+    }
+}
