@@ -1,0 +1,317 @@
+//! The client: one flow at a time, one session for as long as the object lives.
+//!
+//! ```text
+//! client                                     server
+//!   CONNECT       -- AwaitConnack -->
+//!                                        <-- CONNACK
+//!   unfinished PUBLISH (DUP), PUBREL -->                 Connected
+//!   SUBSCRIBE, PUBLISH, ...          -->
+//!                                        <-- SUBACK, PUBACK, ..., PUBLISH
+//!   PINGREQ after keep-alive idle    -->
+//!                                        <-- PINGRESP
+//!   DISCONNECT, close                -->                 Closing
+//! ```
+
+mod command;
+mod config;
+mod receive;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use core::convert::Infallible;
+use core::time::Duration;
+
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, TimerTable};
+
+pub use command::{
+    Awaited, Command, Event, MAXIMUM_PAYLOAD_BYTES, Message, PublishTemplate, ServerProperties,
+    TemplateError, subscription_identifier,
+};
+pub use config::{Config, Will};
+
+use crate::aliases::{ReceivedAliases, SentAliases};
+use crate::codec::{
+    Disconnect, Footprint, Framer, MAXIMUM_VARIABLE_BYTE_INTEGER, Packet, PropertiesBuf, ReasonCode,
+};
+use crate::session::{Inbound, Outbound};
+
+/// The largest packet there is: type, four bytes of length, and that length.
+const LARGEST_PACKET: u32 = MAXIMUM_VARIABLE_BYTE_INTEGER + 5;
+
+/// What the client ignored or sent of its own accord.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// PINGREQ sent.
+    pub pings: u64,
+    /// PUBLISH and PUBREL sent again on a later connection.
+    pub resent: u64,
+    /// Messages of QoS 2 that arrived again and were not reported again.
+    pub duplicates: u64,
+    /// Answers to nothing that was asked.
+    pub unexpected_answers: u64,
+    /// Inputs for a flow that is not this client's.
+    pub foreign_inputs: u64,
+}
+
+/// A message of the user's on its way.
+#[derive(Clone, Debug)]
+struct Outgoing {
+    message: u64,
+    template: Arc<PublishTemplate>,
+}
+
+/// What an exchange of this side is about.
+#[derive(Clone, Debug)]
+enum Subject {
+    Message(Outgoing),
+    Subscription,
+}
+
+/// What waits for the connection or for the server's receive maximum.
+#[derive(Clone, Debug)]
+enum Request {
+    Publish(Outgoing),
+    Other(Command),
+}
+
+/// Where the connection stands.
+#[derive(Debug)]
+enum State {
+    Idle,
+    AwaitConnack(FlowId),
+    Connected(FlowId, Limits),
+    /// The client is about to close its side; what it has to say before is on its way.
+    Ending(FlowId),
+    /// The client has closed its side.
+    Closing(FlowId),
+}
+
+/// What is true of one connection.
+#[derive(Debug)]
+struct Limits {
+    server: ServerProperties,
+    keep_alive: Duration,
+    sent_aliases: SentAliases,
+    received_aliases: ReceivedAliases,
+}
+
+/// What is to be put out next.
+#[derive(Debug)]
+enum Action {
+    Connect,
+    Send(Packet<'static>),
+    Consumed(Footprint),
+    Event(Event),
+    Close,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    Connack,
+    KeepAlive,
+    Pingresp,
+}
+
+impl From<Timer> for usize {
+    fn from(timer: Timer) -> Self {
+        timer as Self
+    }
+}
+
+/// An MQTT client.
+#[derive(Debug)]
+pub struct Client {
+    config: Config,
+    state: State,
+    framer: Framer,
+    outbound: Outbound<Subject>,
+    inbound: Inbound,
+    requests: VecDeque<Request>,
+    actions: VecDeque<Action>,
+    timers: TimerTable<3>,
+    now: Instant,
+    next_message: u64,
+    /// Scratch for the properties of one PUBLISH with an alias.
+    properties: PropertiesBuf,
+    stats: Stats,
+}
+
+impl Client {
+    /// A client that connects when its flow opens.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            state: State::Idle,
+            framer: Framer::default(),
+            outbound: Outbound::new(),
+            inbound: Inbound::default(),
+            requests: VecDeque::new(),
+            actions: VecDeque::new(),
+            timers: TimerTable::new(),
+            now: Instant::START,
+            next_message: 0,
+            properties: PropertiesBuf::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// What was ignored or sent unasked.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Whether the server has accepted the connection and it stands.
+    pub const fn is_connected(&self) -> bool {
+        matches!(self.state, State::Connected(..))
+    }
+
+    /// Exchanges that are not finished: messages of QoS 1 and 2, subscriptions.
+    pub fn in_flight(&self) -> usize {
+        self.outbound.len()
+    }
+
+    /// Commands that wait to be sent.
+    pub fn queued(&self) -> usize {
+        self.requests.len()
+    }
+
+    const fn flow(&self) -> Option<FlowId> {
+        match self.state {
+            State::Idle => None,
+            State::AwaitConnack(flow)
+            | State::Connected(flow, _)
+            | State::Ending(flow)
+            | State::Closing(flow) => Some(flow),
+        }
+    }
+
+    fn open(&mut self, flow: FlowId) {
+        let limit = self.config.maximum_packet_size.unwrap_or(LARGEST_PACKET);
+        self.framer = Framer::new(limit);
+        self.state = State::AwaitConnack(flow);
+        self.timers = TimerTable::new();
+        self.timers
+            .set(Timer::Connack, self.now + self.config.connect_timeout);
+        self.actions.push_back(Action::Connect);
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Publish(template) => {
+                let message = self.next_message;
+                self.next_message += 1;
+                self.publish(message, template);
+            }
+            Command::PublishAs { message, template } => self.publish(message, template),
+            Command::Disconnect(reason) => self.disconnect(reason),
+            Command::Ping => self.ping(),
+            other => self.requests.push_back(Request::Other(other)),
+        }
+    }
+
+    fn publish(&mut self, message: u64, template: Arc<PublishTemplate>) {
+        self.requests
+            .push_back(Request::Publish(Outgoing { message, template }));
+    }
+
+    fn ping(&mut self) {
+        if self.is_connected() {
+            self.stats.pings += 1;
+            self.actions.push_back(Action::Send(Packet::Pingreq));
+            self.timers
+                .set(Timer::Pingresp, self.now + self.config.ping_timeout);
+        }
+    }
+
+    fn expire_timers(&mut self) {
+        if self.timers.expire(Timer::Connack, self.now) {
+            self.give_up(Awaited::Connack);
+        }
+        if self.timers.expire(Timer::Pingresp, self.now) {
+            self.give_up(Awaited::Pingresp);
+        }
+        // [MQTT-3.1.2-20]: no other packet was sent for the keep-alive time.
+        let idle = self.timers.expire(Timer::KeepAlive, self.now);
+        if idle && self.timers.deadline(Timer::Pingresp).is_none() {
+            self.ping();
+        }
+    }
+
+    fn give_up(&mut self, awaited: Awaited) {
+        self.actions.push_back(Action::Event(Event::TimedOut(awaited)));
+        self.end();
+    }
+
+    fn peer_closed(&mut self) {
+        self.end();
+        self.actions.push_back(Action::Event(Event::Closed));
+    }
+}
+
+impl Endpoint for Client {
+    type Command = Command;
+    type Event = Event;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
+        self.now = now;
+        match input {
+            Input::Opened { flow, .. } => self.open(flow),
+            Input::Command(command) => self.command(command),
+            Input::Timeout => self.expire_timers(),
+            Input::Writable { .. } => {}
+            Input::Received { flow, .. } | Input::PeerClosed { flow } | Input::Reset { flow, .. }
+                if self.flow() != Some(flow) =>
+            {
+                self.stats.foreign_inputs += 1;
+            }
+            Input::Received { bytes, .. } => self.receive(bytes),
+            Input::PeerClosed { .. } => self.peer_closed(),
+            Input::Reset { reason, .. } => {
+                self.actions.retain(|action| matches!(action, Action::Event(_)));
+                self.forget_connection();
+                self.actions.push_back(Action::Event(Event::Reset(reason)));
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        while let Some(action) = self.actions.pop_front() {
+            if let Some(output) = self.perform(action, out) {
+                return output;
+            }
+        }
+        if let Some(output) = self.transmit(out) {
+            return output;
+        }
+        Output::Timeout(self.timers.next())
+    }
+}
+
+impl Client {
+    fn forget_connection(&mut self) {
+        self.state = State::Idle;
+        self.timers = TimerTable::new();
+    }
+
+    /// Sends DISCONNECT and closes; a connection that is not accepted yet is closed.
+    fn disconnect(&mut self, reason: ReasonCode) {
+        if self.is_connected() {
+            let disconnect = Packet::Disconnect(Disconnect::new(reason));
+            self.actions.push_back(Action::Send(disconnect));
+        }
+        self.end();
+    }
+
+    /// Closes the flow after what is on its way; once.
+    fn end(&mut self) {
+        if let State::AwaitConnack(flow) | State::Connected(flow, _) = self.state {
+            self.state = State::Ending(flow);
+            self.actions.push_back(Action::Close);
+        }
+    }
+}

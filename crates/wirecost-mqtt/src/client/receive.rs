@@ -1,0 +1,269 @@
+//! What the client receives.
+
+use alloc::string::ToString;
+use core::time::Duration;
+
+use super::{Action, Client, Event, Limits, Message, ServerProperties, State, Subject, Timer};
+use crate::aliases::{AliasError, ReceivedAliases, SentAliases};
+use crate::codec::{
+    Acknowledgement, Connack, DecodeError, Disconnect, Footprint, Frame, Outcomes, Packet, PacketType,
+    PropertiesBuf, ProtocolError, Publish, ReasonCode, Text, Version,
+};
+use crate::quality::{Delivery, PacketId};
+use crate::session::{Pubrec, Stage};
+
+impl Client {
+    pub(super) fn receive(&mut self, mut bytes: &[u8]) {
+        let mut framer = core::mem::take(&mut self.framer);
+        loop {
+            match framer.next(&mut bytes) {
+                Ok(Some(frame)) => self.receive_frame(frame),
+                Ok(None) => break,
+                Err(error) => {
+                    self.fail(error);
+                    break;
+                }
+            }
+        }
+        self.framer = framer;
+    }
+
+    fn receive_frame(&mut self, frame: Frame<'_>) {
+        let decoded = Packet::decode(frame, self.config.version);
+        let footprint = match &decoded {
+            Ok(packet) => Footprint::of(frame, packet),
+            Err(_) => Footprint::of_opaque(frame),
+        };
+        self.actions.push_back(Action::Consumed(footprint));
+        if self.is_ending() {
+            return;
+        }
+        if let Err(error) = decoded.and_then(|packet| self.receive_packet(packet)) {
+            self.fail(error);
+        }
+    }
+
+    /// Whether this side has closed or is about to.
+    const fn is_ending(&self) -> bool {
+        matches!(self.state, State::Ending(_) | State::Closing(_))
+    }
+
+    fn receive_packet(&mut self, packet: Packet<'_>) -> Result<(), DecodeError> {
+        let packet = match (&self.state, packet) {
+            (State::AwaitConnack(_), Packet::Connack(connack)) => return self.connack(connack),
+            (State::Connected(..), packet) => packet,
+            (_, packet) => return Err(ProtocolError::Unexpected(packet.packet_type()).into()),
+        };
+        match packet {
+            Packet::Publish(publish) => return self.receive_publish(publish),
+            Packet::Puback(puback) => self.finish(puback, Stage::AwaitPuback),
+            Packet::Pubcomp(pubcomp) => self.finish(pubcomp, Stage::AwaitPubcomp),
+            Packet::Pubrec(pubrec) => self.pubrec(pubrec),
+            Packet::Pubrel(pubrel) => self.pubrel(pubrel.packet_id),
+            Packet::Suback(suback) => self.suback(suback, Stage::AwaitSuback),
+            Packet::Unsuback(unsuback) => self.suback(unsuback, Stage::AwaitUnsuback),
+            Packet::Pingresp => self.pingresp(),
+            Packet::Disconnect(disconnect) if self.config.version == Version::V5 => {
+                self.disconnected(disconnect);
+            }
+            other => return Err(ProtocolError::Unexpected(other.packet_type()).into()),
+        }
+        Ok(())
+    }
+
+    fn connack(&mut self, connack: Connack<'_>) -> Result<(), DecodeError> {
+        let State::AwaitConnack(flow) = self.state else {
+            return Ok(());
+        };
+        self.timers.stop(Timer::Connack);
+        let reason = connack.reason;
+        if reason.is_failure() {
+            self.report(Event::Refused { reason });
+            self.end();
+            return Ok(());
+        }
+        // [MQTT-3.2.2-4]: there cannot be a session after a clean start.
+        if connack.session_present && self.config.clean_start {
+            return Err(ProtocolError::Unexpected(PacketType::Connack).into());
+        }
+        let server = ServerProperties::from(connack.properties);
+        if let Some(id) = &server.assigned_client_id {
+            self.config.client_id = id.clone();
+        }
+        self.report(Event::Connected {
+            session_present: connack.session_present,
+            server: server.clone(),
+        });
+        self.resume(connack.session_present, server.receive_maximum);
+        self.state = State::Connected(flow, self.limits(server));
+        self.start_keep_alive();
+        Ok(())
+    }
+
+    fn limits(&self, server: ServerProperties) -> Limits {
+        // [MQTT-3.1.2-21]
+        let keep_alive = server.keep_alive.unwrap_or(self.config.keep_alive);
+        Limits {
+            keep_alive: Duration::from_secs(keep_alive.into()),
+            sent_aliases: SentAliases::new(server.topic_alias_maximum),
+            received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
+            server,
+        }
+    }
+
+    fn resume(&mut self, session_present: bool, receive_maximum: u16) {
+        self.outbound.connect(receive_maximum);
+        if session_present {
+            return;
+        }
+        // [MQTT-3.2.2-5]: the server has lost the session, so the client drops it too.
+        self.inbound.clear();
+        for subject in self.outbound.discard() {
+            if let Subject::Message(outgoing) = subject {
+                let message = outgoing.message;
+                self.actions
+                    .push_back(Action::Event(Event::Discarded { message }));
+            }
+        }
+    }
+
+    fn start_keep_alive(&mut self) {
+        if let State::Connected(_, limits) = &self.state
+            && !limits.keep_alive.is_zero()
+        {
+            self.timers.set(Timer::KeepAlive, self.now + limits.keep_alive);
+        }
+    }
+
+    fn receive_publish(&mut self, publish: Publish<'_>) -> Result<(), DecodeError> {
+        let State::Connected(_, limits) = &mut self.state else {
+            return Ok(());
+        };
+        let topic = match publish.topic_alias() {
+            None => publish.topic,
+            Some(alias) => limits
+                .received_aliases
+                .resolve(publish.topic, alias)
+                .map_err(alias_error)?,
+        };
+        let message = owned(&publish, topic);
+        match publish.delivery {
+            Delivery::AtMostOnce => self.report(Event::MessageReceived(message)),
+            Delivery::AtLeastOnce(id) => {
+                self.report(Event::MessageReceived(message));
+                self.answer(Packet::Puback(Acknowledgement::new(id, ReasonCode::Success)));
+            }
+            Delivery::ExactlyOnce(id) => {
+                // [MQTT-4.3.3-10]: once per identifier until PUBREL.
+                if self.inbound.receive(id) {
+                    self.report(Event::MessageReceived(message));
+                } else {
+                    self.stats.duplicates += 1;
+                }
+                self.answer(Packet::Pubrec(Acknowledgement::new(id, ReasonCode::Success)));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, acknowledgement: Acknowledgement<'_>, stage: Stage) {
+        let finished = self.outbound.finish(acknowledgement.packet_id, stage);
+        self.acknowledged(finished, acknowledgement.reason);
+    }
+
+    fn acknowledged(&mut self, finished: Option<Subject>, reason: ReasonCode) {
+        match finished {
+            Some(Subject::Message(outgoing)) => self.report(Event::Acknowledged {
+                message: outgoing.message,
+                reason,
+            }),
+            Some(Subject::Subscription) | None => self.stats.unexpected_answers += 1,
+        }
+    }
+
+    fn pubrec(&mut self, pubrec: Acknowledgement<'_>) {
+        let (id, reason) = (pubrec.packet_id, pubrec.reason);
+        let release = match self.outbound.pubrec(id, reason.is_failure()) {
+            Pubrec::Release => ReasonCode::Success,
+            Pubrec::Refused(subject) => return self.acknowledged(Some(subject), reason),
+            Pubrec::NotFound => {
+                self.stats.unexpected_answers += 1;
+                ReasonCode::PacketIdentifierNotFound
+            }
+        };
+        self.answer(Packet::Pubrel(Acknowledgement::new(id, release)));
+    }
+
+    fn pubrel(&mut self, id: PacketId) {
+        let reason = if self.inbound.release(id) {
+            ReasonCode::Success
+        } else {
+            ReasonCode::PacketIdentifierNotFound
+        };
+        self.answer(Packet::Pubcomp(Acknowledgement::new(id, reason)));
+    }
+
+    fn suback(&mut self, outcomes: Outcomes<'_>, stage: Stage) {
+        if self.outbound.finish(outcomes.packet_id, stage).is_none() {
+            self.stats.unexpected_answers += 1;
+            return;
+        }
+        let codes = outcomes.reasons().collect();
+        self.report(match stage {
+            Stage::AwaitSuback => Event::Subscribed { codes },
+            _ => Event::Unsubscribed { codes },
+        });
+    }
+
+    fn pingresp(&mut self) {
+        self.timers.stop(Timer::Pingresp);
+        self.report(Event::Pong);
+    }
+
+    fn disconnected(&mut self, disconnect: Disconnect<'_>) {
+        let reason = disconnect.reason;
+        self.report(Event::Disconnected { reason });
+        self.end();
+    }
+
+    /// The server did what it must not: MQTT 5 says so before it closes [MQTT-4.13.1-1].
+    fn fail(&mut self, error: DecodeError) {
+        if self.is_ending() {
+            return;
+        }
+        if self.config.version == Version::V5 && self.is_connected() {
+            self.answer(Packet::Disconnect(Disconnect::new(error.reason_code())));
+        }
+        self.report(Event::Failed(error));
+        self.end();
+    }
+
+    fn report(&mut self, event: Event) {
+        self.actions.push_back(Action::Event(event));
+    }
+
+    fn answer(&mut self, packet: Packet<'static>) {
+        self.actions.push_back(Action::Send(packet));
+    }
+}
+
+fn owned(publish: &Publish<'_>, topic: Text<'_>) -> Message {
+    let mut properties = PropertiesBuf::new();
+    properties.extend(publish.properties.iter());
+    Message {
+        topic: topic.to_string(),
+        payload: publish.payload.into(),
+        qos: publish.delivery.qos(),
+        dup: publish.dup,
+        retain: publish.retain,
+        properties,
+    }
+}
+
+/// Both are answered by MQTT 5's "Topic Alias invalid" or "Protocol Error" (section 3.3.2.3.4).
+const fn alias_error(error: AliasError) -> DecodeError {
+    DecodeError::Protocol(match error {
+        AliasError::OutOfRange => ProtocolError::TopicAlias,
+        AliasError::Unknown => ProtocolError::EmptyTopic,
+    })
+}

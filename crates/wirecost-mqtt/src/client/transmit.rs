@@ -1,0 +1,247 @@
+//! What the client sends.
+
+use wirecost_proto::{Buffer, Cause, FlowId, Output};
+
+use super::{Action, Client, Command, Event, Limits, Outgoing, Request, State, Subject, Timer};
+use crate::aliases::{Alias, SentAliases};
+use crate::codec::{
+    Acknowledgement, Connect, Packet, Properties, PropertiesBuf, Property, Publish, ReasonCode, Subscribe,
+    Text, Unsubscribe, Version, connect,
+};
+use crate::quality::{Delivery, PacketId, QoS};
+use crate::session::{Exchange, Stage};
+
+/// Bytes that a topic alias property adds to a packet.
+const ALIAS_BYTES: usize = 3;
+
+impl Client {
+    /// What `action` puts out; `None` where the connection that it was for is gone.
+    pub(super) fn perform(&mut self, action: Action, out: &mut Buffer) -> Option<Output<Event>> {
+        let event = match action {
+            Action::Event(event) => {
+                if event == Event::Closed {
+                    self.forget_connection();
+                }
+                return Some(Output::Event(event));
+            }
+            other => other,
+        };
+        let flow = self.flow()?;
+        let closing = matches!(self.state, State::Closing(_));
+        match event {
+            Action::Consumed(footprint) => {
+                footprint.cover(out);
+                Some(Output::Consumed { flow })
+            }
+            _ if closing => None,
+            Action::Connect => {
+                self.emit_connect(out);
+                Some(self.transmitted(flow))
+            }
+            Action::Send(packet) => {
+                packet.emit(self.config.version, out);
+                Some(self.transmitted(flow))
+            }
+            Action::Close => {
+                self.forget_connection();
+                self.state = State::Closing(flow);
+                Some(Output::Close { flow, reset: false })
+            }
+            Action::Event(_) => None,
+        }
+    }
+
+    /// The next packet of the session: first what a lost connection left, then what was asked.
+    pub(super) fn transmit(&mut self, out: &mut Buffer) -> Option<Output<Event>> {
+        let State::Connected(flow, _) = self.state else {
+            return None;
+        };
+        if let Some(exchange) = self.outbound.next_resend() {
+            resend(exchange, self.config.version, out);
+            self.stats.resent += 1;
+            return Some(self.transmitted(flow));
+        }
+        // A request that cannot be sent at all gives no packet: go on with the next one.
+        while let Some(request) = self.next_request() {
+            let output = match request {
+                Request::Publish(outgoing) => self.send_publish(flow, outgoing, out),
+                Request::Other(command) => self.send_request(flow, &command, out),
+            };
+            if output.is_some() {
+                return output;
+            }
+        }
+        None
+    }
+
+    /// Takes the first request, unless it must wait for the server or for a packet identifier.
+    fn next_request(&mut self) -> Option<Request> {
+        let may_go = match self.requests.front()? {
+            Request::Publish(outgoing) if outgoing.template.qos() == QoS::AtMostOnce => true,
+            Request::Publish(_) => self.outbound.is_ready(),
+            Request::Other(_) => self.outbound.has_free_id(),
+        };
+        if may_go { self.requests.pop_front() } else { None }
+    }
+
+    /// Something was sent: the keep-alive time starts anew (section 3.1.2.10).
+    fn transmitted(&mut self, flow: FlowId) -> Output<Event> {
+        if let State::Connected(_, limits) = &self.state
+            && !limits.keep_alive.is_zero()
+        {
+            self.timers.set(Timer::KeepAlive, self.now + limits.keep_alive);
+        }
+        Output::Transmit { flow }
+    }
+
+    fn send_publish(&mut self, flow: FlowId, outgoing: Outgoing, out: &mut Buffer) -> Option<Output<Event>> {
+        let State::Connected(_, limits) = &mut self.state else {
+            return None;
+        };
+        let (message, template) = (outgoing.message, outgoing.template.clone());
+        let mut publish = published(&outgoing, Delivery::new(template.qos(), PacketId::MAX));
+        let version = self.config.version;
+        if let Err(reason) = limits.allow(&publish, version) {
+            return Some(Output::Event(Event::Rejected { message, reason }));
+        }
+        if self.config.use_topic_aliases && limits.allow_alias(&publish, version) {
+            let aliases = &mut limits.sent_aliases;
+            (publish.topic, publish.properties) = alias(aliases, &publish, &mut self.properties);
+        }
+        if template.qos().bits() > 0 {
+            let subject = Subject::Message(outgoing.clone());
+            let id = self.outbound.publish(template.qos(), subject)?;
+            publish.delivery = Delivery::new(template.qos(), id);
+        } else {
+            self.actions.push_back(Action::Event(Event::Sent { message }));
+        }
+        Packet::Publish(publish).emit(version, out);
+        Some(self.transmitted(flow))
+    }
+
+    fn send_request(&mut self, flow: FlowId, command: &Command, out: &mut Buffer) -> Option<Output<Event>> {
+        let packet = match command {
+            Command::Subscribe { filters, properties } => Packet::Subscribe(Subscribe {
+                packet_id: self.outbound.start(Stage::AwaitSuback, Subject::Subscription)?,
+                properties: properties.as_properties(),
+                filters: filters.as_filters(),
+            }),
+            Command::Unsubscribe { topics, properties } => Packet::Unsubscribe(Unsubscribe {
+                packet_id: self.outbound.start(Stage::AwaitUnsuback, Subject::Subscription)?,
+                properties: properties.as_properties(),
+                topics: topics.as_topics(),
+            }),
+            _ => return None,
+        };
+        packet.emit(self.config.version, out);
+        Some(self.transmitted(flow))
+    }
+
+    fn emit_connect(&self, out: &mut Buffer) {
+        let config = &self.config;
+        let mut properties = PropertiesBuf::new();
+        if config.session_expiry != 0 {
+            properties.push(Property::SessionExpiryInterval(config.session_expiry));
+        }
+        if config.receive_maximum != u16::MAX {
+            properties.push(Property::ReceiveMaximum(config.receive_maximum));
+        }
+        if let Some(bytes) = config.maximum_packet_size {
+            properties.push(Property::MaximumPacketSize(bytes));
+        }
+        if config.topic_alias_maximum != 0 {
+            properties.push(Property::TopicAliasMaximum(config.topic_alias_maximum));
+        }
+        properties.extend(config.properties.as_properties().iter());
+        let connect = Connect {
+            version: config.version,
+            clean_start: config.clean_start,
+            keep_alive: config.keep_alive,
+            properties: properties.as_properties(),
+            client_id: config.client_id.as_text(),
+            will: config.will.as_ref().map(|will| connect::Will {
+                topic: will.topic.as_text(),
+                payload: will.payload.as_binary(),
+                qos: will.qos,
+                retain: will.retain,
+                properties: will.properties.as_properties(),
+            }),
+            username: config.username.as_ref().map(|name| name.as_text()),
+            password: config.password.as_ref().map(|password| password.as_binary()),
+        };
+        Packet::Connect(connect).emit(config.version, out);
+    }
+}
+
+impl Limits {
+    /// Whether the server takes `publish`, or the reason code of the limit that it breaks.
+    fn allow(&self, publish: &Publish<'_>, version: Version) -> Result<(), ReasonCode> {
+        // [MQTT-3.2.2-11]
+        if publish.delivery.qos() > self.server.maximum_qos {
+            return Err(ReasonCode::QosNotSupported);
+        }
+        // [MQTT-3.2.2-14]
+        if publish.retain && !self.server.retain_available {
+            return Err(ReasonCode::RetainNotSupported);
+        }
+        // [MQTT-3.2.2-15]
+        if !self.fits(publish.packet_bytes(version)) {
+            return Err(ReasonCode::PacketTooLarge);
+        }
+        Ok(())
+    }
+
+    fn allow_alias(&self, publish: &Publish<'_>, version: Version) -> bool {
+        version == Version::V5 && self.fits(publish.packet_bytes(version) + ALIAS_BYTES + 1)
+    }
+
+    fn fits(&self, bytes: usize) -> bool {
+        let limit = self.server.maximum_packet_size;
+        limit.is_none_or(|limit| bytes as u64 <= u64::from(limit))
+    }
+}
+
+/// The topic and properties that stand for those of `publish` where its topic has an alias.
+fn alias<'a>(
+    aliases: &mut SentAliases,
+    publish: &Publish<'a>,
+    scratch: &'a mut PropertiesBuf,
+) -> (Text<'a>, Properties<'a>) {
+    let (topic, number) = match aliases.alias(&publish.topic) {
+        Alias::None => return (publish.topic, publish.properties),
+        Alias::New(number) => (publish.topic, number),
+        Alias::Known(number) => (Text::EMPTY, number),
+    };
+    scratch.clear();
+    scratch.push(Property::TopicAlias(number));
+    scratch.extend(publish.properties.iter());
+    (topic, scratch.as_properties())
+}
+
+fn published(outgoing: &Outgoing, delivery: Delivery) -> Publish<'_> {
+    Publish {
+        dup: false,
+        delivery,
+        retain: outgoing.template.retain(),
+        topic: outgoing.template.topic(),
+        properties: outgoing.template.properties(),
+        payload: outgoing.template.payload(),
+    }
+}
+
+/// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1].
+fn resend(exchange: &Exchange<Subject>, version: Version, out: &mut Buffer) {
+    if let (Stage::AwaitPuback | Stage::AwaitPubrec, Subject::Message(outgoing)) =
+        (exchange.stage, &exchange.message)
+    {
+        let delivery = Delivery::new(outgoing.template.qos(), exchange.id);
+        let publish = Publish {
+            // [MQTT-3.3.1-1]
+            dup: true,
+            ..published(outgoing, delivery)
+        };
+        return Packet::Publish(publish).emit(version, out);
+    }
+    let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
+    Packet::Pubrel(release).emit_as(version, Cause::Retransmission, out);
+}

@@ -1,0 +1,132 @@
+//! The packets of a packet identifier and a reason code: PUBACK, PUBREC, PUBREL, PUBCOMP (sections 3.4 to 3.7);
+//! and those of a reason code alone: DISCONNECT and AUTH (sections 3.14 and 3.15).
+
+use alloc::vec::Vec;
+
+use crate::codec::properties::Properties;
+use crate::codec::reader::Reader;
+use crate::codec::writer::put_two_byte_integer;
+use crate::codec::{DecodeError, Malformed, PacketType, ReasonCode, Version};
+use crate::quality::PacketId;
+
+/// PUBACK, PUBREC, PUBREL or PUBCOMP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgement<'a> {
+    /// Which message.
+    pub packet_id: PacketId,
+    /// The outcome; always success in MQTT 3.1.1.
+    pub reason: ReasonCode,
+    /// MQTT 5 properties.
+    pub properties: Properties<'a>,
+}
+
+impl<'a> Acknowledgement<'a> {
+    /// The acknowledgement of `packet_id` without properties.
+    pub const fn new(packet_id: PacketId, reason: ReasonCode) -> Self {
+        Self {
+            packet_id,
+            reason,
+            properties: Properties::EMPTY,
+        }
+    }
+
+    pub(crate) fn decode(
+        mut reader: Reader<'a>,
+        version: Version,
+        packet: PacketType,
+    ) -> Result<Self, DecodeError> {
+        let packet_id = reader.packet_id()?;
+        let (reason, properties) = decode_reason(reader, version, packet)?;
+        Ok(Self {
+            packet_id,
+            reason,
+            properties,
+        })
+    }
+
+    pub(crate) fn put(&self, version: Version, out: &mut Vec<u8>) {
+        put_two_byte_integer(out, self.packet_id.get());
+        put_reason(self.reason, self.properties, version, out);
+    }
+}
+
+/// DISCONNECT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disconnect<'a> {
+    /// Why; always success (normal disconnection) in MQTT 3.1.1.
+    pub reason: ReasonCode,
+    /// MQTT 5 properties.
+    pub properties: Properties<'a>,
+}
+
+impl<'a> Disconnect<'a> {
+    /// A DISCONNECT for `reason` without properties.
+    pub const fn new(reason: ReasonCode) -> Self {
+        Self {
+            reason,
+            properties: Properties::EMPTY,
+        }
+    }
+
+    pub(crate) fn decode(reader: Reader<'a>, version: Version) -> Result<Self, DecodeError> {
+        let (reason, properties) = decode_reason(reader, version, PacketType::Disconnect)?;
+        Ok(Self { reason, properties })
+    }
+
+    pub(crate) fn put(&self, version: Version, out: &mut Vec<u8>) {
+        put_reason(self.reason, self.properties, version, out);
+    }
+}
+
+/// AUTH, which MQTT 3.1.1 does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Auth<'a> {
+    /// Success, continue or re-authenticate.
+    pub reason: ReasonCode,
+    /// MQTT 5 properties: the method and its data.
+    pub properties: Properties<'a>,
+}
+
+impl<'a> Auth<'a> {
+    pub(crate) fn decode(reader: Reader<'a>, version: Version) -> Result<Self, DecodeError> {
+        if version == Version::V3_1_1 {
+            return Err(Malformed::PacketType(PacketType::Auth as u8).into());
+        }
+        let (reason, properties) = decode_reason(reader, version, PacketType::Auth)?;
+        Ok(Self { reason, properties })
+    }
+
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        put_reason(self.reason, self.properties, Version::V5, out);
+    }
+}
+
+/// Reads a reason code and properties, each of which may be left out from the end (section 3.4.2.1).
+fn decode_reason<'a>(
+    mut reader: Reader<'a>,
+    version: Version,
+    packet: PacketType,
+) -> Result<(ReasonCode, Properties<'a>), DecodeError> {
+    if version == Version::V3_1_1 || reader.is_empty() {
+        reader.finish()?;
+        return Ok((ReasonCode::Success, Properties::EMPTY));
+    }
+    let reason = ReasonCode::decode(reader.byte()?, packet)?;
+    if reader.is_empty() {
+        return Ok((reason, Properties::EMPTY));
+    }
+    let properties = reader.properties(version, packet)?;
+    reader.finish()?;
+    Ok((reason, properties))
+}
+
+/// Writes a reason code and properties in the fewest bytes that the standard allows.
+fn put_reason(reason: ReasonCode, properties: Properties<'_>, version: Version, out: &mut Vec<u8>) {
+    if version == Version::V3_1_1 || (reason == ReasonCode::Success && properties.is_empty()) {
+        return;
+    }
+    out.push(reason.code());
+    if !properties.is_empty() {
+        properties.put(version, out);
+    }
+}

@@ -1,0 +1,155 @@
+//! Packets out of a stream: the fixed header (section 2.1) and what it bounds.
+
+use alloc::vec::Vec;
+
+use crate::codec::reader::Reader;
+use crate::codec::{DecodeError, Malformed, PacketType};
+
+/// Bytes of the longest fixed header: type and flags, four bytes of remaining length.
+const MAXIMUM_HEADER_BYTES: usize = 5;
+
+/// A view over the bytes of one packet, whatever they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// A view over `bytes`, complete or not.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// The bytes, fixed header included.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The packet's type, if there is a byte and its type is not reserved.
+    pub fn packet_type(&self) -> Option<PacketType> {
+        PacketType::from_bits(self.first_byte()? >> 4)
+    }
+
+    /// The four flag bits; 0 where there is no byte.
+    pub fn flags(&self) -> u8 {
+        self.first_byte().unwrap_or(0) & 0x0f
+    }
+
+    /// The remaining length in bytes, if it is there and well-formed.
+    pub fn remaining_length(&self) -> Option<u32> {
+        self.split().ok().map(|(remaining, _)| remaining)
+    }
+
+    /// The bytes after the fixed header; none where that is incomplete.
+    pub fn body(&self) -> &'a [u8] {
+        self.split().map_or(&[], |(_, body)| body)
+    }
+
+    pub(crate) fn first_byte(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
+    fn split(&self) -> Result<(u32, &'a [u8]), Malformed> {
+        let mut reader = Reader::new(self.bytes);
+        reader.byte()?;
+        let remaining = reader.variable_byte_integer()?;
+        Ok((remaining, reader.rest()))
+    }
+}
+
+/// Bytes of the packet that starts at `bytes`, or `None` as long as its fixed header is incomplete.
+///
+/// # Errors
+/// The remaining length is malformed, or the packet is larger than `limit` bytes.
+pub fn packet_len(bytes: &[u8], limit: u32) -> Result<Option<usize>, DecodeError> {
+    let (remaining, body) = match Frame::new(bytes).split() {
+        Ok(split) => split,
+        Err(Malformed::Truncated { .. }) => return Ok(None),
+        Err(malformed) => return Err(malformed.into()),
+    };
+    let total = (bytes.len() - body.len()) as u64 + u64::from(remaining);
+    if total > u64::from(limit) {
+        return Err(DecodeError::TooLarge { bytes: total, limit });
+    }
+    // At most 5 + 268,435,455: fits.
+    Ok(usize::try_from(total).ok())
+}
+
+/// Cuts a stream into packets. A packet that lies whole in what was received is not copied.
+///
+/// ```
+/// use wirecost_mqtt::codec::{Framer, PacketType};
+///
+/// let mut framer = Framer::new(1_000);
+/// let mut received: &[u8] = &[0xc0];
+/// assert!(framer.next(&mut received).unwrap().is_none());
+/// let mut received: &[u8] = &[0x00, 0xd0, 0x00];
+/// assert_eq!(framer.next(&mut received).unwrap().unwrap().packet_type(), Some(PacketType::Pingreq));
+/// assert_eq!(framer.next(&mut received).unwrap().unwrap().packet_type(), Some(PacketType::Pingresp));
+/// assert!(framer.next(&mut received).unwrap().is_none());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Framer {
+    limit: u32,
+    held: Vec<u8>,
+    given: bool,
+}
+
+impl Framer {
+    /// A framer for packets of at most `limit` bytes; it never holds more than that.
+    pub const fn new(limit: u32) -> Self {
+        Self {
+            limit,
+            held: Vec::new(),
+            given: false,
+        }
+    }
+
+    /// The next whole packet, or `None` when `bytes` is used up; takes what it needs from `bytes`.
+    ///
+    /// # Errors
+    /// The remaining length is malformed or above the limit: the stream cannot be read any further.
+    pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Frame<'a>>, DecodeError> {
+        if core::mem::take(&mut self.given) {
+            self.held.clear();
+        }
+        if !self.held.is_empty() {
+            return self.complete(bytes);
+        }
+        if let Some(len) = packet_len(bytes, self.limit)?
+            && let Some((packet, rest)) = bytes.split_at_checked(len)
+        {
+            *bytes = rest;
+            return Ok(Some(Frame::new(packet)));
+        }
+        self.held.extend_from_slice(bytes);
+        *bytes = &[];
+        Ok(None)
+    }
+
+    /// Goes on with a packet of which a part is held.
+    fn complete<'a>(&'a mut self, bytes: &mut &[u8]) -> Result<Option<Frame<'a>>, DecodeError> {
+        let len = loop {
+            if let Some(len) = packet_len(&self.held, self.limit)? {
+                break len;
+            }
+            debug_assert!(self.held.len() < MAXIMUM_HEADER_BYTES, "a header has at most 5 B");
+            let Some((first, rest)) = bytes.split_first() else {
+                return Ok(None);
+            };
+            self.held.push(*first);
+            *bytes = rest;
+        };
+        let missing = len.saturating_sub(self.held.len());
+        let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
+        self.held.extend_from_slice(taken);
+        *bytes = rest;
+        self.given = self.held.len() == len;
+        Ok(self.given.then_some(Frame::new(&self.held)))
+    }
+
+    /// Bytes held of an incomplete packet.
+    pub const fn held(&self) -> usize {
+        if self.given { 0 } else { self.held.len() }
+    }
+}

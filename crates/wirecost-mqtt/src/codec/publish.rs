@@ -1,0 +1,103 @@
+//! PUBLISH (section 3.3).
+
+use alloc::vec::Vec;
+
+use crate::codec::properties::{Properties, Property};
+use crate::codec::reader::Reader;
+use crate::codec::writer::{put_text, put_two_byte_integer, variable_byte_integer_len};
+use crate::codec::{DecodeError, Malformed, PacketType, ProtocolError, Text, Version};
+use crate::quality::{Delivery, QoS};
+use crate::topic;
+
+const DUP: u8 = 0b1000;
+const RETAIN: u8 = 0b0001;
+
+/// A message on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Publish<'a> {
+    /// Whether it may have been sent before.
+    pub dup: bool,
+    /// Quality of service and packet identifier.
+    pub delivery: Delivery,
+    /// Whether the server stores it, or took it from its store.
+    pub retain: bool,
+    /// Topic name; empty where a topic alias stands for it.
+    pub topic: Text<'a>,
+    /// MQTT 5 properties.
+    pub properties: Properties<'a>,
+    /// What the user gave.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Publish<'a> {
+    pub(crate) fn decode(flags: u8, mut reader: Reader<'a>, version: Version) -> Result<Self, DecodeError> {
+        let qos = QoS::from_bits(flags >> 1 & 0b11).ok_or(Malformed::QoS)?;
+        let dup = flags & DUP != 0;
+        // [MQTT-3.3.1-2]
+        if dup && qos == QoS::AtMostOnce {
+            return Err(Malformed::DupOnQos0.into());
+        }
+        let topic = reader.text()?;
+        let delivery = match qos {
+            QoS::AtMostOnce => Delivery::AtMostOnce,
+            QoS::AtLeastOnce => Delivery::AtLeastOnce(reader.packet_id()?),
+            QoS::ExactlyOnce => Delivery::ExactlyOnce(reader.packet_id()?),
+        };
+        let publish = Self {
+            dup,
+            delivery,
+            retain: flags & RETAIN != 0,
+            topic,
+            properties: reader.properties(version, PacketType::Publish)?,
+            payload: reader.rest(),
+        };
+        publish.check_topic()?;
+        Ok(publish)
+    }
+
+    fn check_topic(&self) -> Result<(), DecodeError> {
+        // [MQTT-3.3.2-2]
+        if topic::has_wildcard(&self.topic) {
+            return Err(Malformed::TopicName.into());
+        }
+        // Section 3.3.2.3.4: no characters only where an alias stands for them.
+        if self.topic.is_empty() && self.topic_alias().is_none() {
+            return Err(ProtocolError::EmptyTopic.into());
+        }
+        Ok(())
+    }
+
+    /// The topic alias, if there is one.
+    pub fn topic_alias(&self) -> Option<u16> {
+        self.properties.iter().find_map(|property| match property {
+            Property::TopicAlias(alias) => Some(alias),
+            _ => None,
+        })
+    }
+
+    /// Bytes of the whole packet in `version`.
+    pub fn packet_bytes(&self, version: Version) -> usize {
+        let packet_id = if self.delivery.packet_id().is_some() { 2 } else { 0 };
+        let properties = match version {
+            Version::V3_1_1 => 0,
+            Version::V5 => self.properties.written_bytes(),
+        };
+        let remaining = 2 + self.topic.len() + packet_id + properties + self.payload.len();
+        1 + variable_byte_integer_len(remaining) + remaining
+    }
+
+    pub(crate) const fn flags(&self) -> u8 {
+        let dup = if self.dup { DUP } else { 0 };
+        let retain = if self.retain { RETAIN } else { 0 };
+        dup | self.delivery.qos().bits() << 1 | retain
+    }
+
+    /// Writes the variable header; the payload follows.
+    pub(crate) fn put_head(&self, version: Version, out: &mut Vec<u8>) {
+        put_text(out, self.topic);
+        if let Some(id) = self.delivery.packet_id() {
+            put_two_byte_integer(out, id.get());
+        }
+        self.properties.put(version, out);
+    }
+}

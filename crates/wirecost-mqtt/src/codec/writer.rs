@@ -1,0 +1,65 @@
+//! Writes the data types of section 1.5, and the fixed header around a body.
+
+use alloc::vec::Vec;
+
+use crate::codec::{Binary, Text};
+
+/// The largest variable byte integer (section 1.5.5): also the largest remaining length.
+pub const MAXIMUM_VARIABLE_BYTE_INTEGER: u32 = 268_435_455;
+
+pub(crate) fn put_two_byte_integer(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+pub(crate) fn put_text(out: &mut Vec<u8>, text: Text<'_>) {
+    put_sized(out, text.as_str().as_bytes());
+}
+
+pub(crate) fn put_binary(out: &mut Vec<u8>, data: Binary<'_>) {
+    put_sized(out, data.as_bytes());
+}
+
+/// Writes a two-byte length and the bytes, which `Text` and `Binary` have bounded.
+fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_two_byte_integer(out, u16::try_from(bytes.len()).unwrap_or(u16::MAX));
+    out.extend_from_slice(bytes);
+}
+
+pub(crate) fn put_variable_byte_integer(out: &mut Vec<u8>, value: u32) {
+    let mut left = value.min(MAXIMUM_VARIABLE_BYTE_INTEGER);
+    while left >= 0x80 {
+        out.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    out.push(left as u8);
+}
+
+/// Bytes that `value` takes as a variable byte integer: 1 to 4.
+pub(crate) const fn variable_byte_integer_len(value: usize) -> usize {
+    match value {
+        0..0x80 => 1,
+        0x80..0x4000 => 2,
+        0x4000..0x20_0000 => 3,
+        _ => 4,
+    }
+}
+
+/// Writes a fixed header around what `body` writes; `payload_bytes` more will follow.
+pub(crate) fn put_framed(
+    out: &mut Vec<u8>,
+    first_byte: u8,
+    payload_bytes: usize,
+    body: impl FnOnce(&mut Vec<u8>),
+) {
+    out.push(first_byte);
+    let start = out.len();
+    body(out);
+    let remaining = out.len() - start + payload_bytes;
+    // The length is known last: written at the end and rotated into its place.
+    let end = out.len();
+    put_variable_byte_integer(out, u32::try_from(remaining).unwrap_or(u32::MAX));
+    let len_bytes = out.len() - end;
+    if let Some(unordered) = out.get_mut(start..) {
+        unordered.rotate_right(len_bytes);
+    }
+}

@@ -1,0 +1,77 @@
+//! Quality of service and packet identifiers: the numbers of section 4.3.
+
+use core::num::NonZeroU16;
+
+/// A packet identifier; 0 is not one [MQTT-2.2.1-3].
+pub type PacketId = NonZeroU16;
+
+/// How often a message is delivered (section 4.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QoS {
+    /// QoS 0: not acknowledged.
+    #[default]
+    AtMostOnce,
+    /// QoS 1: acknowledged by PUBACK.
+    AtLeastOnce,
+    /// QoS 2: acknowledged by PUBREC, PUBREL, PUBCOMP.
+    ExactlyOnce,
+}
+
+impl QoS {
+    /// Every quality, lowest first.
+    pub const ALL: [Self; 3] = [Self::AtMostOnce, Self::AtLeastOnce, Self::ExactlyOnce];
+
+    /// The quality written as `bits`; `None` for 3, which is malformed [MQTT-3.3.1-4].
+    pub const fn from_bits(bits: u8) -> Option<Self> {
+        match bits {
+            0 => Some(Self::AtMostOnce),
+            1 => Some(Self::AtLeastOnce),
+            2 => Some(Self::ExactlyOnce),
+            _ => None,
+        }
+    }
+
+    /// The number on the wire: 0, 1 or 2.
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The quality of a PUBLISH with the packet identifier that only QoS 1 and 2 carry [MQTT-2.2.1-2].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// QoS 0.
+    AtMostOnce,
+    /// QoS 1.
+    AtLeastOnce(PacketId),
+    /// QoS 2.
+    ExactlyOnce(PacketId),
+}
+
+impl Delivery {
+    /// The delivery of `qos` under `packet_id`, which QoS 0 leaves out.
+    pub const fn new(qos: QoS, packet_id: PacketId) -> Self {
+        match qos {
+            QoS::AtMostOnce => Self::AtMostOnce,
+            QoS::AtLeastOnce => Self::AtLeastOnce(packet_id),
+            QoS::ExactlyOnce => Self::ExactlyOnce(packet_id),
+        }
+    }
+
+    /// The quality alone.
+    pub const fn qos(self) -> QoS {
+        match self {
+            Self::AtMostOnce => QoS::AtMostOnce,
+            Self::AtLeastOnce(_) => QoS::AtLeastOnce,
+            Self::ExactlyOnce(_) => QoS::ExactlyOnce,
+        }
+    }
+
+    /// The packet identifier of QoS 1 and 2.
+    pub const fn packet_id(self) -> Option<PacketId> {
+        match self {
+            Self::AtMostOnce => None,
+            Self::AtLeastOnce(id) | Self::ExactlyOnce(id) => Some(id),
+        }
+    }
+}

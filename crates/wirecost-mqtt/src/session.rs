@@ -1,0 +1,243 @@
+//! What both sides of a session keep of messages of QoS 1 and 2 (section 4.3), and the flow control of section
+//! 4.9. The same for client and broker, and for both versions.
+//!
+//! ```text
+//! sender                                     receiver
+//!   PUBLISH qos 1  -- AwaitPuback -->
+//!                                        <-- PUBACK
+//!   PUBLISH qos 2  -- AwaitPubrec -->          remember the identifier
+//!                                        <-- PUBREC
+//!   PUBREL         -- AwaitPubcomp -->         forget it
+//!                                        <-- PUBCOMP
+//! ```
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::quality::{PacketId, QoS};
+
+/// What an exchange waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "an exchange's state is what it awaits")]
+pub(crate) enum Stage {
+    AwaitPuback,
+    AwaitPubrec,
+    AwaitPubcomp,
+    AwaitSuback,
+    AwaitUnsuback,
+}
+
+impl Stage {
+    /// Whether it started with a PUBLISH that counts against the receive maximum now.
+    const fn awaits_first_answer(self) -> bool {
+        matches!(self, Self::AwaitPuback | Self::AwaitPubrec)
+    }
+
+    /// Whether it lives as long as the session; otherwise as long as the connection.
+    const fn is_session_state(self) -> bool {
+        !matches!(self, Self::AwaitSuback | Self::AwaitUnsuback)
+    }
+}
+
+/// An exchange that is not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange<M> {
+    pub(crate) id: PacketId,
+    pub(crate) stage: Stage,
+    pub(crate) message: M,
+}
+
+/// What a PUBREC leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pubrec<M> {
+    /// Answer PUBREL.
+    Release,
+    /// The receiver refused the message: the exchange is over.
+    Refused(M),
+    /// No such exchange.
+    NotFound,
+}
+
+/// The exchanges that this side has started, in the order of their first packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbound<M> {
+    exchanges: VecDeque<Exchange<M>>,
+    last_id: u16,
+    /// Send quota of section 4.9.
+    quota: u16,
+    receive_maximum: u16,
+    /// Exchanges before this index were sent on the present connection.
+    resent: usize,
+}
+
+impl<M> Outbound<M> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            exchanges: VecDeque::new(),
+            last_id: 0,
+            quota: 0,
+            receive_maximum: 0,
+            resent: 0,
+        }
+    }
+
+    /// Starts a connection whose receiver takes `receive_maximum` messages at once; what is unfinished is resent.
+    pub(crate) fn connect(&mut self, receive_maximum: u16) {
+        self.exchanges
+            .retain(|exchange| exchange.stage.is_session_state());
+        self.receive_maximum = receive_maximum;
+        // Section 4.9: the quota starts anew with every connection.
+        self.quota = receive_maximum;
+        self.resent = 0;
+    }
+
+    /// Forgets every exchange, oldest first.
+    pub(crate) fn discard(&mut self) -> impl Iterator<Item = M> + '_ {
+        self.resent = 0;
+        self.exchanges.drain(..).map(|exchange| exchange.message)
+    }
+
+    /// Whether a new message of QoS 1 or 2 may be sent now: order [MQTT-4.6.0-1], send quota [MQTT-3.3.4-9] and
+    /// a free packet identifier.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.quota > 0 && self.resent == self.exchanges.len() && self.next_id().is_some()
+    }
+
+    /// Starts the exchange of a message of QoS 1 or 2; `None` where that must wait.
+    pub(crate) fn publish(&mut self, qos: QoS, message: M) -> Option<PacketId> {
+        if !self.is_ready() {
+            return None;
+        }
+        let stage = match qos {
+            QoS::ExactlyOnce => Stage::AwaitPubrec,
+            _ => Stage::AwaitPuback,
+        };
+        self.quota -= 1;
+        self.start(stage, message)
+    }
+
+    /// Starts an exchange that does not count against the receive maximum; `None` where no identifier is free.
+    pub(crate) fn start(&mut self, stage: Stage, message: M) -> Option<PacketId> {
+        let id = self.next_id()?;
+        self.last_id = id.get();
+        if self.resent == self.exchanges.len() {
+            self.resent += 1;
+        }
+        self.exchanges.push_back(Exchange { id, stage, message });
+        Some(id)
+    }
+
+    /// The identifier after the last one. Identifiers are given in a ring, so that those in use lie in order
+    /// between the oldest and the newest one, and the next is free unless it is the oldest [MQTT-2.2.1-3].
+    fn next_id(&self) -> Option<PacketId> {
+        let id = PacketId::new(self.last_id.wrapping_add(1)).unwrap_or(PacketId::MIN);
+        let oldest = self.exchanges.front().map(|exchange| exchange.id);
+        (oldest != Some(id)).then_some(id)
+    }
+
+    /// Ends the exchange `id` that is in `stage`.
+    pub(crate) fn finish(&mut self, id: PacketId, stage: Stage) -> Option<M> {
+        let index = self.position(id)?;
+        self.exchanges
+            .get(index)
+            .filter(|exchange| exchange.stage == stage)?;
+        // Section 4.9: PUBACK and PUBCOMP give one back; so does a PUBREC that refuses (see `pubrec`).
+        if stage.is_session_state() {
+            self.quota = self.quota.saturating_add(1).min(self.receive_maximum);
+        }
+        if index < self.resent {
+            self.resent -= 1;
+        }
+        self.exchanges.remove(index).map(|exchange| exchange.message)
+    }
+
+    /// Takes a PUBREC for `id`.
+    pub(crate) fn pubrec(&mut self, id: PacketId, refused: bool) -> Pubrec<M> {
+        if refused {
+            let message = self.finish(id, Stage::AwaitPubrec);
+            return message.map_or(Pubrec::NotFound, Pubrec::Refused);
+        }
+        let index = self.position(id);
+        match index.and_then(|index| self.exchanges.get_mut(index)) {
+            Some(exchange) if matches!(exchange.stage, Stage::AwaitPubrec | Stage::AwaitPubcomp) => {
+                // [MQTT-4.3.3-5]: from now on PUBREL is resent, never PUBLISH.
+                exchange.stage = Stage::AwaitPubcomp;
+                Pubrec::Release
+            }
+            _ => Pubrec::NotFound,
+        }
+    }
+
+    /// The next exchange to resend on this connection [MQTT-4.4.0-1]; `None` where there is none or the quota is
+    /// used up.
+    pub(crate) fn next_resend(&mut self) -> Option<&Exchange<M>> {
+        let exchange = self.exchanges.get(self.resent)?;
+        if exchange.stage.awaits_first_answer() {
+            self.quota = self.quota.checked_sub(1)?;
+        }
+        self.resent += 1;
+        Some(exchange)
+    }
+
+    /// Whether another exchange can have a packet identifier of its own.
+    pub(crate) fn has_free_id(&self) -> bool {
+        self.next_id().is_some()
+    }
+
+    /// Exchanges that are not finished.
+    pub(crate) fn len(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    /// Where `id` is: exchanges lie in the order of the ring.
+    fn position(&self, id: PacketId) -> Option<usize> {
+        let oldest = self.exchanges.front()?.id;
+        let distance = |id: PacketId| match id.get().checked_sub(oldest.get()) {
+            Some(ahead) => u32::from(ahead),
+            None => 65_535 + u32::from(id.get()) - u32::from(oldest.get()),
+        };
+        self.exchanges
+            .binary_search_by_key(&distance(id), |exchange| distance(exchange.id))
+            .ok()
+    }
+}
+
+/// The identifiers of messages of QoS 2 that arrived and are not released.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inbound {
+    unreleased: Vec<PacketId>,
+}
+
+impl Inbound {
+    /// Remembers `id`; whether its message is new [MQTT-4.3.3-10].
+    pub(crate) fn receive(&mut self, id: PacketId) -> bool {
+        let place = self.unreleased.binary_search(&id);
+        if let Err(place) = place {
+            self.unreleased.insert(place, id);
+        }
+        place.is_err()
+    }
+
+    /// Forgets `id` at its PUBREL; whether it was known.
+    pub(crate) fn release(&mut self, id: PacketId) -> bool {
+        let place = self.unreleased.binary_search(&id);
+        if let Ok(place) = place {
+            self.unreleased.remove(place);
+        }
+        place.is_ok()
+    }
+
+    /// Whether a message of `id` waits for its PUBREL.
+    pub(crate) fn contains(&self, id: PacketId) -> bool {
+        self.unreleased.binary_search(&id).is_ok()
+    }
+
+    /// Messages that wait for their PUBREL.
+    pub(crate) fn len(&self) -> usize {
+        self.unreleased.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.unreleased.clear();
+    }
+}

@@ -1,0 +1,133 @@
+//! Topic names and topic filters (section 4.7).
+
+/// The level that stands for any one level.
+pub const SINGLE_LEVEL: &str = "+";
+/// The last level that stands for its parent and any number of levels.
+pub const MULTI_LEVEL: &str = "#";
+/// The first level of a shared subscription (section 4.8.2).
+const SHARE: &str = "$share/";
+
+/// Whether `name` has a character that only filters may have [MQTT-3.3.2-2].
+pub fn has_wildcard(name: &str) -> bool {
+    name.contains(['+', '#'])
+}
+
+/// Whether `filter` is well-formed: wildcards take whole levels, `#` the last one [MQTT-4.7.1-1], and a shared
+/// filter names its group [MQTT-4.8.2-1].
+pub fn is_filter(filter: &str) -> bool {
+    let shared = filter.starts_with(SHARE) || filter == "$share";
+    if shared && split_shared(filter).is_none() {
+        return false;
+    }
+    let mut levels = filter.split('/').peekable();
+    while let Some(level) = levels.next() {
+        let last = levels.peek().is_none();
+        if has_wildcard(level) && level != SINGLE_LEVEL && !(level == MULTI_LEVEL && last) {
+            return false;
+        }
+    }
+    !filter.is_empty()
+}
+
+/// The group and the filter of a shared subscription; `None` where `filter` is not one.
+pub fn split_shared(filter: &str) -> Option<(&str, &str)> {
+    let (group, filter) = filter.strip_prefix(SHARE)?.split_once('/')?;
+    // [MQTT-4.8.2-1], [MQTT-4.8.2-2]
+    (!group.is_empty() && !has_wildcard(group) && !filter.is_empty()).then_some((group, filter))
+}
+
+/// Whether a subscription to `filter` gets messages published to `name`.
+///
+/// ```
+/// use wirecost_mqtt::topic::matches;
+/// assert!(matches("sport/+/player1", "sport/tennis/player1"));
+/// assert!(matches("sport/#", "sport"));
+/// assert!(!matches("#", "$SYS/uptime"));
+/// ```
+pub fn matches(filter: &str, name: &str) -> bool {
+    // [MQTT-4.7.2-1]
+    if name.starts_with('$') && filter.starts_with(['+', '#']) {
+        return false;
+    }
+    let mut levels = name.split('/');
+    for wanted in filter.split('/') {
+        if wanted == MULTI_LEVEL {
+            return true;
+        }
+        match levels.next() {
+            Some(level) if wanted == SINGLE_LEVEL || wanted == level => {}
+            _ => return false,
+        }
+    }
+    levels.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_match_as_in_section_4_7_1() {
+        let matching = [
+            ("sport/tennis/player1/#", "sport/tennis/player1"),
+            ("sport/tennis/player1/#", "sport/tennis/player1/ranking"),
+            ("sport/tennis/player1/#", "sport/tennis/player1/score/wimbledon"),
+            ("sport/#", "sport"),
+            ("#", "a/b"),
+            ("sport/tennis/+", "sport/tennis/player1"),
+            ("sport/+", "sport/"),
+            ("+/+", "/finance"),
+            ("/+", "/finance"),
+            ("$SYS/#", "$SYS/a"),
+            ("$SYS/monitor/+", "$SYS/monitor/Clients"),
+        ];
+        for (filter, name) in matching {
+            assert!(matches(filter, name), "{filter} {name}");
+        }
+        let others = [
+            ("sport/tennis/+", "sport/tennis/player1/ranking"),
+            ("sport/+", "sport"),
+            ("+", "/finance"),
+            ("#", "$SYS/a"),
+            ("+/monitor/Clients", "$SYS/monitor/Clients"),
+            ("a", "A"),
+            ("a/b", "a"),
+        ];
+        for (filter, name) in others {
+            assert!(!matches(filter, name), "{filter} {name}");
+        }
+    }
+
+    #[test]
+    fn wildcards_take_whole_levels() {
+        for filter in [
+            "#",
+            "+",
+            "a/#",
+            "+/a/#",
+            "/",
+            "a//b",
+            "$share/g/#",
+            "$share/g//",
+            "$sharex",
+        ] {
+            assert!(is_filter(filter), "{filter}");
+        }
+        let wrong = [
+            "",
+            "a#",
+            "a/#/b",
+            "a+",
+            "#/a",
+            "$share",
+            "$share/",
+            "$share/g",
+            "$share//a",
+            "$share/g/",
+            "$share/+/a",
+        ];
+        for filter in wrong {
+            assert!(!is_filter(filter), "{filter}");
+        }
+    }
+}
