@@ -1,1 +1,49 @@
-//! Placeholder front page; replaced by the crate's first commit.
+//! The live side of wirecost: real kernel sockets on a link that is ours, in namespaces that vanish with the process.
+//!
+//! - [`namespace`]: network namespaces as file descriptors, entered thread by thread
+//! - [`topology`]: device side, server side and the two packet ports between them
+//! - [`tun`], [`packet_socket`]: the two kinds of packet port, one interface ([`port`])
+//! - [`veth`], [`ethtool`], [`netlink`], [`sysctl`]: how interfaces, addresses, routes and settings are made
+//! - [`congestion`]: cubic where the machine prefers something else
+//! - [`forwarder`], [`recorder`], [`hosts`], [`activity`]: the link at work, every packet recorded at entry
+//! - [`driver`]: endpoints on sockets, devices and servers
+//! - [`clock`], [`timerfd`]: the run's clock and deadlines that are exact to the nanosecond asked
+//! - [`error`]: what the machine refused, on what, and the way out
+//!
+//! This is the only crate with `unsafe` and system calls; both live in one private module.
+//!
+//! ```
+//! use wirecost_live::clock::Clock;
+//!
+//! let clock = Clock::start();
+//! let earlier = clock.now();
+//! assert!(clock.now() >= earlier);
+//! ```
+#![deny(unsafe_code)]
+
+pub mod activity;
+pub mod clock;
+pub mod driver;
+pub mod congestion;
+pub mod error;
+pub mod ethtool;
+pub mod forwarder;
+pub mod hosts;
+pub mod namespace;
+pub mod netlink;
+pub mod packet_socket;
+pub mod port;
+pub mod recorder;
+#[allow(unsafe_code)]
+mod sys;
+pub mod sysctl;
+pub mod timerfd;
+pub mod topology;
+pub mod tun;
+pub mod veth;
+
+pub use clock::Clock;
+pub use error::EnvironmentError;
+pub use port::PacketPort;
+pub use timerfd::TimerFd;
+pub use topology::{Medium, Side, Topology, TopologyConfig};

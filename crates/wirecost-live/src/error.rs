@@ -1,0 +1,236 @@
+//! What the machine refused: which step, on what, with which error number, and the way out.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// An error number of the kernel, printed by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+impl From<&io::Error> for Errno {
+    fn from(error: &io::Error) -> Self {
+        Self(error.raw_os_error().unwrap_or(0))
+    }
+}
+
+impl Errno {
+    const NAMES: [(i32, &'static str); 24] = [
+        (libc::EPERM, "EPERM"),
+        (libc::ENOENT, "ENOENT"),
+        (libc::EINTR, "EINTR"),
+        (libc::EIO, "EIO"),
+        (libc::ENXIO, "ENXIO"),
+        (libc::EBADF, "EBADF"),
+        (libc::EAGAIN, "EAGAIN"),
+        (libc::ENOMEM, "ENOMEM"),
+        (libc::EACCES, "EACCES"),
+        (libc::EBUSY, "EBUSY"),
+        (libc::EEXIST, "EEXIST"),
+        (libc::ENODEV, "ENODEV"),
+        (libc::EINVAL, "EINVAL"),
+        (libc::ENFILE, "ENFILE"),
+        (libc::EMFILE, "EMFILE"),
+        (libc::ENOSPC, "ENOSPC"),
+        (libc::EROFS, "EROFS"),
+        (libc::ENOSYS, "ENOSYS"),
+        (libc::EOPNOTSUPP, "EOPNOTSUPP"),
+        (libc::EAFNOSUPPORT, "EAFNOSUPPORT"),
+        (libc::EADDRINUSE, "EADDRINUSE"),
+        (libc::EADDRNOTAVAIL, "EADDRNOTAVAIL"),
+        (libc::ENOBUFS, "ENOBUFS"),
+        (libc::EUSERS, "EUSERS"),
+    ];
+
+    /// Whether the kernel refused for want of a privilege.
+    pub fn is_privilege(self) -> bool {
+        matches!(self.0, libc::EPERM | libc::EACCES)
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Self::NAMES.iter().find(|(number, _)| *number == self.0) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "errno {}", self.0),
+        }
+    }
+}
+
+/// Why the machine could not give what a live run needs.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// A namespace was refused.
+    #[error(
+        "cannot create a {kind} namespace ({call}: {errno}{})",
+        restriction_note(restriction)
+    )]
+    Namespace {
+        /// `network`, `user` or `process`.
+        kind: &'static str,
+        /// The system call that refused.
+        call: &'static str,
+        /// Its error number.
+        errno: Errno,
+        /// The setting of this machine that explains it, as `name=value`.
+        restriction: Option<String>,
+    },
+    /// A user namespace was asked for after threads had started.
+    #[error("cannot create a user namespace with {threads} threads running, expected 1")]
+    ThreadsRunning {
+        /// Threads of this process.
+        threads: usize,
+    },
+    /// A system call failed.
+    #[error("cannot {action} ({call}: {errno})")]
+    System {
+        /// What was to be done, on what: `set the MTU of wirecost0`.
+        action: String,
+        /// The system call, or the message to the kernel.
+        call: &'static str,
+        /// Its error number.
+        errno: Errno,
+    },
+    /// The program of a real server is not on this machine.
+    #[error("cannot find {program} on PATH, /usr/sbin or /usr/local/sbin")]
+    ServerNotFound {
+        /// The program's name.
+        program: &'static str,
+        /// The Debian package that provides it.
+        package: &'static str,
+    },
+    /// A real server ended before it answered.
+    #[error("{program} ended with {status} before it was ready{}", tail_note(log_tail))]
+    ServerDied {
+        /// The program's name.
+        program: String,
+        /// Exit code or signal.
+        status: String,
+        /// The last lines it wrote.
+        log_tail: String,
+    },
+    /// A real server runs but did not answer in time.
+    #[error("{program} was not ready after {} ms{}", waited.as_millis(), tail_note(log_tail))]
+    ServerNotReady {
+        /// The program's name.
+        program: String,
+        /// How long it was given.
+        waited: Duration,
+        /// The last lines it wrote.
+        log_tail: String,
+    },
+}
+
+fn restriction_note(restriction: &Option<String>) -> String {
+    restriction
+        .as_ref()
+        .map(|setting| format!("; {setting}"))
+        .unwrap_or_default()
+}
+
+fn tail_note(tail: &str) -> String {
+    if tail.is_empty() {
+        String::new()
+    } else {
+        format!(", its last words: {tail}")
+    }
+}
+
+impl EnvironmentError {
+    /// Whether more privilege would cure it: the command line then exits with 10.
+    pub fn is_privilege(&self) -> bool {
+        match self {
+            Self::Namespace { .. } => true,
+            Self::System { errno, .. } => errno.is_privilege(),
+            _ => false,
+        }
+    }
+
+    /// The way out, as one line for the reader; `None` where there is nothing to advise.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Namespace { restriction: Some(setting), .. } => Some(namespace_hint(setting)),
+            Self::Namespace { errno: Errno(libc::ENOSPC | libc::EUSERS), .. } => {
+                Some("raise user.max_user_namespaces and user.max_net_namespaces: sudo sysctl -w user.max_user_namespaces=15000".into())
+            }
+            Self::Namespace { .. } => Some("run as root: sudo wirecost ..., or use --engine sim".into()),
+            Self::ThreadsRunning { .. } => Some("create the topology before any thread starts".into()),
+            Self::System { errno, .. } if errno.is_privilege() => {
+                Some("run as root: sudo wirecost ..., or see what is missing: wirecost doctor".into())
+            }
+            Self::System { errno: Errno(libc::EMFILE), .. } => Some("raise the open-file limit: ulimit -n 65536".into()),
+            Self::ServerNotFound { package, .. } => Some(format!("sudo apt-get install {package}, or use --target builtin")),
+            Self::ServerDied { .. } | Self::ServerNotReady { .. } => Some("use --target builtin to measure without it".into()),
+            Self::System { .. } => None,
+        }
+    }
+}
+
+fn namespace_hint(setting: &str) -> String {
+    if setting.contains("apparmor") {
+        return "sudo wirecost ..., or install the AppArmor profile: \
+                wirecost doctor --apparmor > /etc/apparmor.d/wirecost"
+            .into();
+    }
+    let name = setting.split('=').next().unwrap_or(setting);
+    let value = if name.contains("max_") { 15_000 } else { 1 };
+    format!("sudo wirecost ..., or allow it: sudo sysctl -w {name}={value}")
+}
+
+/// Says what was being done when a system call failed.
+pub(crate) trait Doing<T> {
+    /// The value, or an [`EnvironmentError::System`] that names action and call.
+    fn doing(self, call: &'static str, action: impl FnOnce() -> String) -> Result<T, EnvironmentError>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, call: &'static str, action: impl FnOnce() -> String) -> Result<T, EnvironmentError> {
+        self.map_err(|error| EnvironmentError::System {
+            action: action(),
+            call,
+            errno: Errno::from(&error),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_the_call_the_error_and_the_setting() {
+        let error = EnvironmentError::Namespace {
+            kind: "network",
+            call: "unshare",
+            errno: Errno(libc::EPERM),
+            restriction: Some("kernel.apparmor_restrict_unprivileged_userns=1".into()),
+        };
+        assert_eq!(
+            error.to_string(),
+            "cannot create a network namespace (unshare: EPERM; kernel.apparmor_restrict_unprivileged_userns=1)"
+        );
+        assert!(error.is_privilege());
+        assert!(
+            error
+                .hint()
+                .is_some_and(|hint| hint.contains("wirecost doctor --apparmor"))
+        );
+    }
+
+    #[test]
+    fn a_refused_call_keeps_what_was_being_done() {
+        let refused: io::Result<()> = Err(io::Error::from_raw_os_error(libc::EMFILE));
+        let error = refused.doing("socket", || "open a socket".into()).unwrap_err();
+        assert_eq!(error.to_string(), "cannot open a socket (socket: EMFILE)");
+        assert!(!error.is_privilege());
+        assert_eq!(
+            error.hint().as_deref(),
+            Some("raise the open-file limit: ulimit -n 65536")
+        );
+    }
+
+    #[test]
+    fn an_unknown_error_number_is_printed_as_it_is() {
+        assert_eq!(Errno(4095).to_string(), "errno 4095");
+    }
+}

@@ -1,0 +1,106 @@
+//! Network namespaces as file descriptors: never named, never mounted, gone with the last descriptor and thread.
+
+use crate::error::{Doing, EnvironmentError, Errno};
+use crate::sys;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+/// A network namespace. Clones are the same namespace; it lives as long as one of them, or a thread or socket
+/// within it.
+#[derive(Clone, Debug)]
+pub struct Namespace(Arc<OwnedFd>);
+
+impl Namespace {
+    /// The calling thread's network namespace.
+    ///
+    /// # Errors
+    /// When /proc is not mounted or no descriptor is left.
+    pub fn current() -> Result<Self, EnvironmentError> {
+        let path = "/proc/thread-self/ns/net";
+        let file = File::open(path).doing("open", || format!("open {path}"))?;
+        Ok(Self(Arc::new(file.into())))
+    }
+
+    /// Moves the calling thread into a network namespace of its own and returns it.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Namespace`] without CAP_SYS_ADMIN or beyond user.max_net_namespaces.
+    pub fn unshare() -> Result<Self, EnvironmentError> {
+        sys::unshare(libc::CLONE_NEWNET).map_err(|error| refusal("network", &error))?;
+        Self::current()
+    }
+
+    /// Moves the calling thread into this namespace. Sockets that it opens from now on belong here; those that
+    /// it has stay where they are.
+    ///
+    /// # Errors
+    /// EPERM without CAP_SYS_ADMIN over the namespace.
+    pub fn enter(&self) -> Result<(), EnvironmentError> {
+        sys::setns(self.as_fd(), libc::CLONE_NEWNET).doing("setns", || "enter a network namespace".into())
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Moves the process into a user namespace in which the calling user is root (user_namespaces(7)).
+///
+/// # Errors
+/// [`EnvironmentError::ThreadsRunning`] after a thread has started; [`EnvironmentError::Namespace`] where this
+/// machine refuses them.
+pub fn become_root_of_user_namespace() -> Result<(), EnvironmentError> {
+    let (user, group) = sys::user_and_group();
+    sys::unshare(libc::CLONE_NEWUSER).map_err(|error| match thread_count() {
+        threads if threads > 1 && error.raw_os_error() == Some(libc::EINVAL) => {
+            EnvironmentError::ThreadsRunning { threads }
+        }
+        _ => refusal("user", &error),
+    })?;
+    // An unprivileged process may map its group only after it has given up setgroups (user_namespaces(7)).
+    let maps = [
+        ("setgroups", "deny".into()),
+        ("uid_map", format!("0 {user} 1")),
+        ("gid_map", format!("0 {group} 1")),
+    ];
+    for (file, content) in maps {
+        // AppArmor lets the namespace be made and refuses its capabilities: the first write shows it.
+        fs::write(format!("/proc/self/{file}"), content).map_err(|error| refusal("user", &error))?;
+    }
+    Ok(())
+}
+
+fn thread_count() -> usize {
+    fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
+}
+
+fn refusal(kind: &'static str, error: &io::Error) -> EnvironmentError {
+    EnvironmentError::Namespace {
+        kind,
+        call: "unshare",
+        errno: Errno::from(error),
+        restriction: restriction(),
+    }
+}
+
+/// The setting of this machine that forbids namespaces to ordinary users, as `name=value`.
+pub(crate) fn restriction() -> Option<String> {
+    const RESTRICTIONS: [(&str, &str); 4] = [
+        ("kernel.apparmor_restrict_unprivileged_userns", "1"),
+        ("kernel.unprivileged_userns_clone", "0"),
+        ("user.max_user_namespaces", "0"),
+        ("user.max_net_namespaces", "0"),
+    ];
+    let in_force = |(name, value): &(&str, &str)| {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        fs::read_to_string(path).is_ok_and(|found| found.trim() == *value)
+    };
+    RESTRICTIONS
+        .iter()
+        .find(|setting| in_force(setting))
+        .map(|(name, value)| format!("{name}={value}"))
+}

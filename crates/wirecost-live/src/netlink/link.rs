@@ -1,0 +1,174 @@
+//! Interfaces: `RTM_NEWLINK` and `RTM_GETLINK` (rtnetlink(7)).
+
+use super::Netlink;
+use super::message::{Attributes, Request};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// The loopback interface has index 1 in every namespace.
+pub const LOOPBACK: u32 = 1;
+
+const FIXED_LENGTH: usize = 16;
+const VETH_INFO_PEER: u16 = 1; // linux/veth.h
+
+/// `struct ifinfomsg`: family and type 0, then index, flags and the mask of flags to change.
+fn fixed(index: u32, flags: i32, change: i32) -> [u8; FIXED_LENGTH] {
+    let mut fixed = [0; FIXED_LENGTH];
+    fixed[4..8].copy_from_slice(&index.to_ne_bytes());
+    fixed[8..12].copy_from_slice(&flags.to_ne_bytes());
+    fixed[12..16].copy_from_slice(&change.to_ne_bytes());
+    fixed
+}
+
+/// One end of a veth pair.
+#[derive(Clone, Copy, Debug)]
+pub struct VethEnd<'a> {
+    /// The interface's name.
+    pub name: &'a str,
+    /// Its Ethernet address.
+    pub address: [u8; 6],
+}
+
+impl VethEnd<'_> {
+    fn describe(&self, request: Request) -> Request {
+        request
+            .text(libc::IFLA_IFNAME, self.name)
+            .attribute(libc::IFLA_ADDRESS, &self.address)
+    }
+}
+
+/// Packets that an interface has dropped, as its own counters say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkDrops {
+    /// Dropped on the way into the namespace: errors included.
+    pub received: u64,
+    /// Dropped on the way out of it: errors included.
+    pub transmitted: u64,
+}
+
+impl LinkDrops {
+    /// Reads `struct rtnl_link_stats64`: packets, bytes, errors and dropped, each received, then transmitted.
+    fn read(statistics: &[u8]) -> Option<Self> {
+        let counter = |index: usize| {
+            let bytes = statistics.get(index * 8..)?.first_chunk()?;
+            Some(u64::from_ne_bytes(*bytes))
+        };
+        Some(Self {
+            received: counter(4)? + counter(6)?,
+            transmitted: counter(5)? + counter(7)?,
+        })
+    }
+}
+
+impl Netlink {
+    /// The index of the interface `name`.
+    ///
+    /// # Errors
+    /// ENODEV where there is none.
+    pub fn link_index(&self, name: &str) -> io::Result<u32> {
+        let request = Request::new(libc::RTM_GETLINK, 0, &fixed(0, 0, 0)).text(libc::IFLA_IFNAME, name);
+        let reply = self.ask(request)?;
+        let index = reply.get(4..).and_then(|rest| rest.first_chunk());
+        index
+            .map(|bytes| u32::from_ne_bytes(*bytes))
+            .ok_or_else(truncated)
+    }
+
+    /// What the interface with this index has dropped since it exists.
+    ///
+    /// # Errors
+    /// ENODEV where there is none.
+    pub fn link_drops(&self, index: u32) -> io::Result<LinkDrops> {
+        let reply = self.ask(Request::new(libc::RTM_GETLINK, 0, &fixed(index, 0, 0)))?;
+        let attributes = Attributes::new(reply.get(FIXED_LENGTH..).unwrap_or_default());
+        attributes
+            .find(libc::IFLA_STATS64)
+            .and_then(LinkDrops::read)
+            .ok_or_else(truncated)
+    }
+
+    /// Sets MTU in bytes and transmit queue in packets, then brings the interface up, without ARP and multicast:
+    /// nothing but what a cell sends shall cross the link.
+    ///
+    /// # Errors
+    /// EPERM without CAP_NET_ADMIN; EINVAL for an MTU that the interface cannot have.
+    pub fn set_link_up(&self, index: u32, mtu: u32, queue_packets: u32) -> io::Result<()> {
+        let flags = libc::IFF_UP | libc::IFF_NOARP;
+        let header = fixed(index, flags, flags | libc::IFF_MULTICAST);
+        let request = Request::new(libc::RTM_NEWLINK, 0, &header)
+            .number(libc::IFLA_MTU, mtu)
+            .number(libc::IFLA_TXQLEN, queue_packets);
+        self.ask(request).map(drop)
+    }
+
+    /// Brings the loopback interface up.
+    ///
+    /// # Errors
+    /// EPERM without CAP_NET_ADMIN.
+    pub fn set_loopback_up(&self) -> io::Result<()> {
+        let header = fixed(LOOPBACK, libc::IFF_UP, libc::IFF_UP);
+        self.ask(Request::new(libc::RTM_NEWLINK, 0, &header)).map(drop)
+    }
+
+    /// Makes a veth pair: `near` in this socket's namespace, `far` in the one behind `namespace`.
+    ///
+    /// # Errors
+    /// EPERM without CAP_NET_ADMIN in both; EOPNOTSUPP where the kernel has no veth.
+    pub fn create_veth(
+        &self,
+        near: VethEnd<'_>,
+        far: VethEnd<'_>,
+        namespace: BorrowedFd<'_>,
+    ) -> io::Result<()> {
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let request = near.describe(Request::new(libc::RTM_NEWLINK, flags, &fixed(0, 0, 0)));
+        let peer = |request: Request| {
+            far.describe(request.raw(&fixed(0, 0, 0)))
+                .number(libc::IFLA_NET_NS_FD, namespace.as_raw_fd() as u32)
+        };
+        let information = |request: Request| {
+            request
+                .text(libc::IFLA_INFO_KIND, "veth")
+                .nested(libc::IFLA_INFO_DATA, |request| {
+                    request.nested(VETH_INFO_PEER, peer)
+                })
+        };
+        self.ask(request.nested(libc::IFLA_LINKINFO, information))
+            .map(drop)
+    }
+}
+
+fn truncated() -> io::Error {
+    io::Error::from_raw_os_error(libc::EIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_loopback_interface_and_its_counters() {
+        let netlink = Netlink::open().unwrap();
+        assert_eq!(netlink.link_index("lo").unwrap(), LOOPBACK);
+        assert_eq!(netlink.link_drops(LOOPBACK).unwrap(), LinkDrops::default());
+    }
+
+    #[test]
+    fn a_missing_interface_is_the_kernels_enodev() {
+        let error = Netlink::open().unwrap().link_index("nosuch0").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+
+    #[test]
+    fn drops_include_errors() {
+        let statistics: Vec<u8> = (0u64..24).flat_map(u64::to_ne_bytes).collect();
+        assert_eq!(
+            LinkDrops::read(&statistics),
+            Some(LinkDrops {
+                received: 4 + 6,
+                transmitted: 5 + 7
+            })
+        );
+        assert_eq!(LinkDrops::read(&statistics[..60]), None);
+    }
+}

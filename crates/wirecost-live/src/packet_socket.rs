@@ -1,0 +1,145 @@
+//! A packet socket (packet(7)) on the forwarder's end of a veth pair: IP packets in and out, Ethernet kept by the
+//! kernel.
+
+use crate::netlink::Netlink;
+use crate::netlink::link::LinkDrops;
+use crate::sys;
+use std::cell::Cell;
+use std::io;
+use std::mem;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+const RECEIVE_BUFFER_BYTES: i32 = 64 * 1_024 * 1_024;
+
+/// The packets of a veth pair, and the counters of both its interfaces.
+#[derive(Debug)]
+pub struct PacketSocket {
+    fd: OwnedFd,
+    near: Interface,
+    far: Interface,
+    far_address: [u8; 6],
+    overflowed: Cell<u64>,
+}
+
+/// An interface, and a socket to the namespace it lives in.
+#[derive(Debug)]
+pub struct Interface {
+    /// The socket.
+    pub netlink: Netlink,
+    /// The interface's index there.
+    pub index: u32,
+}
+
+impl Interface {
+    fn drops(&self) -> io::Result<LinkDrops> {
+        self.netlink.link_drops(self.index)
+    }
+}
+
+impl PacketSocket {
+    /// A socket bound to `near`, an interface of the calling thread's namespace; `far`, its peer, has the Ethernet
+    /// address `far_address`.
+    ///
+    /// # Errors
+    /// EPERM without CAP_NET_RAW.
+    pub fn open(near: Interface, far: Interface, far_address: [u8; 6]) -> io::Result<Self> {
+        // Protocol 0: the socket hears nothing until it is bound, so no packet of another interface slips in.
+        let fd = sys::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
+        sys::set_option(fd.as_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+        grow_receive_buffer(&fd)?;
+        sys::bind(fd.as_fd(), &link_address(near.index, libc::ETH_P_ALL, None))?;
+        Ok(Self {
+            fd,
+            near,
+            far,
+            far_address,
+            overflowed: Cell::new(0),
+        })
+    }
+
+    /// The next packet that the far namespace sent: its length in `into`, or `None` when there is none yet.
+    ///
+    /// # Errors
+    /// ENETDOWN when the interface is down.
+    pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match sys::receive(self.fd.as_fd(), into) {
+                Ok(length) if ethernet_type(into).is_some() => return Ok(Some(length)),
+                Ok(_) => {} // neither IPv4 nor IPv6
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Hands an IP packet to the far namespace.
+    ///
+    /// # Errors
+    /// EINVAL for bytes that are no IP packet, EMSGSIZE above the MTU, ENOBUFS when the kernel has no room.
+    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
+        let protocol = ethernet_type(packet).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        let address = link_address(self.near.index, protocol, Some(self.far_address));
+        sys::send_to(self.fd.as_fd(), packet, &address).map(drop)
+    }
+
+    /// What both interfaces and this socket's buffer have dropped since they exist, as seen by the far namespace.
+    ///
+    /// # Errors
+    /// None while the interfaces exist.
+    pub fn drops(&self) -> io::Result<LinkDrops> {
+        let overflowed = self.overflowed.get() + u64::from(sys::packet_socket_drops(self.fd.as_fd())?);
+        self.overflowed.set(overflowed);
+        let (near, far) = (self.near.drops()?, self.far.drops()?);
+        Ok(LinkDrops {
+            received: far.received + near.transmitted,
+            transmitted: far.transmitted + near.received + overflowed,
+        })
+    }
+}
+
+impl AsRawFd for PacketSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// Asks for a large buffer, beyond net.core.rmem_max where the kernel lets root of a user namespace do so.
+fn grow_receive_buffer(fd: &OwnedFd) -> io::Result<()> {
+    sys::set_option(
+        fd.as_fd(),
+        libc::SOL_SOCKET,
+        libc::SO_RCVBUFFORCE,
+        RECEIVE_BUFFER_BYTES,
+    )
+    .or_else(|_| {
+        sys::set_option(
+            fd.as_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVBUF,
+            RECEIVE_BUFFER_BYTES,
+        )
+    })
+}
+
+/// The Ethernet type of an IP packet by its version field; `None` for anything else.
+fn ethernet_type(packet: &[u8]) -> Option<i32> {
+    match packet.first()? >> 4 {
+        4 => Some(libc::ETH_P_IP),
+        6 => Some(libc::ETH_P_IPV6),
+        _ => None,
+    }
+}
+
+fn link_address(index: u32, protocol: i32, destination: Option<[u8; 6]>) -> libc::sockaddr_ll {
+    let mut octets = [0; 8];
+    octets[..6].copy_from_slice(&destination.unwrap_or_default());
+    libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: (protocol as u16).to_be(),
+        sll_ifindex: index as i32,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: destination.map_or(0, |address| mem::size_of_val(&address) as u8),
+        sll_addr: octets,
+    }
+}

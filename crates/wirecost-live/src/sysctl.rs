@@ -1,0 +1,142 @@
+//! Network settings of a namespace (sysctls): written, read back, and kept for the record.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+/// Settings by their dotted name, as the kernel reads them back.
+pub type Settings = BTreeMap<String, String>;
+
+/// What both namespaces are set to before anything is measured. The virtual TCP's `linux` preset is defined by the
+/// same values.
+pub const REQUIRED: [(&str, &str); 24] = [
+    ("net.ipv4.tcp_congestion_control", "cubic"),
+    ("net.ipv4.tcp_no_metrics_save", "1"),
+    ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+    ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
+    ("net.ipv4.tcp_timestamps", "1"),
+    ("net.ipv4.tcp_sack", "1"),
+    ("net.ipv4.tcp_ecn", "0"),
+    ("net.ipv4.tcp_slow_start_after_idle", "1"),
+    ("net.ipv4.tcp_fastopen", "0"),
+    ("net.ipv4.conf.all.rp_filter", "0"),
+    ("net.ipv4.conf.default.rp_filter", "0"),
+    ("net.ipv4.ip_nonlocal_bind", "1"),
+    ("net.ipv6.ip_nonlocal_bind", "1"),
+    ("net.ipv6.conf.all.disable_ipv6", "0"),
+    ("net.ipv6.conf.default.disable_ipv6", "0"),
+    // No router solicitation, no autoconfiguration, no duplicate address detection, no link-local address:
+    // nothing but what a cell sends shall cross the link.
+    ("net.ipv6.conf.all.accept_ra", "0"),
+    ("net.ipv6.conf.default.accept_ra", "0"),
+    ("net.ipv6.conf.all.autoconf", "0"),
+    ("net.ipv6.conf.default.autoconf", "0"),
+    ("net.ipv6.conf.all.accept_dad", "0"),
+    ("net.ipv6.conf.default.accept_dad", "0"),
+    ("net.ipv6.conf.default.dad_transmits", "0"),
+    ("net.ipv6.conf.default.router_solicitations", "0"),
+    ("net.ipv6.conf.default.addr_gen_mode", "1"), // none
+];
+
+/// What is left as the kernel has it, and recorded because it moves results.
+const OBSERVED: [&str; 14] = [
+    "net.core.somaxconn",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_adv_win_scale",
+    "net.ipv4.tcp_autocorking",
+    "net.ipv4.tcp_dsack",
+    "net.ipv4.tcp_early_retrans",
+    "net.ipv4.tcp_frto",
+    "net.ipv4.tcp_min_rto_us",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_recovery",
+    "net.ipv4.tcp_retries2",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_window_scaling",
+];
+
+/// The settings of one namespace after they were applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Every setting asked for or observed, as read back.
+    pub settings: Settings,
+    /// One line for each that is not what was asked.
+    pub warnings: Vec<String>,
+}
+
+/// Applies [`REQUIRED`], then `overrides`, to the calling thread's network namespace, and reads everything back.
+/// What cannot be set is a warning: the value found is recorded.
+pub fn apply(overrides: &Settings) -> Applied {
+    let mut wanted: Settings = REQUIRED
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    wanted.extend(overrides.clone());
+    let mut applied = Applied::default();
+    for (name, value) in &wanted {
+        let outcome = write(name, value);
+        match read(name) {
+            Ok(found) => {
+                if found != *value {
+                    applied
+                        .warnings
+                        .push(mismatch(name, value, &found, outcome.err()));
+                }
+                applied.settings.insert(name.clone(), found);
+            }
+            Err(error) => applied
+                .warnings
+                .push(format!("{name} is not on this machine: {error}")),
+        }
+    }
+    let observed = OBSERVED
+        .iter()
+        .filter_map(|name| Some((name.to_string(), read(name).ok()?)));
+    applied.settings.extend(observed);
+    applied
+}
+
+fn mismatch(name: &str, value: &str, found: &str, refused: Option<io::Error>) -> String {
+    let reason = refused.map(|error| format!(" ({error})")).unwrap_or_default();
+    format!("{name} should be {value:?}, is {found:?}{reason}")
+}
+
+/// Writes one setting of the calling thread's network namespace.
+///
+/// # Errors
+/// ENOENT where the kernel has no such setting, EACCES or EROFS where it may not be changed.
+pub fn write(name: &str, value: &str) -> io::Result<()> {
+    fs::write(path(name), value)
+}
+
+/// Reads one setting of the calling thread's network namespace, tabs as single spaces.
+///
+/// # Errors
+/// ENOENT where the kernel has no such setting.
+pub fn read(name: &str) -> io::Result<String> {
+    let text = fs::read_to_string(path(name))?;
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn path(name: &str) -> String {
+    format!("/proc/sys/{}", name.replace('.', "/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_read_with_single_spaces() {
+        let range = read("net.ipv4.ip_local_port_range").unwrap();
+        assert_eq!(range.split(' ').count(), 2);
+    }
+
+    #[test]
+    fn a_value_that_did_not_take_names_both_values() {
+        let refused = Some(io::Error::from_raw_os_error(libc::ENOENT));
+        let warning = mismatch("net.ipv4.tcp_congestion_control", "cubic", "reno", refused);
+        assert!(warning.starts_with(r#"net.ipv4.tcp_congestion_control should be "cubic", is "reno" ("#));
+    }
+}

@@ -1,0 +1,382 @@
+//! The live link's two sides and the ports between which the forwarder stands.
+//!
+//! ```text
+//! device side                                          server side
+//! 10.77.0.0/16, fd77::/64 -- port -- forwarder -- port -- 10.78.0.0/16, fd78::/64
+//! ```
+//!
+//! 1. As root, each side is a network namespace; otherwise first a user namespace in which the caller is root.
+//! 2. Settings are written before the interface exists, so that it inherits them and sends nothing by itself.
+//! 3. A side gets its interface (TUN, or veth where /dev/net/tun is closed), one address of its own, a local route
+//!    that makes its whole prefix bindable, and a route to the other side.
+
+use crate::congestion::Allowed;
+use crate::error::{Doing, EnvironmentError, Errno};
+use crate::namespace::{Namespace, become_root_of_user_namespace};
+use crate::netlink::Netlink;
+use crate::netlink::link::VethEnd;
+use crate::netlink::route::Prefix;
+use crate::port::PacketPort;
+use crate::sysctl::{self, Settings};
+use crate::tun::{self, Tun};
+use crate::veth::VethPair;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The server's IPv4 address.
+pub const SERVER_V4: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
+/// The server's IPv6 address.
+pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
+/// The interface of either side.
+pub const INTERFACE: &str = "wirecost0";
+
+const MINIMUM_IPV6_MTU: u32 = 1_280; // RFC 8200 section 5
+
+/// The IPv4 address of device `number`, counted from 1.
+pub fn device_v4(number: u16) -> Ipv4Addr {
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(10, 77, high, low)
+}
+
+/// The IPv6 address of device `number`, counted from 1.
+pub fn device_v6(number: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number)
+}
+
+/// How packets leave a side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// A TUN device in each side.
+    Tun,
+    /// A veth pair to each side, from the forwarder's namespace.
+    Veth,
+}
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub struct TopologyConfig {
+    /// Largest IP packet, in bytes. Below 1,280 there is no IPv6.
+    pub mtu: u32,
+    /// Packets that an interface may hold before it drops.
+    pub queue_packets: u32,
+    /// The medium; `None` takes TUN where it can be used.
+    pub medium: Option<Medium>,
+    /// Settings of both sides that differ from [`sysctl::REQUIRED`].
+    pub overrides: Settings,
+}
+
+impl Default for TopologyConfig {
+    fn default() -> Self {
+        Self {
+            mtu: 1_500,
+            queue_packets: 10_000,
+            medium: None,
+            overrides: Settings::new(),
+        }
+    }
+}
+
+impl TopologyConfig {
+    /// The congestion control that both sides are to use.
+    fn congestion_control(&self) -> &str {
+        const NAME: &str = "net.ipv4.tcp_congestion_control";
+        let required = sysctl::REQUIRED
+            .iter()
+            .find(|(name, _)| *name == NAME)
+            .map(|(_, value)| *value);
+        self.overrides
+            .get(NAME)
+            .map(String::as_str)
+            .or(required)
+            .unwrap_or_default()
+    }
+}
+
+/// One side of the link.
+#[derive(Clone, Debug)]
+pub struct Side {
+    namespace: Namespace,
+    /// Its settings, as read back after they were applied.
+    pub settings: Settings,
+}
+
+impl Side {
+    /// Moves the calling thread into this side. Sockets that it opens from now on belong here.
+    ///
+    /// # Errors
+    /// EPERM in a thread that has given up its privileges.
+    pub fn enter(&self) -> Result<(), EnvironmentError> {
+        self.namespace.enter()
+    }
+
+    /// The side's network namespace.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+}
+
+/// Two sides, and the ports between which packets are to be carried. Nothing of it outlives the process.
+#[derive(Debug)]
+pub struct Topology {
+    /// Where devices live.
+    pub device: Side,
+    /// Where servers live.
+    pub server: Side,
+    /// Packets from and to the devices.
+    pub device_port: PacketPort,
+    /// Packets from and to the servers.
+    pub server_port: PacketPort,
+    /// How packets leave a side.
+    pub medium: Medium,
+    /// Whether a user namespace was needed.
+    pub is_unprivileged: bool,
+    /// Why TUN is not used although nobody asked for veth: one line of information, not a fault.
+    pub veth_reason: Option<String>,
+    /// Settings that could not be made, one line each.
+    pub warnings: Vec<String>,
+}
+
+impl Topology {
+    /// Builds both sides. The calling thread ends where it was, or, without privileges, in the forwarder's
+    /// namespace. Call it before any thread starts: a user namespace cannot be made afterwards.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Namespace`] where the machine refuses namespaces, else the step that failed.
+    pub fn create(config: &TopologyConfig) -> Result<Self, EnvironmentError> {
+        let origin = Namespace::current()?;
+        let permission = Allowed::temporarily(config.congestion_control());
+        let mut built = Self::build(config, &origin);
+        if built.is_err() {
+            // The caller may go on without a live link, from where it was.
+            let _ = origin.enter();
+        }
+        if let (Some(Err(error)), Ok(topology)) = (permission.map(Allowed::restore), &mut built) {
+            let name = crate::congestion::ALLOWED;
+            topology
+                .warnings
+                .push(format!("{name} could not be restored ({})", Errno::from(&error)));
+        }
+        built
+    }
+
+    fn build(config: &TopologyConfig, origin: &Namespace) -> Result<Self, EnvironmentError> {
+        let veth_reason = config.medium.is_none().then(tun::unusable).flatten();
+        let medium = config.medium.unwrap_or(if veth_reason.is_some() {
+            Medium::Veth
+        } else {
+            Medium::Tun
+        });
+        let is_unprivileged = isolate()?;
+        let home = match (medium, is_unprivileged) {
+            (Medium::Tun, false) => origin.clone(),
+            (Medium::Veth, _) | (_, true) => forwarder_namespace()?,
+        };
+        let mut builder = Builder {
+            config,
+            medium,
+            home: &home,
+            warnings: Vec::new(),
+        };
+        let (device, device_port) = builder.side(&DEVICE_SIDE)?;
+        let (server, server_port) = builder.side(&SERVER_SIDE)?;
+        let warnings = builder.warnings;
+        if is_unprivileged {
+            home.enter()?
+        } else {
+            origin.enter()?
+        }
+        Ok(Self {
+            device,
+            server,
+            device_port,
+            server_port,
+            medium,
+            is_unprivileged,
+            veth_reason,
+            warnings,
+        })
+    }
+}
+
+/// Leaves the network namespace that the process began in; whether that took a user namespace.
+fn isolate() -> Result<bool, EnvironmentError> {
+    match Namespace::unshare() {
+        Ok(_) => Ok(false),
+        Err(error) if error.is_privilege() => {
+            become_root_of_user_namespace()?;
+            Ok(true)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A namespace whose interfaces carry packets for others and speak for nobody.
+fn forwarder_namespace() -> Result<Namespace, EnvironmentError> {
+    let home = Namespace::unshare()?;
+    for scope in ["all", "default"] {
+        // A kernel without IPv6 has no such file, and nothing to silence.
+        let _ = sysctl::write(&format!("net.ipv6.conf.{scope}.disable_ipv6"), "1");
+    }
+    Ok(home)
+}
+
+/// What distinguishes one side from the other.
+struct Plan {
+    name: &'static str,
+    prefixes: [Prefix; 2],
+    addresses: [IpAddr; 2],
+    far_prefixes: [Prefix; 2],
+    near_address: [u8; 6],
+    far_address: [u8; 6],
+}
+
+const DEVICE_PREFIXES: [Prefix; 2] = [
+    Prefix {
+        address: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 0)),
+        length: 16,
+    },
+    Prefix {
+        address: IpAddr::V6(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 0)),
+        length: 64,
+    },
+];
+
+const SERVER_PREFIXES: [Prefix; 2] = [
+    Prefix {
+        address: IpAddr::V4(Ipv4Addr::new(10, 78, 0, 0)),
+        length: 16,
+    },
+    Prefix {
+        address: IpAddr::V6(Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 0)),
+        length: 64,
+    },
+];
+
+// Ethernet addresses: locally administered (second lowest bit of the first octet, IEEE 802).
+const DEVICE_SIDE: Plan = Plan {
+    name: "device",
+    prefixes: DEVICE_PREFIXES,
+    addresses: [
+        IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)),
+        IpAddr::V6(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1)),
+    ],
+    far_prefixes: SERVER_PREFIXES,
+    near_address: [0x02, 0, 0, 0, 0x77, 0x01],
+    far_address: [0x02, 0, 0, 0, 0x77, 0x02],
+};
+
+const SERVER_SIDE: Plan = Plan {
+    name: "server",
+    prefixes: SERVER_PREFIXES,
+    addresses: [IpAddr::V4(SERVER_V4), IpAddr::V6(SERVER_V6)],
+    far_prefixes: DEVICE_PREFIXES,
+    near_address: [0x02, 0, 0, 0, 0x78, 0x01],
+    far_address: [0x02, 0, 0, 0, 0x78, 0x02],
+};
+
+struct Builder<'a> {
+    config: &'a TopologyConfig,
+    medium: Medium,
+    home: &'a Namespace,
+    warnings: Vec<String>,
+}
+
+impl Builder<'_> {
+    fn side(&mut self, plan: &Plan) -> Result<(Side, PacketPort), EnvironmentError> {
+        let namespace = Namespace::unshare()?;
+        let applied = sysctl::apply(&self.config.overrides);
+        self.warnings.extend(
+            applied
+                .warnings
+                .into_iter()
+                .map(|line| format!("{} side: {line}", plan.name)),
+        );
+        let port = self.port(plan, &namespace)?;
+        self.configure(plan)?;
+        Ok((
+            Side {
+                namespace,
+                settings: applied.settings,
+            },
+            port,
+        ))
+    }
+
+    fn port(&self, plan: &Plan, namespace: &Namespace) -> Result<PacketPort, EnvironmentError> {
+        if self.medium == Medium::Tun {
+            let tun =
+                Tun::create(INTERFACE).doing("TUNSETIFF", || format!("create the TUN device {INTERFACE}"))?;
+            return Ok(PacketPort::Tun(tun));
+        }
+        let pair = VethPair {
+            near: VethEnd {
+                name: plan.name,
+                address: plan.near_address,
+            },
+            far: VethEnd {
+                name: INTERFACE,
+                address: plan.far_address,
+            },
+            mtu: self.config.mtu,
+            queue_packets: self.config.queue_packets,
+        };
+        self.home.enter()?;
+        let socket = pair.create(self.home, namespace)?;
+        namespace.enter()?;
+        Ok(PacketPort::Veth(socket))
+    }
+
+    /// Brings a side's interface up and gives it addresses and routes.
+    fn configure(&self, plan: &Plan) -> Result<(), EnvironmentError> {
+        let on = |what: &str| format!("{what} on the {} side", plan.name);
+        let TopologyConfig {
+            mtu, queue_packets, ..
+        } = *self.config;
+        let netlink = Netlink::open().doing("socket", || on("speak to the kernel by netlink"))?;
+        let index = netlink
+            .link_index(INTERFACE)
+            .doing("RTM_GETLINK", || on("find the interface"))?;
+        netlink
+            .set_loopback_up()
+            .doing("RTM_NEWLINK", || on("bring lo up"))?;
+        netlink
+            .set_link_up(index, mtu, queue_packets)
+            .doing("RTM_NEWLINK", || {
+                on(&format!("bring {INTERFACE} up with an MTU of {mtu} B"))
+            })?;
+        let families = if self.has_ipv6() { 2 } else { 1 };
+        for family in 0..families {
+            let (local, own, far) = (
+                plan.prefixes[family],
+                plan.addresses[family],
+                plan.far_prefixes[family],
+            );
+            netlink
+                .add_address(index, own)
+                .doing("RTM_NEWADDR", || on(&format!("add {own}")))?;
+            netlink
+                .deliver_locally(local)
+                .doing("RTM_NEWROUTE", || on("make the prefix local"))?;
+            netlink
+                .add_route(far, index, own)
+                .doing("RTM_NEWROUTE", || on("route to the other side"))?;
+        }
+        Ok(())
+    }
+
+    fn has_ipv6(&self) -> bool {
+        self.config.mtu >= MINIMUM_IPV6_MTU
+            && sysctl::read("net.ipv6.conf.all.disable_ipv6").is_ok_and(|value| value == "0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_have_addresses_of_their_own_within_the_prefix() {
+        assert_eq!(device_v4(1), Ipv4Addr::new(10, 77, 0, 1));
+        assert_eq!(device_v4(65_000), Ipv4Addr::new(10, 77, 253, 232));
+        assert_eq!(device_v6(65_000).to_string(), "fd77::fde8");
+    }
+}

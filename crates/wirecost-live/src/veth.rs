@@ -1,0 +1,61 @@
+//! A veth pair between a side and the forwarder's namespace, for machines that close /dev/net/tun.
+
+use crate::error::{Doing, EnvironmentError};
+use crate::ethtool::disable_offloads;
+use crate::namespace::Namespace;
+use crate::netlink::Netlink;
+use crate::netlink::link::VethEnd;
+use crate::packet_socket::{Interface, PacketSocket};
+use std::os::fd::AsFd;
+
+/// The names and Ethernet addresses of a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct VethPair<'a> {
+    /// The forwarder's end.
+    pub near: VethEnd<'a>,
+    /// The side's end.
+    pub far: VethEnd<'a>,
+    /// MTU of both ends, in bytes.
+    pub mtu: u32,
+    /// Transmit queue of both ends, in packets.
+    pub queue_packets: u32,
+}
+
+impl VethPair<'_> {
+    /// Makes the pair between the calling thread's namespace, the forwarder's, and `side`, with offloads off at both
+    /// ends, and opens the forwarder's socket. The far end is left down. The thread is back where it was afterwards.
+    ///
+    /// # Errors
+    /// Whatever the kernel refuses, with the step that it refused.
+    pub fn create(&self, home: &Namespace, side: &Namespace) -> Result<PacketSocket, EnvironmentError> {
+        let name = self.near.name;
+        let netlink = Netlink::open().doing("socket", || "speak to the kernel by netlink".into())?;
+        netlink
+            .create_veth(self.near, self.far, side.as_fd())
+            .doing("RTM_NEWLINK", || format!("create the veth pair {name}"))?;
+        disable_offloads(name).doing("SIOCETHTOOL", || format!("turn the offloads of {name} off"))?;
+        let index = netlink
+            .link_index(name)
+            .doing("RTM_GETLINK", || format!("find {name}"))?;
+        netlink
+            .set_link_up(index, self.mtu, self.queue_packets)
+            .doing("RTM_NEWLINK", || {
+                format!("bring {name} up with an MTU of {} B", self.mtu)
+            })?;
+        side.enter()?;
+        let far = self.prepare_far();
+        home.enter()?;
+        PacketSocket::open(Interface { netlink, index }, far?, self.far.address)
+            .doing("socket", || format!("open a packet socket on {name}"))
+    }
+
+    fn prepare_far(&self) -> Result<Interface, EnvironmentError> {
+        let name = self.far.name;
+        disable_offloads(name).doing("SIOCETHTOOL", || format!("turn the offloads of {name} off"))?;
+        let netlink = Netlink::open().doing("socket", || "speak to the kernel by netlink".into())?;
+        let index = netlink
+            .link_index(name)
+            .doing("RTM_GETLINK", || format!("find {name}"))?;
+        Ok(Interface { netlink, index })
+    }
+}

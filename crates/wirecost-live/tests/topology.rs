@@ -1,0 +1,277 @@
+//! Both media, as root and as nobody: what crosses the link is what an endpoint sent, whole and not merged.
+
+mod common;
+#[path = "common/forward.rs"]
+mod forward;
+
+use common::{Case, User};
+use forward::{Carried, Forwarder};
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::ExitCode;
+use std::time::Duration;
+use wirecost_live::topology::{SERVER_V4, SERVER_V6, device_v4, device_v6};
+use wirecost_live::{EnvironmentError, Medium, Side, Topology, TopologyConfig};
+
+const TRANSFER_BYTES: usize = 1_000_000;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn main() -> ExitCode {
+    let case = |name, user, run| Case { name, user, run };
+    common::main(&[
+        case("tun_carries_udp_and_tcp", User::Caller, || exchange(Medium::Tun)),
+        case("veth_carries_udp_and_tcp", User::Caller, || {
+            exchange(Medium::Veth)
+        }),
+        case("veth_carries_udp_and_tcp_for_nobody", User::Nobody, || {
+            exchange(Medium::Veth)
+        }),
+        case("tun_carries_udp_and_tcp_for_nobody", User::Nobody, || {
+            exchange(Medium::Tun)
+        }),
+        case("nobody_speaks_unasked_over_tun", User::Caller, || {
+            silence(Medium::Tun)
+        }),
+        case("nobody_speaks_unasked_over_veth", User::Caller, || {
+            silence(Medium::Veth)
+        }),
+        case(
+            "settings_are_read_back_and_can_be_overridden",
+            User::Caller,
+            settings,
+        ),
+        case("a_small_mtu_holds_on_both_ends", User::Caller, small_mtu),
+        case("root_comes_back_to_where_it_was", User::Caller, origin),
+        case(
+            "a_user_namespace_after_threads_is_refused_by_name",
+            User::Nobody,
+            threads_running,
+        ),
+    ])
+}
+
+fn create(config: &TopologyConfig) -> Result<Topology, String> {
+    match Topology::create(config) {
+        Ok(topology) => Ok(topology),
+        Err(error) if error.is_privilege() => Err(format!("{error}; {}", error.hint().unwrap_or_default())),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn exchange(medium: Medium) -> Result<(), String> {
+    let topology = create(&TopologyConfig {
+        medium: Some(medium),
+        ..TopologyConfig::default()
+    })?;
+    assert_eq!(topology.warnings, expected_warnings(topology.is_unprivileged));
+    let Topology {
+        device,
+        server,
+        device_port,
+        server_port,
+        ..
+    } = topology;
+    let forwarder = Forwarder::start(device_port, server_port);
+    let pairs: [(IpAddr, IpAddr); 4] = [
+        (device_v4(1).into(), SERVER_V4.into()),
+        (device_v4(65_000).into(), SERVER_V4.into()),
+        (device_v6(1).into(), SERVER_V6.into()),
+        (device_v6(65_000).into(), SERVER_V6.into()),
+    ];
+    for (from, to) in pairs {
+        udp_echo(&device, &server, from, to);
+        tcp_transfer(&device, &server, from, to);
+    }
+    let carried = forwarder.stop();
+    assert_whole(&carried, 1_500);
+    assert!(
+        carried.packets > 4 * (TRANSFER_BYTES / 1_500) as u64,
+        "{carried:?}"
+    );
+    Ok(())
+}
+
+/// Only root can lend a namespace a congestion control that the machine does not allow to everyone.
+fn expected_warnings(is_unprivileged: bool) -> Vec<String> {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap();
+    let allowed = read("tcp_allowed_congestion_control");
+    if !is_unprivileged || allowed.split_whitespace().any(|name| name == "cubic") {
+        return Vec::new();
+    }
+    let default = read("tcp_congestion_control");
+    let warning = |side: &str| {
+        let found = default.trim();
+        format!(
+            "{side} side: net.ipv4.tcp_congestion_control should be \"cubic\", is \"{found}\" \
+             (Operation not permitted (os error 1))"
+        )
+    };
+    vec![warning("device"), warning("server")]
+}
+
+fn assert_whole(carried: &Carried, mtu: usize) {
+    assert_eq!(
+        carried.longest, mtu,
+        "the largest packet fills the MTU and none is above it"
+    );
+    assert_eq!(carried.bad_checksums, 0);
+    assert_eq!(carried.drops, 0);
+}
+
+fn inside<T: Send>(side: &Side, work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            side.enter().expect("the namespace can be entered");
+            work()
+        });
+        thread.join().expect("the work ends")
+    })
+}
+
+fn udp_echo(device: &Side, server: &Side, from: IpAddr, to: IpAddr) {
+    let served = inside(server, || UdpSocket::bind((to, 0)).unwrap());
+    let client = inside(device, || UdpSocket::bind((from, 0)).unwrap());
+    served.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut buffer = [0; 2_000];
+    client.send_to(&[7; 1_000], served.local_addr().unwrap()).unwrap();
+    let (length, peer) = served.recv_from(&mut buffer).unwrap();
+    assert_eq!(peer.ip(), from);
+    served.send_to(&buffer[..length], peer).unwrap();
+    assert_eq!(client.recv(&mut buffer).unwrap(), 1_000);
+}
+
+fn tcp_transfer(device: &Side, server: &Side, from: IpAddr, to: IpAddr) {
+    let listener = inside(server, || TcpListener::bind((to, 0)).unwrap());
+    let address = listener.local_addr().unwrap();
+    let sender = device.clone();
+    let client = std::thread::spawn(move || {
+        sender.enter().unwrap();
+        let mut stream = connect_from(from, address);
+        stream.write_all(&vec![5; TRANSFER_BYTES]).unwrap();
+    });
+    let (mut stream, peer) = listener.accept().unwrap();
+    assert_eq!(peer.ip(), from);
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).unwrap();
+    assert!(received.len() == TRANSFER_BYTES && received.iter().all(|byte| *byte == 5));
+    client.join().unwrap();
+}
+
+/// Connects from an address of one's own, which std cannot ask for.
+fn connect_from(from: IpAddr, to: SocketAddr) -> TcpStream {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    let domain = if from.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    };
+    // SAFETY: the descriptor is new and owned by nobody else.
+    let socket =
+        unsafe { OwnedFd::from_raw_fd(libc::socket(domain, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0)) };
+    for (address, call) in [
+        (
+            SocketAddr::new(from, 0),
+            libc::bind as unsafe extern "C" fn(_, _, _) -> _,
+        ),
+        (to, libc::connect as unsafe extern "C" fn(_, _, _) -> _),
+    ] {
+        let bytes = socket_address(address);
+        // SAFETY: the pointer and length describe a sockaddr_in or sockaddr_in6 as bytes.
+        let result = unsafe { call(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len() as u32) };
+        assert_eq!(result, 0, "{address}: {}", std::io::Error::last_os_error());
+    }
+    TcpStream::from(socket)
+}
+
+fn socket_address(address: SocketAddr) -> Vec<u8> {
+    let family = if address.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    } as u16;
+    let mut bytes = family.to_ne_bytes().to_vec();
+    bytes.extend(address.port().to_be_bytes());
+    match address.ip() {
+        IpAddr::V4(ip) => bytes.extend([&ip.octets()[..], &[0; 8]].concat()),
+        IpAddr::V6(ip) => bytes.extend([&[0; 4], &ip.octets()[..], &[0; 4]].concat()),
+    }
+    bytes
+}
+
+fn silence(medium: Medium) -> Result<(), String> {
+    let topology = create(&TopologyConfig {
+        medium: Some(medium),
+        ..TopologyConfig::default()
+    })?;
+    let forwarder = Forwarder::start(topology.device_port, topology.server_port);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let carried = forwarder.stop();
+    assert_eq!(carried.packets, 0, "{carried:02x?}");
+    assert_eq!(carried.drops, 0);
+    Ok(())
+}
+
+fn settings() -> Result<(), String> {
+    let allowed = || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    let before = allowed();
+    let overrides = [("net.ipv4.tcp_fastopen".to_string(), "3".to_string())].into();
+    let topology = create(&TopologyConfig {
+        overrides,
+        ..TopologyConfig::default()
+    })?;
+    for side in [&topology.device, &topology.server] {
+        assert_eq!(side.settings["net.ipv4.tcp_rmem"], "4096 131072 6291456");
+        assert_eq!(side.settings["net.ipv4.tcp_fastopen"], "3");
+        let found = inside(side, || {
+            std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap()
+        });
+        assert_eq!(found.trim(), "cubic");
+    }
+    assert_eq!(allowed(), before, "the machine is left as it was");
+    assert_eq!(topology.medium == Medium::Veth, topology.veth_reason.is_some());
+    Ok(())
+}
+
+fn small_mtu() -> Result<(), String> {
+    for medium in [Medium::Tun, Medium::Veth] {
+        let topology = create(&TopologyConfig {
+            mtu: 576,
+            medium: Some(medium),
+            ..TopologyConfig::default()
+        })?;
+        let forwarder = Forwarder::start(topology.device_port, topology.server_port);
+        tcp_transfer(
+            &topology.device,
+            &topology.server,
+            device_v4(2).into(),
+            SERVER_V4.into(),
+        );
+        assert_whole(&forwarder.stop(), 576);
+    }
+    Ok(())
+}
+
+fn origin() -> Result<(), String> {
+    let link = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+    let before = link();
+    let topology = create(&TopologyConfig::default())?;
+    assert_eq!(link() == before, !topology.is_unprivileged);
+    assert_ne!(inside(&topology.device, link), before);
+    assert_ne!(inside(&topology.device, link), inside(&topology.server, link));
+    Ok(())
+}
+
+fn threads_running() -> Result<(), String> {
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || held.recv());
+    let error = Topology::create(&TopologyConfig::default()).unwrap_err();
+    assert!(
+        matches!(error, EnvironmentError::ThreadsRunning { threads: 2 }),
+        "{error}"
+    );
+    drop(hold);
+    assert!(thread.join().unwrap().is_err());
+    Ok(())
+}
