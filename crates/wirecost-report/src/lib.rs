@@ -1,1 +1,39 @@
-//! Placeholder front page; replaced by the crate's first commit.
+//! Terminal tables and exports: pure functions of a results folder.
+//!
+//! - [`terminal`]: the table on a terminal, and one line per cell where there is none
+//! - [`export`]: `summary.csv` and `summary.md`
+//!
+//! [`write_all`] reads a folder and writes both into it. Below them lie the parts they share: `columns` (what a
+//! column is worth, how it reads, who is best), `figures` (bytes by layer of a cell), `groups` (cells that may be
+//! compared) and `number` (how quantities are written).
+//!
+//! ```
+//! use wirecost_lab::results::Cell;
+//! use wirecost_report::terminal;
+//!
+//! fn progress(cells: &[Cell]) -> String {
+//!     cells.iter().map(|cell| terminal::cell_line(cell) + "\n").collect()
+//! }
+//! assert_eq!(progress(&[]), "");
+//! ```
+
+mod columns;
+mod error;
+pub mod export;
+mod figures;
+mod groups;
+mod number;
+pub mod terminal;
+
+pub use error::ReportError;
+use wirecost_lab::results::RunFolder;
+
+///
+/// # Errors
+/// A file of the folder is missing, of another version or unreadable; the folder cannot be written to.
+pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
+    let results = folder.read()?;
+    folder.write("summary.csv", export::csv(&results.summary).as_bytes())?;
+    folder.write("summary.md", export::markdown(&results.summary).as_bytes())?;
+    Ok(())
+}

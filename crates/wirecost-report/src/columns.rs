@@ -1,0 +1,243 @@
+//! The columns of every table: what each is worth, how it reads, and which cells are best in it.
+
+use wirecost_lab::results::summary::Times;
+use wirecost_lab::results::{Cell, Section};
+
+use crate::figures::BothWays;
+use crate::number;
+
+/// A column of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// Wire bytes of a message, device to server.
+    Up,
+    /// Wire bytes of a message, server to device.
+    Down,
+    /// Wire bytes of a message, both directions.
+    Total,
+    /// Wire bytes of connect and close, both directions.
+    Connection,
+    /// Packets of a message, up + down.
+    Packets,
+    /// Round trips of connect + message.
+    RoundTrips,
+    /// Median response time.
+    P50,
+    /// 99th percentile of the response time.
+    P99,
+    /// Mean response time with its 95 % interval.
+    Mean,
+    /// Payload bits / time to arrival.
+    Goodput,
+    /// (Wire bytes - payload) / payload.
+    Ratio,
+}
+
+/// Where a cell stands in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// Nobody is better.
+    Best,
+    /// Somebody is better, but the intervals overlap.
+    Inseparable,
+    /// Somebody is better.
+    Behind,
+    /// Not compared: no value, or an invalid cell.
+    Unranked,
+}
+
+/// The sign of a value that the best cannot be told apart from.
+pub(crate) const INSEPARABLE: &str = "~";
+/// The sign of a quantile from too few samples.
+pub(crate) const LOW_N: &str = "°";
+/// The sign of a time that ends with arrival because nothing answers.
+pub(crate) const TO_ARRIVAL: &str = "→";
+
+impl Column {
+    /// Every column, in the order of the table.
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Up,
+        Self::Down,
+        Self::Total,
+        Self::Connection,
+        Self::Packets,
+        Self::RoundTrips,
+        Self::P50,
+        Self::P99,
+        Self::Mean,
+        Self::Goodput,
+        Self::Ratio,
+    ];
+
+    /// What the column holds, and its unit.
+    pub(crate) const fn heading(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Up => ("up", "B/msg"),
+            Self::Down => ("down", "B/msg"),
+            Self::Total => ("total", "B/msg"),
+            Self::Connection => ("connection", "B"),
+            Self::Packets => ("packets", "up+down"),
+            Self::RoundTrips => ("RTTs", "conn+msg"),
+            Self::P50 => ("p50", "ms"),
+            Self::P99 => ("p99", "ms"),
+            Self::Mean => ("mean", "ms, 95 %"),
+            Self::Goodput => ("goodput", "kbit/s"),
+            Self::Ratio => ("header", "/payload"),
+        }
+    }
+
+    /// The cell's value as a number to compare by; null where it was not measured.
+    pub(crate) fn value(self, cell: &Cell) -> Option<f64> {
+        let message = cell.message.as_ref()?;
+        match self {
+            Self::Up => Some(message.up.wire.mean),
+            Self::Down => Some(message.down.wire.mean),
+            Self::Total => Some(message.up.wire.mean + message.down.wire.mean),
+            Self::Connection => BothWays::of_connection(cell).map(|bytes| bytes.total()),
+            Self::Packets => Some(message.up.packets.mean + message.down.packets.mean),
+            Self::RoundTrips => round_trips(cell).map(|(connect, message)| connect + message),
+            Self::P50 => times(message).and_then(|t| t.p50).map(|ns| ns as f64),
+            Self::P99 => times(message).and_then(|t| t.p99).map(|ns| ns as f64),
+            Self::Mean => times(message).map(|t| t.mean),
+            Self::Goodput => message.goodput_bps,
+            Self::Ratio => message.header_ratio,
+        }
+    }
+
+    /// The cell's value as it is read, without marks.
+    pub(crate) fn text(self, cell: &Cell) -> String {
+        match self {
+            Self::Packets => number::optional(cell.message.as_ref(), packets),
+            Self::RoundTrips => number::optional(round_trips(cell), |(connect, message)| {
+                format!("{}+{}", number::trimmed(connect, 2), number::trimmed(message, 2))
+            }),
+            Self::Mean => number::optional(cell.message.as_ref().and_then(times), mean),
+            Self::P50 | Self::P99 => number::optional(self.value(cell), number::millis),
+            Self::Goodput => number::optional(self.value(cell), number::kilobits),
+            Self::Ratio => number::optional(self.value(cell), |ratio| format!("{ratio:.2}")),
+            Self::Up | Self::Down | Self::Total | Self::Connection => {
+                number::optional(self.value(cell), number::bytes)
+            }
+        }
+    }
+
+    /// What a reader must know about the cell's value: not separable, too few samples, no answer.
+    pub(crate) fn marks(self, cell: &Cell, rank: Rank) -> String {
+        let marks = [
+            (rank == Rank::Inseparable, INSEPARABLE),
+            (self.is_low_n(cell), LOW_N),
+            (
+                self.depends_on_response() && self.value(cell).is_some() && ends_with_arrival(cell),
+                TO_ARRIVAL,
+            ),
+        ];
+        marks
+            .iter()
+            .filter(|(applies, _)| *applies)
+            .map(|(_, mark)| *mark)
+            .collect()
+    }
+
+    /// Where each cell stands. Invalid cells are not compared, and what ends with an answer is compared apart
+    /// from what ends with arrival.
+    pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
+        cells.iter().map(|cell| self.rank(cell, cells)).collect()
+    }
+
+    fn rank(self, cell: &Cell, cells: &[&Cell]) -> Rank {
+        let Some(value) = self.comparable(cell) else {
+            return Rank::Unranked;
+        };
+        let rivals = cells.iter().filter(|rival| self.competes(cell, rival));
+        let Some((best, rival)) = rivals
+            .filter_map(|rival| Some((self.comparable(rival)?, rival)))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+        else {
+            return Rank::Unranked;
+        };
+        if value <= best {
+            return Rank::Best;
+        }
+        match (self.interval(cell), self.interval(rival)) {
+            (Some(own), Some(best)) if overlap(own, best) => Rank::Inseparable,
+            _ => Rank::Behind,
+        }
+    }
+
+    /// The value as one of which less is better.
+    fn comparable(self, cell: &Cell) -> Option<f64> {
+        let value = self.value(cell).filter(|_| cell.valid)?;
+        Some(if self == Self::Goodput { -value } else { value })
+    }
+
+    fn competes(self, cell: &Cell, rival: &Cell) -> bool {
+        !self.depends_on_response() || ends_with_arrival(cell) == ends_with_arrival(rival)
+    }
+
+    const fn depends_on_response(self) -> bool {
+        matches!(self, Self::RoundTrips | Self::P50 | Self::P99 | Self::Mean)
+    }
+
+    /// The 95 % interval of a noisy value in nanoseconds; exact values have none.
+    pub(crate) fn interval(self, cell: &Cell) -> Option<[f64; 2]> {
+        let times = times(cell.message.as_ref()?)?;
+        if self == Self::Mean {
+            return times.ci95;
+        }
+        let bounds = (*times.quantile_ci95.get(self.quantile()?)?)?;
+        Some(bounds.map(|ns| ns as f64))
+    }
+
+    fn is_low_n(self, cell: &Cell) -> bool {
+        let times = cell.message.as_ref().and_then(times);
+        let named = |(times, quantile): (&Times, &str)| times.low_n.iter().any(|low| low == quantile);
+        times.zip(self.quantile()).is_some_and(named)
+    }
+
+    const fn quantile(self) -> Option<&'static str> {
+        match self {
+            Self::P50 => Some("p50"),
+            Self::P99 => Some("p99"),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a message's time ends with its arrival, because nothing answers.
+pub(crate) fn ends_with_arrival(cell: &Cell) -> bool {
+    let kind = cell
+        .message
+        .as_ref()
+        .map(|message| message.response_kind.as_str());
+    kind == Some("to_arrival")
+}
+
+/// The round trips of connect (0 without one) and message; null under loss.
+fn round_trips(cell: &Cell) -> Option<(f64, f64)> {
+    let message = cell.message.as_ref()?.round_trips?;
+    match &cell.connect {
+        None => Some((0.0, message)),
+        Some(connect) => Some((connect.round_trips?, message)),
+    }
+}
+
+const fn times(section: &Section) -> Option<&Times> {
+    section.response_time_ns.as_ref()
+}
+
+fn packets(message: &Section) -> String {
+    let [up, down] = [&message.up, &message.down].map(|bytes| number::trimmed(bytes.packets.mean, 1));
+    format!("{up}+{down}")
+}
+
+fn mean(times: &Times) -> String {
+    let mean = number::millis(times.mean);
+    match times.ci95 {
+        Some([low, high]) => format!("{mean} ±{}", number::millis((high - low) / 2.0)),
+        None => mean,
+    }
+}
+
+fn overlap(a: [f64; 2], b: [f64; 2]) -> bool {
+    a[0] <= b[1] && b[0] <= a[1]
+}

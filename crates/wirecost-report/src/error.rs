@@ -1,0 +1,14 @@
+//! Why a report could not be made.
+
+use wirecost_lab::results::ResultsError;
+
+/// Why a report could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The results folder cannot be read, or the report cannot be written into it.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The report's own template does not fit the results.
+    #[error("the report's template does not fit the results: {0}")]
+    Template(#[from] minijinja::Error),
+}

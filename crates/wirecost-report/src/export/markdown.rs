@@ -1,0 +1,91 @@
+//! `summary.md`: the terminal table's columns as GitHub-flavoured Markdown.
+
+use wirecost_lab::results::{Cell, Summary};
+
+use crate::columns::{Column, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL};
+use crate::figures;
+use crate::groups::Group;
+use crate::number;
+
+/// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
+pub fn markdown(summary: &Summary) -> String {
+    let tables: Vec<String> = Group::all(summary).iter().map(table).collect();
+    let footnote = format!(
+        "Bold: best. `{INSEPARABLE}` not separable from the best, `{LOW_N}` low n, `{TO_ARRIVAL}` time until \
+         arrival, because nothing answers.\n"
+    );
+    let warnings: String = summary.cells.iter().flat_map(warnings).collect();
+    let command = format!(
+        "\n```sh\n{}\n```\n",
+        number::plain(&summary.command).replace("```", "'''")
+    );
+    tables.join("\n") + "\n" + &footnote + &warnings + &command
+}
+
+fn table(group: &Group<'_>) -> String {
+    let cells: Vec<&Cell> = group.iter().collect();
+    let ranks = Column::ALL.map(|column| column.ranks(&cells));
+    let head: String = Column::ALL.iter().map(|column| heading(*column)).collect();
+    let rule = "--:|".repeat(Column::ALL.len());
+    let rows = cells.iter().enumerate().map(|(index, cell)| {
+        let values = Column::ALL
+            .iter()
+            .zip(&ranks)
+            .map(|(column, ranks)| value(*column, cell, ranks[index]));
+        format!("| {} |{}\n", name(cell), values.collect::<String>())
+    });
+    let rows: String = rows.collect();
+    format!("### {}\n\n| stack |{head}\n|:--|{rule}\n{rows}", group.heading)
+}
+
+fn heading(column: Column) -> String {
+    let (name, unit) = column.heading();
+    format!(" {name} ({unit}) |")
+}
+
+fn value(column: Column, cell: &Cell, rank: Rank) -> String {
+    let text = column.text(cell);
+    let marks = column.marks(cell, rank);
+    // A lone tilde is text, two would be a strike-through: the mark is escaped.
+    let marks = marks.replace(INSEPARABLE, "\\~");
+    match rank {
+        Rank::Best => format!(" **{text}**{marks} |"),
+        _ => format!(" {text}{marks} |"),
+    }
+}
+
+fn name(cell: &Cell) -> String {
+    let label = escaped(&figures::label(cell));
+    match &cell.not_run {
+        Some(reason) => format!("{label} (not run: {})", escaped(reason)),
+        None if cell.valid => label,
+        None => format!("{label} (INVALID)"),
+    }
+}
+
+fn warnings(cell: &Cell) -> Vec<String> {
+    let line = |text: &str, kind: &str| {
+        format!(
+            "\n- {kind}: {}: {}\n",
+            escaped(&figures::label(cell)),
+            escaped(text)
+        )
+    };
+    let kind = |invalidates| if invalidates { "INVALID" } else { "warning" };
+    cell.warnings
+        .iter()
+        .map(|warning| line(&warning.text, kind(warning.invalidates)))
+        .collect()
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in number::plain(text).chars() {
+        match c {
+            '<' => out += "&lt;",
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}

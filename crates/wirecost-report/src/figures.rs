@@ -1,0 +1,154 @@
+//! Bytes by layer of a cell, its name, and its link in words.
+
+use std::time::Duration;
+
+use wirecost_lab::results::summary::{Bytes, Count, Link, LinkDirection};
+use wirecost_lab::results::{Cell, Section};
+use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::{BitRate, Layer, Probability};
+
+use crate::number;
+
+/// Mean bytes per sample of each layer, in the order of [`Layer::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ByLayer(pub(crate) [f64; 5]);
+
+impl ByLayer {
+    fn of(bytes: &Bytes) -> Self {
+        Self(Layer::ALL.map(|layer| count(bytes, layer).mean))
+    }
+
+    /// The bytes of all layers.
+    pub(crate) fn total(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    /// Each layer with its bytes, outermost first.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (Layer, f64)> {
+        Layer::ALL.into_iter().zip(self.0)
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        let mut sum = *self;
+        sum.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
+        sum
+    }
+}
+
+/// Bytes of both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct BothWays {
+    /// From the device to the server.
+    pub(crate) up: ByLayer,
+    /// From the server to the device.
+    pub(crate) down: ByLayer,
+}
+
+impl BothWays {
+    fn of(section: &Section) -> Self {
+        Self {
+            up: ByLayer::of(&section.up),
+            down: ByLayer::of(&section.down),
+        }
+    }
+
+    /// The bytes of one measured message, null where none was measured.
+    pub(crate) fn of_message(cell: &Cell) -> Option<Self> {
+        cell.message.as_ref().map(Self::of)
+    }
+
+    /// The bytes of connect and close: 0 where the stack has neither, null where nothing was measured.
+    pub(crate) fn of_connection(cell: &Cell) -> Option<Self> {
+        cell.message.as_ref()?;
+        let phases = [&cell.connect, &cell.close];
+        let add = |sum: Self, section| {
+            let part = Self::of(section);
+            Self {
+                up: sum.up.plus(&part.up),
+                down: sum.down.plus(&part.down),
+            }
+        };
+        Some(phases.into_iter().flatten().fold(Self::default(), add))
+    }
+
+    /// Each layer's bytes, both directions together.
+    pub(crate) fn by_layer(&self) -> ByLayer {
+        self.up.plus(&self.down)
+    }
+
+    /// The bytes of both directions.
+    pub(crate) fn total(&self) -> f64 {
+        self.up.total() + self.down.total()
+    }
+}
+
+/// The counts of one layer.
+pub(crate) const fn count(bytes: &Bytes, layer: Layer) -> &Count {
+    match layer {
+        Layer::Ip => &bytes.ip,
+        Layer::Transport => &bytes.transport,
+        Layer::Security => &bytes.security,
+        Layer::Application => &bytes.application,
+        Layer::Payload => &bytes.payload,
+    }
+}
+
+/// The stack of a cell, with what sets it apart: start, target and engine where they are not the usual ones.
+pub(crate) fn label(cell: &Cell) -> String {
+    let mut label = number::plain(&cell.stack);
+    if cell.start != "cold" {
+        label += &format!(" {}", number::plain(&cell.start));
+    }
+    if cell.target != "builtin" {
+        label += &format!(" @{}", number::plain(&cell.target));
+    }
+    if is_modelled(cell) {
+        label += " (sim)";
+    }
+    label
+}
+
+/// Whether the cell's figures come from a model instead of a measurement.
+pub(crate) fn is_modelled(cell: &Cell) -> bool {
+    cell.engine == "sim"
+}
+
+/// The link asked for, as one would ask for it: `rtt 25ms, loss 5%`.
+pub(crate) fn link_words(link: &Link) -> String {
+    let rtt = Duration::from_nanos(link.up.delay_ns.saturating_add(link.down.delay_ns));
+    let both = |name: &str, usual: &str, write: fn(&LinkDirection) -> String| {
+        let (up, down) = (write(&link.up), write(&link.down));
+        match up == down {
+            true if up == usual => None,
+            true => Some(format!("{name} {up}")),
+            false => Some(format!("{name} {up} up {down} down")),
+        }
+    };
+    let impairments = [
+        both("delay variation", "0ms", |d| time(d.delay_variation_ns)),
+        both("loss", "0%", |d| percent(d.loss)),
+        both("reorder", "0%", |d| percent(d.reorder)),
+        both("duplicate", "0%", |d| percent(d.duplicate)),
+        both("corrupt", "0%", |d| percent(d.corrupt)),
+        both("rate", "unlimited", rate),
+        both("mtu", "1500B", |d| format!("{}B", d.mtu_bytes)),
+    ];
+    let rtt = format!("rtt {}", DisplayDuration(rtt));
+    let words: Vec<String> = std::iter::once(rtt)
+        .chain(impairments.into_iter().flatten())
+        .collect();
+    words.join(", ")
+}
+
+fn time(nanos: u64) -> String {
+    DisplayDuration(Duration::from_nanos(nanos)).to_string()
+}
+
+fn percent(share: f64) -> String {
+    Probability::new(share).map_or_else(|| share.to_string(), |p| p.to_string())
+}
+
+fn rate(direction: &LinkDirection) -> String {
+    let rate = direction.rate_bps.and_then(BitRate::from_bits_per_second);
+    rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string())
+}

@@ -1,0 +1,106 @@
+//! The table on a terminal: one row per cell, never wrapped.
+//!
+//! Where the width does not suffice, columns go in this order: header-to-payload ratio, goodput, packets, the
+//! interval of the mean, p99, round trips, the bar, bytes per connection, the total. What stays is the stack, its
+//! bytes up and down and its median response time; a name too long even then is clipped.
+
+mod bar;
+mod layout;
+mod notes;
+mod style;
+
+use wirecost_lab::results::{Cell, Summary};
+
+use crate::columns::{Column, Rank};
+use crate::figures::{self, link_words};
+use crate::groups::Group;
+use crate::number;
+use layout::{Layout, Row};
+use style::Style;
+
+/// How the table is to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether escape sequences for colour and bold may be used.
+    pub color: bool,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self {
+            width: 100,
+            color: false,
+        }
+    }
+}
+
+/// The run as a table of one row per cell, its cells grouped by payload size and link, with a legend, footnotes,
+/// warnings and validity below.
+pub fn table(summary: &Summary, options: &TableOptions) -> String {
+    let style = Style::new(options.color);
+    let groups: Vec<(Group<'_>, Vec<Row>)> = Group::all(summary)
+        .into_iter()
+        .map(|group| {
+            let rows = rows(&group);
+            (group, rows)
+        })
+        .collect();
+    let layout = Layout::fit(groups.iter().flat_map(|(_, rows)| rows), options.width);
+    let mut lines = Vec::new();
+    for (group, rows) in &groups {
+        lines.push(style.bold(&number::clipped(&heading(summary, group), options.width)));
+        lines.extend(layout.head(&style));
+        lines.extend(rows.iter().map(|row| layout.row(row, &style)));
+        lines.push(String::new());
+    }
+    lines.extend(notes::below(summary, &layout, &style, options.width));
+    lines
+        .iter()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}
+
+/// One cell in one line, for output that is not a terminal.
+pub fn cell_line(cell: &Cell) -> String {
+    let name = format!(
+        "{} {} B, {}",
+        figures::label(cell),
+        cell.payload_bytes,
+        link_words(&cell.link)
+    );
+    if let Some(reason) = &cell.not_run {
+        return format!("{name}: not run: {}", number::plain(reason));
+    }
+    let text = |column: Column| column.text(cell) + &column.marks(cell, Rank::Unranked);
+    format!(
+        "{name}: {} B/msg ({} up, {} down), {} B/connection, {} packets, {} RTTs, p50 {} ms, p99 {} ms, n {}, {}",
+        text(Column::Total),
+        text(Column::Up),
+        text(Column::Down),
+        text(Column::Connection),
+        text(Column::Packets),
+        text(Column::RoundTrips),
+        text(Column::P50),
+        text(Column::P99),
+        cell.message.as_ref().map_or(0, |message| message.samples),
+        if cell.valid { "valid" } else { "INVALID" },
+    )
+}
+
+fn heading(summary: &Summary, group: &Group<'_>) -> String {
+    format!("{}, {} samples per cell", group.heading, summary.scenario.samples)
+}
+
+/// A group's rows, each value ranked among the cells of the group.
+fn rows(group: &Group<'_>) -> Vec<Row> {
+    let cells: Vec<&Cell> = group.iter().collect();
+    let ranks = Column::ALL.map(|column| column.ranks(&cells));
+    let scale = bar::Scale::of(&cells);
+    let row = |(index, cell): (usize, &&Cell)| {
+        let ranks = ranks.each_ref().map(|ranks| ranks[index]);
+        Row::new(cell, ranks, scale)
+    };
+    cells.iter().enumerate().map(row).collect()
+}

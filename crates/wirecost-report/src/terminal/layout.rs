@@ -1,0 +1,275 @@
+//! Which columns fit, how wide each is, and rows drawn accordingly.
+
+use wirecost_lab::results::Cell;
+
+use super::bar::{self, Scale};
+use super::style::Style;
+use crate::columns::{Column, Rank};
+use crate::figures::{self, BothWays, ByLayer};
+use crate::number;
+
+const GAP: usize = 2;
+const BAR_LEAST: usize = BAR_HEADING.len();
+const BAR_MOST: usize = 48;
+const LABEL_LEAST: usize = 8;
+const BAR_HEADING: &str = "bytes by layer";
+
+/// What gives way, first to last; `None` is the bar.
+const DROP_ORDER: [Option<Column>; 9] = [
+    Some(Column::Ratio),
+    Some(Column::Goodput),
+    Some(Column::Packets),
+    Some(Column::Mean),
+    Some(Column::P99),
+    Some(Column::RoundTrips),
+    None,
+    Some(Column::Connection),
+    Some(Column::Total),
+];
+
+/// One cell of the run, ready to be drawn.
+pub(super) struct Row {
+    label: String,
+    valid: bool,
+    content: Content,
+}
+
+enum Content {
+    NotRun(String),
+    Figures {
+        entries: [Entry; Column::ALL.len()],
+        bytes: ByLayer,
+        scale: Scale,
+    },
+}
+
+struct Entry {
+    text: String,
+    marks: String,
+    best: bool,
+}
+
+impl Row {
+    /// The row of `cell`, which stands where `ranks` say.
+    pub(super) fn new(cell: &Cell, ranks: [Rank; Column::ALL.len()], scale: Scale) -> Self {
+        let content = match &cell.not_run {
+            Some(reason) => Content::NotRun(format!("not run: {}", number::plain(reason))),
+            None => Content::Figures {
+                entries: std::array::from_fn(|i| Entry::new(Column::ALL[i], cell, ranks[i])),
+                bytes: BothWays::of_message(cell).unwrap_or_default().by_layer(),
+                scale,
+            },
+        };
+        Self {
+            label: figures::label(cell),
+            valid: cell.valid || cell.not_run.is_some(),
+            content,
+        }
+    }
+
+    /// The name, with the sign of a cell whose figures must not be used.
+    fn name(&self) -> String {
+        if self.valid {
+            self.label.clone()
+        } else {
+            format!("{} ✗", self.label)
+        }
+    }
+
+    fn entries(&self) -> &[Entry] {
+        match &self.content {
+            Content::NotRun(_) => &[],
+            Content::Figures { entries, .. } => entries,
+        }
+    }
+}
+
+impl Entry {
+    fn new(column: Column, cell: &Cell, rank: Rank) -> Self {
+        Self {
+            text: column.text(cell),
+            marks: column.marks(cell, rank),
+            best: rank == Rank::Best,
+        }
+    }
+}
+
+/// The width in characters of a column's values and of their marks.
+#[derive(Clone, Copy, Default)]
+struct Widths {
+    text: usize,
+    marks: usize,
+}
+
+impl Widths {
+    fn of(index: usize, rows: &[&Row]) -> Self {
+        let (name, unit) = Column::ALL[index].heading();
+        let least = Self {
+            text: chars(name).max(chars(unit)),
+            marks: 0,
+        };
+        let widen = |width: Self, entry: &Entry| Self {
+            text: width.text.max(chars(&entry.text)),
+            marks: width.marks.max(chars(&entry.marks)),
+        };
+        rows.iter()
+            .filter_map(|row| row.entries().get(index))
+            .fold(least, widen)
+    }
+
+    const fn total(self) -> usize {
+        GAP + self.text + self.marks
+    }
+}
+
+/// The columns that fit, and their widths.
+pub(super) struct Layout {
+    label: usize,
+    columns: Vec<(usize, Widths)>,
+    bar: Option<usize>,
+    width: usize,
+}
+
+impl Layout {
+    /// The layout of all `rows` in `width` characters.
+    pub(super) fn fit<'a>(rows: impl Iterator<Item = &'a Row>, width: usize) -> Self {
+        let rows: Vec<&Row> = rows.collect();
+        let label = rows
+            .iter()
+            .map(|row| chars(&row.name()))
+            .fold(chars("stack"), usize::max);
+        let columns = (0..Column::ALL.len()).map(|index| (index, Widths::of(index, &rows)));
+        let mut layout = Self {
+            label,
+            columns: columns.collect(),
+            bar: Some(BAR_LEAST),
+            width,
+        };
+        layout.drop_columns();
+        layout.widen_bar();
+        layout
+    }
+
+    fn drop_columns(&mut self) {
+        for dropped in DROP_ORDER {
+            if self.total() <= self.width {
+                return;
+            }
+            match dropped {
+                Some(column) => self.columns.retain(|(index, _)| Column::ALL[*index] != column),
+                None => self.bar = None,
+            }
+        }
+        let excess = self.total().saturating_sub(self.width);
+        self.label = self.label.saturating_sub(excess).max(LABEL_LEAST);
+    }
+
+    fn widen_bar(&mut self) {
+        let room = self.width.saturating_sub(self.total());
+        self.bar = self.bar.map(|bar| (bar + room).min(BAR_MOST));
+    }
+
+    fn total(&self) -> usize {
+        let columns: usize = self.columns.iter().map(|(_, widths)| widths.total()).sum();
+        self.label + columns + self.bar.map_or(0, |bar| GAP + bar)
+    }
+
+    /// Whether the bar is drawn.
+    pub(super) const fn has_bar(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    /// Whether the cell's reason not to run has place in its row.
+    pub(super) fn shows_reason(&self, reason: &str) -> bool {
+        self.label + GAP + chars("not run: ") + chars(reason) <= self.width
+    }
+
+    /// The two lines above the rows: names, then units.
+    pub(super) fn head(&self, style: &Style) -> [String; 2] {
+        let line = |first: &str, bar: &str, part: fn((&'static str, &'static str)) -> &'static str| {
+            let mut line = left(first, self.label);
+            for (index, widths) in &self.columns {
+                let text = part(Column::ALL[*index].heading());
+                line += &format!(
+                    "{:GAP$}{text:>width$}{:marks$}",
+                    "",
+                    "",
+                    width = widths.text,
+                    marks = widths.marks
+                );
+                line += &self.after_bytes(*index, |width| left(bar, width));
+            }
+            line
+        };
+        let units = line("", "", |(_, unit)| unit);
+        [line("stack", BAR_HEADING, |(name, _)| name), style.faint(&units)]
+    }
+
+    /// One row.
+    pub(super) fn row(&self, row: &Row, style: &Style) -> String {
+        let label = left(&number::clipped(&row.name(), self.label), self.label);
+        let label = if row.valid { label } else { style.alarm(&label) };
+        match &row.content {
+            Content::NotRun(reason) => {
+                let room = self.width.saturating_sub(self.label + GAP);
+                format!(
+                    "{label}{:GAP$}{}",
+                    "",
+                    style.faint(&number::clipped(reason, room))
+                )
+            }
+            Content::Figures {
+                entries,
+                bytes,
+                scale,
+            } => label + &self.figures(entries, bytes, *scale, style),
+        }
+    }
+
+    fn figures(&self, entries: &[Entry], bytes: &ByLayer, scale: Scale, style: &Style) -> String {
+        let column = |(index, widths): &(usize, Widths)| {
+            let entry = &entries[*index];
+            let pad = " ".repeat(GAP + widths.text - chars(&entry.text));
+            let text = if entry.best {
+                style.bold(&entry.text)
+            } else {
+                entry.text.clone()
+            };
+            let bar = self.after_bytes(*index, |width| bar::draw(scale.parts(bytes, width), width, style));
+            pad + &text + &left(&entry.marks, widths.marks) + &bar
+        };
+        self.columns.iter().map(column).collect()
+    }
+
+    /// The bar stands behind the last column of a message's bytes.
+    fn after_bytes(&self, index: usize, draw: impl FnOnce(usize) -> String) -> String {
+        match self.bar {
+            Some(width) if Column::ALL[index] == Column::Total => " ".repeat(GAP) + &draw(width),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The lines of `text`, broken between words so that none is longer than `width`; all but the first indented.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if chars(line) + 1 + chars(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("  {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn left(text: &str, width: usize) -> String {
+    format!("{text:<width$}")
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
+}

@@ -1,0 +1,109 @@
+//! The table on a terminal, compared character by character.
+
+mod common;
+
+use std::path::PathBuf;
+
+use wirecost_report::terminal::{TableOptions, cell_line, table};
+
+fn snapshot(name: &str, actual: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/snapshots")
+        .join(name);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, actual).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        actual, expected,
+        "{name} differs; UPDATE_SNAPSHOTS=1 accepts the new one"
+    );
+}
+
+#[test]
+fn tables_are_as_accepted() {
+    let runs = [
+        ("eight", common::eight_stacks()),
+        ("troubled", common::troubled()),
+        ("matrix", common::matrix()),
+    ];
+    for (run, results) in &runs {
+        for width in [80, 100, 140] {
+            for color in [false, true] {
+                let dress = if color { "color" } else { "plain" };
+                let text = table(&results.summary, &TableOptions { width, color });
+                snapshot(&format!("{run}-{width}-{dress}.txt"), &text);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let results = common::troubled();
+    for width in 40..160 {
+        let text = table(&results.summary, &TableOptions { width, color: false });
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= width, "{widest} characters at width {width}:\n{text}");
+    }
+}
+
+#[test]
+fn colour_adds_nothing_but_escape_sequences() {
+    let summary = common::troubled().summary;
+    let plain = table(
+        &summary,
+        &TableOptions {
+            width: 120,
+            color: false,
+        },
+    );
+    let color = table(
+        &summary,
+        &TableOptions {
+            width: 120,
+            color: true,
+        },
+    );
+    let bare: String = color
+        .split('\u{1b}')
+        .enumerate()
+        .map(|(i, part)| undressed(i, part))
+        .collect();
+    assert_eq!(trimmed(&bare), trimmed(&plain));
+}
+
+fn undressed(index: usize, part: &str) -> &str {
+    if index == 0 {
+        part
+    } else {
+        part.split_once('m').map_or("", |(_, text)| text)
+    }
+}
+
+fn trimmed(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim_end).collect()
+}
+
+#[test]
+fn hostile_names_cannot_command_the_terminal() {
+    let mut summary = common::eight_stacks().summary;
+    summary.cells[0].stack = "tcp\u{1b}[2J".into();
+    summary.cells[1].target = "mqtt://x\r\nvalid".into();
+    let text = table(
+        &summary,
+        &TableOptions {
+            width: 100,
+            color: false,
+        },
+    );
+    assert!(!text.contains(['\u{1b}', '\r']));
+}
+
+#[test]
+fn a_cell_is_one_line() {
+    let summary = common::troubled().summary;
+    let lines: String = summary.cells.iter().map(|cell| cell_line(cell) + "\n").collect();
+    snapshot("cell-lines.txt", &lines);
+    assert_eq!(lines.lines().count(), summary.cells.len());
+}
