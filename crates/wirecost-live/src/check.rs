@@ -1,0 +1,149 @@
+//! The check of a link before it measures: ICMP echo at a steady pace, answered by the other side's kernel.
+
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::os::fd::AsRawFd;
+use wirecost_proto::Instant;
+use wirecost_wire::icmp;
+use wirecost_wire::ip::{Addresses, Version};
+
+use crate::clock::Clock;
+use crate::timerfd::TimerFd;
+
+/// How a link is probed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoPlan {
+    /// The device's address, from which the requests come.
+    pub device: IpAddr,
+    /// The server's address.
+    pub server: IpAddr,
+    /// Requests.
+    pub count: u16,
+    /// Time between requests.
+    pub interval: Duration,
+    /// How long to wait for the last reply.
+    pub patience: Duration,
+}
+
+/// Bytes of the IP packet that a request is, by version: the serialisation time at a rate is of these.
+pub const fn echo_wire_bytes(ipv6: bool) -> u64 {
+    (if ipv6 { 40 } else { 20 }) + icmp::HEADER_BYTES as u64
+}
+
+const SOCKET_TOKEN: Token = Token(0);
+const TIMER_TOKEN: Token = Token(1);
+const IDENTIFIER: u16 = 0x7763;
+
+/// The round-trip times of the replies that came, in the order of the requests. Call it in the device's namespace.
+///
+/// # Errors
+/// A raw socket is refused, or sending fails.
+pub fn echo(plan: &EchoPlan, clock: &Clock) -> io::Result<Vec<Duration>> {
+    let mut probe = Probe::open(plan)?;
+    let mut poll = Poll::new()?;
+    let mut timer = TimerFd::new().map_err(io::Error::other)?;
+    poll.registry().register(&mut SourceFd(&probe.socket.as_raw_fd()), SOCKET_TOKEN, Interest::READABLE)?;
+    poll.registry().register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+    let mut events = Events::with_capacity(4);
+    let mut next = clock.now() + plan.interval;
+    loop {
+        timer.arm(clock, next)?;
+        match poll.poll(&mut events, None) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            result => result?,
+        }
+        timer.take_expiry()?;
+        probe.receive(clock)?;
+        if probe.is_complete() {
+            break;
+        }
+        if clock.now() < next {
+            continue;
+        }
+        if probe.sent.len() == usize::from(plan.count) {
+            break;
+        }
+        probe.send(plan, clock)?;
+        let last = probe.sent.len() == usize::from(plan.count);
+        next += if last { plan.patience } else { plan.interval };
+    }
+    Ok(probe.into_round_trips())
+}
+
+struct Probe {
+    socket: Socket,
+    version: Version,
+    addresses: Addresses,
+    count: usize,
+    sent: Vec<(Instant, Option<Instant>)>,
+    packet: Vec<u8>,
+}
+
+impl Probe {
+    fn open(plan: &EchoPlan) -> io::Result<Self> {
+        let local = SocketAddr::new(plan.device, 0);
+        let protocol = if plan.device.is_ipv6() { Protocol::ICMPV6 } else { Protocol::ICMPV4 };
+        let socket = Socket::new(Domain::for_address(local), Type::RAW, Some(protocol))?;
+        socket.set_nonblocking(true)?;
+        if local.is_ipv6() {
+            socket.set_freebind_v6(true)?;
+        }
+        socket.bind(&SockAddr::from(local))?;
+        let addresses = Addresses::new(plan.device, plan.server).map_err(io::Error::other)?;
+        let version = addresses.version();
+        let count = usize::from(plan.count);
+        Ok(Self { socket, version, addresses, count, sent: Vec::with_capacity(count), packet: Vec::new() })
+    }
+
+    fn send(&mut self, plan: &EchoPlan, clock: &Clock) -> io::Result<()> {
+        let sequence_number = self.sent.len() as u16;
+        let request = icmp::Repr::EchoRequest(icmp::Echo { id: IDENTIFIER, sequence_number, payload: &[] });
+        self.packet.clear();
+        request.emit(&self.addresses, &mut self.packet);
+        self.sent.push((clock.now(), None));
+        self.socket.send_to(&self.packet, &SockAddr::from(SocketAddr::new(plan.server, 0))).map(drop)
+    }
+
+    fn receive(&mut self, clock: &Clock) -> io::Result<()> {
+        let mut buffer = [0; 256];
+        loop {
+            let len = match (&self.socket).read(&mut buffer) {
+                Ok(len) => len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            let now = clock.now();
+            if let Some(sequence) = self.reply(&buffer[..len])
+                && let Some((_, answered)) = self.sent.get_mut(usize::from(sequence))
+            {
+                answered.get_or_insert(now);
+            }
+        }
+    }
+
+    /// The sequence number of a reply to us. A raw IPv4 socket gives the IP header too (raw(7)).
+    fn reply(&self, bytes: &[u8]) -> Option<u16> {
+        let message = match self.version {
+            Version::V4 => wirecost_wire::ip::Packet::new(bytes).ok()?.payload(),
+            Version::V6 => bytes,
+        };
+        match icmp::Message::new(self.version, message).ok()?.repr() {
+            icmp::Repr::EchoReply(echo) if echo.id == IDENTIFIER => Some(echo.sequence_number),
+            _ => None,
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.sent.len() == self.count && self.sent.iter().all(|(_, answered)| answered.is_some())
+    }
+
+    fn into_round_trips(self) -> Vec<Duration> {
+        let answered = self.sent.into_iter().filter_map(|(sent, answered)| Some((sent, answered?)));
+        answered.map(|(sent, answered)| answered.saturating_since(sent)).collect()
+    }
+}
