@@ -1,1 +1,41 @@
-//! Placeholder front page; replaced by the crate's first commit.
+//! What crosses the link, byte by byte: IP, TCP, UDP and ICMP codecs, and captures in pcapng.
+//!
+//! Every protocol has a view, which reads any bytes without allocating and without panicking, and a `Repr`, which
+//! holds the meaning and can be emitted with its lengths and checksums in place.
+//!
+//! - [`ip`]: a packet of either version, the way the link sees it
+//! - [`ipv4`], [`ipv6`]: the headers, with what only one version has
+//! - [`tcp`]: segments, flags and options
+//! - [`udp`]: datagrams and their ports
+//! - [`icmp`]: echo, unreachable and packet-too-big messages of both versions
+//! - [`upper`]: from an IP packet to what it carries, and back
+//! - [`pcapng`]: writing captures that can be decrypted, and reading any capture
+//!
+//! ```
+//! use wirecost_wire::{ip, udp};
+//!
+//! let addresses = ip::Addresses::new("10.0.0.1".parse()?, "10.0.0.2".parse()?)?;
+//! let ports = udp::Repr { source_port: 49_152, destination_port: 5683 };
+//! let mut bytes = Vec::new();
+//! ip::Repr::new(addresses, ip::Protocol::Udp).emit_udp(&ports, b"21.5", &mut bytes)?;
+//!
+//! let packet = ip::Packet::new(&bytes)?;
+//! assert_eq!((packet.header_bytes(), packet.total_bytes()), (20, 32));
+//! assert_eq!(packet.ports(), Some((49_152, 5683)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod icmp;
+pub mod ip;
+pub mod ipv4;
+pub mod ipv6;
+pub mod pcapng;
+pub mod tcp;
+pub mod udp;
+pub mod upper;
+
+mod bytes;
+mod checksum;
+mod error;
+
+pub use error::Error;

@@ -1,0 +1,360 @@
+//! IP packets of either version.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::{Error, bytes, ipv4, ipv6};
+
+/// The version of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// IPv4, RFC 791.
+    V4,
+    /// IPv6, RFC 8200.
+    V6,
+}
+
+/// The upper-layer protocol that a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// ICMP for IPv4, number 1.
+    Icmp,
+    /// TCP, number 6.
+    Tcp,
+    /// UDP, number 17.
+    Udp,
+    /// ICMP for IPv6, number 58.
+    Icmpv6,
+    /// A number without a name here.
+    Other(u8),
+}
+
+impl Protocol {
+    /// The number in IANA's registry "Assigned Internet Protocol Numbers".
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Icmp => 1,
+            Self::Tcp => 6,
+            Self::Udp => 17,
+            Self::Icmpv6 => 58,
+            Self::Other(number) => number,
+        }
+    }
+
+    /// The protocol of IANA's `number`.
+    pub const fn from_number(number: u8) -> Self {
+        match number {
+            1 => Self::Icmp,
+            6 => Self::Tcp,
+            17 => Self::Udp,
+            58 => Self::Icmpv6,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// Where a packet stands in the datagram it is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fragment {
+    /// The identification that the fragments share: 16 bits in IPv4, 32 in IPv6.
+    pub id: u32,
+    /// Bytes of the datagram before this fragment's.
+    pub offset_bytes: u32,
+    /// Whether fragments follow.
+    pub more: bool,
+}
+
+impl Fragment {
+    /// The fragment, or `None` where offset and flag say that the datagram is whole (RFC 6946: an atomic fragment).
+    pub(crate) fn unless_whole(self) -> Option<Self> {
+        (self.more || self.offset_bytes > 0).then_some(self)
+    }
+}
+
+/// Source and destination, of one version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Addresses {
+    /// IPv4 addresses.
+    V4 {
+        /// Who sends.
+        source: Ipv4Addr,
+        /// Who receives.
+        destination: Ipv4Addr,
+    },
+    /// IPv6 addresses.
+    V6 {
+        /// Who sends.
+        source: Ipv6Addr,
+        /// Who receives.
+        destination: Ipv6Addr,
+    },
+}
+
+impl Addresses {
+    /// The pair of `source` and `destination`.
+    ///
+    /// # Errors
+    /// [`Error::MixedVersions`] where one is IPv4 and the other IPv6.
+    pub const fn new(source: IpAddr, destination: IpAddr) -> Result<Self, Error> {
+        match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => Ok(Self::V4 { source, destination }),
+            (IpAddr::V6(source), IpAddr::V6(destination)) => Ok(Self::V6 { source, destination }),
+            (from, to) => Err(Error::MixedVersions { from, to }),
+        }
+    }
+
+    /// The version of both.
+    pub const fn version(&self) -> Version {
+        match self {
+            Self::V4 { .. } => Version::V4,
+            Self::V6 { .. } => Version::V6,
+        }
+    }
+
+    /// Who sends.
+    pub const fn source(&self) -> IpAddr {
+        match *self {
+            Self::V4 { source, .. } => IpAddr::V4(source),
+            Self::V6 { source, .. } => IpAddr::V6(source),
+        }
+    }
+
+    /// Who receives.
+    pub const fn destination(&self) -> IpAddr {
+        match *self {
+            Self::V4 { destination, .. } => IpAddr::V4(destination),
+            Self::V6 { destination, .. } => IpAddr::V6(destination),
+        }
+    }
+
+    /// The pair of the opposite direction.
+    #[must_use]
+    pub const fn swapped(self) -> Self {
+        match self {
+            Self::V4 { source, destination } => Self::V4 {
+                source: destination,
+                destination: source,
+            },
+            Self::V6 { source, destination } => Self::V6 {
+                source: destination,
+                destination: source,
+            },
+        }
+    }
+}
+
+/// The header of a packet, for what only one version has.
+#[derive(Clone, Copy, Debug)]
+pub enum Header<'a> {
+    /// The IPv4 header with its options.
+    V4(ipv4::Header<'a>),
+    /// The IPv6 header with its extension headers.
+    V6(ipv6::Header<'a>),
+}
+
+/// A view of an IP packet.
+///
+/// The bytes may end before the packet does, as in a capture cut to a snap length or in the quote of an ICMP error;
+/// the headers must be whole. Bytes after the packet's end are left out.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    header: Header<'a>,
+    header_bytes: usize,
+    total_bytes: usize,
+    payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// The packet at the start of `bytes`.
+    ///
+    /// # Errors
+    /// Neither version 4 nor 6, headers cut short, or a length field below the headers' length.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        let [first] = bytes::fixed_header("IP packet", bytes)?;
+        let (header, header_bytes, total_bytes) = match first >> 4 {
+            4 => {
+                let header = ipv4::Header::new(bytes)?;
+                (Header::V4(header), header.header_bytes(), header.total_bytes())
+            }
+            6 => {
+                let header = ipv6::Header::new(bytes)?;
+                (Header::V6(header), header.header_bytes(), header.total_bytes())
+            }
+            got => return Err(Error::Version { got }),
+        };
+        let end = total_bytes.min(bytes.len());
+        Ok(Self {
+            header,
+            header_bytes,
+            total_bytes,
+            payload: bytes.get(header_bytes..end).unwrap_or_default(),
+        })
+    }
+
+    /// The header, for what only one version has.
+    pub const fn header(&self) -> Header<'a> {
+        self.header
+    }
+
+    /// The version.
+    pub const fn version(&self) -> Version {
+        match self.header {
+            Header::V4(_) => Version::V4,
+            Header::V6(_) => Version::V6,
+        }
+    }
+
+    /// Source and destination.
+    pub fn addresses(&self) -> Addresses {
+        match self.header {
+            Header::V4(header) => Addresses::V4 {
+                source: header.source(),
+                destination: header.destination(),
+            },
+            Header::V6(header) => Addresses::V6 {
+                source: header.source(),
+                destination: header.destination(),
+            },
+        }
+    }
+
+    /// Who sends.
+    pub fn source(&self) -> IpAddr {
+        self.addresses().source()
+    }
+
+    /// Who receives.
+    pub fn destination(&self) -> IpAddr {
+        self.addresses().destination()
+    }
+
+    /// Bytes that belong to IP: the header with IPv4 options or IPv6 extension headers.
+    pub const fn header_bytes(&self) -> usize {
+        self.header_bytes
+    }
+
+    /// Bytes of the whole packet by its own length field, which may be above or below the bytes at hand.
+    pub const fn total_bytes(&self) -> usize {
+        self.total_bytes
+    }
+
+    /// Whether the bytes end before the packet does.
+    pub const fn is_truncated(&self) -> bool {
+        self.payload.len() < self.total_bytes.saturating_sub(self.header_bytes)
+    }
+
+    /// The upper-layer protocol, after any extension headers.
+    pub fn protocol(&self) -> Protocol {
+        match self.header {
+            Header::V4(header) => header.protocol(),
+            Header::V6(header) => header.protocol(),
+        }
+    }
+
+    /// The packet's place in its datagram; `None` for a whole datagram.
+    pub fn fragment(&self) -> Option<Fragment> {
+        match self.header {
+            Header::V4(header) => header.fragment(),
+            Header::V6(header) => header.fragment(),
+        }
+    }
+
+    /// How many more routers may forward it: IPv4's time to live, IPv6's hop limit.
+    pub fn hop_limit(&self) -> u8 {
+        match self.header {
+            Header::V4(header) => header.time_to_live(),
+            Header::V6(header) => header.hop_limit(),
+        }
+    }
+
+    /// What follows the headers, up to the packet's end or the end of the bytes.
+    pub const fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// Whether the payload starts with the upper-layer header: a whole datagram or its first fragment.
+    pub fn has_upper_header(&self) -> bool {
+        self.fragment().is_none_or(|fragment| fragment.offset_bytes == 0)
+    }
+
+    /// Source and destination port of TCP or UDP, as far as four bytes of its header are there.
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        let has_ports = matches!(self.protocol(), Protocol::Tcp | Protocol::Udp) && self.has_upper_header();
+        let ports: &[u8; 4] = self.payload.first_chunk().filter(|_| has_ports)?;
+        Some((bytes::u16_at(ports, 0), bytes::u16_at(ports, 2)))
+    }
+}
+
+/// A header that can be emitted, of either version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repr {
+    /// An IPv4 header without options.
+    V4(ipv4::Repr),
+    /// An IPv6 header without extension headers.
+    V6(ipv6::Repr),
+}
+
+/// The hop limit that hosts start with (IANA "IP Time to Live Parameter", RFC 1700).
+pub const DEFAULT_HOP_LIMIT: u8 = 64;
+
+impl Repr {
+    /// The header of a whole datagram between `addresses`: hop limit 64, best effort, not to be fragmented.
+    pub const fn new(addresses: Addresses, protocol: Protocol) -> Self {
+        match addresses {
+            Addresses::V4 { source, destination } => Self::V4(ipv4::Repr::new(source, destination, protocol)),
+            Addresses::V6 { source, destination } => Self::V6(ipv6::Repr::new(source, destination, protocol)),
+        }
+    }
+
+    /// Source and destination.
+    pub const fn addresses(&self) -> Addresses {
+        match *self {
+            Self::V4(ipv4::Repr {
+                source, destination, ..
+            }) => Addresses::V4 { source, destination },
+            Self::V6(ipv6::Repr {
+                source, destination, ..
+            }) => Addresses::V6 { source, destination },
+        }
+    }
+
+    /// Appends the header and `payload` to `out`.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
+    pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        self.emit_header(payload.len(), out)?;
+        out.extend_from_slice(payload);
+        Ok(())
+    }
+
+    /// Appends the header of a packet with `payload_bytes` bytes of payload to `out`.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
+    pub fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+        match self {
+            Self::V4(repr) => repr.emit_header(payload_bytes, out),
+            Self::V6(repr) => repr.emit_header(payload_bytes, out),
+        }
+    }
+
+    /// The same header before `protocol`.
+    pub(crate) const fn carrying(self, protocol: Protocol) -> Self {
+        match self {
+            Self::V4(repr) => Self::V4(ipv4::Repr { protocol, ..repr }),
+            Self::V6(repr) => Self::V6(ipv6::Repr { protocol, ..repr }),
+        }
+    }
+}
+
+/// `bytes` as a 16-bit length field.
+pub(crate) fn length_field(what: &'static str, bytes: usize) -> Result<u16, Error> {
+    u16::try_from(bytes).map_err(|_| Error::TooLong {
+        what,
+        expected: usize::from(u16::MAX),
+        got: bytes,
+    })
+}
+
+#[cfg(test)]
+mod tests;

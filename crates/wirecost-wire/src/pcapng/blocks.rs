@@ -1,0 +1,251 @@
+//! The blocks of a capture.
+
+use super::fields::{ByteOrder, Fields, text};
+use super::option_code;
+use super::reader::ReadError;
+
+/// A block of a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// A section starts; what follows counts its interfaces from 0 again.
+    Section(Section),
+    /// An interface is described.
+    Interface(Interface),
+    /// A packet was seen.
+    Packet(Packet),
+    /// Secrets to decrypt packets with.
+    Secrets(Secrets),
+    /// A block of another type, left out.
+    Other {
+        /// The block's type.
+        block_type: u32,
+        /// Bytes of its body.
+        body_bytes: usize,
+    },
+}
+
+/// Who wrote a section.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// The machine.
+    pub hardware: Option<String>,
+    /// The operating system.
+    pub os: Option<String>,
+    /// The program.
+    pub user_application: Option<String>,
+    /// What the writer says about the whole section.
+    pub comment: Option<String>,
+}
+
+/// An interface of a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// What its packets start with, in the registry "LINKTYPE values"; 101 is a bare IP packet.
+    pub link_type: u16,
+    /// The most bytes kept of a packet; 0 for no limit.
+    pub snap_bytes: u32,
+    /// Its name.
+    pub name: Option<String>,
+    clock: Clock,
+}
+
+/// A packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The interface's position in the section.
+    pub interface: u32,
+    /// When it was seen, in nanoseconds since 1970; `None` in blocks that carry no timestamp.
+    pub timestamp_ns: Option<u64>,
+    /// Its bytes, perhaps cut to the snap length.
+    pub bytes: Vec<u8>,
+    /// Its length on the link, in bytes.
+    pub original_bytes: u32,
+    /// The first comment on it.
+    pub comment: Option<String>,
+}
+
+/// Secrets of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secrets {
+    /// The kind, [`super::SECRETS_TLS_KEY_LOG`] for a TLS key log.
+    pub secrets_type: u32,
+    /// The secrets, in the format of their kind.
+    pub data: Vec<u8>,
+}
+
+impl Section {
+    /// The options behind major version, minor version and section length.
+    pub(super) fn new(mut fields: Fields<'_>) -> Result<Self, ReadError> {
+        fields.padded(12)?;
+        let mut section = Self::default();
+        while let Some((code, value)) = fields.option()? {
+            let slot = match code {
+                option_code::SECTION_HARDWARE => &mut section.hardware,
+                option_code::SECTION_OS => &mut section.os,
+                option_code::SECTION_USER_APPLICATION => &mut section.user_application,
+                option_code::COMMENT => &mut section.comment,
+                _ => continue,
+            };
+            slot.get_or_insert_with(|| text(value));
+        }
+        Ok(section)
+    }
+}
+
+impl Interface {
+    pub(super) fn new(mut fields: Fields<'_>, order: ByteOrder) -> Result<Self, ReadError> {
+        let link_type = fields.u16()?;
+        fields.u16()?;
+        let mut interface = Self {
+            link_type,
+            snap_bytes: fields.u32()?,
+            name: None,
+            clock: Clock::default(),
+        };
+        while let Some((code, value)) = fields.option()? {
+            match (code, value) {
+                (option_code::INTERFACE_NAME, name) => interface.name = Some(text(name)),
+                (option_code::INTERFACE_TIMESTAMP_RESOLUTION, [resolution]) => {
+                    interface.clock.resolution = Resolution::from_wire(*resolution);
+                }
+                (option_code::INTERFACE_TIMESTAMP_OFFSET, offset) => {
+                    let seconds = offset.first_chunk().map_or(0, |bytes| order.i64(*bytes));
+                    interface.clock.offset_seconds = seconds;
+                }
+                _ => {}
+            }
+        }
+        Ok(interface)
+    }
+
+    /// What reading the interface's packets takes.
+    pub(super) const fn decoding(&self) -> Decoding {
+        Decoding {
+            snap_bytes: self.snap_bytes,
+            clock: self.clock,
+        }
+    }
+}
+
+impl Packet {
+    /// The packet of an Enhanced Packet Block (draft-ietf-opsawg-pcapng section 4.3).
+    pub(super) fn enhanced(mut fields: Fields<'_>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
+        let interface = fields.u32()?;
+        let decoding = decoding(interfaces, interface)?;
+        let units = u64::from(fields.u32()?) << 32 | u64::from(fields.u32()?);
+        let captured = fields.u32()? as usize;
+        let original_bytes = fields.u32()?;
+        let mut packet = Self {
+            interface,
+            timestamp_ns: Some(decoding.clock.nanoseconds(units)),
+            bytes: fields.padded(captured)?.to_vec(),
+            original_bytes,
+            comment: None,
+        };
+        while let Some((code, value)) = fields.option()? {
+            if code == option_code::COMMENT && packet.comment.is_none() {
+                packet.comment = Some(text(value));
+            }
+        }
+        Ok(packet)
+    }
+
+    /// The packet of a Simple Packet Block: on the first interface, without time (section 4.4).
+    pub(super) fn simple(mut fields: Fields<'_>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
+        let snap_bytes = decoding(interfaces, 0)?.snap_bytes;
+        let original_bytes = fields.u32()?;
+        let captured = match snap_bytes {
+            0 => original_bytes,
+            limit => original_bytes.min(limit),
+        };
+        Ok(Self {
+            interface: 0,
+            timestamp_ns: None,
+            bytes: fields.padded(captured as usize)?.to_vec(),
+            original_bytes,
+            comment: None,
+        })
+    }
+}
+
+impl Secrets {
+    pub(super) fn new(mut fields: Fields<'_>) -> Result<Self, ReadError> {
+        let secrets_type = fields.u32()?;
+        let length = fields.u32()? as usize;
+        Ok(Self {
+            secrets_type,
+            data: fields.padded(length)?.to_vec(),
+        })
+    }
+}
+
+fn decoding(interfaces: &[Decoding], interface: u32) -> Result<Decoding, ReadError> {
+    let decoding = usize::try_from(interface)
+        .ok()
+        .and_then(|index| interfaces.get(index));
+    decoding.copied().ok_or(ReadError::UnknownInterface {
+        expected: interfaces.len(),
+        got: interface,
+    })
+}
+
+/// What a reader must know of an interface to read its packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Decoding {
+    snap_bytes: u32,
+    clock: Clock,
+}
+
+/// How an interface counts time (draft-ietf-opsawg-pcapng section 4.2, if_tsresol and if_tsoffset).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Clock {
+    resolution: Resolution,
+    offset_seconds: i64,
+}
+
+/// A clock's unit: a negative power of ten or of two of a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resolution {
+    PowerOfTen(u8),
+    PowerOfTwo(u8),
+}
+
+impl Default for Clock {
+    /// Microseconds since 1970, where an interface does not say otherwise.
+    fn default() -> Self {
+        Self {
+            resolution: Resolution::PowerOfTen(6),
+            offset_seconds: 0,
+        }
+    }
+}
+
+impl Resolution {
+    const fn from_wire(value: u8) -> Self {
+        match value {
+            0..=0x7f => Self::PowerOfTen(value),
+            0x80.. => Self::PowerOfTwo(value & 0x7f),
+        }
+    }
+
+    /// `units` units in nanoseconds, rounded down. 64 bits of units times 10^9 stay below 2^94.
+    fn nanoseconds(self, units: u64) -> u128 {
+        let scaled = u128::from(units) * 1_000_000_000;
+        match self {
+            Self::PowerOfTen(exponent) => {
+                let divisor = 10u128.checked_pow(u32::from(exponent));
+                divisor.map_or(0, |divisor| scaled / divisor)
+            }
+            Self::PowerOfTwo(exponent) => scaled >> exponent,
+        }
+    }
+}
+
+impl Clock {
+    /// `units` units as nanoseconds since 1970, kept within 64 bits.
+    fn nanoseconds(self, units: u64) -> u64 {
+        let offset = i128::from(self.offset_seconds) * 1_000_000_000;
+        let nanoseconds = self.resolution.nanoseconds(units).cast_signed() + offset;
+        u64::try_from(nanoseconds.max(0)).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,240 @@
+use super::*;
+use crate::bytes::hex;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn blocks(file: &[u8]) -> Vec<Block> {
+    Reader::new(file).map(Result::unwrap).collect()
+}
+
+fn packets(file: &[u8]) -> Vec<Packet> {
+    let packet = |block| match block {
+        Block::Packet(packet) => Some(packet),
+        _ => None,
+    };
+    blocks(file).into_iter().filter_map(packet).collect()
+}
+
+#[test]
+fn what_is_written_is_read_and_the_secrets_stand_first() {
+    let capture = Capture {
+        hardware: Some("a board"),
+        os: Some("an OS"),
+        user_application: Some("wirecost"),
+        comment: Some("three words: über"),
+        tls_key_log: Some(b"CLIENT_RANDOM 00 11\n"),
+        interfaces: &["up (device to server)", "down (server to device)"],
+    };
+    let mut writer = Writer::new(Vec::new(), &capture).unwrap();
+    writer.packet(1, u64::MAX, &[0x45, 1, 2], Some("lost")).unwrap();
+    writer.packet(0, 42, &[], None).unwrap();
+    let file = writer.finish().unwrap();
+    let blocks = blocks(&file);
+    let text = |text: &str| Some(text.to_owned());
+    let section = Section {
+        hardware: text("a board"),
+        os: text("an OS"),
+        user_application: text("wirecost"),
+        comment: text("three words: über"),
+    };
+    assert_eq!(blocks[0], Block::Section(section));
+    let secrets = Secrets {
+        secrets_type: SECRETS_TLS_KEY_LOG,
+        data: b"CLIENT_RANDOM 00 11\n".to_vec(),
+    };
+    assert_eq!(blocks[1], Block::Secrets(secrets));
+    let Block::Interface(down) = &blocks[3] else {
+        panic!("{:?}", blocks[3]);
+    };
+    assert_eq!(
+        (down.link_type, down.snap_bytes, down.name.as_deref()),
+        (LINK_TYPE_RAW, 0, Some("down (server to device)"))
+    );
+    let lost = Packet {
+        interface: 1,
+        timestamp_ns: Some(u64::MAX),
+        bytes: vec![0x45, 1, 2],
+        original_bytes: 3,
+        comment: text("lost"),
+    };
+    assert_eq!(blocks[4], Block::Packet(lost));
+    assert_eq!(packets(&file)[1].timestamp_ns, Some(42));
+    assert_eq!(blocks.len(), 6);
+}
+
+const BIG: &str = "0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c";
+
+#[test]
+fn timestamps_are_nanoseconds_whatever_the_resolution() {
+    let table = [
+        // No options: microseconds.
+        ("", 5, 5_000),
+        ("0009 0001 09 000000", 5, 5),
+        ("0009 0001 00 000000", 5, 5_000_000_000),
+        ("0009 0001 0c 000000", 5_999, 5),
+        ("0009 0001 81 000000", 5, 2_500_000_000),
+        ("0009 0001 fe 000000", 5, 0),
+        ("0009 0001 7f 000000", 5, 0),
+        // An offset of 2 s, and one of -1 s that reaches before 1970.
+        ("000e 0008 00000000 00000002", 5, 2_000_005_000),
+        ("000e 0008 ffffffff ffffffff", 5, 0),
+    ];
+    for (options, units, nanoseconds) in table {
+        let length = 20 + hex(options).len();
+        let interface = format!("00000001 {length:08x} 0065 0000 00000000 {options} {length:08x}");
+        let packet =
+            format!("00000006 00000024 00000000 00000000 {units:08x} 00000001 00000002 aa 000000 00000024");
+        let file = hex(&format!("{BIG} {interface} {packet}"));
+        let packets = packets(&file);
+        assert_eq!(packets[0].timestamp_ns, Some(nanoseconds), "{options}");
+        assert_eq!(
+            (packets[0].bytes.as_slice(), packets[0].original_bytes),
+            (&[0xaa][..], 2)
+        );
+    }
+}
+
+#[test]
+fn reads_simple_packets_up_to_the_snap_length_and_skips_other_blocks() {
+    let interface = "00000001 00000014 0065 0000 00000002 00000014";
+    let other = "00000bad 00000010 01020304 00000010";
+    let simple = "00000003 00000014 00000009 aabb 0000 00000014";
+    let file = hex(&format!("{BIG} {interface} {other} {simple}"));
+    let blocks = blocks(&file);
+    let skipped = Block::Other {
+        block_type: 0xbad,
+        body_bytes: 4,
+    };
+    assert_eq!(blocks[2], skipped);
+    let packet = &packets(&file)[0];
+    assert_eq!(
+        (
+            packet.bytes.as_slice(),
+            packet.original_bytes,
+            packet.timestamp_ns
+        ),
+        (&[0xaa, 0xbb][..], 9, None)
+    );
+}
+
+#[test]
+fn a_new_section_has_its_own_byte_order_and_interfaces() {
+    let mut writer = Writer::new(
+        Vec::new(),
+        &Capture {
+            interfaces: &["up"],
+            ..Capture::default()
+        },
+    )
+    .unwrap();
+    writer.packet(0, 7, &[1], None).unwrap();
+    let little = writer.finish().unwrap();
+    let file = [little, hex(BIG), hex("00000003 00000010 00000000 00000010")].concat();
+    let read: Vec<_> = Reader::new(file.as_slice()).collect();
+    assert_eq!(read.len(), 5);
+    let error = read[4].as_ref().unwrap_err().to_string();
+    assert_eq!(error, "interface must be below 0, got 0");
+}
+
+#[test]
+fn refuses_with_what_was_expected_and_found() {
+    let table = [
+        (
+            "a1b2c3d4 0002 0004",
+            "capture must start with block type 0x0a0d0d0a (pcapng), got 0xa1b2c3d4",
+        ),
+        ("0a0d", "block needs 4 more bytes, the file has 2"),
+        (
+            "0a0d0d0a 0000001c 11223344",
+            "byte-order magic must be 0x1a2b3c4d in either order, got 0x11223344",
+        ),
+        (
+            "0a0d0d0a 0000001d 1a2b3c4d",
+            "block length must be a multiple of 4 from 12 to 16777216, got 29",
+        ),
+        (
+            "0a0d0d0a f0000000 1a2b3c4d",
+            "block length must be a multiple of 4 from 12 to 16777216, got 4026531840",
+        ),
+        (
+            "0a0d0d0a 0000000c 1a2b3c4d",
+            "block length must be a multiple of 4 from 12 to 16777216, got 12",
+        ),
+        (
+            "0a0d0d0a 0000001c 1a2b3c4d 0001",
+            "block needs 12 more bytes, the file has 2",
+        ),
+        (
+            "0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001d",
+            "block length after the body must be 28, got 29",
+        ),
+        (
+            "0a0d0d0a 00000014 1a2b3c4d 00010000 00000014",
+            "block body needs 12 more bytes, got 4",
+        ),
+    ];
+    for (file, message) in table {
+        let file = hex(file);
+        let mut reader = Reader::new(file.as_slice());
+        assert_eq!(reader.next().unwrap().unwrap_err().to_string(), message);
+        assert!(reader.next().is_none(), "ends after an error");
+    }
+}
+
+#[test]
+fn a_packet_needs_its_interface() {
+    let mut writer = Writer::new(Vec::new(), &Capture::default()).unwrap();
+    let error = writer.packet(0, 0, &[], None).unwrap_err();
+    assert_eq!(error.to_string(), "interface must be below 0, got 0");
+}
+
+#[test]
+fn a_comment_too_long_for_its_length_field_is_cut_between_characters() {
+    let capture = Capture {
+        interfaces: &["up"],
+        ..Capture::default()
+    };
+    let mut writer = Writer::new(Vec::new(), &capture).unwrap();
+    writer.packet(0, 0, &[], Some(&"ü".repeat(40_000))).unwrap();
+    let file = writer.finish().unwrap();
+    assert_eq!(packets(&file)[0].comment.as_ref().map(String::len), Some(65_534));
+}
+
+#[test]
+fn a_block_too_long_to_be_read_is_not_written() {
+    let capture = Capture {
+        interfaces: &["up"],
+        ..Capture::default()
+    };
+    let mut writer = Writer::new(std::io::sink(), &capture).unwrap();
+    let packet = vec![0; MAX_BLOCK_BYTES as usize];
+    assert!(matches!(
+        writer.packet(0, 0, &packet, None),
+        Err(WriteError::TooLong { .. })
+    ));
+}
+
+proptest! {
+    #[test]
+    fn packets_survive_the_file(
+        written in vec((0..2u32, any::<u64>(), vec(any::<u8>(), 0..50), proptest::option::of("\\PC{0,9}")), 0..9),
+    ) {
+        let capture = Capture { interfaces: &["up", "down"], ..Capture::default() };
+        let mut writer = Writer::new(Vec::new(), &capture).unwrap();
+        for (interface, timestamp_ns, bytes, comment) in &written {
+            writer.packet(*interface, *timestamp_ns, bytes, comment.as_deref()).unwrap();
+        }
+        let file = writer.finish().unwrap();
+        let read = packets(&file).into_iter().map(|packet| {
+            (packet.interface, packet.timestamp_ns.unwrap(), packet.bytes, packet.comment)
+        });
+        prop_assert_eq!(read.collect::<Vec<_>>(), written);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200), big in any::<bool>()) {
+        let start = if big { hex(BIG) } else { Writer::new(Vec::new(), &Capture::default()).unwrap().finish().unwrap() };
+        let file = [start, bytes].concat();
+        prop_assert!(Reader::new(file.as_slice()).count() >= 1);
+    }
+}

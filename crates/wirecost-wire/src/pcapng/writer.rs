@@ -1,0 +1,224 @@
+//! Writes captures: section, secrets, interfaces, packets, in this order.
+
+use std::io::{self, Write};
+
+use super::{
+    BLOCK_FRAME_BYTES, BYTE_ORDER_MAGIC, LINK_TYPE_RAW, MAX_BLOCK_BYTES, SECRETS_TLS_KEY_LOG, block_type,
+    option_code,
+};
+
+/// Timestamps count units of 10^-9 s.
+const NANOSECONDS: u8 = 9;
+
+/// What stands in a capture before its packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Capture<'a> {
+    /// The machine.
+    pub hardware: Option<&'a str>,
+    /// The operating system.
+    pub os: Option<&'a str>,
+    /// The program that writes the capture.
+    pub user_application: Option<&'a str>,
+    /// What the reader should know about the whole capture.
+    pub comment: Option<&'a str>,
+    /// A TLS key log in the format of NSS. It is written before the first packet: Wireshark decrypts nothing otherwise.
+    pub tls_key_log: Option<&'a [u8]>,
+    /// The names of the interfaces; packets name them by position. All carry IP packets.
+    pub interfaces: &'a [&'a str],
+}
+
+/// Why a capture cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file refused.
+    #[error("cannot write the capture: {0}")]
+    Io(#[from] io::Error),
+    /// A packet on an interface that the capture does not describe.
+    #[error("interface must be below {expected}, got {got}")]
+    UnknownInterface {
+        /// The number of interfaces.
+        expected: u32,
+        /// The interface asked for.
+        got: u32,
+    },
+    /// A packet or a key log above [`MAX_BLOCK_BYTES`].
+    #[error("block body must be at most {expected} bytes, got {got}")]
+    TooLong {
+        /// The largest body.
+        expected: u32,
+        /// The body's length.
+        got: usize,
+    },
+}
+
+/// Writes a capture of IP packets with timestamps in nanoseconds. Little-endian on every machine.
+#[derive(Debug)]
+pub struct Writer<W> {
+    sink: W,
+    interfaces: u32,
+    block: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// A writer of `capture` into `sink`; everything that stands before the packets is written.
+    ///
+    /// # Errors
+    /// The sink refuses, or the key log is too long.
+    pub fn new(sink: W, capture: &Capture<'_>) -> Result<Self, WriteError> {
+        let mut writer = Self {
+            sink,
+            interfaces: 0,
+            block: Vec::new(),
+        };
+        writer.section(capture)?;
+        if let Some(key_log) = capture.tls_key_log {
+            writer.secrets(key_log)?;
+        }
+        for name in capture.interfaces {
+            writer.interface(name)?;
+        }
+        Ok(writer)
+    }
+
+    /// Writes `bytes`, a whole IP packet seen on `interface` at `timestamp_ns` nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// The sink refuses, the interface is unknown, or the packet is too long.
+    pub fn packet(
+        &mut self,
+        interface: u32,
+        timestamp_ns: u64,
+        bytes: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), WriteError> {
+        if interface >= self.interfaces {
+            return Err(WriteError::UnknownInterface {
+                expected: self.interfaces,
+                got: interface,
+            });
+        }
+        // draft-ietf-opsawg-pcapng section 4.3: the upper half of the timestamp stands first in either byte order.
+        let (high, low) = ((timestamp_ns >> 32) as u32, timestamp_ns as u32);
+        let length = data_length(bytes)?;
+        self.begin(block_type::ENHANCED_PACKET);
+        for field in [interface, high, low, length, length] {
+            self.u32(field);
+        }
+        self.padded(bytes);
+        self.text_options(&[(option_code::COMMENT, comment)]);
+        self.end()
+    }
+
+    /// Flushes and returns the sink.
+    ///
+    /// # Errors
+    /// The sink refuses.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        self.sink.flush()?;
+        Ok(self.sink)
+    }
+
+    fn section(&mut self, capture: &Capture<'_>) -> Result<(), WriteError> {
+        self.begin(block_type::SECTION_HEADER);
+        self.u32(BYTE_ORDER_MAGIC);
+        self.u16(1);
+        self.u16(0);
+        // draft-ietf-opsawg-pcapng section 4.1: all ones says that the section's length is not given.
+        self.block.extend_from_slice(&u64::MAX.to_le_bytes());
+        self.text_options(&[
+            (option_code::SECTION_HARDWARE, capture.hardware),
+            (option_code::SECTION_OS, capture.os),
+            (option_code::SECTION_USER_APPLICATION, capture.user_application),
+            (option_code::COMMENT, capture.comment),
+        ]);
+        self.end()
+    }
+
+    fn secrets(&mut self, key_log: &[u8]) -> Result<(), WriteError> {
+        let length = data_length(key_log)?;
+        self.begin(block_type::DECRYPTION_SECRETS);
+        self.u32(SECRETS_TLS_KEY_LOG);
+        self.u32(length);
+        self.padded(key_log);
+        self.end()
+    }
+
+    fn interface(&mut self, name: &str) -> Result<(), WriteError> {
+        self.begin(block_type::INTERFACE_DESCRIPTION);
+        self.u16(LINK_TYPE_RAW);
+        self.u16(0);
+        // A snap length of zero: packets are never cut.
+        self.u32(0);
+        self.option(option_code::INTERFACE_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
+        self.text_options(&[(option_code::INTERFACE_NAME, Some(name))]);
+        self.interfaces += 1;
+        self.end()
+    }
+
+    fn begin(&mut self, block_type: u32) {
+        self.block.clear();
+        self.u32(block_type);
+        self.u32(0);
+    }
+
+    fn u16(&mut self, value: u16) {
+        self.block.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.block.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Appends `bytes` and zeros up to the next word of four bytes; blocks are made of such words.
+    fn padded(&mut self, bytes: &[u8]) {
+        self.block.extend_from_slice(bytes);
+        self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+
+    /// Appends the texts that are there and ends the options, or nothing where none is.
+    fn text_options(&mut self, texts: &[(u16, Option<&str>)]) {
+        for (code, text) in texts {
+            if let Some(text) = text {
+                self.option(*code, cut(text).as_bytes());
+            }
+        }
+        if texts.iter().any(|(_, text)| text.is_some()) {
+            self.option(option_code::END_OF_OPTIONS, &[]);
+        }
+    }
+
+    fn option(&mut self, code: u16, value: &[u8]) {
+        self.u16(code);
+        self.u16(u16::try_from(value.len()).unwrap_or(u16::MAX));
+        self.padded(value);
+    }
+
+    /// Fills in the total length, repeats it behind the body and writes the block.
+    fn end(&mut self) -> Result<(), WriteError> {
+        let total = (self.block.len() as u32 + 4).to_le_bytes();
+        self.block.extend_from_slice(&total);
+        if let Some(field) = self.block.get_mut(4..8) {
+            field.copy_from_slice(&total);
+        }
+        self.sink.write_all(&self.block)?;
+        Ok(())
+    }
+}
+
+/// The length of a block's data, which leaves room for the other fields and for options.
+fn data_length(data: &[u8]) -> Result<u32, WriteError> {
+    let expected = MAX_BLOCK_BYTES - 2 * u32::from(u16::MAX) - BLOCK_FRAME_BYTES;
+    u32::try_from(data.len())
+        .ok()
+        .filter(|length| *length <= expected)
+        .ok_or(WriteError::TooLong {
+            expected,
+            got: data.len(),
+        })
+}
+
+/// `text`, cut to what the length field of an option holds.
+fn cut(text: &str) -> &str {
+    let end = text.floor_char_boundary(usize::from(u16::MAX));
+    text.get(..end).unwrap_or_default()
+}
