@@ -51,8 +51,10 @@ mod tests {
     use super::*;
 
     /// `^` or `v`, when it was sent, when it was delivered (-1: lost), in milliseconds.
-    fn path(rows: &[(char, u64, i64)]) -> Vec<PacketTime> {
-        let packet = |(arrow, sent, delivered): &(char, u64, i64)| PacketTime {
+    type Row = (char, u64, i64);
+
+    fn path(rows: &[Row]) -> Vec<PacketTime> {
+        let packet = |(arrow, sent, delivered): &Row| PacketTime {
             direction: if *arrow == '^' {
                 Direction::Up
             } else {
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_path_is_walked_back_from_its_last_packet() {
-        let table: &[(u32, &[(char, u64, i64)])] = &[
+        let table: &[(u32, &[Row])] = &[
             (0, &[]),
             (1, &[('^', 0, 10)]),
             // Request and answer.

@@ -159,6 +159,8 @@ mod tests {
         ..PREFIX
     };
 
+    type Runs = &'static [(u32, Layer)];
+
     fn covered(log: &SpanLog, range: Range<u64>) -> (Vec<(u32, Layer)>, u64) {
         let mut out = Buffer::new();
         let undescribed = log.cover(range, None, &mut out);
@@ -173,7 +175,7 @@ mod tests {
         log.append(PREFIX);
         log.append(PAYLOAD);
         log.append(PREFIX);
-        let table: &[(Range<u64>, &[(u32, Layer)], u64)] = &[
+        let table: &[(Range<u64>, Runs, u64)] = &[
             (0..14, &[(4, Application), (6, Payload), (4, Application)], 0),
             (0..4, &[(4, Application)], 0),
             (3..5, &[(1, Application), (1, Payload)], 0),

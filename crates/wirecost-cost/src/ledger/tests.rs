@@ -1,1 +1,7 @@
-
+mod bench;
+mod datagrams;
+mod fragment;
+mod icmp;
+mod probes;
+mod properties;
+mod segments;
