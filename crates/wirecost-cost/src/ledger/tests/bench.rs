@@ -58,6 +58,31 @@ pub(super) const RST: Seg = Seg {
     ..ACK
 };
 
+impl Seg {
+    pub(super) const fn down(self) -> Self {
+        Self {
+            direction: Down,
+            ..self
+        }
+    }
+
+    pub(super) const fn seq(self, seq: u32) -> Self {
+        Self { seq, ..self }
+    }
+
+    pub(super) const fn ack(self, ack: u32) -> Self {
+        Self { ack, ..self }
+    }
+
+    pub(super) const fn window(self, window: u16) -> Self {
+        Self { window, ..self }
+    }
+
+    pub(super) const fn len(self, len: usize) -> Self {
+        Self { len, ..self }
+    }
+}
+
 pub(super) struct Bench {
     pub(super) ledger: DeviceLedger,
     up_initial: u32,

@@ -47,11 +47,7 @@ fn an_icmp_error_is_a_probe_in_the_phase_of_the_flow_it_quotes() {
 #[test]
 fn an_icmp_error_about_a_connection_has_its_phase() {
     let mut bench = Bench::established(1, 2);
-    bench.send(Seg {
-        seq: 11,
-        len: 4,
-        ..ACK
-    });
+    bench.send(ACK.seq(11).len(4));
     let quoted = [
         0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 77, 0, 2, 10, 77, 0, 1, // IPv4
         0x9c, 0x40, 0x07, 0x5b, 0, 0, 0, 0, // ports 40000 and 1883, sequence number

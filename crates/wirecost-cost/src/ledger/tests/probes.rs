@@ -2,42 +2,20 @@
 
 use super::bench::*;
 
-const FROM_SERVER: Seg = Seg {
-    direction: Down,
-    ..ACK
-};
+const FROM_SERVER: Seg = ACK.down();
 
 #[test]
 fn a_keep_alive_of_no_byte_or_one_is_a_probe() {
     for initial in [1_000, u32::MAX - 5] {
         Bench::established(initial, 9_000).expect(&[
             // Before any data.
-            (Seg { seq: 0, ..ACK }, "connect probe: "),
-            (Seg { len: 10, ..ACK }, "connect original: 10 application"),
-            (
-                Seg {
-                    ack: 11,
-                    ..FROM_SERVER
-                },
-                "connect acknowledgement: ",
-            ),
-            (Seg { seq: 10, ..ACK }, "connect probe: "),
-            (
-                Seg {
-                    seq: 10,
-                    len: 1,
-                    ..ACK
-                },
-                "connect probe: 1 application probe",
-            ),
+            (ACK.seq(0), "connect probe: "),
+            (ACK.len(10), "connect original: 10 application"),
+            (FROM_SERVER.ack(11), "connect acknowledgement: "),
+            (ACK.seq(10), "connect probe: "),
+            (ACK.seq(10).len(1), "connect probe: 1 application probe"),
             // Its answer is an acknowledgement.
-            (
-                Seg {
-                    ack: 11,
-                    ..FROM_SERVER
-                },
-                "connect acknowledgement: ",
-            ),
+            (FROM_SERVER.ack(11), "connect acknowledgement: "),
         ]);
     }
 }
@@ -45,13 +23,9 @@ fn a_keep_alive_of_no_byte_or_one_is_a_probe() {
 #[test]
 fn one_unacknowledged_byte_again_is_a_retransmission() {
     Bench::established(1_000, 9_000).expect(&[
-        (Seg { len: 10, ..ACK }, "connect original: 10 application"),
+        (ACK.len(10), "connect original: 10 application"),
         (
-            Seg {
-                seq: 10,
-                len: 1,
-                ..ACK
-            },
+            ACK.seq(10).len(1),
             "connect retransmission: 1 application retransmission",
         ),
     ]);
@@ -60,28 +34,11 @@ fn one_unacknowledged_byte_again_is_a_retransmission() {
 #[test]
 fn a_segment_of_one_byte_again_is_a_retransmission_though_acknowledged() {
     Bench::established(1_000, 9_000).expect(&[
-        (Seg { len: 9, ..ACK }, "connect original: 9 application"),
+        (ACK.len(9), "connect original: 9 application"),
+        (ACK.seq(10).len(1), "connect original: 1 application"),
+        (FROM_SERVER.ack(11), "connect acknowledgement: "),
         (
-            Seg {
-                seq: 10,
-                len: 1,
-                ..ACK
-            },
-            "connect original: 1 application",
-        ),
-        (
-            Seg {
-                ack: 11,
-                ..FROM_SERVER
-            },
-            "connect acknowledgement: ",
-        ),
-        (
-            Seg {
-                seq: 10,
-                len: 1,
-                ..ACK
-            },
+            ACK.seq(10).len(1),
             "connect retransmission: 1 application retransmission",
         ),
     ]);
@@ -90,55 +47,16 @@ fn a_segment_of_one_byte_again_is_a_retransmission_though_acknowledged() {
 #[test]
 fn a_byte_into_a_zero_window_is_a_probe() {
     Bench::established(1_000, 9_000).expect(&[
-        (Seg { len: 10, ..ACK }, "connect original: 10 application"),
-        (
-            Seg {
-                ack: 11,
-                window: 0,
-                ..FROM_SERVER
-            },
-            "connect acknowledgement: ",
-        ),
+        (ACK.len(10), "connect original: 10 application"),
+        (FROM_SERVER.ack(11).window(0), "connect acknowledgement: "),
         // New, so that it is a byte of the message as well.
-        (
-            Seg {
-                seq: 11,
-                len: 1,
-                ..ACK
-            },
-            "message probe: 1 application",
-        ),
-        (
-            Seg {
-                ack: 11,
-                window: 0,
-                ..FROM_SERVER
-            },
-            "connect acknowledgement: ",
-        ),
-        (
-            Seg {
-                seq: 11,
-                len: 1,
-                ..ACK
-            },
-            "message probe: 1 application probe",
-        ),
+        (ACK.seq(11).len(1), "message probe: 1 application"),
+        (FROM_SERVER.ack(11).window(0), "connect acknowledgement: "),
+        (ACK.seq(11).len(1), "message probe: 1 application probe"),
         // The window opens.
+        (FROM_SERVER.ack(11).window(500), "connect acknowledgement: "),
         (
-            Seg {
-                ack: 11,
-                window: 500,
-                ..FROM_SERVER
-            },
-            "connect acknowledgement: ",
-        ),
-        (
-            Seg {
-                seq: 11,
-                len: 100,
-                ..ACK
-            },
+            ACK.seq(11).len(100),
             "message retransmission: 1 application retransmission, 3 application, 96 payload",
         ),
     ]);
@@ -148,19 +66,12 @@ fn a_byte_into_a_zero_window_is_a_probe() {
 fn a_probe_of_the_last_byte_acknowledged_needs_no_data_of_its_own() {
     Bench::established(1_000, 9_000).expect(&[
         (
-            Seg { len: 14, ..ACK },
+            ACK.len(14),
             "connect original: 10 application, 4 application of message",
         ),
-        (
-            Seg {
-                ack: 11,
-                window: 0,
-                ..FROM_SERVER
-            },
-            "connect acknowledgement: ",
-        ),
-        (Seg { seq: 10, ..ACK }, "connect probe: "),
+        (FROM_SERVER.ack(11).window(0), "connect acknowledgement: "),
+        (ACK.seq(10), "connect probe: "),
         // Between what is acknowledged and what was sent: an acknowledgement.
-        (Seg { seq: 12, ..ACK }, "connect acknowledgement: "),
+        (ACK.seq(12), "connect acknowledgement: "),
     ]);
 }

@@ -68,27 +68,16 @@ impl Sender {
     }
 
     fn step(&mut self, step: Step) {
-        let at = |offset: u32| Seg {
-            seq: 1 + offset,
-            ..ACK
-        };
+        let at = |offset: u32| ACK.seq(1 + offset);
         match step {
             Step::Send(len) => self.transmit_data(at(self.sent), len),
             Step::Resend { back, len } => self.transmit_data(at(self.sent - back.min(self.sent)), len),
             Step::HearAck { window } => {
                 let ack = 1 + self.sent;
-                self.transmit(Seg {
-                    direction: Down,
-                    ack,
-                    window,
-                    ..ACK
-                });
+                self.transmit(ACK.down().ack(ack).window(window));
             }
             Step::KeepAlive => {
-                self.transmit(Seg {
-                    seq: self.sent,
-                    ..ACK
-                });
+                self.transmit(ACK.seq(self.sent));
             }
         }
     }
@@ -100,7 +89,7 @@ impl Sender {
         let end = start + len as u32;
         let resent = end.min(self.sent) - start;
         self.sent = self.sent.max(end);
-        let again = self.transmit(Seg { len, ..from });
+        let again = self.transmit(from.len(len));
         assert_eq!(again, resent);
     }
 

@@ -20,86 +20,22 @@ fn a_connection_is_attributed_from_syn_to_last_ack() {
             (SYN, "connect original: "),
             (SYN_ACK, "connect original: "),
             (ACK, "connect acknowledgement: "),
-            (Seg { len: 10, ..ACK }, "connect original: 10 application"),
+            (ACK.len(10), "connect original: 10 application"),
+            (ACK.down().ack(11), "connect acknowledgement: "),
+            (ACK.down().ack(11).len(4), "connect original: 4 application"),
             (
-                Seg {
-                    direction: Down,
-                    ack: 11,
-                    ..ACK
-                },
-                "connect acknowledgement: ",
-            ),
-            (
-                Seg {
-                    direction: Down,
-                    ack: 11,
-                    len: 4,
-                    ..ACK
-                },
-                "connect original: 4 application",
-            ),
-            (
-                Seg {
-                    seq: 11,
-                    ack: 5,
-                    len: 100,
-                    ..ACK
-                },
+                ACK.seq(11).ack(5).len(100),
                 "message original: 4 application, 96 payload",
             ),
             (
-                Seg {
-                    direction: Down,
-                    seq: 5,
-                    ack: 111,
-                    len: 4,
-                    ..ACK
-                },
+                ACK.down().seq(5).ack(111).len(4),
                 "message acknowledgement: 4 application acknowledgement",
             ),
-            (
-                Seg {
-                    seq: 111,
-                    ack: 9,
-                    ..ACK
-                },
-                "message acknowledgement: ",
-            ),
-            (
-                Seg {
-                    seq: 111,
-                    ack: 9,
-                    len: 2,
-                    ..FIN_ACK
-                },
-                "close original: 2 application",
-            ),
-            (
-                Seg {
-                    direction: Down,
-                    seq: 9,
-                    ack: 114,
-                    ..ACK
-                },
-                "close acknowledgement: ",
-            ),
-            (
-                Seg {
-                    direction: Down,
-                    seq: 9,
-                    ack: 114,
-                    ..FIN_ACK
-                },
-                "close original: ",
-            ),
-            (
-                Seg {
-                    seq: 114,
-                    ack: 10,
-                    ..ACK
-                },
-                "close acknowledgement: ",
-            ),
+            (ACK.seq(111).ack(9), "message acknowledgement: "),
+            (FIN_ACK.seq(111).ack(9).len(2), "close original: 2 application"),
+            (ACK.down().seq(9).ack(114), "close acknowledgement: "),
+            (FIN_ACK.down().seq(9).ack(114), "close original: "),
+            (ACK.seq(114).ack(10), "close acknowledgement: "),
         ]);
     }
 }
@@ -120,13 +56,9 @@ fn a_resent_syn_syn_ack_or_fin_is_retransmission() {
 
 #[test]
 fn exactly_the_resent_bytes_are_retransmission() {
-    let data = Seg {
-        seq: 11,
-        len: 54,
-        ..ACK
-    };
+    let data = ACK.seq(11).len(54);
     expect_established(&[
-        (Seg { len: 10, ..ACK }, "connect original: 10 application"),
+        (ACK.len(10), "connect original: 10 application"),
         (data, "message original: 4 application, 50 payload"),
         (
             data,
@@ -134,33 +66,18 @@ fn exactly_the_resent_bytes_are_retransmission() {
         ),
         // The first half again, within one layer.
         (
-            Seg {
-                seq: 20,
-                len: 10,
-                ..ACK
-            },
+            ACK.seq(20).len(10),
             "message retransmission: 10 payload retransmission",
         ),
         // 14 bytes sent before and 26 new ones.
         (
-            Seg {
-                seq: 51,
-                len: 40,
-                ..ACK
-            },
+            ACK.seq(51).len(40),
             "message retransmission: 14 payload retransmission, 26 payload",
         ),
-        (
-            Seg {
-                seq: 91,
-                len: 20,
-                ..ACK
-            },
-            "message original: 20 payload",
-        ),
+        (ACK.seq(91).len(20), "message original: 20 payload"),
         // Everything again, from the connect phase on.
         (
-            Seg { len: 110, ..ACK },
+            ACK.len(110),
             "connect retransmission: 10 application retransmission, \
              4 application retransmission of message, 96 payload retransmission of message",
         ),
@@ -170,92 +87,49 @@ fn exactly_the_resent_bytes_are_retransmission() {
 #[test]
 fn resent_data_with_a_new_fin_leaves_the_fin_out() {
     expect_established(&[
-        (Seg { len: 10, ..ACK }, "connect original: 10 application"),
+        (ACK.len(10), "connect original: 10 application"),
         (
-            Seg { len: 10, ..FIN_ACK },
+            FIN_ACK.len(10),
             "connect retransmission: 10 application retransmission",
         ),
-        (Seg { seq: 11, ..FIN_ACK }, "close retransmission: "),
+        (FIN_ACK.seq(11), "close retransmission: "),
     ]);
 }
 
 #[test]
 fn a_segment_of_two_phases_has_the_first() {
     expect_established(&[(
-        Seg { len: 20, ..ACK },
+        ACK.len(20),
         "connect original: 10 application, 4 application of message, 6 payload of message",
     )]);
 }
 
 #[test]
 fn a_pure_ack_has_the_phase_of_the_last_byte_acknowledged() {
-    let from_server = Seg {
-        direction: Down,
-        ..ACK
-    };
+    let from_server = ACK.down();
     expect_established(&[
         (
-            Seg { len: 112, ..ACK },
+            ACK.len(112),
             "connect original: 10 application, 4 application of message, 96 payload of message, 2 application of close",
         ),
-        (
-            Seg {
-                ack: 1,
-                ..from_server
-            },
-            "connect acknowledgement: ",
-        ),
-        (
-            Seg {
-                ack: 11,
-                ..from_server
-            },
-            "connect acknowledgement: ",
-        ),
-        (
-            Seg {
-                ack: 12,
-                ..from_server
-            },
-            "message acknowledgement: ",
-        ),
-        (
-            Seg {
-                ack: 111,
-                ..from_server
-            },
-            "message acknowledgement: ",
-        ),
+        (from_server.ack(1), "connect acknowledgement: "),
+        (from_server.ack(11), "connect acknowledgement: "),
+        (from_server.ack(12), "message acknowledgement: "),
+        (from_server.ack(111), "message acknowledgement: "),
         // A duplicate stays an acknowledgement.
-        (
-            Seg {
-                ack: 111,
-                ..from_server
-            },
-            "message acknowledgement: ",
-        ),
-        (
-            Seg {
-                ack: 113,
-                ..from_server
-            },
-            "close acknowledgement: ",
-        ),
+        (from_server.ack(111), "message acknowledgement: "),
+        (from_server.ack(113), "close acknowledgement: "),
     ]);
 }
 
 #[test]
 fn a_reset_is_close_and_moves_no_sequence_number() {
     expect_established(&[
-        (Seg { seq: 5_000, ..RST }, "close original: "),
-        (Seg { len: 10, ..ACK }, "connect original: 10 application"),
+        (RST.seq(5_000), "close original: "),
+        (ACK.len(10), "connect original: 10 application"),
         // Its text is not of the stream (RFC 9293 section 3.5.2).
         (
-            Seg {
-                seq: 11,
-                len: 3,
-                ..RST
-            },
+            RST.seq(11).len(3),
             "close original: 3 application of message (3 unattributed)",
         ),
     ]);
@@ -267,24 +141,12 @@ fn a_refused_connection_can_be_tried_again_on_the_same_ports() {
     bench.expect(&[
         (SYN, "connect original: "),
         (
-            Seg {
-                direction: Down,
-                seq: 0_u32.wrapping_sub(9_000),
-                ack: 1,
-                ..RST
-            },
+            RST.down().seq(0_u32.wrapping_sub(9_000)).ack(1),
             "close original: ",
         ),
         // Another initial sequence number.
-        (Seg { seq: 70_000, ..SYN }, "connect original: "),
-        (
-            Seg {
-                seq: 70_001,
-                len: 10,
-                ..ACK
-            },
-            "connect original: 10 application",
-        ),
+        (SYN.seq(70_000), "connect original: "),
+        (ACK.seq(70_001).len(10), "connect original: 10 application"),
     ]);
 }
 
@@ -292,23 +154,15 @@ fn a_refused_connection_can_be_tried_again_on_the_same_ports() {
 fn a_second_connection_continues_the_stream_after_what_the_first_sent() {
     let mut bench = Bench::established(1_000, 9_000);
     bench.expect(&[
-        (Seg { len: 10, ..ACK }, "connect original: 10 application"),
-        (Seg { seq: 11, ..FIN_ACK }, "close original: "),
-        (Seg { seq: 70_000, ..SYN }, "connect original: "),
+        (ACK.len(10), "connect original: 10 application"),
+        (FIN_ACK.seq(11), "close original: "),
+        (SYN.seq(70_000), "connect original: "),
         (
-            Seg {
-                seq: 70_001,
-                len: 100,
-                ..ACK
-            },
+            ACK.seq(70_001).len(100),
             "message original: 4 application, 96 payload",
         ),
         (
-            Seg {
-                seq: 70_001,
-                len: 4,
-                ..ACK
-            },
+            ACK.seq(70_001).len(4),
             "message retransmission: 4 application retransmission",
         ),
     ]);
@@ -317,10 +171,10 @@ fn a_second_connection_continues_the_stream_after_what_the_first_sent() {
 #[test]
 fn data_on_a_syn_has_its_own_phase() {
     Bench::new(1_000, 9_000).expect(&[
-        (Seg { len: 10, ..SYN }, "connect original: 10 application"),
+        (SYN.len(10), "connect original: 10 application"),
         (SYN, "connect retransmission: "),
         (
-            Seg { len: 14, ..ACK },
+            ACK.len(14),
             "connect retransmission: 10 application retransmission, 4 application of message",
         ),
     ]);
@@ -330,40 +184,24 @@ fn data_on_a_syn_has_its_own_phase() {
 fn bytes_that_nobody_described_are_counted() {
     expect_established(&[
         (
-            Seg { len: 112, ..ACK },
+            ACK.len(112),
             "connect original: 10 application, 4 application of message, 96 payload of message, 2 application of close",
         ),
         (
-            Seg {
-                seq: 113,
-                len: 7,
-                ..ACK
-            },
+            ACK.seq(113).len(7),
             "message original: 7 application (7 unattributed)",
         ),
         (
-            Seg {
-                seq: 120,
-                len: 7,
-                ..ACK
-            },
+            ACK.seq(120).len(7),
             "message original: 7 application (7 unattributed)",
         ),
         (
-            Seg {
-                seq: 120,
-                len: 7,
-                ..ACK
-            },
+            ACK.seq(120).len(7),
             "message retransmission: 7 application retransmission (7 unattributed)",
         ),
         // A byte before the stream's first.
         (
-            Seg {
-                seq: 0,
-                len: 2,
-                ..ACK
-            },
+            ACK.seq(0).len(2),
             "connect retransmission: 1 application retransmission, 1 application of message (1 unattributed)",
         ),
     ]);
@@ -372,41 +210,19 @@ fn bytes_that_nobody_described_are_counted() {
 #[test]
 fn a_capture_may_start_within_a_connection() {
     Bench::new(1_000, 9_000).expect(&[
+        (ACK.seq(501).len(10), "connect original: 10 application"),
         (
-            Seg {
-                seq: 501,
-                len: 10,
-                ..ACK
-            },
-            "connect original: 10 application",
-        ),
-        (
-            Seg {
-                seq: 501,
-                len: 10,
-                ..ACK
-            },
+            ACK.seq(501).len(10),
             "connect retransmission: 10 application retransmission",
         ),
-        (
-            Seg {
-                seq: 511,
-                len: 4,
-                ..ACK
-            },
-            "message original: 4 application",
-        ),
+        (ACK.seq(511).len(4), "message original: 4 application"),
     ]);
 }
 
 #[test]
 fn content_says_where_it_stands_in_the_stream() {
     let mut bench = Bench::established(u32::MAX, 0);
-    let (verdict, _) = bench.send(Seg {
-        seq: 11,
-        len: 100,
-        ..ACK
-    });
+    let (verdict, _) = bench.send(ACK.seq(11).len(100));
     let (start, end) = (10, 110);
     assert_eq!(
         verdict.content,
@@ -418,11 +234,7 @@ fn content_says_where_it_stands_in_the_stream() {
     );
     assert_eq!(verdict.payload_bytes_original, 96);
     assert_eq!(verdict.wire_bytes, 140);
-    let (verdict, _) = bench.send(Seg {
-        seq: 61,
-        len: 52,
-        ..ACK
-    });
+    let (verdict, _) = bench.send(ACK.seq(61).len(52));
     assert_eq!(verdict.payload_bytes_original, 0);
     assert_eq!(bench.send(ACK).0.content, Content::None);
 }
