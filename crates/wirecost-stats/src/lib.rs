@@ -1,1 +1,42 @@
-//! Placeholder front page; replaced by the crate's first commit.
+//! Statistics of what was measured: every figure with its sample size and, where it is an estimate, an interval.
+//!
+//! - [`sample`]: exact values and the [`Summary`] that results files print
+//! - [`mean`]: the mean and its Student-t interval
+//! - [`quantile`]: order-statistic quantiles, their exact intervals and the rule when they may be printed
+//! - [`histogram`]: HDR histogram of durations for runs too long to keep every value
+//! - [`hgrm`]: its percentile distribution as text
+//! - [`bootstrap`]: intervals of any statistic by seeded resampling
+//! - [`mann_whitney`](mod@mann_whitney): whether one sample tends to be larger than another
+//! - [`holm`](mod@holm): p-values of many comparisons at once
+//!
+//! Nothing here draws from anything but a [`wirecost_proto::Rng`] that it is given.
+//!
+//! ```
+//! use wirecost_stats::Sample;
+//!
+//! let sample = Sample::new((1..=150).map(|i| i * 1_000).collect()).unwrap();
+//! let summary = sample.summary();
+//! let median = summary.p50.unwrap();
+//! assert_eq!((median.value, median.low, median.high), (75_000, Some(63_000), Some(88_000)));
+//! assert!(summary.p99.unwrap().low_n);
+//! ```
+
+pub mod bootstrap;
+pub mod hgrm;
+pub mod histogram;
+pub mod holm;
+pub mod mann_whitney;
+pub mod mean;
+pub mod quantile;
+pub mod sample;
+
+pub use bootstrap::{Bootstrap, Interval};
+pub use histogram::{Histogram, Step};
+pub use holm::holm;
+pub use mann_whitney::{MannWhitney, mann_whitney};
+pub use mean::MeanInterval;
+pub use quantile::Quantile;
+pub use sample::{Sample, Summary};
+
+/// The confidence level of every interval that has no other.
+pub const CONFIDENCE: f64 = 0.95;
