@@ -132,10 +132,8 @@ impl Coverage {
             if cursor >= bytes.end || *start > cursor {
                 break;
             }
-            if piece.end > cursor {
-                cursor = piece.end;
-                complete_at = complete_at.max(Some(piece.at));
-            }
+            cursor = piece.end;
+            complete_at = complete_at.max(Some(piece.at));
         }
         complete_at.filter(|_| cursor >= bytes.end)
     }

@@ -79,6 +79,8 @@ mod tests {
             (2, &[('^', 0, 10), ('^', 1, 11), ('^', 2, 12), ('v', 12, 22)]),
             // The answer came before the last packet of the request could.
             (2, &[('^', 0, 10), ('^', 8, 18), ('v', 10, 20)]),
+            // Of two reordered packets the one that came last was waited for.
+            (2, &[('v', 0, 30), ('^', 0, 20), ('v', 25, 28), ('^', 30, 40)]),
             // A lost packet causes nothing.
             (1, &[('^', 0, -1), ('v', 10, 20)]),
             // A packet on its way causes nothing.

@@ -1,4 +1,14 @@
 //! From packets and the descriptions of their content to spans that cover every byte.
+//!
+//! - Content has the layer, phase and cause that its maker or consumer gave it; bytes of a stream that were sent
+//!   before are retransmission.
+//! - Headers have the phase and cause of the first span of content; those of a segment with a byte, SYN or FIN
+//!   that was sent before are retransmission, those of a probe are probe.
+//! - A segment without content: SYN is connect, FIN and RST are close, a pure ACK is an acknowledgement in the
+//!   phase of the last byte, SYN or FIN that it acknowledges.
+//! - An ICMP error is a probe in the phase of the flow that it quotes.
+//! - Everything else is unattributed: counted, and shown as application bytes of a message, or as transport
+//!   where no header is understood.
 
 mod datagram_log;
 mod fragments;
@@ -174,7 +184,8 @@ impl DeviceLedger {
             .acknowledgement
             .filter(|_| !segment.rst)
             .and_then(|number| peer.acknowledge(number, segment.window));
-        // RFC 9293 section 3.5.2: a reset may have any sequence number, and its text is not of the stream.
+        // RFC 9293 sections 3.5.2 and 3.5.3: a reset's sequence number is its peer's choice, and data on it
+        // is not of the stream.
         let placement = if segment.rst { None } else { stream.send(segment) };
         let unattributed_bytes = placement.map_or(0, |placement| stream.cover(&placement, &mut self.content));
         let first = self.content.spans().first();

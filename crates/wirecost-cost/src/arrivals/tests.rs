@@ -58,6 +58,8 @@ fn bytes_have_arrived_when_the_last_of_them_was_first_delivered() {
         (&[(0, 100, 7), (150, 300, 8), (50, 200, 40)], 150..300, Some(8)),
         (&[(0, 300, 50), (100, 200, 20)], 100..200, Some(20)),
         (&[(0, 300, 50), (100, 200, 20)], 100..201, Some(50)),
+        (&[(0, 300, 20), (100, 200, 50)], 100..200, Some(20)),
+        (&[(0, 50, 7), (60, 100, 8)], 55..70, None),
     ];
     for (rows, bytes, expected) in table {
         let at = stream(rows).of_stream(FLOW, Direction::Up, bytes.clone());

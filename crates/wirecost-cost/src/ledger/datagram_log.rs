@@ -137,3 +137,33 @@ impl DatagramLog {
         self.records.get(usize::try_from(index).ok()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wirecost_proto::{Cause, Layer, Phase};
+
+    use super::*;
+
+    #[test]
+    fn memory_does_not_grow_with_what_was_sent() {
+        let span = |len, layer| Span {
+            len,
+            layer,
+            phase: Phase::Message,
+            cause: Cause::Original,
+        };
+        let spans = [span(1, Layer::Application), span(3, Layer::Payload)];
+        let mut log = DatagramLog::default();
+        for number in 0..10_000_u32 {
+            let content = number.to_be_bytes();
+            let id = log.describe(&content, &spans);
+            assert_eq!(log.send(4, &content), Some(id));
+        }
+        assert_eq!(log.records.len(), DatagramLog::KEPT_RECORDS + 1);
+        let entries = log.spans.entry_count();
+        assert!(
+            entries <= 2 * DatagramLog::KEPT_RECORDS + 1_026,
+            "{entries} entries"
+        );
+    }
+}

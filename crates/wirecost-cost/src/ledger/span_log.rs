@@ -57,6 +57,11 @@ impl SpanLog {
         self.entries.back().map_or(self.start, |entry| entry.end)
     }
 
+    #[cfg(test)]
+    pub(super) fn entry_count(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn append(&mut self, span: Span) {
         let kind = Kind {
             layer: span.layer,

@@ -102,6 +102,40 @@ fn identical_datagrams_are_matched_first_in_first_out_and_the_last_stays() {
 }
 
 #[test]
+fn identical_datagrams_stay_first_in_first_out_behind_one_that_was_never_sent() {
+    let mut ledger = ledger_with(&[
+        (Up, &[0; 25], &MESSAGE),
+        (Up, &[7; 25], &MESSAGE),
+        (Up, &[7; 25], &CONNECT),
+    ]);
+    expect(
+        &mut ledger,
+        &[(Up, &[7; 25], IS_MESSAGE), (Up, &[7; 25], IS_CONNECT)],
+    );
+}
+
+#[test]
+fn a_fragment_that_reaches_beyond_its_datagram_is_covered_to_the_datagrams_end() {
+    let mut ledger = ledger_with(&[(Up, &[1; 25], &MESSAGE)]);
+    // A UDP length of 33 on 48 bytes in three fragments of 16.
+    let mut packet = udp_packet(Up, V4, &[1; 40]);
+    packet[25] = 33;
+    let pieces = fragments(&packet, V4, 36, 9);
+    let texts: Vec<String> = pieces
+        .iter()
+        .map(|piece| judged(&mut ledger, Up, piece))
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "message original: 8 application",
+            "message original: 1 application, 15 payload",
+            "message original: 1 payload, 15 application (15 unattributed)",
+        ]
+    );
+}
+
+#[test]
 fn only_length_and_first_32_bytes_tell_datagrams_apart() {
     let mut long = [5; 40];
     let mut ledger = ledger_with(&[(Up, &long, &MESSAGE)]);

@@ -1,5 +1,7 @@
 //! Keep-alive and zero-window probes.
 
+use wirecost_wire::tcp;
+
 use super::bench::*;
 
 const FROM_SERVER: Seg = ACK.down();
@@ -18,6 +20,37 @@ fn a_keep_alive_of_no_byte_or_one_is_a_probe() {
             (FROM_SERVER.ack(11), "connect acknowledgement: "),
         ]);
     }
+}
+
+#[test]
+fn an_acknowledgement_that_comes_late_takes_nothing_back() {
+    Bench::established(1_000, 9_000).expect(&[
+        (ACK.len(10), "connect original: 10 application"),
+        (FROM_SERVER.ack(11), "connect acknowledgement: "),
+        (FROM_SERVER.ack(5), "connect acknowledgement: "),
+        (ACK.seq(10).len(1), "connect probe: 1 application probe"),
+    ]);
+}
+
+#[test]
+fn an_acknowledgement_of_what_was_never_sent_counts_as_far_as_it_was() {
+    Bench::established(1_000, 9_000).expect(&[
+        (ACK.len(10), "connect original: 10 application"),
+        (FROM_SERVER.ack(90), "message acknowledgement: "),
+        (ACK.seq(10).len(1), "connect probe: 1 application probe"),
+    ]);
+}
+
+#[test]
+fn a_reset_closes_no_window() {
+    let reset_ack = Seg {
+        flags: tcp::Flags::RST | tcp::Flags::ACK,
+        ..FROM_SERVER
+    };
+    Bench::established(1_000, 9_000).expect(&[
+        (reset_ack.window(0), "close original: "),
+        (ACK.len(1), "connect original: 1 application"),
+    ]);
 }
 
 #[test]

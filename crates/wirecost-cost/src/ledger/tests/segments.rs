@@ -1,7 +1,9 @@
 //! TCP, segment by segment.
 
+use wirecost_proto::Instant;
+
 use super::bench::*;
-use crate::Content;
+use crate::{Arrivals, Content};
 
 /// Initial sequence numbers: plain, and such that the first bytes wrap around.
 const INITIALS: [(u32, u32); 3] = [(1_000, 9_000), (u32::MAX, u32::MAX - 2), (u32::MAX - 50, 0)];
@@ -127,7 +129,7 @@ fn a_reset_is_close_and_moves_no_sequence_number() {
     expect_established(&[
         (RST.seq(5_000), "close original: "),
         (ACK.len(10), "connect original: 10 application"),
-        // Its text is not of the stream (RFC 9293 section 3.5.2).
+        // Its text is not of the stream (RFC 9293 section 3.5.3).
         (
             RST.seq(11).len(3),
             "close original: 3 application of message (3 unattributed)",
@@ -237,4 +239,27 @@ fn content_says_where_it_stands_in_the_stream() {
     let (verdict, _) = bench.send(ACK.seq(61).len(52));
     assert_eq!(verdict.payload_bytes_original, 0);
     assert_eq!(bench.send(ACK).0.content, Content::None);
+}
+
+#[test]
+fn a_message_has_arrived_when_its_lost_segment_was_sent_again() {
+    let mut bench = Bench::established(u32::MAX - 20, 9_000);
+    let mut arrivals = Arrivals::new();
+    let rows = [
+        (ACK.len(10), Some(5)),
+        (ACK.seq(11).len(50), None),
+        (ACK.seq(61).len(50), Some(7)),
+        (ACK.seq(11).len(50), Some(90)),
+        (ACK.seq(11).len(50), Some(95)),
+    ];
+    for (seg, delivered_at) in rows {
+        let (verdict, _) = bench.send(seg);
+        if let Some(at) = delivered_at {
+            arrivals.delivered(Up, &verdict, Instant::from_millis(at));
+        }
+    }
+    let arrival = |bytes| arrivals.of_stream(FLOW, Up, bytes);
+    assert_eq!(arrival(0..10), Some(Instant::from_millis(5)));
+    assert_eq!(arrival(10..110), Some(Instant::from_millis(90)));
+    assert_eq!(arrival(10..111), None);
 }
