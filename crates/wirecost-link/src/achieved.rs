@@ -79,26 +79,23 @@ impl FrequencyCheck {
     /// The check of independent trials: the band is binomial, exact where the variance of the count is below
     /// 250, else normal with continuity correction.
     pub fn new(asked: f64, trials: u64, hits: u64) -> Self {
-        Self::with_inflation(asked, trials, hits, 1.0)
+        Self::within(binomial_band(asked, trials), asked, trials, hits)
     }
 
-    /// The check of a loss model. For Gilbert-Elliott the band is the normal one of the correlated losses of a
-    /// long run.
+    /// The check of a loss model. Gilbert-Elliott losses come in bursts: their count has the variance of a long
+    /// run's correlated losses, and a long tail where the bursts are few. The band is that of a negative binomial
+    /// count of the same mean and variance, normal where the mean is large.
     pub fn of_loss(loss: &Loss, trials: u64, hits: u64) -> Self {
-        let inflation = match loss {
-            Loss::None | Loss::Bernoulli(_) => 1.0,
-            Loss::GilbertElliott(model) => model.variance_inflation(),
-        };
-        Self::with_inflation(loss.rate(), trials, hits, inflation)
+        match loss {
+            Loss::None | Loss::Bernoulli(_) => Self::new(loss.rate(), trials, hits),
+            Loss::GilbertElliott(model) => {
+                let band = burst_band(model.rate(), trials, model.variance_inflation());
+                Self::within(band, model.rate(), trials, hits)
+            }
+        }
     }
 
-    fn with_inflation(asked: f64, trials: u64, hits: u64, inflation: f64) -> Self {
-        let variance = trials as f64 * asked * (1.0 - asked);
-        let (low, high) = if inflation == 1.0 && variance < 250.0 {
-            exact_band(asked, trials)
-        } else {
-            normal_band(asked * trials as f64, variance * inflation, trials)
-        };
+    const fn within((low, high): (u64, u64), asked: f64, trials: u64, hits: u64) -> Self {
         Self {
             asked,
             trials,
@@ -127,16 +124,43 @@ fn normal_band(mean: f64, variance: f64, trials: u64) -> (u64, u64) {
     (low, high.min(trials))
 }
 
-/// The smallest range of counts outside which a binomial count falls with at most half of [`FALSE_ALARM`] on
-/// each side.
-fn exact_band(probability: f64, trials: u64) -> (u64, u64) {
+fn binomial_band(probability: f64, trials: u64) -> (u64, u64) {
+    let variance = trials as f64 * probability * (1.0 - probability);
+    if variance >= 250.0 {
+        return normal_band(probability * trials as f64, variance, trials);
+    }
     if probability > 0.5 {
-        let (low, high) = exact_band(1.0 - probability, trials);
+        let (low, high) = binomial_band(1.0 - probability, trials);
         return (trials - high, trials - low);
     }
     // P(0) does not underflow: n |ln q| < 700 follows from npq < 250 and p <= 1/2.
-    let mut term = libm::exp(trials as f64 * libm::log1p(-probability));
+    let none = libm::exp(trials as f64 * libm::log1p(-probability));
     let odds = probability / (1.0 - probability);
+    summed_band(none, trials, |count| {
+        odds * (trials - count) as f64 / (count + 1) as f64
+    })
+}
+
+/// The band of a count whose variance is `inflation` times that of independent trials.
+fn burst_band(probability: f64, trials: u64, inflation: f64) -> (u64, u64) {
+    let mean = probability * trials as f64;
+    let dispersion = (1.0 - probability) * inflation;
+    // A negative binomial count of this mean, and of a variance of `dispersion` means, has this many "failures".
+    let failures = mean / (dispersion - 1.0);
+    let ln_none = -failures * libm::log(dispersion);
+    if dispersion <= 1.0 || ln_none < -700.0 {
+        return normal_band(mean, mean * dispersion, trials);
+    }
+    let persistence = 1.0 - 1.0 / dispersion;
+    summed_band(libm::exp(ln_none), trials, |count| {
+        persistence * (failures + count as f64) / (count + 1) as f64
+    })
+}
+
+/// The smallest range of counts outside which a count falls with at most half of [`FALSE_ALARM`] on each side.
+/// `none` is the probability of 0, and `ratio` leads from that of a count to that of the next.
+fn summed_band(none: f64, trials: u64, ratio: impl Fn(u64) -> f64) -> (u64, u64) {
+    let mut term = none;
     let mut below = 0.0;
     let mut low = None;
     for count in 0..=trials {
@@ -147,7 +171,7 @@ fn exact_band(probability: f64, trials: u64) -> (u64, u64) {
         if below >= 1.0 - FALSE_ALARM / 2.0 {
             return (low.unwrap_or(count), count);
         }
-        term *= odds * (trials - count) as f64 / (count + 1) as f64;
+        term *= ratio(count);
     }
     (low.unwrap_or(0), trials)
 }
@@ -168,7 +192,7 @@ mod tests {
             (0.2, 50),
             (0.001, 200_000),
         ] {
-            let (low, high) = exact_band(probability, trials);
+            let (low, high) = binomial_band(probability, trials);
             let binomial = Binomial::new(probability, trials).unwrap();
             assert!(
                 low == 0 || binomial.cdf(low - 1) <= 5.000_1e-5,

@@ -228,6 +228,10 @@ mod tests {
             departs(&mut queue, 1, at * 2, at * 2);
         }
         assert_eq!(queue.bookings.len(), 1);
+        assert!(
+            queue.bookings.capacity() <= 8,
+            "nothing is allocated as time goes by"
+        );
         assert_eq!(queue.booked, Traffic { packets: 1, bytes: 1 });
     }
 }

@@ -148,6 +148,22 @@ fn the_achieved_check_accepts_what_the_link_does() {
 }
 
 #[test]
+fn a_few_bursts_in_a_short_run_raise_no_alarm() {
+    let rare = GilbertElliott::bursts(probability(0.01), 5.0).expect("exists");
+    for (model, count) in [(rare, 30), (rare, 400), (model(), 50), (model(), 400)] {
+        let alarm = |seed| {
+            let mut link = link(config(Loss::GilbertElliott(model)), seed);
+            send(&mut link, count, GAP);
+            let counters = link.counters(Direction::Up);
+            !Achieved::new(&config(Loss::GilbertElliott(model)), counters).is_within()
+        };
+        let alarms = (0..1_000).filter(|seed| alarm(*seed)).count();
+        // 0.1 expected at most; above 3 with a probability below 0.01 %.
+        assert!(alarms <= 3, "{alarms} alarms of 1,000 at {count} packets");
+    }
+}
+
+#[test]
 fn the_achieved_check_rejects_another_rate() {
     let mut link = link(bernoulli(0.02), 10);
     send(&mut link, 20_000, GAP);
