@@ -4,19 +4,24 @@ use crate::mean::MeanInterval;
 use crate::quantile::Quantile;
 
 /// Values of one quantity, one per device or message, in one unit (durations: nanoseconds); at least one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     sorted: Vec<u64>,
+    mean: MeanInterval,
+    min: u64,
+    max: u64,
 }
 
 impl Sample {
     /// The sample of `values` in any order; `None` without a value.
     pub fn new(mut values: Vec<u64>) -> Option<Self> {
-        if values.is_empty() {
-            return None;
-        }
         values.sort_unstable();
-        Some(Self { sorted: values })
+        Some(Self {
+            mean: MeanInterval::of(&to_f64(&values))?,
+            min: *values.first()?,
+            max: *values.last()?,
+            sorted: values,
+        })
     }
 
     /// The values in ascending order.
@@ -26,7 +31,12 @@ impl Sample {
 
     /// The values as floating-point numbers in ascending order; exact below 2^53 (104 days of nanoseconds).
     pub fn to_f64(&self) -> Vec<f64> {
-        self.sorted.iter().map(|value| *value as f64).collect()
+        to_f64(&self.sorted)
+    }
+
+    /// The mean with its Student-t interval.
+    pub const fn mean(&self) -> MeanInterval {
+        self.mean
     }
 
     /// The quantile of a probability; `None` where the sample is too small to print it.
@@ -36,15 +46,10 @@ impl Sample {
 
     /// Mean, extremes and the quantiles that results files print.
     pub fn summary(&self) -> Summary {
-        let (min, max) = match self.sorted.as_slice() {
-            [only] => (*only, *only),
-            [first, .., last] => (*first, *last),
-            [] => (0, 0),
-        };
         Summary {
-            mean: self.mean(),
-            min,
-            max,
+            mean: self.mean,
+            min: self.min,
+            max: self.max,
             p50: self.quantile(0.5),
             p90: self.quantile(0.9),
             p95: self.quantile(0.95),
@@ -52,17 +57,10 @@ impl Sample {
             p99_9: self.quantile(0.999),
         }
     }
+}
 
-    /// The mean with its Student-t interval.
-    pub fn mean(&self) -> MeanInterval {
-        let empty = MeanInterval {
-            mean: 0.0,
-            low: None,
-            high: None,
-            n: 0,
-        };
-        MeanInterval::of(&self.to_f64()).unwrap_or(empty)
-    }
+fn to_f64(values: &[u64]) -> Vec<f64> {
+    values.iter().map(|value| *value as f64).collect()
 }
 
 /// What a results file says about a sample. A quantile is `None` where the sample is too small to print it.
@@ -84,4 +82,34 @@ pub struct Summary {
     pub p99: Option<Quantile>,
     /// The 99.9th percentile.
     pub p99_9: Option<Quantile>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_of_one_has_a_mean_and_extremes_only() {
+        let summary = Sample::new(vec![7]).unwrap().summary();
+        assert_eq!((summary.mean.mean, summary.min, summary.max), (7.0, 7, 7));
+        assert_eq!((summary.mean.low, summary.p50), (None, None));
+        assert_eq!(Sample::new(Vec::new()), None);
+    }
+
+    #[test]
+    fn a_sample_of_150_prints_p99_but_marks_it() {
+        let summary = Sample::new((1..=150).rev().collect()).unwrap().summary();
+        let p99 = summary.p99.unwrap();
+        assert_eq!(
+            (p99.value, p99.low, p99.high, p99.low_n),
+            (149, Some(146), None, true)
+        );
+        let p90 = summary.p90.unwrap();
+        assert_eq!(
+            (p90.value, p90.low, p90.high, p90.low_n),
+            (135, Some(127), Some(143), false)
+        );
+        assert_eq!(summary.p99_9, None);
+        assert_eq!((summary.min, summary.max), (1, 150));
+    }
 }
