@@ -250,7 +250,7 @@ impl DeviceLedger {
         let content = Content::Datagram {
             flow: first.flow,
             id: first.id,
-            start: bytes.start,
+            start: bytes.start.min(first.bytes),
             end: bytes.end.min(first.bytes),
             of: first.bytes,
         };

@@ -136,6 +136,20 @@ fn a_fragment_that_reaches_beyond_its_datagram_is_covered_to_the_datagrams_end()
 }
 
 #[test]
+fn content_ends_with_its_datagram() {
+    let mut ledger = ledger_with(&[(Up, &[1; 25], &MESSAGE)]);
+    let mut packet = udp_packet(Up, V4, &[1; 64]);
+    packet[25] = 33;
+    let pieces = fragments(&packet, V4, 36, 9);
+    let mut content = |piece: &[u8]| match account(&mut ledger, Up, piece).0.content {
+        Content::Datagram { start, end, .. } => (start, end),
+        other => panic!("{other:?}"),
+    };
+    let ranges: Vec<(u32, u32)> = pieces.iter().map(|piece| content(piece)).collect();
+    assert_eq!(ranges, [(0, 16), (16, 32), (32, 33), (33, 33), (33, 33)]);
+}
+
+#[test]
 fn only_length_and_first_32_bytes_tell_datagrams_apart() {
     let mut long = [5; 40];
     let mut ledger = ledger_with(&[(Up, &long, &MESSAGE)]);
