@@ -139,7 +139,7 @@ pub enum Repr<'a> {
     },
     /// A packet was too big for the next link: IPv6's "packet too big", IPv4's "fragmentation needed".
     PacketTooBig {
-        /// The next link's MTU in bytes; in IPv4 emitted as at most 65,535, and 0 from routers older than RFC 1191.
+        /// The next link's MTU in bytes: in IPv4 at most 65,535 when emitted, 0 from routers before RFC 1191.
         mtu: u32,
         /// The start of that packet, from its IP header on.
         quoted: &'a [u8],

@@ -64,7 +64,8 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// The fragment, or `None` where offset and flag say that the datagram is whole (RFC 6946: an atomic fragment).
+    /// The fragment, or `None` where offset and flag say that the datagram is whole: what RFC 6946 calls an
+    /// atomic fragment.
     pub(crate) fn unless_whole(self) -> Option<Self> {
         (self.more || self.offset_bytes > 0).then_some(self)
     }
@@ -153,8 +154,8 @@ pub enum Header<'a> {
 
 /// A view of an IP packet.
 ///
-/// The bytes may end before the packet does, as in a capture cut to a snap length or in the quote of an ICMP error;
-/// the headers must be whole. Bytes after the packet's end are left out.
+/// The bytes may end before the packet does, as in a capture cut to a snap length or in the quote of an ICMP
+/// error; the headers must be whole. Bytes after the packet's end are left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: Header<'a>,

@@ -150,7 +150,7 @@ enum Extension {
 }
 
 impl Extension {
-    /// The kind of `number`, or `None` where an upper-layer header comes (IANA "IPv6 Extension Header Types").
+    /// The kind of `number` in IANA's "IPv6 Extension Header Types", or `None` where the upper layer starts.
     const fn from_number(number: u8) -> Option<Self> {
         match number {
             // Hop-by-Hop Options, Routing, Destination Options, Mobility, Host Identity, Shim6.

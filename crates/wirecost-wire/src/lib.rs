@@ -1,7 +1,7 @@
 //! What crosses the link, byte by byte: IP, TCP, UDP and ICMP codecs, and captures in pcapng.
 //!
-//! Every protocol has a view, which reads any bytes without allocating and without panicking, and a `Repr`, which
-//! holds the meaning and can be emitted with its lengths and checksums in place.
+//! Every protocol has a view, which reads any bytes without allocating and without panicking, and a `Repr`,
+//! which holds the meaning and can be emitted with its lengths and checksums in place.
 //!
 //! - [`ip`]: a packet of either version, the way the link sees it
 //! - [`ipv4`], [`ipv6`]: the headers, with what only one version has

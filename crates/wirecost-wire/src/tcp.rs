@@ -183,7 +183,8 @@ impl<'a> Segment<'a> {
         self.payload
     }
 
-    /// How far the segment moves the sequence number: its payload, and one each for SYN and FIN (RFC 9293 section 3.4).
+    /// How far the segment moves the sequence number: by its payload as far as it is here, and by one for
+    /// each of SYN and FIN (RFC 9293 section 3.4).
     pub fn sequence_length(&self) -> u32 {
         let controls =
             u32::from(self.flags().contains(Flags::SYN)) + u32::from(self.flags().contains(Flags::FIN));

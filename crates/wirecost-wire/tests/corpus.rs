@@ -58,7 +58,7 @@ fn pcapng_reads_its_corpus_and_survives_mutations() {
     });
 }
 
-/// Parses every file of `parser`'s corpus, which must be understood, and mutations of it, which must not panic.
+/// Parses every file of `parser`'s corpus, which must be understood, and mutations, which must not panic.
 fn replay(parser: &str, parse: impl Fn(&[u8]) -> Option<()>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")

@@ -109,30 +109,7 @@ impl<R: Read> Reader<R> {
         };
         let length = block_length(*order, read_array(&mut self.source)?)?;
         let body = read_body(&mut self.source, *order, length, 8)?;
-        let fields = Fields::new(*order, &body);
-        match order.u32(kind) {
-            block_type::INTERFACE_DESCRIPTION => {
-                let interface = Interface::new(fields, *order)?;
-                if interfaces.len() >= MAX_INTERFACES {
-                    return Err(ReadError::TooManyInterfaces);
-                }
-                interfaces.push(interface.decoding());
-                Ok(Some(Block::Interface(interface)))
-            }
-            block_type::ENHANCED_PACKET => {
-                Packet::enhanced(fields, interfaces).map(|packet| Some(Block::Packet(packet)))
-            }
-            block_type::SIMPLE_PACKET => {
-                Packet::simple(fields, interfaces).map(|packet| Some(Block::Packet(packet)))
-            }
-            block_type::DECRYPTION_SECRETS => {
-                Secrets::new(fields).map(|secrets| Some(Block::Secrets(secrets)))
-            }
-            block_type => Ok(Some(Block::Other {
-                block_type,
-                body_bytes: body.len(),
-            })),
-        }
+        decoded(order.u32(kind), *order, &body, interfaces).map(Some)
     }
 
     /// The bytes of the next block's type; `None` at the end of the file.
@@ -179,6 +156,33 @@ impl<R: Read> Iterator for Reader<R> {
             self.state = State::Ended;
         }
         block
+    }
+}
+
+/// The block of `block_type` with `body`; an interface joins `interfaces`.
+fn decoded(
+    block_type: u32,
+    order: ByteOrder,
+    body: &[u8],
+    interfaces: &mut Vec<Decoding>,
+) -> Result<Block, ReadError> {
+    let fields = Fields::new(order, body);
+    match block_type {
+        block_type::INTERFACE_DESCRIPTION => {
+            if interfaces.len() >= MAX_INTERFACES {
+                return Err(ReadError::TooManyInterfaces);
+            }
+            let interface = Interface::new(fields, order)?;
+            interfaces.push(interface.decoding());
+            Ok(Block::Interface(interface))
+        }
+        block_type::ENHANCED_PACKET => Packet::enhanced(fields, interfaces).map(Block::Packet),
+        block_type::SIMPLE_PACKET => Packet::simple(fields, interfaces).map(Block::Packet),
+        block_type::DECRYPTION_SECRETS => Secrets::new(fields).map(Block::Secrets),
+        block_type => Ok(Block::Other {
+            block_type,
+            body_bytes: body.len(),
+        }),
     }
 }
 

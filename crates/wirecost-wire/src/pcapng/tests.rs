@@ -217,7 +217,10 @@ fn a_block_too_long_to_be_read_is_not_written() {
 proptest! {
     #[test]
     fn packets_survive_the_file(
-        written in vec((0..2u32, any::<u64>(), vec(any::<u8>(), 0..50), proptest::option::of("\\PC{0,9}")), 0..9),
+        written in vec(
+            (0..2u32, any::<u64>(), vec(any::<u8>(), 0..50), proptest::option::of("\\PC{0,9}")),
+            0..9,
+        ),
     ) {
         let capture = Capture { interfaces: &["up", "down"], ..Capture::default() };
         let mut writer = Writer::new(Vec::new(), &capture).unwrap();
@@ -233,7 +236,8 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200), big in any::<bool>()) {
-        let start = if big { hex(BIG) } else { Writer::new(Vec::new(), &Capture::default()).unwrap().finish().unwrap() };
+        let little = || Writer::new(Vec::new(), &Capture::default()).unwrap().finish().unwrap();
+        let start = if big { hex(BIG) } else { little() };
         let file = [start, bytes].concat();
         prop_assert!(Reader::new(file.as_slice()).count() >= 1);
     }

@@ -21,7 +21,7 @@ pub struct Capture<'a> {
     pub user_application: Option<&'a str>,
     /// What the reader should know about the whole capture.
     pub comment: Option<&'a str>,
-    /// A TLS key log in the format of NSS. It is written before the first packet: Wireshark decrypts nothing otherwise.
+    /// A TLS key log in the format of NSS, written before all packets: Wireshark decrypts nothing otherwise.
     pub tls_key_log: Option<&'a [u8]>,
     /// The names of the interfaces; packets name them by position. All carry IP packets.
     pub interfaces: &'a [&'a str],
@@ -97,7 +97,7 @@ impl<W: Write> Writer<W> {
                 got: interface,
             });
         }
-        // draft-ietf-opsawg-pcapng section 4.3: the upper half of the timestamp stands first in either byte order.
+        // draft-ietf-opsawg-pcapng section 4.3: the timestamp's upper half comes first in either byte order.
         let (high, low) = ((timestamp_ns >> 32) as u32, timestamp_ns as u32);
         let length = data_length(bytes)?;
         self.begin(block_type::ENHANCED_PACKET);
