@@ -6,8 +6,12 @@
 //! - [`veth`], [`ethtool`], [`netlink`], [`sysctl`]: how interfaces, addresses, routes and settings are made
 //! - [`congestion`]: cubic where the machine prefers something else
 //! - [`forwarder`], [`recorder`], [`hosts`], [`activity`]: the link at work, every packet recorded at entry
+//! - [`check`]: a link is probed before it measures
 //! - [`driver`]: endpoints on sockets, devices and servers
 //! - [`clock`], [`timerfd`]: the run's clock and deadlines that are exact to the nanosecond asked
+//! - [`process`]: real servers as children that cannot outlive us
+//! - [`signals`]: Ctrl-C as a flag that wakes every thread
+//! - [`environment`], [`doctor`]: the machine for the record, and what it can and cannot do
 //! - [`error`]: what the machine refused, on what, and the way out
 //!
 //! This is the only crate with `unsafe` and system calls; both live in one private module.
@@ -22,9 +26,12 @@
 #![deny(unsafe_code)]
 
 pub mod activity;
+pub mod check;
 pub mod clock;
 pub mod driver;
 pub mod congestion;
+pub mod doctor;
+pub mod environment;
 pub mod error;
 pub mod ethtool;
 pub mod forwarder;
@@ -33,7 +40,9 @@ pub mod namespace;
 pub mod netlink;
 pub mod packet_socket;
 pub mod port;
+pub mod process;
 pub mod recorder;
+pub mod signals;
 #[allow(unsafe_code)]
 mod sys;
 pub mod sysctl;
@@ -45,5 +54,7 @@ pub mod veth;
 pub use clock::Clock;
 pub use error::EnvironmentError;
 pub use port::PacketPort;
+pub use process::{Launch, Readiness, ServerProcess};
+pub use signals::Interrupt;
 pub use timerfd::TimerFd;
 pub use topology::{Medium, Side, Topology, TopologyConfig};

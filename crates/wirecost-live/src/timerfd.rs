@@ -8,7 +8,7 @@ use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use wirecost_proto::Instant;
 
 /// A timer that becomes readable at the instant it is armed for. A poll's own time-out is rounded to whole
@@ -53,6 +53,12 @@ impl TimerFd {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl AsFd for TimerFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

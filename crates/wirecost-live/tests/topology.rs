@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
 use std::time::Duration;
+use wirecost_live::doctor::Verdict;
 use wirecost_live::topology::{SERVER_V4, SERVER_V6, device_v4, device_v6};
 use wirecost_live::{EnvironmentError, Medium, Side, Topology, TopologyConfig};
 
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
         ),
         case("a_small_mtu_holds_on_both_ends", User::Caller, small_mtu),
         case("root_comes_back_to_where_it_was", User::Caller, origin),
+        case("the_doctor_finds_what_works", User::Caller, doctor),
+        case("the_doctor_finds_what_works_for_nobody", User::Nobody, doctor),
         case(
             "a_user_namespace_after_threads_is_refused_by_name",
             User::Nobody,
@@ -260,6 +263,30 @@ fn origin() -> Result<(), String> {
     assert_eq!(link() == before, !topology.is_unprivileged);
     assert_ne!(inside(&topology.device, link), before);
     assert_ne!(inside(&topology.device, link), inside(&topology.server, link));
+    Ok(())
+}
+
+/// What the doctor says of veth is what creating it then shows, and the doctor itself leaves no trace.
+fn doctor() -> Result<(), String> {
+    let link = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+    let before = link();
+    let findings = wirecost_live::doctor::examine();
+    assert_eq!(link(), before);
+    let veth = findings.iter().find(|finding| finding.what == "veth").unwrap();
+    let created = create(&TopologyConfig {
+        medium: Some(Medium::Veth),
+        ..TopologyConfig::default()
+    });
+    assert_eq!(created.is_ok(), veth.verdict != Verdict::Missing, "{findings:#?}");
+    let topology = created?;
+    let how = if topology.is_unprivileged {
+        "in a user namespace"
+    } else {
+        "as root"
+    };
+    assert!(veth.detail.contains(how), "{}", veth.detail);
+    assert_eq!(veth.verdict == Verdict::Works, topology.warnings.is_empty());
+    assert_eq!(findings.len(), 9);
     Ok(())
 }
 

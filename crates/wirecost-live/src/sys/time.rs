@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-fn nanos(time: libc::timespec) -> u64 {
+pub(crate) fn nanos(time: libc::timespec) -> u64 {
     time.tv_sec as u64 * NANOS_PER_SECOND + time.tv_nsec as u64
 }
 

@@ -1,0 +1,291 @@
+//! What this machine can do for a live run, found out by doing it: each try in a forked child, so that the caller's
+//! namespaces stay as they are.
+
+use crate::clock::{Clock, ClockQuality};
+use crate::environment::{Environment, Load, OpenFiles};
+use crate::error::EnvironmentError;
+use crate::namespace::{Namespace, become_root_of_user_namespace};
+use crate::sys::process::{in_child, is_readable};
+use crate::timerfd::{TimerFd, minimize_timer_slack};
+use crate::topology::{Medium, Topology, TopologyConfig};
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+const WAKE_UPS: usize = 300;
+const WAKE_UP_INTERVAL: Duration = Duration::from_millis(1);
+const LATE: Duration = Duration::from_micros(500);
+const COARSE: Duration = Duration::from_micros(1);
+const STEAL_SHARE: f64 = 0.01;
+const OPEN_FILES: u64 = 65_536;
+const CORES: usize = 4; // client, server and forwarder have a thread each, and the rest of the machine one
+
+/// How well something works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It works.
+    Works,
+    /// It works, with a loss that the detail names.
+    Limited,
+    /// It does not work.
+    Missing,
+}
+
+/// What was found about one ability of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The ability.
+    pub what: &'static str,
+    /// Whether it is there.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub detail: String,
+    /// What to do about it.
+    pub advice: Option<String>,
+}
+
+/// Tries everything that a live run needs, in the order in which it would need it. Takes about half a second. Call
+/// it before any thread starts.
+pub fn examine() -> Vec<Finding> {
+    let network = tried("network namespace", || {
+        Namespace::unshare().map(|_| "can be created as you are".into())
+    });
+    let user = tried("user namespace", user_namespace);
+    vec![
+        either(network, &user),
+        user,
+        tried("TUN", || build(Medium::Tun)),
+        tried("veth", || build(Medium::Veth)),
+        clock(),
+        timers(),
+        open_files(),
+        cores(),
+        steal(),
+    ]
+}
+
+/// One of both namespaces is enough: what is missing in `network` is no loss where `user` works.
+fn either(network: Finding, user: &Finding) -> Finding {
+    if network.verdict == Verdict::Works || user.verdict != Verdict::Works {
+        return network;
+    }
+    Finding {
+        verdict: Verdict::Limited,
+        advice: None,
+        detail: "only within a user namespace".into(),
+        ..network
+    }
+}
+
+const WORKS: u8 = b'+';
+const LIMITED: u8 = b'~';
+const SEPARATOR: char = '\n';
+
+/// Tries `work` in a child and turns its outcome into a finding.
+fn tried(what: &'static str, work: impl FnOnce() -> Result<String, EnvironmentError>) -> Finding {
+    let answer = in_child(|| match work() {
+        Ok(detail) if detail.contains(SEPARATOR) => [&[LIMITED], detail.as_bytes()].concat(),
+        Ok(detail) => [&[WORKS], detail.as_bytes()].concat(),
+        Err(error) => {
+            let hint = error.hint().unwrap_or_default();
+            format!("-{error}{SEPARATOR}{hint}").into_bytes()
+        }
+    });
+    finding(what, &answer.unwrap_or_default())
+}
+
+fn finding(what: &'static str, answer: &[u8]) -> Finding {
+    let Some((mark, text)) = answer.split_first() else {
+        return Finding {
+            what,
+            verdict: Verdict::Missing,
+            detail: "the try itself failed".into(),
+            advice: None,
+        };
+    };
+    let verdict = match *mark {
+        WORKS => Verdict::Works,
+        LIMITED => Verdict::Limited,
+        _ => Verdict::Missing,
+    };
+    let text = String::from_utf8_lossy(text);
+    let (detail, advice) = text.split_once(SEPARATOR).unwrap_or((&text, ""));
+    let advice = (!advice.is_empty()).then(|| advice.to_string());
+    Finding {
+        what,
+        verdict,
+        detail: detail.into(),
+        advice,
+    }
+}
+
+/// AppArmor lets a user namespace be made and takes its capabilities away: only what is done inside tells.
+fn user_namespace() -> Result<String, EnvironmentError> {
+    become_root_of_user_namespace()?;
+    Namespace::unshare()?;
+    Ok("can be created, with a network namespace inside".into())
+}
+
+fn build(medium: Medium) -> Result<String, EnvironmentError> {
+    let topology = Topology::create(&TopologyConfig {
+        medium: Some(medium),
+        ..TopologyConfig::default()
+    })?;
+    let how = if topology.is_unprivileged {
+        "in a user namespace"
+    } else {
+        "as root"
+    };
+    match topology.warnings.first() {
+        None => Ok(format!("both sides were built {how}")),
+        Some(warning) => Ok(format!(
+            "both sides were built {how}, but {warning}{SEPARATOR}{}",
+            setting_advice(warning)
+        )),
+    }
+}
+
+fn setting_advice(warning: &str) -> &'static str {
+    if warning.contains("congestion") {
+        return "sudo sysctl -w net.ipv4.tcp_allowed_congestion_control=\"reno cubic\", or sudo wirecost ...";
+    }
+    "results on TCP carry this setting's effect; sudo wirecost ... may be able to change it"
+}
+
+fn clock() -> Finding {
+    let ClockQuality {
+        resolution,
+        read_cost,
+    } = ClockQuality::of_monotonic();
+    let source = Environment::read()
+        .clock_source
+        .unwrap_or_else(|| "unknown source".into());
+    let detail = format!(
+        "{source}, resolution {} ns, a read costs {} ns",
+        resolution.as_nanos(),
+        read_cost.as_nanos()
+    );
+    let is_fine = resolution < COARSE && read_cost < COARSE;
+    let advice = "choose a faster clock source: echo tsc | \
+                  sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    judged("clock", is_fine, detail, advice)
+}
+
+fn timers() -> Finding {
+    let Ok(mut lateness) = wake_ups() else {
+        return Finding {
+            what: "timers",
+            verdict: Verdict::Missing,
+            detail: "no timer".into(),
+            advice: None,
+        };
+    };
+    lateness.sort_unstable();
+    let quantile = |percent: usize| {
+        lateness
+            .get(lateness.len() * percent / 100)
+            .copied()
+            .unwrap_or_default()
+    };
+    let (median, tail) = (quantile(50), quantile(99));
+    let detail = format!(
+        "{WAKE_UPS} wake-ups late by {} us at p50, {} us at p99",
+        median.as_micros(),
+        tail.as_micros()
+    );
+    judged(
+        "timers",
+        tail < LATE,
+        detail,
+        "end other work on this machine, or use --engine sim",
+    )
+}
+
+/// By how much each of a series of deadlines was missed.
+fn wake_ups() -> io::Result<Vec<Duration>> {
+    let timer = TimerFd::new().map_err(io::Error::other)?;
+    let clock = Clock::start();
+    minimize_timer_slack()?;
+    let mut lateness = Vec::with_capacity(WAKE_UPS);
+    for _ in 0..WAKE_UPS {
+        let deadline = clock.now() + WAKE_UP_INTERVAL;
+        timer.arm(&clock, deadline)?;
+        while !timer.take_expiry()? {
+            is_readable(timer.as_fd(), -1)?;
+        }
+        lateness.push(clock.now().saturating_since(deadline));
+    }
+    Ok(lateness)
+}
+
+fn open_files() -> Finding {
+    let limit = OpenFiles::read().unwrap_or(OpenFiles { soft: 0, hard: 0 });
+    let detail = format!("{}, can be raised to {}", limit.soft, limit.hard);
+    judged(
+        "open files",
+        limit.hard >= OPEN_FILES,
+        detail,
+        "raise it before large loads: ulimit -Hn 1048576 (as root)",
+    )
+}
+
+fn cores() -> Finding {
+    let cores = Environment::read().cores;
+    let advice = "keep loads low: client, server and forwarder share processors here";
+    judged("processors", cores >= CORES, cores.to_string(), advice)
+}
+
+fn steal() -> Finding {
+    let share = Load::read().steal_share_since(&Load::default());
+    let detail = format!(
+        "{:.2} % of the processors' time since boot went to other machines",
+        share * 100.0
+    );
+    judged(
+        "steal",
+        share < STEAL_SHARE,
+        detail,
+        "times on this machine vary with its neighbours: take a dedicated one",
+    )
+}
+
+fn judged(what: &'static str, is_fine: bool, detail: String, advice: &str) -> Finding {
+    let verdict = if is_fine { Verdict::Works } else { Verdict::Limited };
+    Finding {
+        what,
+        verdict,
+        detail,
+        advice: (!is_fine).then(|| advice.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_becomes_a_verdict_with_detail_and_advice() {
+        let limited = finding("veth", b"~built, but bbr\nset cubic");
+        assert_eq!(
+            (limited.verdict, limited.detail.as_str()),
+            (Verdict::Limited, "built, but bbr")
+        );
+        assert_eq!(limited.advice.as_deref(), Some("set cubic"));
+        assert_eq!(finding("TUN", b"+fine").verdict, Verdict::Works);
+        assert_eq!(finding("TUN", b"-closed\n").advice, None);
+        assert_eq!(finding("TUN", b"").verdict, Verdict::Missing);
+    }
+
+    #[test]
+    fn a_user_namespace_makes_up_for_a_missing_network_namespace() {
+        let missing = || finding("network namespace", b"-EPERM\nsudo");
+        assert_eq!(
+            either(missing(), &finding("user namespace", b"+")).verdict,
+            Verdict::Limited
+        );
+        assert_eq!(
+            either(missing(), &finding("user namespace", b"-no\n")).verdict,
+            Verdict::Missing
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! The machine that a live run was measured on: what belongs into its record.
+
+use crate::clock::ClockQuality;
+use crate::sys::process::{kernel, open_file_limit, set_open_file_limit};
+use crate::sysctl;
+use std::fs;
+use std::io;
+
+/// The settings of both namespaces, by their dotted names.
+pub use crate::sysctl::Settings as NetworkSettings;
+
+/// What does not change during a run. `None` and 0 where the machine does not say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Environment {
+    /// Name and release: `Linux 6.12.1`.
+    pub kernel: String,
+    /// The machine's architecture: `x86_64`.
+    pub architecture: String,
+    /// The processor's name.
+    pub cpu_model: Option<String>,
+    /// Processors that this process may use.
+    pub cores: usize,
+    /// The frequency governor of the first processor.
+    pub governor: Option<String>,
+    /// The kernel's clock source.
+    pub clock_source: Option<String>,
+    /// CLOCK_MONOTONIC.
+    pub clock: ClockQuality,
+    /// CLOCK_THREAD_CPUTIME_ID.
+    pub cpu_clock: ClockQuality,
+    /// The queueing discipline that new interfaces get.
+    pub default_qdisc: Option<String>,
+    /// Memory of the machine, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Environment {
+    /// Reads the machine.
+    pub fn read() -> Self {
+        let [name, release, architecture] = kernel().unwrap_or_default();
+        Self {
+            kernel: format!("{name} {release}"),
+            architecture,
+            cpu_model: text("/proc/cpuinfo").and_then(|text| field(&text, "model name").map(str::to_string)),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            clock: ClockQuality::of_monotonic(),
+            cpu_clock: ClockQuality::of_thread_cpu(),
+            default_qdisc: sysctl::read("net.core.default_qdisc").ok(),
+            memory_bytes: text("/proc/meminfo")
+                .and_then(|text| kibibytes(&text, "MemTotal"))
+                .unwrap_or(0),
+        }
+    }
+}
+
+/// What the machine does at a moment: read it before and after a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Processes ready to run, averaged over 1, 5 and 15 minutes.
+    pub average: [f64; 3],
+    /// Memory that can still be had, in bytes.
+    pub available_bytes: u64,
+    ticks: Ticks,
+}
+
+/// CPU time of all processors since boot, in clock ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ticks {
+    steal: u64,
+    total: u64,
+}
+
+impl Load {
+    /// Reads the machine.
+    pub fn read() -> Self {
+        Self {
+            average: text("/proc/loadavg")
+                .and_then(|text| load_average(&text))
+                .unwrap_or_default(),
+            available_bytes: text("/proc/meminfo")
+                .and_then(|text| kibibytes(&text, "MemAvailable"))
+                .unwrap_or(0),
+            ticks: text("/proc/stat")
+                .and_then(|text| Ticks::parse(&text))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The share of processor time since `earlier` that the hypervisor gave to others, 0 to 1.
+    pub fn steal_share_since(&self, earlier: &Self) -> f64 {
+        let total = self.ticks.total.saturating_sub(earlier.ticks.total);
+        let steal = self.ticks.steal.saturating_sub(earlier.ticks.steal);
+        if total == 0 {
+            0.0
+        } else {
+            steal as f64 / total as f64
+        }
+    }
+}
+
+impl Ticks {
+    /// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal; what follows
+    /// is contained in user and nice.
+    fn parse(stat: &str) -> Option<Self> {
+        let values = stat
+            .lines()
+            .next()?
+            .strip_prefix("cpu ")?
+            .split_whitespace()
+            .take(8);
+        let ticks: Vec<u64> = values.map(str::parse).collect::<Result<_, _>>().ok()?;
+        Some(Self {
+            steal: *ticks.get(7)?,
+            total: ticks.iter().sum(),
+        })
+    }
+}
+
+/// How many files this process may have open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFiles {
+    /// The limit in force.
+    pub soft: u64,
+    /// The limit up to which it may be raised.
+    pub hard: u64,
+}
+
+impl OpenFiles {
+    /// The limits in force.
+    ///
+    /// # Errors
+    /// None on Linux.
+    pub fn read() -> io::Result<Self> {
+        open_file_limit().map(|(soft, hard)| Self { soft, hard })
+    }
+
+    /// Raises the limit in force as far as it goes; returns it.
+    ///
+    /// # Errors
+    /// None on Linux.
+    pub fn raise() -> io::Result<u64> {
+        let Self { soft, hard } = Self::read()?;
+        if soft < hard {
+            set_open_file_limit(hard, hard)?;
+        }
+        Ok(hard)
+    }
+}
+
+fn text(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+fn line(path: &str) -> Option<String> {
+    text(path).map(|text| text.trim().to_string())
+}
+
+/// The value of the first `name : value` line.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
+    pairs
+        .find(|(key, _)| key.trim() == name)
+        .map(|(_, value)| value.trim())
+}
+
+/// A field in kB, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let value: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
+    Some(value * 1_024)
+}
+
+fn load_average(text: &str) -> Option<[f64; 3]> {
+    let mut values = text.split_whitespace().map_while(|word| word.parse().ok());
+    Some([values.next()?, values.next()?, values.next()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_fields_of_proc_files() {
+        let text = "processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nMemTotal:       16 kB\n";
+        assert_eq!(field(text, "model name"), Some("A CPU @ 2 GHz"));
+        assert_eq!(kibibytes(text, "MemTotal"), Some(16_384));
+        assert_eq!(kibibytes(text, "MemAvailable"), None);
+        assert_eq!(load_average("0.50 1.25 2.00 1/100 12345"), Some([0.5, 1.25, 2.0]));
+        assert_eq!(load_average("0.50"), None);
+    }
+
+    #[test]
+    fn steal_is_a_share_of_the_time_that_passed() {
+        let load = |stat: &str| Load {
+            ticks: Ticks::parse(stat).unwrap(),
+            ..Load::default()
+        };
+        let (before, after) = (
+            load("cpu  10 0 10 60 0 0 0 20 7 7\ncpu0 1"),
+            load("cpu  20 0 20 120 0 0 0 40 9 9\n"),
+        );
+        assert_eq!(after.steal_share_since(&before), 0.2);
+        assert_eq!(before.steal_share_since(&before), 0.0);
+        assert_eq!(Ticks::parse("cpu 1 2 3"), None);
+    }
+
+    #[test]
+    fn this_machine_has_a_kernel_a_processor_and_memory() {
+        let environment = Environment::read();
+        assert!(
+            environment.kernel.starts_with("Linux ") && environment.cores > 0 && environment.memory_bytes > 0
+        );
+        assert!(Load::read().available_bytes > 0);
+    }
+
+    #[test]
+    fn the_open_file_limit_can_be_raised_to_the_hard_one() {
+        let hard = OpenFiles::raise().unwrap();
+        assert_eq!(OpenFiles::read().unwrap(), OpenFiles { soft: hard, hard });
+    }
+}

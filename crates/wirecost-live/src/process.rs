@@ -1,0 +1,325 @@
+//! Real servers as child processes: in the server's network namespace, first of a PID namespace of their own, killed
+//! with us however we end.
+//!
+//! - [`usage`]: CPU time and memory of a server and everything it started
+//! - [`mosquitto`], [`libcoap`]: where the program is, how it is configured, when it is ready
+
+pub mod libcoap;
+pub mod mosquitto;
+pub mod usage;
+
+use crate::error::{Doing, EnvironmentError, Errno};
+use crate::sys::process::{self as calls, Child, Program};
+use crate::topology::Side;
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+use usage::Usage;
+
+const TAIL_LINES: usize = 5;
+const POLL_MILLISECONDS: i32 = 10;
+
+/// A server to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<String>,
+    /// Its whole environment.
+    pub environment: Vec<(String, String)>,
+    /// Where its standard output and error go.
+    pub log: PathBuf,
+}
+
+/// What a server answered when it was asked whether it is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// It answered as its protocol demands.
+    Ready,
+    /// It did not answer, or not yet in its protocol.
+    NotYet,
+}
+
+/// A running server. Dropped, it is killed.
+#[derive(Debug)]
+pub struct ServerProcess {
+    name: String,
+    log: PathBuf,
+    side: Side,
+    pid: libc::pid_t,
+    pidfd: std::os::fd::OwnedFd,
+    ended: Option<ExitStatus>,
+}
+
+impl ServerProcess {
+    /// Starts a server in `side`. Call it from a thread that outlives the server, best the main thread: the kernel
+    /// kills the child when the *thread* that started it ends (prctl(2), `PR_SET_PDEATHSIG`).
+    ///
+    /// # Errors
+    /// When the log cannot be written, the namespace is refused or the program cannot be run.
+    pub fn start(launch: &Launch, side: &Side) -> Result<Self, EnvironmentError> {
+        let name = name_of(&launch.program);
+        let log = File::create(&launch.log).doing("open", || format!("write {}", launch.log.display()))?;
+        let input = File::open("/dev/null").doing("open", || "open /dev/null".into())?;
+        let starting = || format!("start {}", launch.program.display());
+        let path = c_string(&launch.program.to_string_lossy()).doing("execve", starting)?;
+        let program = Program {
+            path: path.clone(),
+            arguments: c_strings(launch.arguments.iter().cloned(), Some(path)).doing("execve", starting)?,
+            environment: c_strings(
+                launch
+                    .environment
+                    .iter()
+                    .map(|(key, value)| format!("{key}={value}")),
+                None,
+            )
+            .doing("execve", starting)?,
+            network: side.namespace().as_fd(),
+            input: input.as_fd(),
+            output: log.as_fd(),
+        };
+        let Child { pid, pidfd } = calls::spawn(&program).doing("clone", starting)?;
+        Ok(Self {
+            name,
+            log: launch.log.clone(),
+            side: side.clone(),
+            pid,
+            pidfd,
+            ended: None,
+        })
+    }
+
+    /// The server's process id, as this process sees it.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How the server ended; `None` while it runs.
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            self.ended = calls::wait(self.pid, false)
+                .ok()
+                .flatten()
+                .map(ExitStatus::from_raw);
+        }
+        self.ended
+    }
+
+    /// Whether the server runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.exit_status().is_none()
+    }
+
+    /// CPU time and memory of the server and everything it started.
+    ///
+    /// # Errors
+    /// ESRCH or ENOENT once it has ended.
+    pub fn usage(&self) -> io::Result<Usage> {
+        Usage::of_pid_namespace(self.pid)
+    }
+
+    /// Asks `probe` again and again, in the server's namespace, until it is ready; returns how long that took.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::ServerDied`] as soon as it ends, [`EnvironmentError::ServerNotReady`] after `patience`.
+    pub fn wait_until_ready(
+        &mut self,
+        patience: Duration,
+        probe: impl FnMut() -> Readiness + Send,
+    ) -> Result<Duration, EnvironmentError> {
+        let side = self.side.clone();
+        let waiting = || {
+            side.enter()?;
+            self.poll_until_ready(patience, probe)
+        };
+        let finished = std::thread::scope(|scope| scope.spawn(waiting).join());
+        finished.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn poll_until_ready(
+        &mut self,
+        patience: Duration,
+        mut probe: impl FnMut() -> Readiness,
+    ) -> Result<Duration, EnvironmentError> {
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            if let Some(status) = self.exit_status() {
+                let (program, log_tail) = (self.name.clone(), self.log_tail());
+                return Err(EnvironmentError::ServerDied {
+                    program,
+                    status: status.to_string(),
+                    log_tail,
+                });
+            }
+            if probe() == Readiness::Ready {
+                return Ok(start.elapsed());
+            }
+            calls::is_readable(self.pidfd.as_fd(), POLL_MILLISECONDS)
+                .doing("poll", || format!("wait for {}", self.name))?;
+        }
+        let (program, log_tail) = (self.name.clone(), self.log_tail());
+        Err(EnvironmentError::ServerNotReady {
+            program,
+            waited: start.elapsed(),
+            log_tail,
+        })
+    }
+
+    /// The last lines that the server wrote, joined by ` | `.
+    pub fn log_tail(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        tail(&String::from_utf8_lossy(&bytes))
+    }
+
+    /// Asks the server to end (SIGTERM), and kills it where it has not done so within `patience`. Returns how it
+    /// ended.
+    ///
+    /// # Errors
+    /// None that a child of this process meets.
+    pub fn stop(mut self, patience: Duration) -> Result<ExitStatus, EnvironmentError> {
+        if let Some(status) = self.exit_status() {
+            return Ok(status);
+        }
+        let stopping = || format!("stop {}", self.name);
+        calls::kill(self.pid, libc::SIGTERM).doing("kill", stopping)?;
+        let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+        if !calls::is_readable(self.pidfd.as_fd(), milliseconds).doing("poll", stopping)? {
+            calls::kill(self.pid, libc::SIGKILL).doing("kill", stopping)?;
+        }
+        let status = calls::wait(self.pid, true)
+            .doing("waitpid", stopping)?
+            .unwrap_or_default();
+        Ok(*self.ended.insert(ExitStatus::from_raw(status)))
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        if self.is_alive() && calls::kill(self.pid, libc::SIGKILL).is_ok() {
+            // Nobody is left to tell, and the kernel has the last word anyway.
+            let _ = calls::wait(self.pid, true);
+        }
+    }
+}
+
+impl AsRawFd for ServerProcess {
+    /// The descriptor that becomes readable when the server ends (`pidfd_open(2)`).
+    fn as_raw_fd(&self) -> RawFd {
+        self.pidfd.as_raw_fd()
+    }
+}
+
+fn name_of(program: &Path) -> String {
+    program
+        .file_name()
+        .unwrap_or(program.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn c_string(text: &str) -> io::Result<CString> {
+    CString::new(text).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+}
+
+fn c_strings(texts: impl Iterator<Item = String>, first: Option<CString>) -> io::Result<Vec<CString>> {
+    first
+        .into_iter()
+        .map(Ok)
+        .chain(texts.map(|text| c_string(&text)))
+        .collect()
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines
+        .split_at(lines.len().saturating_sub(TAIL_LINES))
+        .1
+        .join(" | ")
+}
+
+/// The environment that every server gets: no locale, no session, a home that is ours.
+fn plain_environment(home: &Path) -> Vec<(String, String)> {
+    let home = home.to_string_lossy().into_owned();
+    vec![
+        ("PATH".into(), "/usr/sbin:/usr/bin:/sbin:/bin".into()),
+        ("HOME".into(), home),
+        ("LANG".into(), "C".into()),
+    ]
+}
+
+/// Where `program` is: on PATH, or where Debian keeps servers.
+fn find(program: &'static str, package: &'static str) -> Result<PathBuf, EnvironmentError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    let mut candidates = folders.map(|folder| folder.join(program));
+    candidates
+        .find(|candidate| candidate.is_file())
+        .ok_or(EnvironmentError::ServerNotFound { program, package })
+}
+
+/// The version that `program` prints when asked with `argument`, whatever it thinks of the question.
+fn version_of(program: &Path, argument: &str) -> Option<String> {
+    let output = Command::new(program).arg(argument).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    version_in(&String::from_utf8_lossy(&text))
+}
+
+/// The first word that looks like `2.0.11` or `v4.3.1`.
+fn version_in(text: &str) -> Option<String> {
+    let looks_right =
+        |word: &&str| word.contains('.') && word.starts_with(|first: char| first.is_ascii_digit());
+    text.split_whitespace()
+        .map(|word| word.trim_start_matches('v'))
+        .find(looks_right)
+        .map(str::to_string)
+}
+
+/// Writes a server's configuration into its folder.
+fn write_configuration(path: &Path, text: &str) -> Result<(), EnvironmentError> {
+    fs::write(path, text).map_err(|error| EnvironmentError::System {
+        action: format!("write {}", path.display()),
+        call: "write",
+        errno: Errno::from(&error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_version_among_other_words() {
+        let mosquitto = "mosquitto version 2.0.11\n\nmosquitto is an MQTT v5.0/v3.1.1/v3.1 broker.";
+        let libcoap =
+            "coap-server-notls: option requires an argument -- 'h'\ncoap-server-notls v4.3.1 -- a small";
+        assert_eq!(version_in(mosquitto).as_deref(), Some("2.0.11"));
+        assert_eq!(version_in(libcoap).as_deref(), Some("4.3.1"));
+        assert_eq!(version_in("no digits here. None"), None);
+    }
+
+    #[test]
+    fn a_missing_server_names_its_package() {
+        let error = find("no-such-server", "its-package").unwrap_err();
+        assert!(
+            error
+                .hint()
+                .is_some_and(|hint| hint.starts_with("sudo apt-get install its-package"))
+        );
+    }
+
+    #[test]
+    fn keeps_the_last_lines_of_a_log() {
+        assert_eq!(tail("a\nb\n\nc\nd\ne\nf\n"), "b | c | d | e | f");
+        assert_eq!(tail(""), "");
+    }
+}

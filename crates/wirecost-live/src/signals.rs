@@ -1,0 +1,58 @@
+//! Ctrl-C and its relatives: the first asks the run to end well, the second ends it at once.
+
+use crate::error::{Doing, EnvironmentError};
+use crate::sys::process::{event, exit_now, on_signals, raise_event};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+/// 128 + SIGINT, as a shell reports it.
+const EXIT_INTERRUPTED: i32 = 130;
+
+static EVENT: OnceLock<OwnedFd> = OnceLock::new();
+static EVENT_FD: AtomicI32 = AtomicI32::new(-1);
+static SIGNALS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the run was asked to end. Its descriptor becomes readable then and stays so: every thread that polls it
+/// wakes.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupt(&'static OwnedFd);
+
+impl Interrupt {
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on. Calling it again gives the same flag.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn install() -> Result<Self, EnvironmentError> {
+        let fresh = event().doing("eventfd", || "create an event".into())?;
+        let fd = EVENT.get_or_init(|| fresh);
+        EVENT_FD.store(fd.as_raw_fd(), Ordering::SeqCst);
+        on_signals(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP], note)
+            .doing("sigaction", || "catch SIGINT, SIGTERM and SIGHUP".into())?;
+        Ok(Self(fd))
+    }
+
+    /// Whether a signal has come.
+    pub fn is_set(&self) -> bool {
+        SIGNALS.load(Ordering::SeqCst) > 0
+    }
+}
+
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for Interrupt {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+extern "C" fn note(_signal: i32) {
+    if SIGNALS.fetch_add(1, Ordering::SeqCst) > 0 {
+        exit_now(EXIT_INTERRUPTED);
+    }
+    raise_event(EVENT_FD.load(Ordering::SeqCst));
+}

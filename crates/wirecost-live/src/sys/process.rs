@@ -1,0 +1,275 @@
+//! Processes: clone into a PID namespace, wait, signal; and functions run in a forked child.
+
+use super::{check, owned};
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A program to run, with everything that must exist before the clone: afterwards the child may not allocate.
+pub(crate) struct Program<'a> {
+    pub(crate) path: CString,
+    pub(crate) arguments: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
+    /// The network namespace it is to live in.
+    pub(crate) network: BorrowedFd<'a>,
+    pub(crate) input: BorrowedFd<'a>,
+    /// Its standard output and error.
+    pub(crate) output: BorrowedFd<'a>,
+}
+
+/// A child and the descriptor that becomes readable when it ends.
+pub(crate) struct Child {
+    pub(crate) pid: libc::pid_t,
+    pub(crate) pidfd: OwnedFd,
+}
+
+/// A pipe, closed on exec: where to read, where to write.
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [-1; 2];
+    // SAFETY: the kernel writes two descriptors into `ends`.
+    check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    Ok((owned(ends[0])?, owned(ends[1])?))
+}
+
+/// Starts `program` as the first process of a PID namespace of its own: when it dies, everything it started dies.
+/// It is killed when the calling thread ends, however that comes about.
+pub(crate) fn spawn(program: &Program<'_>) -> io::Result<Child> {
+    let pointers = |strings: &[CString]| -> Vec<*const c_char> {
+        strings
+            .iter()
+            .map(|string| string.as_ptr())
+            .chain([std::ptr::null()])
+            .collect()
+    };
+    let (arguments, environment) = (pointers(&program.arguments), pointers(&program.environment));
+    let (failure, report) = pipe()?;
+    let mut pidfd: c_int = -1;
+    let flags = libc::c_long::from(libc::CLONE_NEWPID | libc::CLONE_PIDFD | libc::SIGCHLD);
+    const NONE: libc::c_long = 0;
+    // SAFETY: without CLONE_VM this is a fork: stack 0 keeps the caller's, and the pidfd goes into `pidfd`.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, NONE, &raw mut pidfd, NONE, NONE) };
+    if pid == 0 {
+        // SAFETY: this is the child, which only makes system calls until it execs or exits.
+        unsafe {
+            become_program(
+                program,
+                &arguments,
+                &environment,
+                failure.as_raw_fd(),
+                report.as_raw_fd(),
+            )
+        }
+    }
+    let pid = check(pid as c_int)?;
+    let child = Child {
+        pid,
+        pidfd: owned(pidfd)?,
+    };
+    drop(report);
+    let mut errno = [0; 4];
+    // The pipe closes without a word when exec succeeds.
+    if File::from(failure).read_exact(&mut errno).is_err() {
+        return Ok(child);
+    }
+    wait(pid, true)?;
+    Err(io::Error::from_raw_os_error(c_int::from_ne_bytes(errno)))
+}
+
+/// # Safety
+/// Only in a child just cloned. Allocates nothing and takes no lock: other threads may have held both.
+unsafe fn become_program(
+    program: &Program<'_>,
+    arguments: &[*const c_char],
+    environment: &[*const c_char],
+    failure: RawFd,
+    report: RawFd,
+) -> ! {
+    // SAFETY: system calls on descriptors and strings that the parent prepared; the arrays end with null.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::close(failure);
+        // A parent that died before the line above sends no signal, but nobody holds the pipe's other end then.
+        let mut pipe = libc::pollfd {
+            fd: report,
+            events: 0,
+            revents: 0,
+        };
+        if libc::poll(&raw mut pipe, 1, 0) == 1 && pipe.revents & libc::POLLERR != 0 {
+            libc::_exit(127);
+        }
+        if libc::setns(program.network.as_raw_fd(), libc::CLONE_NEWNET) == 0 {
+            libc::setsid();
+            reset_signals();
+            libc::dup2(program.input.as_raw_fd(), 0);
+            libc::dup2(program.output.as_raw_fd(), 1);
+            libc::dup2(program.output.as_raw_fd(), 2);
+            let (first, last, how) = (
+                3 as libc::c_long,
+                libc::c_long::from(u32::MAX),
+                libc::CLOSE_RANGE_CLOEXEC as libc::c_long,
+            );
+            libc::syscall(libc::SYS_close_range, first, last, how);
+            libc::execve(program.path.as_ptr(), arguments.as_ptr(), environment.as_ptr());
+        }
+        let errno = *libc::__errno_location();
+        libc::write(report, (&raw const errno).cast(), size_of::<c_int>());
+        libc::_exit(127)
+    }
+}
+
+/// # Safety
+/// Only in a child just cloned.
+unsafe fn reset_signals() {
+    const LAST_SIGNAL: c_int = 64;
+    // SAFETY: the default action needs no handler; an all-zero set is the empty one.
+    unsafe {
+        for signal in 1..=LAST_SIGNAL {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let none: libc::sigset_t = std::mem::zeroed();
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
+
+/// The wait status of the child `pid` if it has ended; waits for that if `block`.
+pub(crate) fn wait(pid: libc::pid_t, block: bool) -> io::Result<Option<c_int>> {
+    let mut status = 0;
+    let options = if block { 0 } else { libc::WNOHANG };
+    loop {
+        // SAFETY: the kernel writes one integer.
+        match check(unsafe { libc::waitpid(pid, &raw mut status, options) }) {
+            Ok(0) => return Ok(None),
+            Ok(_) => return Ok(Some(status)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Sends a signal to a child that has not been waited for.
+pub(crate) fn kill(pid: libc::pid_t, signal: c_int) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    check(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// Whether `fd` becomes readable within `milliseconds`.
+pub(crate) fn is_readable(fd: BorrowedFd<'_>, milliseconds: c_int) -> io::Result<bool> {
+    let mut descriptor = libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: the pointer and count describe one pollfd.
+    match check(unsafe { libc::poll(&raw mut descriptor, 1, milliseconds) }) {
+        Ok(count) => Ok(count > 0),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// CPU time of a process in nanoseconds: all its threads, also those that have ended.
+pub(crate) fn cpu_nanos(pid: libc::pid_t) -> io::Result<u64> {
+    let mut clock = 0;
+    // SAFETY: libc writes one clock id.
+    let result = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
+    if result != 0 {
+        return Err(io::Error::from_raw_os_error(result));
+    }
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel writes one timespec.
+    check(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
+    Ok(super::time::nanos(time))
+}
+
+/// The bytes that `work` returns when it runs in a forked child, which may spoil its namespaces as it likes.
+/// Call it before any thread starts: the child inherits locks, not the threads that hold them.
+pub(crate) fn in_child(work: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
+    let (answer, mut question) = pipe().map(|(read, write)| (read, File::from(write)))?;
+    // SAFETY: the child runs `work` and leaves by `_exit`, so nothing of the parent is run or flushed twice.
+    let pid = check(unsafe { libc::fork() })?;
+    if pid == 0 {
+        let bytes = catch_unwind(AssertUnwindSafe(work)).unwrap_or_default();
+        let written = question.write_all(&bytes).is_ok();
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(c_int::from(!written)) }
+    }
+    drop(question);
+    let mut bytes = Vec::new();
+    File::from(answer).read_to_end(&mut bytes)?;
+    wait(pid, true)?;
+    Ok(bytes)
+}
+
+/// Soft and hard limit of open files.
+pub(crate) fn open_file_limit() -> io::Result<(u64, u64)> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the kernel writes one rlimit.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
+    Ok((limit.rlim_cur, limit.rlim_max))
+}
+
+/// Sets the soft limit of open files.
+pub(crate) fn set_open_file_limit(soft: u64, hard: u64) -> io::Result<()> {
+    let limit = libc::rlimit {
+        rlim_cur: soft,
+        rlim_max: hard,
+    };
+    // SAFETY: the kernel reads one rlimit.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).map(drop)
+}
+
+/// Name, release and machine of the running kernel.
+pub(crate) fn kernel() -> io::Result<[String; 3]> {
+    // SAFETY: all-zero is a valid utsname, which the kernel then fills with C strings.
+    let mut names: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one utsname.
+    check(unsafe { libc::uname(&raw mut names) })?;
+    Ok([text(&names.sysname), text(&names.release), text(&names.machine)])
+}
+
+fn text(field: &[c_char]) -> String {
+    let bytes: Vec<u8> = field.iter().map(|byte| *byte as u8).collect();
+    CStr::from_bytes_until_nul(&bytes)
+        .map(|text| text.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// Calls `handler` on each of `signals`. It may only make system calls and touch atomics.
+pub(crate) fn on_signals(signals: &[c_int], handler: extern "C" fn(c_int)) -> io::Result<()> {
+    for signal in signals {
+        // SAFETY: all-zero is a valid sigaction: no flags, empty mask.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = handler as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: the kernel reads one sigaction; the handler lives as long as the program.
+        check(unsafe { libc::sigaction(*signal, &raw const action, std::ptr::null_mut()) })?;
+    }
+    Ok(())
+}
+
+/// A descriptor that is readable from the first write on.
+pub(crate) fn event() -> io::Result<OwnedFd> {
+    // SAFETY: takes no pointers.
+    owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
+}
+
+/// Makes an event descriptor readable. Safe to call from a signal handler.
+pub(crate) fn raise_event(fd: RawFd) {
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: the pointer and length describe `one`.
+    unsafe { libc::write(fd, one.as_ptr().cast(), one.len()) };
+}
+
+/// Ends the process at once, without destructors. Safe to call from a signal handler.
+pub(crate) fn exit_now(code: c_int) -> ! {
+    // SAFETY: never returns.
+    unsafe { libc::_exit(code) }
+}

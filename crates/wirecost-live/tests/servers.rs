@@ -1,0 +1,312 @@
+//! Real servers and our own end: they start where they should, say when they are ready, and never outlive us.
+
+mod common;
+
+use common::{Case, User};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use wirecost_live::process::{Launch, Readiness, ServerProcess, libcoap, mosquitto};
+use wirecost_live::topology::{SERVER_V4, SERVER_V6};
+use wirecost_live::{EnvironmentError, Interrupt, Topology, TopologyConfig};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const ROLE: &str = "WIRECOST_TEST_ROLE";
+
+fn main() -> ExitCode {
+    let case = |name, user, run| Case { name, user, run };
+    common::main(&[
+        case("mosquitto_is_ready_and_stops", User::Caller, run_mosquitto),
+        case(
+            "mosquitto_is_ready_and_stops_for_nobody",
+            User::Nobody,
+            run_mosquitto,
+        ),
+        case("libcoap_is_ready_and_stops", User::Caller, run_libcoap),
+        case("libcoap_is_ready_and_stops_for_nobody", User::Nobody, run_libcoap),
+        case(
+            "a_server_that_dies_shows_its_last_words",
+            User::Caller,
+            dies_early,
+        ),
+        case("a_server_that_never_answers_is_killed", User::Caller, never_ready),
+        case("a_program_that_cannot_run_is_an_error", User::Caller, cannot_run),
+        case(
+            "what_a_server_started_is_counted_and_ends_with_it",
+            User::Caller,
+            family,
+        ),
+        case("a_server_starts_with_a_clean_slate", User::Caller, clean_slate),
+        case("nothing_survives_a_sigkill", User::Caller, || {
+            leaves_nothing(libc::SIGKILL)
+        }),
+        case("nothing_survives_a_panic", User::Caller, || leaves_nothing(0)),
+        case(
+            "the_first_signal_sets_a_flag_and_the_second_ends_us",
+            User::Caller,
+            interrupted,
+        ),
+    ])
+}
+
+fn create() -> Result<Topology, String> {
+    Topology::create(&TopologyConfig::default()).map_err(|error| {
+        assert!(error.is_privilege(), "{error}");
+        error.to_string()
+    })
+}
+
+fn installed(launch: Result<Launch, EnvironmentError>) -> Result<Launch, String> {
+    launch.map_err(|error| {
+        assert!(
+            matches!(error, EnvironmentError::ServerNotFound { .. }),
+            "{error}"
+        );
+        error.to_string()
+    })
+}
+
+fn run_mosquitto() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    assert!(mosquitto::version().is_none_or(|version| version.starts_with('2') || version.starts_with('1')));
+    let address = SocketAddr::new(SERVER_V4.into(), 1883);
+    let launch = installed(mosquitto::launch(folder.path(), address))?;
+    serves(&topology, &launch, || mosquitto::probe(address));
+    Ok(())
+}
+
+fn run_libcoap() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    for ip in [SERVER_V4.into(), SERVER_V6.into()] {
+        let address = SocketAddr::new(ip, 5683);
+        let launch = installed(libcoap::launch(folder.path(), address))?;
+        assert!(libcoap::version().is_some_and(|version| version.starts_with('4')));
+        serves(&topology, &launch, || libcoap::probe(address));
+    }
+    Ok(())
+}
+
+fn serves(topology: &Topology, launch: &Launch, probe: impl Fn() -> Readiness + Send + Sync) {
+    assert_eq!(probe(), Readiness::NotYet, "nothing listens where this thread is");
+    let mut server = ServerProcess::start(launch, &topology.server).unwrap();
+    server.wait_until_ready(PATIENCE, &probe).unwrap();
+    let before = server.usage().unwrap();
+    for _ in 0..50 {
+        server.wait_until_ready(PATIENCE, &probe).unwrap();
+    }
+    let after = server.usage().unwrap();
+    assert!(
+        after.cpu_time > before.cpu_time && after.resident_bytes > 100_000,
+        "{after:?}"
+    );
+    assert!(server.is_alive());
+    let status = server.stop(PATIENCE).unwrap();
+    assert_eq!(status.code(), Some(0), "SIGTERM is enough: {status}");
+}
+
+fn shell(folder: &Path, script: &str) -> Launch {
+    Launch {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        environment: vec![
+            ("PATH".into(), "/usr/bin:/bin".into()),
+            ("GREETING".into(), "hello".into()),
+        ],
+        log: folder.join("log"),
+    }
+}
+
+fn dies_early() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let launch = shell(folder.path(), "echo port taken >&2; exit 3");
+    let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
+    let error = server
+        .wait_until_ready(PATIENCE, || Readiness::NotYet)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "sh ended with exit status: 3 before it was ready, its last words: port taken"
+    );
+    Ok(())
+}
+
+fn never_ready() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let launch = shell(folder.path(), "sleep 1000; true");
+    let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
+    let error = server
+        .wait_until_ready(Duration::from_millis(50), || Readiness::NotYet)
+        .unwrap_err();
+    assert!(
+        matches!(error, EnvironmentError::ServerNotReady { .. }),
+        "{error}"
+    );
+    let pid = server.pid();
+    drop(server);
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    Ok(())
+}
+
+fn cannot_run() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let launch = Launch {
+        program: "/no/such/program".into(),
+        ..shell(folder.path(), "")
+    };
+    let error = ServerProcess::start(&launch, &topology.server).unwrap_err();
+    assert_eq!(error.to_string(), "cannot start /no/such/program (clone: ENOENT)");
+    Ok(())
+}
+
+fn family() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let launch = shell(
+        folder.path(),
+        "(trap '' TERM; sleep 1000; true) & echo started; wait",
+    );
+    let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
+    let mut processes = 0;
+    let started = |_: &mut usize| fs::read_to_string(&launch.log).is_ok_and(|log| log.contains("started"));
+    let deadline = Instant::now() + PATIENCE;
+    while !(started(&mut processes) && processes == 3) {
+        assert!(Instant::now() < deadline, "{processes} processes, expected 3");
+        processes = server.usage().unwrap().processes;
+    }
+    assert!(server.is_alive());
+    let namespace = fs::read_link(format!("/proc/{}/ns/pid", server.pid())).unwrap();
+    // A shell that is the first process of its namespace does not hear SIGTERM: it is killed.
+    assert_eq!(
+        server.stop(Duration::from_millis(50)).unwrap().signal(),
+        Some(libc::SIGKILL)
+    );
+    assert_eq!(members(&namespace), Vec::<String>::new());
+    Ok(())
+}
+
+fn members(namespace: &Path) -> Vec<String> {
+    let entries = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    let is_member =
+        |pid: &String| fs::read_link(format!("/proc/{pid}/ns/pid")).is_ok_and(|link| link == namespace);
+    entries.filter(is_member).collect()
+}
+
+fn clean_slate() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let script = "env | grep -v ^PWD | grep -v ^_= | sort; ls /proc/self/fd | wc -l; cat /proc/net/dev; \
+                  grep -E '^Sig(Blk|Ign)' /proc/self/status";
+    let launch = shell(folder.path(), script);
+    let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while server.is_alive() {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    let log = fs::read_to_string(&launch.log).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    // Standard input, output and error, and the one with which ls reads.
+    assert_eq!(lines[..3], ["GREETING=hello", "PATH=/usr/bin:/bin", "4"], "{log}");
+    assert!(log.contains("wirecost0:"), "{log}");
+    // This program ignores SIGPIPE. Signals from 32 on are libc's own and cannot be set.
+    for line in lines.iter().filter_map(|line| line.strip_prefix("Sig")) {
+        let set = u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
+        assert_eq!(set & 0x7fff_ffff, 0, "{log}");
+    }
+    Ok(())
+}
+
+/// A victim of our own kind that runs a server is ended by `signal`, or panics if that is 0.
+fn leaves_nothing(signal: i32) -> Result<(), String> {
+    if std::env::var(ROLE).is_ok() {
+        return be_the_victim(signal);
+    }
+    let mut victim = again()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(victim.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let namespace = line.trim().strip_prefix("namespace ");
+    if signal != 0 && namespace.is_some() {
+        kill(&victim, signal);
+    }
+    victim.wait().unwrap();
+    let namespace = namespace.ok_or(line.clone())?;
+    let deadline = Instant::now() + PATIENCE;
+    while !members(Path::new(namespace)).is_empty() {
+        assert!(Instant::now() < deadline, "the server outlives us");
+    }
+    Ok(())
+}
+
+fn be_the_victim(signal: i32) -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let launch = shell(
+        folder.path(),
+        "trap '' TERM INT HUP; sleep 1000 & wait; sleep 1000",
+    );
+    let server = ServerProcess::start(&launch, &topology.server).unwrap();
+    println!(
+        "namespace {}",
+        fs::read_link(format!("/proc/{}/ns/pid", server.pid()))
+            .unwrap()
+            .display()
+    );
+    if signal == 0 {
+        panic!("an error of ours");
+    }
+    std::thread::sleep(PATIENCE * 3);
+    Ok(())
+}
+
+fn again() -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.env(ROLE, "victim");
+    command
+}
+
+fn kill(victim: &Child, signal: i32) {
+    // SAFETY: takes no pointers; the victim is our child and has not been waited for.
+    assert_eq!(unsafe { libc::kill(victim.id() as i32, signal) }, 0);
+}
+
+fn interrupted() -> Result<(), String> {
+    if std::env::var(ROLE).is_ok() {
+        let interrupt = Interrupt::install().unwrap();
+        assert!(!interrupt.is_set());
+        println!("ready");
+        while !interrupt.is_set() {
+            std::thread::yield_now();
+        }
+        let mut poll = mio::Poll::new().unwrap();
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&interrupt);
+        let source = &mut mio::unix::SourceFd(&fd);
+        poll.registry()
+            .register(source, mio::Token(0), mio::Interest::READABLE)
+            .unwrap();
+        let mut events = mio::Events::with_capacity(1);
+        poll.poll(&mut events, Some(PATIENCE)).unwrap();
+        assert!(!events.is_empty());
+        println!("asked");
+        std::thread::sleep(PATIENCE * 3);
+        return Ok(());
+    }
+    let mut victim = again().stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(victim.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    assert_eq!(lines.next().as_deref(), Some("ready"));
+    kill(&victim, libc::SIGINT);
+    assert_eq!(lines.next().as_deref(), Some("asked"));
+    kill(&victim, libc::SIGTERM);
+    assert_eq!(victim.wait().unwrap().code(), Some(130));
+    Ok(())
+}
