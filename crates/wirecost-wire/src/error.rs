@@ -4,7 +4,7 @@ use std::net::IpAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The bytes end before the part does.
-    #[error("{what} needs at least {expected} bytes, got {got}")]
+    #[error("{what} cut short: expected at least {expected} B, got {got} B")]
     Truncated {
         /// The part that is cut short.
         what: &'static str,

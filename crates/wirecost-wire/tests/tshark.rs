@@ -2,12 +2,15 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use wirecost_wire::ip::{Addresses, Protocol};
 use wirecost_wire::pcapng::{Block, Capture, Packet, Reader, Writer};
 use wirecost_wire::tcp::{Flags, Options, SackBlock, SackBlocks, TcpOption};
 use wirecost_wire::{icmp, ip, tcp, udp};
+
+use common::{fields, output_of};
+
+mod common;
 
 /// 14 November 2023, with a digit in every place of the nanoseconds.
 const START_NS: u64 = 1_700_000_000_123_456_789;
@@ -20,13 +23,6 @@ const CAPTURE: Capture<'static> = Capture {
     tls_key_log: Some(b"# key log\n"),
     interfaces: &["up (device to server)", "down (server to device)"],
 };
-
-/// Off by default, because network cards fill checksums in.
-const CHECK_CHECKSUMS: [&str; 3] = [
-    "ip.check_checksum:TRUE",
-    "tcp.check_checksum:TRUE",
-    "udp.check_checksum:TRUE",
-];
 
 #[test]
 fn tshark_reads_what_we_meant() {
@@ -240,41 +236,4 @@ fn echo(addresses: Addresses) -> Vec<u8> {
     let ip = ip::Repr::new(addresses, Protocol::Icmp);
     ip.emit_icmp(&icmp::Repr::EchoRequest(echo), &mut bytes).unwrap();
     bytes
-}
-
-/// A row per packet with `names` between bars, as tshark sees `file`.
-fn fields(file: &Path, names: &[&str]) -> Option<Vec<String>> {
-    let mut arguments = vec![
-        "-r",
-        file.as_os_str().to_str().unwrap(),
-        "-T",
-        "fields",
-        "-E",
-        "separator=|",
-    ];
-    for preference in CHECK_CHECKSUMS {
-        arguments.extend(["-o", preference]);
-    }
-    for name in names {
-        arguments.extend(["-e", name]);
-    }
-    let output = output_of("tshark", &arguments)?;
-    Some(output.lines().map(str::to_owned).collect())
-}
-
-/// What `program` prints; `None`, with the reason on stderr, where it is not installed.
-fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = match Command::new(program).args(arguments).output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("skipped: {program} does not start: {error}");
-            return None;
-        }
-    };
-    assert!(
-        output.status.success(),
-        "{program} {arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Some(String::from_utf8(output.stdout).unwrap())
 }

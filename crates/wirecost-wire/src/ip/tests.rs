@@ -116,16 +116,19 @@ fn does_not_read_extension_headers_into_a_later_fragment() {
 #[test]
 fn refuses_with_what_was_expected_and_found() {
     let table = [
-        (hex(""), "IP packet needs at least 1 bytes, got 0"),
+        (hex(""), "IP packet cut short: expected at least 1 B, got 0 B"),
         (hex("55"), "IP version must be 4 or 6, got 5"),
-        (hex("45 00"), "IPv4 header needs at least 20 bytes, got 2"),
+        (
+            hex("45 00"),
+            "IPv4 header cut short: expected at least 20 B, got 2 B",
+        ),
         (
             [hex("44"), vec![0; 19]].concat(),
             "internet header length must be at least 20 bytes, got 16",
         ),
         (
             [hex("46 00 00 18"), vec![0; 16]].concat(),
-            "IPv4 options needs at least 24 bytes, got 20",
+            "IPv4 options cut short: expected at least 24 B, got 20 B",
         ),
         (
             [hex("45 00 00 13"), vec![0; 16]].concat(),
@@ -133,15 +136,15 @@ fn refuses_with_what_was_expected_and_found() {
         ),
         (
             [hex("60"), vec![0; 38]].concat(),
-            "IPv6 header needs at least 40 bytes, got 39",
+            "IPv6 header cut short: expected at least 40 B, got 39 B",
         ),
         (
             v6("00 07", "00", "3a 00 00 00 00 00 00 00"),
-            "IPv6 extension header needs at least 8 bytes, got 7",
+            "IPv6 extension header cut short: expected at least 8 B, got 7 B",
         ),
         (
             v6("00 08", "00", "3a 01 00 00 00 00 00 00"),
-            "IPv6 extension header needs at least 16 bytes, got 8",
+            "IPv6 extension header cut short: expected at least 16 B, got 8 B",
         ),
     ];
     for (bytes, message) in table {

@@ -112,7 +112,10 @@ fn a_wrong_option_length_ends_the_list_with_the_reason() {
     let table = [
         ("02 00 05 b4", "TCP option length must be at least 2 bytes, got 0"),
         ("02 01 05 b4", "TCP option length must be at least 2 bytes, got 1"),
-        ("02 05 05 b4", "TCP option needs at least 5 bytes, got 4"),
+        (
+            "02 05 05 b4",
+            "TCP option cut short: expected at least 5 B, got 4 B",
+        ),
         ("01 01 01 02", "TCP option length must be at least 2 bytes, got 0"),
     ];
     for (text, message) in table {
@@ -126,11 +129,14 @@ fn a_wrong_option_length_ends_the_list_with_the_reason() {
 #[test]
 fn refuses_with_what_was_expected_and_found() {
     let table = [
-        (vec![0; 19], "TCP header needs at least 20 bytes, got 19"),
+        (
+            vec![0; 19],
+            "TCP header cut short: expected at least 20 B, got 19 B",
+        ),
         (vec![0; 20], "TCP data offset must be at least 20 bytes, got 0"),
         (
             [vec![0; 12], hex("60"), vec![0; 7]].concat(),
-            "TCP options needs at least 24 bytes, got 20",
+            "TCP options cut short: expected at least 24 B, got 20 B",
         ),
     ];
     for (bytes, message) in table {

@@ -35,7 +35,7 @@ fn a_length_of_zero_means_all_there_is() {
 #[test]
 fn refuses_with_what_was_expected_and_found() {
     let table = [
-        ("c0 00 16", "UDP header needs at least 8 bytes, got 3"),
+        ("c0 00 16", "UDP header cut short: expected at least 8 B, got 3 B"),
         (
             "c0 00 16 33 00 07 00 00",
             "UDP length must be at least 8 bytes, got 7",
