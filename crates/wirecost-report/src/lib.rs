@@ -1,9 +1,10 @@
-//! Terminal tables and exports: pure functions of a results folder.
+//! Terminal tables, exports and the HTML report: pure functions of a results folder.
 //!
 //! - [`terminal`]: the table on a terminal, and one line per cell where there is none
 //! - [`export`]: `summary.csv` and `summary.md`
+//! - [`html`]: `report.html`, one file that asks nothing of the network
 //!
-//! [`write_all`] reads a folder and writes both into it. Below them lie the parts they share: `columns` (what a
+//! [`write_all`] reads a folder and writes all three into it. Below them lie the parts they share: `columns` (what a
 //! column is worth, how it reads, who is best), `figures` (bytes by layer of a cell), `groups` (cells that may be
 //! compared) and `number` (how quantities are written).
 //!
@@ -22,12 +23,14 @@ mod error;
 pub mod export;
 mod figures;
 mod groups;
+pub mod html;
 mod number;
 pub mod terminal;
 
 pub use error::ReportError;
 use wirecost_lab::results::RunFolder;
 
+/// Reads a results folder and writes its `summary.csv`, `summary.md` and `report.html`.
 ///
 /// # Errors
 /// A file of the folder is missing, of another version or unreadable; the folder cannot be written to.
@@ -35,5 +38,6 @@ pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
     let results = folder.read()?;
     folder.write("summary.csv", export::csv(&results.summary).as_bytes())?;
     folder.write("summary.md", export::markdown(&results.summary).as_bytes())?;
+    folder.write("report.html", html::report(&results)?.as_bytes())?;
     Ok(())
 }

@@ -1,0 +1,106 @@
+//! The verdict cards: who is best, and among whom. Bytes and round trips are exact, so a winner is a winner; times are
+//! noisy, so those that cannot be told apart from the fastest are named with it.
+
+use serde::Serialize;
+use wirecost_lab::results::Cell;
+
+use crate::columns::{Column, Rank, ends_with_arrival};
+use crate::figures;
+use crate::groups::Group;
+
+/// One question and its answers.
+#[derive(Serialize)]
+pub(super) struct Card {
+    title: &'static str,
+    verdicts: Vec<Verdict>,
+}
+
+/// The answer among the cells of one scope.
+#[derive(Serialize)]
+struct Verdict {
+    scope: &'static str,
+    winners: String,
+    value: String,
+    /// Those that the winner cannot be told apart from; empty where it can.
+    inseparable: String,
+}
+
+/// Which cells compete.
+#[derive(Clone, Copy)]
+enum Scope {
+    All,
+    Answered,
+    Arrived,
+}
+
+impl Scope {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::All => "of all",
+            Self::Answered => "of those that are answered",
+            Self::Arrived => "of those that nothing answers, to arrival",
+        }
+    }
+
+    fn holds(self, cell: &Cell) -> bool {
+        match self {
+            Self::All => true,
+            Self::Answered => !ends_with_arrival(cell),
+            Self::Arrived => ends_with_arrival(cell),
+        }
+    }
+}
+
+/// The cards of a group.
+pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
+    let cells: Vec<&Cell> = group.iter().filter(|cell| cell.not_run.is_none()).collect();
+    let bytes = [Scope::All, Scope::Answered];
+    let times = [Scope::Answered, Scope::Arrived];
+    let questions = [
+        ("Cheapest message", Column::Total, " B", bytes),
+        ("Fastest response", Column::Mean, " ms", times),
+        ("Cheapest connection", Column::Connection, " B", bytes),
+        (
+            "Fewest round trips",
+            Column::RoundTrips,
+            " (connect + message)",
+            times,
+        ),
+    ];
+    questions
+        .into_iter()
+        .map(|(title, column, unit, scopes)| {
+            let mut verdicts: Vec<Verdict> = scopes
+                .iter()
+                .filter_map(|scope| verdict(column, unit, *scope, &cells))
+                .collect();
+            verdicts.dedup_by(|b, a| a.winners == b.winners);
+            Card { title, verdicts }
+        })
+        .collect()
+}
+
+/// The answer among the valid cells of a scope; null where there is none.
+fn verdict(column: Column, unit: &str, scope: Scope, cells: &[&Cell]) -> Option<Verdict> {
+    let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| scope.holds(cell)).collect();
+    let ranks = column.ranks(&cells);
+    let of_rank = |wanted: Rank| -> Vec<&Cell> {
+        let ranked = cells.iter().zip(&ranks).filter(|(_, rank)| **rank == wanted);
+        ranked.map(|(cell, _)| *cell).collect()
+    };
+    let best = of_rank(Rank::Best);
+    Some(Verdict {
+        scope: scope.words(),
+        value: column.text(best.first()?) + unit,
+        winners: names(&best),
+        inseparable: names(&of_rank(Rank::Inseparable)),
+    })
+}
+
+fn names(cells: &[&Cell]) -> String {
+    cells
+        .iter()
+        .map(|cell| figures::label(cell))
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,239 @@
+//! Latency percentile curves on HdrHistogram's axis: percentile p lies at log10(1 / (1 - p)), so that every nine takes
+//! as much room as the one before.
+
+use wirecost_lab::results::SampleRow;
+
+use super::Figure;
+use super::svg::{Anchor, Svg, spread, text_width};
+use crate::columns::{TO_ARRIVAL, ends_with_arrival};
+use crate::export::quoted;
+use crate::figures;
+use crate::groups::Group;
+use crate::number;
+
+const TOP: f64 = 14.0;
+const SPAN: f64 = 270.0;
+const HEIGHT: f64 = TOP + SPAN + 40.0;
+const LEFT: f64 = 46.0;
+const LABEL: f64 = 11.0;
+const LINE: f64 = 14.0;
+const COLORS: usize = 8;
+
+/// What response times are counted from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From the intended send.
+    Zero,
+    /// From the stack's own fastest sample: what remains is delay variation.
+    Fastest,
+}
+
+/// One stack's response times, sorted, in milliseconds, with its place among the colours.
+struct Series {
+    label: String,
+    color: usize,
+    millis: Vec<f64>,
+}
+
+/// The curves of a group.
+pub(super) fn figure(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Figure {
+    let series = series(group, samples, origin);
+    let name = match origin {
+        Origin::Zero => "Response time by percentile",
+        Origin::Fastest => "Response time above the stack's fastest, by percentile",
+    };
+    Figure::new(
+        |width| draw(&series, &format!("{name}, {}", group.heading), width),
+        data(&series),
+    )
+}
+
+fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Series> {
+    let of_cell = |(color, (index, cell)): (usize, &(usize, &wirecost_lab::results::Cell))| {
+        let rows = samples.iter().filter(|row| row.cell == *index as u64);
+        let mut nanos: Vec<u64> = rows.filter_map(|row| row.response_time_ns).collect();
+        nanos.sort_unstable();
+        let first = if origin == Origin::Fastest {
+            *nanos.first()?
+        } else {
+            0
+        };
+        let mark = if ends_with_arrival(cell) { TO_ARRIVAL } else { "" };
+        Some(Series {
+            label: figures::label(cell) + mark,
+            color: color % COLORS,
+            millis: nanos.iter().map(|ns| (ns - first) as f64 / 1e6).collect(),
+        })
+    };
+    let series = group.cells.iter().enumerate().filter_map(of_cell);
+    series.filter(|series| !series.millis.is_empty()).collect()
+}
+
+impl Series {
+    /// Each sample as (log10(1 / (1 - p)), milliseconds), p at the middle of the sample's share.
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        let n = self.millis.len() as f64;
+        let point = move |(index, millis): (usize, &f64)| ((n / (n - index as f64 - 0.5)).log10(), *millis);
+        self.millis.iter().enumerate().map(point)
+    }
+}
+
+/// Where things lie in a figure of one width.
+struct Plot {
+    right: f64,
+    /// Largest log10(1 / (1 - p)).
+    nines: f64,
+    most_ms: f64,
+}
+
+impl Plot {
+    fn new(series: &[Series], width: f64) -> Self {
+        let longest = series
+            .iter()
+            .map(|s| text_width(&s.label, LABEL))
+            .fold(0.0, f64::max);
+        let samples = series.iter().map(|s| s.millis.len()).max().unwrap_or(1);
+        let most = series
+            .iter()
+            .filter_map(|s| s.millis.last())
+            .copied()
+            .fold(0.0, f64::max);
+        Self {
+            right: width - (longest + 26.0).min(width * 0.42),
+            nines: (2.0 * samples as f64).log10(),
+            most_ms: (most * 1.04).max(0.001),
+        }
+    }
+
+    fn x(&self, nines: f64) -> f64 {
+        LEFT + nines / self.nines * (self.right - LEFT)
+    }
+
+    fn y(&self, millis: f64) -> f64 {
+        TOP + SPAN * (1.0 - millis / self.most_ms)
+    }
+}
+
+fn draw(series: &[Series], name: &str, width: f64) -> String {
+    let plot = Plot::new(series, width);
+    let mut svg = Svg::new(width, HEIGHT);
+    percentile_axis(&mut svg, &plot);
+    time_axis(&mut svg, &plot);
+    for series in series {
+        svg.polyline(
+            &format!("curve s{}", series.color),
+            &thinned(series, &plot),
+            &summary(series),
+        );
+    }
+    labels(&mut svg, &plot, series);
+    let description: Vec<String> = series.iter().map(summary).collect();
+    svg.finish(name, &description.join(". "))
+}
+
+fn percentile_axis(svg: &mut Svg, plot: &Plot) {
+    let ticks = [
+        (0.0, "0"),
+        (0.5, "50"),
+        (0.9, "90"),
+        (0.99, "99"),
+        (0.999, "99.9"),
+        (0.9999, "99.99"),
+    ];
+    for (share, text) in ticks {
+        let nines = -(1.0 - share as f64).log10();
+        if nines > plot.nines {
+            break;
+        }
+        let x = plot.x(nines);
+        svg.line("grid", [x, TOP], [x, TOP + SPAN]);
+        svg.text(
+            "tick",
+            Anchor::Middle,
+            [x, TOP + SPAN + 15.0],
+            &format!("{text} %"),
+        );
+    }
+    let middle = (LEFT + plot.right) / 2.0;
+    svg.text("muted", Anchor::Middle, [middle, TOP + SPAN + 33.0], "percentile");
+}
+
+fn time_axis(svg: &mut Svg, plot: &Plot) {
+    let step = number::nice_step(plot.most_ms, 6.0);
+    for tick in 0..=(plot.most_ms / step).floor() as u64 {
+        let millis = tick as f64 * step;
+        let y = plot.y(millis);
+        svg.line(
+            if tick == 0 { "axis" } else { "grid" },
+            [LEFT, y],
+            [plot.right, y],
+        );
+        let unit = if tick == 0 { " ms" } else { "" };
+        svg.text(
+            "tick",
+            Anchor::End,
+            [LEFT - 5.0, y + 3.5],
+            &(number::trimmed(millis, 3) + unit),
+        );
+    }
+}
+
+/// The curve's points, less those nearer than a pixel to the one before; the last always stays.
+fn thinned(series: &Series, plot: &Plot) -> Vec<[f64; 2]> {
+    let mut points: Vec<[f64; 2]> = Vec::new();
+    for (nines, millis) in series.points() {
+        let point = [plot.x(nines), plot.y(millis)];
+        let near = |last: &[f64; 2]| (last[0] - point[0]).abs() < 1.0 && (last[1] - point[1]).abs() < 1.0;
+        if !points.last().is_some_and(near) {
+            points.push(point);
+        }
+    }
+    let last = series
+        .points()
+        .last()
+        .map(|(nines, millis)| [plot.x(nines), plot.y(millis)]);
+    points.extend(last);
+    points
+}
+
+/// Each name beside the end of its curve.
+fn labels(svg: &mut Svg, plot: &Plot, series: &[Series]) {
+    let end = |series: &Series| series.points().last().unwrap_or_default();
+    let mut ordered: Vec<&Series> = series.iter().collect();
+    ordered.sort_by(|a, b| end(b).1.total_cmp(&end(a).1));
+    let wanted: Vec<f64> = ordered.iter().map(|series| plot.y(end(series).1)).collect();
+    let placed = spread(&wanted, LINE, [TOP, TOP + SPAN]);
+    for ((series, wanted), y) in ordered.iter().zip(wanted).zip(placed) {
+        let x = plot.x(end(series).0);
+        let class = format!("s{}", series.color);
+        svg.line(&format!("leader {class}"), [x, wanted], [plot.right + 16.0, y]);
+        svg.text(
+            &format!("end {class}"),
+            Anchor::Start,
+            [plot.right + 20.0, y + 3.5],
+            &series.label,
+        );
+    }
+}
+
+fn summary(series: &Series) -> String {
+    let at = |index: usize| series.millis.get(index).copied().unwrap_or_default();
+    let n = series.millis.len();
+    let [least, median, most] =
+        [at(0), at(n / 2), at(n.saturating_sub(1))].map(|ms| number::millis(ms * 1e6));
+    format!(
+        "{}: {least} to {most} ms, median {median} ms, {n} samples",
+        series.label
+    )
+}
+
+fn data(series: &[Series]) -> String {
+    let mut csv = "stack,percentile,ms\n".to_owned();
+    for series in series {
+        for (nines, millis) in series.points() {
+            let percentile = 100.0 * (1.0 - 10f64.powf(-nines));
+            csv += &format!("{},{percentile:.4},{millis:.6}\n", quoted(&series.label));
+        }
+    }
+    csv
+}

@@ -1,0 +1,93 @@
+//! Tables as the template draws them.
+
+use serde::Serialize;
+use wirecost_lab::results::Cell;
+
+use crate::columns::{Column, Rank};
+use crate::figures;
+use crate::groups::Group;
+use crate::number;
+
+/// A table: a head, and rows that begin with a name.
+#[derive(Serialize)]
+pub(super) struct Grid {
+    pub(super) caption: String,
+    /// Name and unit of each column, the name's own included.
+    pub(super) head: Vec<(String, String)>,
+    pub(super) rows: Vec<GridRow>,
+}
+
+/// One row.
+#[derive(Serialize)]
+pub(super) struct GridRow {
+    name: String,
+    /// Whether its figures must not be used.
+    invalid: bool,
+    /// Why it has no figures; empty where it has.
+    not_run: String,
+    entries: Vec<Entry>,
+}
+
+/// One value.
+#[derive(Serialize)]
+struct Entry {
+    text: String,
+    marks: String,
+    best: bool,
+}
+
+impl GridRow {
+    /// A row of plain values.
+    pub(super) fn plain(name: String, values: Vec<String>) -> Self {
+        let entry = |text| Entry {
+            text,
+            marks: String::new(),
+            best: false,
+        };
+        Self {
+            name,
+            invalid: false,
+            not_run: String::new(),
+            entries: values.into_iter().map(entry).collect(),
+        }
+    }
+}
+
+impl Grid {
+    /// A table of plain values; `head` is name and unit of each column.
+    pub(super) fn new(caption: &str, head: &[(&str, &str)], rows: Vec<GridRow>) -> Self {
+        let own = |(name, unit): &(&str, &str)| ((*name).to_owned(), (*unit).to_owned());
+        Self {
+            caption: caption.to_owned(),
+            head: head.iter().map(own).collect(),
+            rows,
+        }
+    }
+}
+
+/// The main table of a group: the terminal's columns, none dropped.
+pub(super) fn figures(group: &Group<'_>) -> Grid {
+    let cells: Vec<&Cell> = group.iter().collect();
+    let ranks = Column::ALL.map(|column| column.ranks(&cells));
+    let row = |(index, cell): (usize, &&Cell)| {
+        let entry = |(column, ranks): (&Column, &Vec<Rank>)| entry(*column, cell, ranks[index]);
+        GridRow {
+            name: figures::label(cell),
+            invalid: !cell.valid && cell.not_run.is_none(),
+            not_run: number::plain(cell.not_run.as_deref().unwrap_or_default()),
+            entries: Column::ALL.iter().zip(&ranks).map(entry).collect(),
+        }
+    };
+    let head: Vec<(&str, &str)> = std::iter::once(("stack", ""))
+        .chain(Column::ALL.map(Column::heading))
+        .collect();
+    Grid::new(&group.heading, &head, cells.iter().enumerate().map(row).collect())
+}
+
+fn entry(column: Column, cell: &Cell, rank: Rank) -> Entry {
+    Entry {
+        text: column.text(cell),
+        marks: column.marks(cell, rank),
+        best: rank == Rank::Best,
+    }
+}

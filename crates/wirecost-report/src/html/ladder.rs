@@ -1,0 +1,285 @@
+//! The packet ladder: the device to the left, the server to the right, time downwards. Every stack of a group has a
+//! panel of its own and all share one time axis.
+
+use serde::Serialize;
+use wirecost_lab::results::{Ladder, LadderPacket};
+
+use super::svg::{Anchor, Svg, spread, text_width};
+use crate::export::quoted;
+use crate::number;
+
+const WIDTH: f64 = 344.0;
+const TICKS: f64 = 38.0;
+const DEVICE: f64 = 128.0;
+const SERVER: f64 = 258.0;
+const TOP: f64 = 46.0;
+const SPAN: f64 = 380.0;
+const HEIGHT: f64 = TOP + SPAN + 16.0;
+const FONT: f64 = 10.5;
+const LINE: f64 = 12.5;
+
+/// The panels of one payload size and one link, and what they draw as CSV.
+#[derive(Serialize)]
+pub(super) struct LadderGroup {
+    heading: String,
+    panels: Vec<String>,
+    data: String,
+}
+
+/// The ladders of a run by payload size and link, in the order of the run.
+pub(super) fn groups(ladders: &[Ladder]) -> Vec<LadderGroup> {
+    let mut groups: Vec<Vec<&Ladder>> = Vec::new();
+    for ladder in ladders {
+        let of_one_kind =
+            |first: &&Ladder| (first.payload_bytes, &first.link) == (ladder.payload_bytes, &ladder.link);
+        match groups
+            .iter_mut()
+            .find(|group| group.first().is_some_and(of_one_kind))
+        {
+            Some(group) => group.push(ladder),
+            None => groups.push(vec![ladder]),
+        }
+    }
+    groups.iter().map(|group| group_of(group)).collect()
+}
+
+fn group_of(ladders: &[&Ladder]) -> LadderGroup {
+    let ends = ladders.iter().flat_map(|ladder| &ladder.packets).map(end);
+    let axis = Axis::new(ends.max().unwrap_or(0));
+    let first = ladders.first();
+    LadderGroup {
+        heading: first.map_or_else(String::new, |l| format!("{} B, {}", l.payload_bytes, l.link)),
+        panels: ladders.iter().map(|ladder| panel(ladder, &axis)).collect(),
+        data: data(ladders),
+    }
+}
+
+fn end(packet: &LadderPacket) -> u64 {
+    packet.delivered_ns.unwrap_or(packet.sent_ns)
+}
+
+/// Time downwards, the same in every panel.
+struct Axis {
+    span_ms: f64,
+}
+
+impl Axis {
+    fn new(span_ns: u64) -> Self {
+        Self {
+            span_ms: (span_ns as f64 / 1e6).max(0.001),
+        }
+    }
+
+    fn y(&self, nanos: u64) -> f64 {
+        TOP + nanos as f64 / 1e6 / self.span_ms * SPAN
+    }
+
+    fn draw(&self, svg: &mut Svg) {
+        let step = number::nice_step(self.span_ms, 8.0);
+        let ticks = (self.span_ms / step).floor() as u64;
+        for tick in 0..=ticks {
+            let millis = tick as f64 * step;
+            let y = TOP + millis / self.span_ms * SPAN;
+            svg.line("grid", [TICKS, y], [WIDTH, y]);
+            let unit = if tick == 0 { " ms" } else { "" };
+            let text = number::trimmed(millis, 2) + unit;
+            svg.text("tick", Anchor::End, [TICKS - 4.0, y + 3.5], &text);
+        }
+    }
+}
+
+fn panel(ladder: &Ladder, axis: &Axis) -> String {
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    let stack = number::plain(&ladder.stack);
+    let start = if ladder.start == "cold" {
+        String::new()
+    } else {
+        format!(", {}", ladder.start)
+    };
+    svg.text(
+        "panel",
+        Anchor::Start,
+        [0.0, 14.0],
+        &number::clipped(&(stack.clone() + &start), 28),
+    );
+    svg.text(
+        "muted",
+        Anchor::End,
+        [WIDTH, 14.0],
+        &format!("{} packets", ladder.packets.len()),
+    );
+    svg.text("muted", Anchor::Middle, [DEVICE, TOP - 12.0], "device");
+    svg.text("muted", Anchor::Middle, [SERVER, TOP - 12.0], "server");
+    axis.draw(&mut svg);
+    svg.line("life", [DEVICE, TOP - 6.0], [DEVICE, TOP + SPAN + 6.0]);
+    svg.line("life", [SERVER, TOP - 6.0], [SERVER, TOP + SPAN + 6.0]);
+    for packet in &ladder.packets {
+        let title = title(packet);
+        svg.group(&class(packet), &title, |svg| arrow(svg, axis, packet));
+    }
+    labels(&mut svg, axis, ladder, true);
+    labels(&mut svg, axis, ladder, false);
+    svg.finish(&format!("Packets of {stack}{start}"), &description(ladder))
+}
+
+/// Phase gives the colour; a pure acknowledgement is dashed.
+fn class(packet: &LadderPacket) -> String {
+    let pure = if is_pure_ack(packet) { " ack" } else { "" };
+    let phase = if packet.phase == "connect" {
+        "connect"
+    } else {
+        "message"
+    };
+    format!("arrow {phase}{pure}")
+}
+
+fn is_pure_ack(packet: &LadderPacket) -> bool {
+    packet.cause == "acknowledgement" && packet.label == "ACK"
+}
+
+fn is_up(packet: &LadderPacket) -> bool {
+    packet.direction == "up"
+}
+
+fn arrow(svg: &mut Svg, axis: &Axis, packet: &LadderPacket) {
+    let (from, to) = if is_up(packet) {
+        (DEVICE, SERVER)
+    } else {
+        (SERVER, DEVICE)
+    };
+    let start = [from, axis.y(packet.sent_ns)];
+    let Some(delivered) = packet.delivered_ns else {
+        return lost(svg, start, (to - from) / 2.0);
+    };
+    let end = [to, axis.y(delivered)];
+    svg.line("shaft", start, end);
+    let (dx, dy) = (end[0] - start[0], end[1] - start[1]);
+    let length = dx.hypot(dy).max(1.0);
+    let (ux, uy) = (dx / length, dy / length);
+    let barb = |side: f64| {
+        [
+            end[0] - 7.0 * ux - side * 3.5 * uy,
+            end[1] - 7.0 * uy + side * 3.5 * ux,
+        ]
+    };
+    svg.polyline("head", &[barb(1.0), end, barb(-1.0)], "");
+}
+
+/// A packet that never leaves the link ends half-way with a cross.
+fn lost(svg: &mut Svg, start: [f64; 2], dx: f64) {
+    let end = [start[0] + dx, start[1] + 14.0];
+    svg.line("shaft", start, end);
+    let corner = |x: f64, y: f64| [end[0] + x * 4.5, end[1] + y * 4.5];
+    svg.line("cross", corner(-1.0, -1.0), corner(1.0, 1.0));
+    svg.line("cross", corner(-1.0, 1.0), corner(1.0, -1.0));
+}
+
+/// The labels of one direction, beside the line of the host that sends; pure ACKs give way where there is no room.
+fn labels(svg: &mut Svg, axis: &Axis, ladder: &Ladder, up: bool) {
+    let room = (SPAN / LINE) as usize;
+    let sent = |with_acks: bool| -> Vec<&LadderPacket> {
+        let wanted = |packet: &&LadderPacket| is_up(packet) == up && (with_acks || !is_pure_ack(packet));
+        ladder.packets.iter().filter(wanted).collect()
+    };
+    let all = sent(true);
+    let mut packets = if all.len() <= room { all } else { sent(false) };
+    packets.truncate(room);
+    packets.sort_by_key(|packet| packet.sent_ns);
+    let wanted: Vec<f64> = packets.iter().map(|packet| axis.y(packet.sent_ns)).collect();
+    let placed = spread(&wanted, LINE, [TOP, TOP + SPAN]);
+    for ((packet, wanted), placed) in packets.iter().zip(wanted).zip(placed) {
+        label(svg, packet, wanted, placed);
+    }
+}
+
+fn label(svg: &mut Svg, packet: &LadderPacket, wanted: f64, placed: f64) {
+    let (line, side, anchor, room) = if is_up(packet) {
+        (DEVICE, -1.0, Anchor::End, DEVICE - TICKS - 12.0)
+    } else {
+        (SERVER, 1.0, Anchor::Start, WIDTH - SERVER - 10.0)
+    };
+    let bytes = format!(" {}", wire(packet));
+    let most = ((room - text_width(&bytes, FONT)) / text_width("x", FONT)).max(0.0) as usize;
+    let text = number::clipped(&packet.label, most) + &bytes;
+    svg.line("leader", [line, wanted], [line + side * 8.0, placed]);
+    let class = if is_pure_ack(packet) {
+        "packet faint"
+    } else {
+        "packet"
+    };
+    svg.text(class, anchor, [line + side * 10.0, placed + 3.5], &text);
+}
+
+const fn wire(packet: &LadderPacket) -> u64 {
+    packet.ip + packet.transport + packet.security + packet.application + packet.payload
+}
+
+fn layers(packet: &LadderPacket) -> String {
+    let layers = [
+        ("ip", packet.ip),
+        ("transport", packet.transport),
+        ("security", packet.security),
+        ("application", packet.application),
+        ("payload", packet.payload),
+    ];
+    let present = layers.iter().filter(|(_, bytes)| *bytes > 0);
+    present
+        .map(|(name, bytes)| format!("{name} {bytes}"))
+        .collect::<Vec<_>>()
+        .join(" + ")
+}
+
+fn title(packet: &LadderPacket) -> String {
+    let delivered = packet.delivered_ns.map_or_else(
+        || packet.fate.clone(),
+        |at| format!("delivered at {} ms", number::millis(at as f64)),
+    );
+    format!(
+        "{} ({}, {}, {}): {} B = {}; sent at {} ms, {delivered}",
+        packet.label,
+        packet.direction,
+        packet.phase,
+        packet.cause,
+        wire(packet),
+        layers(packet),
+        number::millis(packet.sent_ns as f64),
+    )
+}
+
+fn description(ladder: &Ladder) -> String {
+    ladder.packets.iter().map(title).collect::<Vec<_>>().join(". ")
+}
+
+fn data(ladders: &[&Ladder]) -> String {
+    let mut csv = "stack,start,direction,phase,cause,fate,label,sent_ns,delivered_ns,ip,transport,security,application,payload\n"
+        .to_owned();
+    for ladder in ladders {
+        for packet in &ladder.packets {
+            let words = [
+                &ladder.stack,
+                &ladder.start,
+                &packet.direction,
+                &packet.phase,
+                &packet.cause,
+                &packet.fate,
+            ];
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let delivered = packet.delivered_ns.map(|at| at.to_string()).unwrap_or_default();
+            let bytes = [
+                packet.ip,
+                packet.transport,
+                packet.security,
+                packet.application,
+                packet.payload,
+            ];
+            let bytes = bytes.map(|bytes| bytes.to_string()).join(",");
+            let label = quoted(&packet.label);
+            csv += &format!(
+                "{},{label},{},{delivered},{bytes}\n",
+                words.join(","),
+                packet.sent_ns
+            );
+        }
+    }
+    csv
+}

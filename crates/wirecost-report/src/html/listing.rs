@@ -1,0 +1,42 @@
+//! The resolved scenario as a listing with the look of YAML.
+
+use serde_json::Value;
+use wirecost_lab::scenario::ResolvedScenario;
+
+/// The listing: a line per key, lists with dashes.
+pub(super) fn of(scenario: &ResolvedScenario) -> String {
+    let value = serde_json::to_value(scenario).unwrap_or_default();
+    let mut out = String::new();
+    list(&value, 0, &mut out);
+    out
+}
+
+fn list(value: &Value, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                *out += &format!("{indent}{key}:");
+                nested(value, depth, out);
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                *out += &format!("{indent}-");
+                nested(value, depth, out);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn nested(value: &Value, depth: usize, out: &mut String) {
+    match value {
+        Value::Object(_) | Value::Array(_) => {
+            *out += "\n";
+            list(value, depth + 1, out);
+        }
+        Value::String(text) => *out += &format!(" {text}\n"),
+        other => *out += &format!(" {other}\n"),
+    }
+}

@@ -1,0 +1,194 @@
+//! A small writer of SVG: elements, escaped attributes and text, and labels that do not overlap.
+
+use std::fmt::Write as _;
+
+/// A figure under construction. Coordinates are CSS pixels from the top left.
+pub(super) struct Svg {
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+/// Where a text is held.
+#[derive(Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Anchor {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::End => "end",
+        }
+    }
+}
+
+impl Svg {
+    /// An empty figure.
+    pub(super) const fn new(width: f64, height: f64) -> Self {
+        Self {
+            width,
+            height,
+            body: String::new(),
+        }
+    }
+
+    /// A rectangle with a tooltip.
+    pub(super) fn rect(&mut self, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
+        let place = format!(
+            r#"x="{}" y="{}" width="{}" height="{}""#,
+            px(x),
+            px(y),
+            px(width),
+            px(height)
+        );
+        self.element("rect", class, &place, title);
+    }
+
+    /// A straight line.
+    pub(super) fn line(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) {
+        let place = format!(
+            r#"x1="{}" y1="{}" x2="{}" y2="{}""#,
+            px(from[0]),
+            px(from[1]),
+            px(to[0]),
+            px(to[1])
+        );
+        self.element("line", class, &place, "");
+    }
+
+    /// Connected lines with a tooltip.
+    pub(super) fn polyline(&mut self, class: &str, points: &[[f64; 2]], title: &str) {
+        let points: Vec<String> = points
+            .iter()
+            .map(|[x, y]| format!("{},{}", px(*x), px(*y)))
+            .collect();
+        self.element(
+            "polyline",
+            class,
+            &format!(r#"points="{}""#, points.join(" ")),
+            title,
+        );
+    }
+
+    /// A text whose baseline runs through `at`.
+    pub(super) fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
+        let _ = write!(
+            self.body,
+            r#"<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>"#,
+            escaped(class),
+            px(at[0]),
+            px(at[1]),
+            anchor.name(),
+            escaped(text)
+        );
+    }
+
+    /// Everything that `draw` draws as one group with a tooltip.
+    pub(super) fn group(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
+        let _ = write!(
+            self.body,
+            r#"<g class="{}"><title>{}</title>"#,
+            escaped(class),
+            escaped(title)
+        );
+        draw(self);
+        self.body += "</g>";
+    }
+
+    fn element(&mut self, name: &str, class: &str, place: &str, title: &str) {
+        let title = match title {
+            "" => String::new(),
+            title => format!("<title>{}</title>", escaped(title)),
+        };
+        let _ = write!(
+            self.body,
+            r#"<{name} class="{}" {place}>{title}</{name}>"#,
+            escaped(class)
+        );
+    }
+
+    /// The figure with its name and what it shows, for those who cannot see it.
+    pub(super) fn finish(self, name: &str, description: &str) -> String {
+        format!(
+            r#"<svg viewBox="0 0 {w} {h}" style="max-width:{w}px" role="img" aria-label="{name}"><title>{name}</title><desc>{desc}</desc>{body}</svg>"#,
+            w = px(self.width),
+            h = px(self.height),
+            name = escaped(name),
+            desc = escaped(description),
+            body = self.body,
+        )
+    }
+}
+
+/// The width of `text` in pixels at `size`, on the safe side for any sans-serif face.
+pub(super) fn text_width(text: &str, size: f64) -> f64 {
+    text.chars().count() as f64 * size * 0.62
+}
+
+/// Positions at least `gap` apart and within `range`, as near to the `wanted` ones as a push down and a push back up
+/// leave them. `wanted` ascends.
+pub(super) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
+    let mut least = range[0];
+    let mut placed: Vec<f64> = wanted
+        .iter()
+        .map(|wanted| {
+            let place = wanted.max(least);
+            least = place + gap;
+            place
+        })
+        .collect();
+    let mut most = range[1];
+    for place in placed.iter_mut().rev() {
+        *place = place.min(most);
+        most = *place - gap;
+    }
+    placed
+}
+
+/// `text` as it may stand in an element or in a quoted attribute; controls that XML has no place for are replaced.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in crate::number::plain(text).chars() {
+        match c {
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '&' => out += "&amp;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn px(value: f64) -> String {
+    crate::number::trimmed(value, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_keep_their_distance_and_stay_inside() {
+        let placed = spread(&[10.0, 11.0, 12.0, 99.0, 100.0], 12.0, [0.0, 100.0]);
+        assert!(
+            placed.windows(2).all(|pair| pair[1] - pair[0] >= 12.0),
+            "{placed:?}"
+        );
+        assert!(
+            placed.iter().all(|place| (0.0..=100.0).contains(place)),
+            "{placed:?}"
+        );
+    }
+
+    #[test]
+    fn names_cannot_leave_their_element() {
+        assert_eq!(escaped("<a b=\"c\">&'"), "&lt;a b=&quot;c&quot;&gt;&amp;&#39;");
+    }
+}

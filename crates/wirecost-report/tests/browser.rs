@@ -1,0 +1,114 @@
+//! The HTML report in a browser: no error, no request, every figure drawn. Skipped where there is no Chromium.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wirecost_lab::results::Results;
+use wirecost_report::html::report;
+
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+struct Browser {
+    folder: tempfile::TempDir,
+}
+
+impl Browser {
+    /// A browser with a profile of its own, or a word on why there is none.
+    fn new() -> Option<Self> {
+        if !Path::new(CHROMIUM).exists() {
+            eprintln!("skipped: no {CHROMIUM}");
+            return None;
+        }
+        Some(Self {
+            folder: tempfile::tempdir().unwrap(),
+        })
+    }
+
+    /// What the browser prints and logs when it opens the report.
+    fn open(&self, results: &Results, options: &[&str]) -> (String, String) {
+        let page = self.folder.path().join("report.html");
+        std::fs::write(&page, report(results).unwrap()).unwrap();
+        let output = Command::new(CHROMIUM)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ])
+            .args(["--hide-scrollbars", "--enable-logging=stderr"])
+            .arg(format!(
+                "--user-data-dir={}",
+                self.folder.path().join("profile").display()
+            ))
+            .args(options)
+            .arg(format!("file://{}", page.display()))
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        (text(output.stdout), text(output.stderr))
+    }
+}
+
+#[test]
+fn the_report_opens_without_errors_and_draws_every_figure() {
+    let Some(browser) = Browser::new() else { return };
+    let results = common::eight_stacks();
+    let (dom, log) = browser.open(&results, &["--dump-dom"]);
+    let console: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert_eq!(console, Vec::<&str>::new());
+    // Four figures in two widths, and a panel per stack.
+    assert_eq!(dom.matches("<svg").count(), 4 * 2 + common::STACKS.len());
+    assert!(dom.contains("id=\"glossary\"") && dom.ends_with("</html>\n"));
+}
+
+#[test]
+fn the_report_asks_nothing_of_the_network() {
+    let Some(browser) = Browser::new() else { return };
+    let log = browser.folder.path().join("net.json");
+    let option = format!("--log-net-log={}", log.display());
+    browser.open(&common::troubled(), &["--dump-dom", &option]);
+    let events = std::fs::read_to_string(&log).unwrap_or_default();
+    let page = browser.folder.path().display().to_string();
+    // Whatever the page asks for carries the page's origin as its initiator.
+    let asked = events.lines().filter(|line| {
+        line.contains("\"initiator\":\"file://") || line.contains(&format!("\"referrer\":\"file://{page}"))
+    });
+    assert_eq!(asked.filter(|line| line.contains("\"url\":\"http")).count(), 0);
+}
+
+#[test]
+fn a_screenshot_can_be_taken() {
+    let Some(browser) = Browser::new() else { return };
+    let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
+    let runs = [
+        ("eight", common::eight_stacks()),
+        ("troubled", common::troubled()),
+        ("matrix", common::matrix()),
+    ];
+    for (name, results) in runs.iter().take(if keep.is_some() { 3 } else { 1 }) {
+        for (width, height) in [(1_400, 4_300), (420, 9_500)] {
+            let file = keep
+                .as_deref()
+                .unwrap_or(browser.folder.path())
+                .join(format!("{name}-{width}.png"));
+            let options = [
+                format!("--screenshot={}", file.display()),
+                format!("--window-size={width},{height}"),
+            ];
+            browser.open(results, &[&options[0], &options[1]]);
+            assert!(
+                std::fs::metadata(&file).is_ok_and(|file| file.len() > 50_000),
+                "{}",
+                file.display()
+            );
+        }
+    }
+}

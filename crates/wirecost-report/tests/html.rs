@@ -1,0 +1,175 @@
+//! The HTML report: whole, offline, escaped, and in agreement with its numbers.
+
+mod common;
+
+use wirecost_lab::results::Results;
+use wirecost_report::html::report;
+
+const SECTIONS: [&str; 10] = [
+    "verdict",
+    "message-bytes",
+    "ladder",
+    "latency",
+    "table",
+    "outcomes",
+    "validity",
+    "provenance",
+    "repeat",
+    "glossary",
+];
+const VOID: [&str; 3] = ["meta", "link", "!doctype"];
+
+fn runs() -> [Results; 3] {
+    [common::eight_stacks(), common::troubled(), common::matrix()]
+}
+
+#[test]
+fn every_element_is_closed_in_order() {
+    for results in runs() {
+        let html = report(&results).unwrap();
+        let mut open = Vec::new();
+        for tag in tags(&html) {
+            let name = tag.split([' ', '>', '\n']).next().unwrap().to_owned();
+            match name.strip_prefix('/') {
+                Some(closed) => assert_eq!(open.pop().as_deref(), Some(closed), "near {tag}"),
+                None if VOID.contains(&name.as_str()) => {}
+                None => open.push(name),
+            }
+        }
+        assert_eq!(open, Vec::<String>::new());
+    }
+}
+
+/// What stands between `<` and `>`, style and script left out.
+fn tags(html: &str) -> Vec<String> {
+    let mut html = html.to_owned();
+    for raw in ["style", "script"] {
+        let (start, end) = (
+            html.find(&format!("<{raw}>")).unwrap(),
+            html.find(&format!("</{raw}>")).unwrap(),
+        );
+        html.replace_range(start + raw.len() + 2..end, "");
+    }
+    html.split('<')
+        .skip(1)
+        .map(|part| part.split('>').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_section_stands_in_order() {
+    for results in runs() {
+        let html = report(&results).unwrap();
+        let places: Vec<usize> = SECTIONS
+            .iter()
+            .map(|id| html.find(&format!("id=\"{id}\"")).unwrap())
+            .collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+}
+
+#[test]
+fn nothing_is_asked_of_the_network() {
+    for results in runs() {
+        let html = report(&results).unwrap();
+        for outside in [
+            "http://",
+            "https://",
+            "//cdn",
+            "url(",
+            "@import",
+            "src=",
+            "fetch(",
+            "XMLHttpRequest",
+        ] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+        let links = html.matches("href=").count();
+        assert_eq!(
+            links,
+            html.matches("href=\"data:,\"").count(),
+            "only the empty icon is linked"
+        );
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let mut results = common::eight_stacks();
+    let hostile = "\"><script>alert(1)</script><b x='";
+    results.summary.cells[0].stack = hostile.into();
+    results.summary.cells[1].target = hostile.into();
+    results.summary.cells[2].not_run = Some(hostile.into());
+    results.summary.command = hostile.into();
+    results.summary.scenario.resource = hostile.into();
+    results.ladders[0].stack = hostile.into();
+    results.ladders[0].link = hostile.into();
+    results.ladders[1].packets[0].label = hostile.into();
+    results.environment.kernel = hostile.into();
+    let html = report(&results).unwrap();
+    assert_eq!(html.matches("<script").count(), 1, "only the report's own");
+    assert!(!html.contains("<b x"));
+}
+
+#[test]
+fn bars_sum_to_the_bytes_of_the_table() {
+    let results = common::eight_stacks();
+    let html = report(&results).unwrap();
+    for cell in &results.summary.cells {
+        let message = cell.message.as_ref().unwrap();
+        for (direction, bytes) in [("up", &message.up), ("down", &message.down)] {
+            let sum = drawn(&html, &cell.stack, direction);
+            assert_eq!(
+                sum,
+                bytes.wire.sum / message.samples,
+                "{} {direction}",
+                cell.stack
+            );
+        }
+    }
+}
+
+/// The bytes of the segments in the first figure, by their tooltips.
+fn drawn(html: &str, stack: &str, direction: &str) -> u64 {
+    let first = &html[..html.find("</svg>").unwrap()];
+    let end = format!(" B {direction}");
+    let titles = first
+        .split("<title>")
+        .skip(1)
+        .map(|part| part.split("</title>").next().unwrap());
+    let ours = titles.filter_map(|title| title.strip_prefix(&format!("{stack}: "))?.strip_suffix(&end));
+    ours.map(|text| text.split(' ').next_back().unwrap().parse::<u64>().unwrap())
+        .sum()
+}
+
+#[test]
+fn a_lost_packet_ends_with_a_cross() {
+    let mut results = common::eight_stacks();
+    let packet = &mut results.ladders[1].packets[0];
+    packet.delivered_ns = None;
+    packet.fate = "lost".into();
+    let html = report(&results).unwrap();
+    assert_eq!(html.matches("class=\"cross\"").count(), 2);
+}
+
+#[test]
+fn a_run_without_any_figures_still_reports() {
+    let mut results = common::eight_stacks();
+    results
+        .summary
+        .cells
+        .iter_mut()
+        .for_each(|cell| common::not_run(cell, "no permission"));
+    results.ladders.clear();
+    results.samples.clear();
+    let html = report(&results).unwrap();
+    assert!(html.contains("no valid cell") && html.contains("not run: no permission"));
+}
+
+#[test]
+fn same_results_same_report() {
+    assert_eq!(
+        report(&common::matrix()).unwrap(),
+        report(&common::matrix()).unwrap()
+    );
+}
