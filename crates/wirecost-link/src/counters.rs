@@ -89,3 +89,32 @@ impl AddAssign for Counters {
         self.raise_high_water(other.queue_high_water);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_adds_everything_but_the_high_water_marks() {
+        let traffic = |packets| Traffic {
+            packets,
+            bytes: packets * 100,
+        };
+        let times = |factor: u64| Counters {
+            offered: traffic(factor * 20),
+            delivered: traffic(factor * 14),
+            lost: factor * 3,
+            queue_dropped: factor * 2,
+            too_large: factor,
+            duplicated: factor * 4,
+            corrupted: factor * 5,
+            reordered: factor * 6,
+            serialised: traffic(factor * 17),
+            busy: Duration::from_millis(factor * 7),
+            queue_high_water: traffic(8),
+        };
+        let mut sum = times(1);
+        sum += times(2);
+        assert_eq!(sum, times(3));
+    }
+}

@@ -219,6 +219,11 @@ mod tests {
             "the queue was empty then"
         );
         assert_eq!(departs(&mut queue, 100, 250, 0), None);
+        assert_eq!(
+            departs(&mut queue, 100, 200, 0),
+            None,
+            "at the same time as another"
+        );
     }
 
     #[test]

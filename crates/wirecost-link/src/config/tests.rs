@@ -60,6 +60,23 @@ fn faults_name_the_value_and_the_expectation() {
         ),
         (
             DirectionConfig {
+                reorder: Some(Reorder {
+                    probability: Probability::ZERO,
+                    extra_delay: ms(3_600_001),
+                }),
+                ..base
+            },
+            "link up: reorder extra delay must be at most 60min, got 3600001ms",
+        ),
+        (
+            DirectionConfig {
+                delay_variation: Some(DelayVariation::normal(ms(7_200_000))),
+                ..base
+            },
+            "link up: standard deviation must be at most 60min, got 120min",
+        ),
+        (
+            DirectionConfig {
                 queue: Some(QueueLimit::Packets(0)),
                 ..base
             },

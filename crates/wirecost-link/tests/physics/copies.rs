@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
-use wirecost_link::DirectionConfig;
+use wirecost_link::{Achieved, DirectionConfig};
 use wirecost_proto::{Direction, Fate, Instant};
 
 use crate::sample::{expect_frequency, expect_independent, link, offer, probability, send};
@@ -48,7 +48,9 @@ fn copies_are_corrupted_as_often_as_asked() {
             .filter(corrupted)
             .all(|packet| packet.fate == Fate::Corrupted)
     );
-    expect_frequency(passed.iter().filter(corrupted).count(), passed.len(), 0.02);
+    let hits = passed.iter().filter(corrupted).count();
+    expect_frequency(hits, passed.len(), 0.02);
+    assert_eq!(link.counters(Direction::Up).corrupted, hits as u64);
 }
 
 #[test]
@@ -63,6 +65,8 @@ fn both_copies_are_corrupted_independently() {
     };
     expect_independent(&flipped(0), &flipped(1));
     assert!(passed.iter().all(|packet| packet.fate == Fate::Duplicated));
+    let achieved = Achieved::new(&config(1.0, 0.2), link.counters(Direction::Up));
+    assert!(achieved.is_within(), "corruption is per copy: {achieved:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use wirecost_proto::Direction;
 
 use crate::sample::{
     Passed, expect_frequency, expect_independent, expect_mean, expect_mean_of_replications, link, offer,
-    probability, send,
+    probability, rate, send,
 };
 
 const GAP: Duration = Duration::from_millis(1);
@@ -145,6 +145,20 @@ fn the_achieved_check_accepts_what_the_link_does() {
             assert_eq!(achieved.loss.trials, 5_000);
         }
     }
+}
+
+#[test]
+fn packets_that_the_queue_drops_are_not_exposed_to_loss() {
+    let config = DirectionConfig {
+        rate: rate(400_000),
+        ..bernoulli(0.3)
+    };
+    let mut link = link(config, 11);
+    // One packet of 100 bytes takes 2 ms: half of them are dropped.
+    send(&mut link, 20_000, GAP);
+    let counters = link.counters(Direction::Up);
+    assert!(counters.queue_dropped > 9_000);
+    assert!(Achieved::new(&config, counters).is_within());
 }
 
 #[test]
