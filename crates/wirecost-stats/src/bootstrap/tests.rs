@@ -57,6 +57,24 @@ fn without_bias_and_acceleration_bca_is_the_percentile_interval() {
 }
 
 #[test]
+fn replicates_equal_to_the_estimate_count_half_for_the_bias() {
+    let replicates = Replicates {
+        sorted: vec![1.0, 1.0, 2.0, 2.0],
+    };
+    // The normal quantile of 3/4.
+    expect_close(replicates.bias(2.0), 0.674_490, 1e-6);
+    expect_close(replicates.bias(1.5), 0.0, 1e-9);
+    assert!(replicates.bias(9.0).is_finite());
+}
+
+#[test]
+fn the_median_of_an_even_number_is_between_the_middle_two() {
+    assert_eq!(median(&mut [4.0, 1.0, 2.0, 9.0]), 3.0);
+    assert_eq!(median(&mut [4.0, 1.0, 2.0]), 2.0);
+    assert_eq!(median(&mut []), 0.0);
+}
+
+#[test]
 fn the_same_stream_gives_the_same_interval() {
     let bootstrap = Bootstrap::new(Rng::new(7));
     let first = bootstrap.bca(&SCORES, median);
