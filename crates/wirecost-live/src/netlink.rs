@@ -2,11 +2,13 @@
 //!
 //! - [`message`]: requests, attributes and replies as bytes
 //! - [`link`]: interfaces: create, set up, look up, count drops
+//! - [`queue`]: whether packets wait before an interface
 //! - [`address`], [`route`]: what a namespace answers to and where it sends
 
 pub mod address;
 pub mod link;
 pub mod message;
+pub mod queue;
 pub mod route;
 
 use crate::sys;

@@ -9,7 +9,7 @@ pub type Settings = BTreeMap<String, String>;
 
 /// What both namespaces are set to before anything is measured. The virtual TCP's `linux` preset is defined by the
 /// same values.
-pub const REQUIRED: [(&str, &str); 24] = [
+pub const REQUIRED: [(&str, &str); 23] = [
     ("net.ipv4.tcp_congestion_control", "cubic"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
@@ -21,7 +21,6 @@ pub const REQUIRED: [(&str, &str); 24] = [
     ("net.ipv4.tcp_fastopen", "0"),
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
-    ("net.ipv4.ip_nonlocal_bind", "1"),
     ("net.ipv6.ip_nonlocal_bind", "1"),
     ("net.ipv6.conf.all.disable_ipv6", "0"),
     ("net.ipv6.conf.default.disable_ipv6", "0"),

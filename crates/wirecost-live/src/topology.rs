@@ -326,7 +326,7 @@ impl Builder<'_> {
     }
 
     /// Brings a side's interface up and gives it addresses and routes.
-    fn configure(&self, plan: &Plan) -> Result<(), EnvironmentError> {
+    fn configure(&mut self, plan: &Plan) -> Result<(), EnvironmentError> {
         let on = |what: &str| format!("{what} on the {} side", plan.name);
         let TopologyConfig {
             mtu, queue_packets, ..
@@ -343,6 +343,13 @@ impl Builder<'_> {
             .doing("RTM_NEWLINK", || {
                 on(&format!("bring {INTERFACE} up with an MTU of {mtu} B"))
             })?;
+        if let Err(error) = netlink.remove_queueing(index) {
+            let found = netlink.link_queueing(index).unwrap_or_default();
+            self.warnings.push(on(&format!(
+                "{INTERFACE} keeps its queue {found} ({})",
+                Errno::from(&error)
+            )));
+        }
         let families = if self.has_ipv6() { 2 } else { 1 };
         for family in 0..families {
             let (local, own, far) = (

@@ -8,10 +8,13 @@ use common::{Case, User};
 use forward::{Carried, Forwarder};
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
+use wirecost_live::congestion::set_congestion_control;
 use wirecost_live::doctor::Verdict;
-use wirecost_live::topology::{SERVER_V4, SERVER_V6, device_v4, device_v6};
+use wirecost_live::netlink::Netlink;
+use wirecost_live::topology::{INTERFACE, SERVER_V4, SERVER_V6, device_v4, device_v6};
 use wirecost_live::{EnvironmentError, Medium, Side, Topology, TopologyConfig};
 
 const TRANSFER_BYTES: usize = 1_000_000;
@@ -43,6 +46,18 @@ fn main() -> ExitCode {
         ),
         case("a_small_mtu_holds_on_both_ends", User::Caller, small_mtu),
         case("root_comes_back_to_where_it_was", User::Caller, origin),
+        case("packets_do_not_wait_before_the_interface", User::Caller, no_queue),
+        case("a_full_tun_queue_is_counted", User::Caller, || {
+            overflow(Medium::Tun)
+        }),
+        case("a_full_packet_socket_is_counted", User::Caller, || {
+            overflow(Medium::Veth)
+        }),
+        case(
+            "nobody_can_choose_cubic_for_a_socket",
+            User::Nobody,
+            cubic_by_socket,
+        ),
         case("the_doctor_finds_what_works", User::Caller, doctor),
         case("the_doctor_finds_what_works_for_nobody", User::Nobody, doctor),
         case(
@@ -263,6 +278,57 @@ fn origin() -> Result<(), String> {
     assert_eq!(link() == before, !topology.is_unprivileged);
     assert_ne!(inside(&topology.device, link), before);
     assert_ne!(inside(&topology.device, link), inside(&topology.server, link));
+    Ok(())
+}
+
+fn no_queue() -> Result<(), String> {
+    for medium in [Medium::Tun, Medium::Veth] {
+        let topology = create(&TopologyConfig {
+            medium: Some(medium),
+            ..TopologyConfig::default()
+        })?;
+        for side in [&topology.device, &topology.server] {
+            let netlink = inside(side, || Netlink::open().unwrap());
+            let index = netlink.link_index(INTERFACE).unwrap();
+            assert_eq!(netlink.link_queueing(index).unwrap(), "noqueue");
+        }
+    }
+    Ok(())
+}
+
+/// Nobody takes the packets out of the port: what does not fit must show up as drops, and only there.
+fn overflow(medium: Medium) -> Result<(), String> {
+    const PACKETS: u64 = 120_000;
+    let config = TopologyConfig {
+        queue_packets: 100,
+        medium: Some(medium),
+        ..TopologyConfig::default()
+    };
+    let topology = create(&config)?;
+    let socket = inside(&topology.device, || UdpSocket::bind((device_v4(1), 0)).unwrap());
+    for _ in 0..PACKETS {
+        socket.send_to(&[0; 1_400], (SERVER_V4, 9)).unwrap();
+    }
+    let mut received = 0;
+    while topology.device_port.receive(&mut [0; 2_000]).unwrap().is_some() {
+        received += 1;
+    }
+    let drops = topology.device_port.drops().unwrap();
+    assert!(received > 0 && received < PACKETS);
+    assert_eq!(drops.transmitted, PACKETS - received);
+    assert_eq!(drops.received, 0);
+    assert_eq!(
+        topology.device_port.drops().unwrap(),
+        drops,
+        "asking does not change the answer"
+    );
+    Ok(())
+}
+
+fn cubic_by_socket() -> Result<(), String> {
+    let topology = create(&TopologyConfig::default())?;
+    let listener = inside(&topology.server, || TcpListener::bind((SERVER_V4, 0)).unwrap());
+    set_congestion_control(listener.as_fd(), "cubic").unwrap();
     Ok(())
 }
 

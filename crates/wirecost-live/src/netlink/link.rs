@@ -79,12 +79,23 @@ impl Netlink {
     /// # Errors
     /// ENODEV where there is none.
     pub fn link_drops(&self, index: u32) -> io::Result<LinkDrops> {
+        self.link_attribute(index, libc::IFLA_STATS64, LinkDrops::read)
+    }
+
+    /// The name of the interface's queueing discipline.
+    ///
+    /// # Errors
+    /// ENODEV where there is no such interface.
+    pub fn link_queueing(&self, index: u32) -> io::Result<String> {
+        self.link_attribute(index, libc::IFLA_QDISC, |name| {
+            Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_string())
+        })
+    }
+
+    fn link_attribute<T>(&self, index: u32, kind: u16, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<T> {
         let reply = self.ask(Request::new(libc::RTM_GETLINK, 0, &fixed(index, 0, 0)))?;
         let attributes = Attributes::new(reply.get(FIXED_LENGTH..).unwrap_or_default());
-        attributes
-            .find(libc::IFLA_STATS64)
-            .and_then(LinkDrops::read)
-            .ok_or_else(truncated)
+        attributes.find(kind).and_then(read).ok_or_else(truncated)
     }
 
     /// Sets MTU in bytes and transmit queue in packets, then brings the interface up, without ARP and multicast:

@@ -215,6 +215,19 @@ mod tests {
     }
 
     #[test]
+    fn survives_any_bytes_and_never_reads_beyond_them() {
+        let mut random = wirecost_proto::Rng::new(7);
+        for _ in 0..5_000 {
+            let bytes: Vec<u8> = (0..random.next_u64() % 80)
+                .map(|_| random.next_u64() as u8 & 0x1f)
+                .collect();
+            let payloads: usize = Replies::new(&bytes).map(|reply| reply.payload.len() + 16).sum();
+            let values: usize = Attributes::new(&bytes).map(|(_, value)| value.len() + 4).sum();
+            assert!(payloads <= bytes.len() && values <= bytes.len());
+        }
+    }
+
+    #[test]
     fn stops_at_lengths_that_lie() {
         assert_eq!(Replies::new(&[0; 16]).count(), 0);
         assert_eq!(Replies::new(&[0xff; 40]).count(), 0);
