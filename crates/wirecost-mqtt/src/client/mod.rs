@@ -15,8 +15,6 @@
 mod command;
 mod config;
 mod receive;
-#[cfg(test)]
-mod tests;
 mod transmit;
 
 use alloc::collections::VecDeque;
@@ -33,13 +31,9 @@ pub use command::{
 pub use config::{Config, Will};
 
 use crate::aliases::{ReceivedAliases, SentAliases};
-use crate::codec::{
-    Disconnect, Footprint, Framer, MAXIMUM_VARIABLE_BYTE_INTEGER, Packet, PropertiesBuf, ReasonCode,
-};
+use crate::codec::framing::LARGEST_PACKET;
+use crate::codec::{Disconnect, Footprint, Framer, Packet, PropertiesBuf, ReasonCode};
 use crate::session::{Inbound, Outbound};
-
-/// The largest packet there is: type, four bytes of length, and that length.
-const LARGEST_PACKET: u32 = MAXIMUM_VARIABLE_BYTE_INTEGER + 5;
 
 /// What the client ignored or sent of its own accord.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::codec::properties::{Properties, WILL};
 use crate::codec::reader::Reader;
 use crate::codec::writer::{put_binary, put_text, put_two_byte_integer};
-use crate::codec::{Binary, DecodeError, Malformed, PacketType, ReasonCode, Text, Version, v3_1_1};
+use crate::codec::{Binary, DecodeError, Frame, Malformed, PacketType, ReasonCode, Text, Version, v3_1_1};
 use crate::quality::QoS;
 use crate::topic;
 
@@ -116,6 +116,16 @@ fn decode_version(reader: &mut Reader<'_>) -> Result<Version, DecodeError> {
     let level = reader.byte()?;
     let version = Version::ALL.into_iter().find(|version| version.level() == level);
     version.ok_or(DecodeError::UnsupportedVersion(level))
+}
+
+/// The protocol level that a CONNECT asks for, however malformed the rest is.
+pub(crate) fn offered_version(frame: Frame<'_>) -> Option<u8> {
+    if frame.packet_type() != Some(PacketType::Connect) {
+        return None;
+    }
+    let mut reader = Reader::new(frame.body());
+    reader.text().ok().filter(|name| name.as_str() == PROTOCOL_NAME)?;
+    reader.byte().ok()
 }
 
 fn check_flags(flags: u8, version: Version) -> Result<(), Malformed> {

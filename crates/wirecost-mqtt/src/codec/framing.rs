@@ -3,10 +3,14 @@
 use alloc::vec::Vec;
 
 use crate::codec::reader::Reader;
+use crate::codec::writer::MAXIMUM_VARIABLE_BYTE_INTEGER;
 use crate::codec::{DecodeError, Malformed, PacketType};
 
 /// Bytes of the longest fixed header: type and flags, four bytes of remaining length.
 const MAXIMUM_HEADER_BYTES: usize = 5;
+
+/// Bytes of the largest packet there is: its fixed header and the largest remaining length.
+pub const LARGEST_PACKET: u32 = MAXIMUM_VARIABLE_BYTE_INTEGER + 5;
 
 /// A view over the bytes of one packet, whatever they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

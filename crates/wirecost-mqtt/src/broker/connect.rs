@@ -1,0 +1,252 @@
+//! CONNECT: who may connect, with which session (sections 3.1.4 and 4.1).
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use wirecost_proto::FlowId;
+
+use super::connection::{Link, Stage};
+use super::lifetime::WillFate;
+use super::session::{NEVER, SessionId};
+use super::{Action, Broker, ConnackReply, Deadline, Event};
+use crate::aliases::{ReceivedAliases, SentAliases};
+use crate::codec::properties::Property;
+use crate::codec::{Connect, Properties, PropertiesBuf, ReasonCode, Text, Version};
+
+/// What the properties of a CONNECT ask for, with the standard's defaults (section 3.1.2.11).
+struct Wishes {
+    session_expiry: u32,
+    receive_maximum: u16,
+    maximum_packet_size: Option<u32>,
+    topic_alias_maximum: u16,
+    response_information: bool,
+    authentication_method: bool,
+}
+
+impl From<Properties<'_>> for Wishes {
+    fn from(properties: Properties<'_>) -> Self {
+        let mut wishes = Self {
+            session_expiry: 0,
+            receive_maximum: u16::MAX,
+            maximum_packet_size: None,
+            topic_alias_maximum: 0,
+            response_information: false,
+            authentication_method: false,
+        };
+        for property in properties.iter() {
+            match property {
+                Property::SessionExpiryInterval(seconds) => wishes.session_expiry = seconds,
+                Property::ReceiveMaximum(maximum) => wishes.receive_maximum = maximum,
+                Property::MaximumPacketSize(bytes) => wishes.maximum_packet_size = Some(bytes),
+                Property::TopicAliasMaximum(maximum) => wishes.topic_alias_maximum = maximum,
+                Property::RequestResponseInformation(flag) => wishes.response_information = flag != 0,
+                Property::AuthenticationMethod(_) => wishes.authentication_method = true,
+                _ => {}
+            }
+        }
+        wishes
+    }
+}
+
+impl Broker {
+    pub(super) fn connect(&mut self, flow: FlowId, connect: &Connect<'_>) {
+        let wishes = Wishes::from(connect.properties);
+        if let Err(reason) = self.admit(connect, &wishes) {
+            return self.refuse(flow, connect.version, reason);
+        }
+        let mut properties = self.config.announced();
+        let assigned;
+        let client_id = if connect.client_id.is_empty() {
+            assigned = self.assign_client_id();
+            if let Ok(id) = Text::new(&assigned) {
+                // [MQTT-3.2.2-16]
+                properties.push(Property::AssignedClientIdentifier(id));
+            }
+            &assigned
+        } else {
+            connect.client_id.as_str()
+        };
+        let Some((id, session_present)) = self.claim_session(client_id, connect.clean_start) else {
+            return self.refuse(flow, connect.version, ReasonCode::QuotaExceeded);
+        };
+        self.answer_wishes(connect.version, &wishes, &mut properties);
+        self.actions.push_back(Action::SendConnack(
+            flow,
+            connect.version,
+            Box::new(ConnackReply {
+                session_present,
+                reason: ReasonCode::Success,
+                properties,
+            }),
+        ));
+        self.attach(id, flow, connect, &wishes);
+        self.link(id, flow, connect, &wishes);
+        self.report_connected(id, flow, connect.version, session_present);
+        self.schedule(id);
+    }
+
+    /// Whether the client may connect, or the reason why not.
+    fn admit(&self, connect: &Connect<'_>, wishes: &Wishes) -> Result<(), ReasonCode> {
+        // Section 4.12: no method is supported.
+        if wishes.authentication_method {
+            return Err(ReasonCode::BadAuthenticationMethod);
+        }
+        // [MQTT-3.1.3-8] of 3.1.1
+        let must_name = connect.version == Version::V3_1_1 && !connect.clean_start;
+        if must_name && connect.client_id.is_empty() {
+            return Err(ReasonCode::ClientIdentifierNotValid);
+        }
+        if !self.knows(connect) {
+            return Err(ReasonCode::BadUserNameOrPassword);
+        }
+        let Some(will) = connect.will else {
+            return Ok(());
+        };
+        // [MQTT-3.2.2-12]
+        if will.qos > self.config.maximum_qos {
+            return Err(ReasonCode::QosNotSupported);
+        }
+        // [MQTT-3.2.2-13]
+        if will.retain && !self.config.retain_available {
+            return Err(ReasonCode::RetainNotSupported);
+        }
+        if !self.takes_levels(&will.topic) {
+            return Err(ReasonCode::TopicNameInvalid);
+        }
+        Ok(())
+    }
+
+    fn knows(&self, connect: &Connect<'_>) -> bool {
+        let Some(users) = &self.config.users else {
+            return true;
+        };
+        let password = connect.password.map(|password| password.as_bytes());
+        let expected = connect.username.and_then(|name| users.get(name.as_str()));
+        expected.is_some_and(|expected| Some(expected.as_slice()) == password)
+    }
+
+    pub(super) fn takes_levels(&self, topic: &str) -> bool {
+        topic.split('/').count() <= self.config.maximum_topic_levels
+    }
+
+    /// Refuses a CONNECT and closes [MQTT-3.2.2-7].
+    pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode) {
+        self.actions.push_back(Action::SendConnack(
+            flow,
+            version,
+            Box::new(ConnackReply {
+                // [MQTT-3.2.2-6]
+                session_present: false,
+                reason,
+                properties: PropertiesBuf::new(),
+            }),
+        ));
+        self.report(Event::ClientRefused { flow, reason });
+        self.end(flow, reason, WillFate::Discard);
+    }
+
+    /// A client identifier that no session has.
+    fn assign_client_id(&mut self) -> Arc<str> {
+        loop {
+            self.assigned += 1;
+            let id = format!("wc-auto-{:08}", self.assigned);
+            if self.sessions.find(&id).is_none() {
+                return id.into();
+            }
+        }
+    }
+
+    /// The session of `client_id`, resumed or new; `None` where there are too many.
+    fn claim_session(&mut self, client_id: &str, clean_start: bool) -> Option<(SessionId, bool)> {
+        if let Some(id) = self.sessions.find(client_id)
+            && let Some(flow) = self.sessions.get(id)?.flow
+        {
+            // [MQTT-3.1.4-3]
+            self.disconnect(flow, ReasonCode::SessionTakenOver);
+        }
+        if let Some(id) = self.sessions.find(client_id) {
+            if !clean_start {
+                return Some((id, true));
+            }
+            // [MQTT-3.1.2-4]
+            self.end_session(id);
+        }
+        if self.sessions.len() >= self.config.maximum_sessions {
+            return None;
+        }
+        Some((self.sessions.create(client_id), false))
+    }
+
+    /// Adds to CONNACK what depends on the client.
+    fn answer_wishes(&self, version: Version, wishes: &Wishes, properties: &mut PropertiesBuf) {
+        if version == Version::V5 && wishes.session_expiry > self.config.maximum_session_expiry {
+            let granted = self.config.maximum_session_expiry;
+            properties.push(Property::SessionExpiryInterval(granted));
+        }
+        if let Some(information) = &self.config.response_information
+            && wishes.response_information
+        {
+            properties.push(Property::ResponseInformation(information.as_text()));
+        }
+    }
+
+    fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
+        self.timers.stop(Deadline::Will(id));
+        self.timers.stop(Deadline::SessionExpiry(id));
+        let Some(session) = self.sessions.get_mut(id) else {
+            return;
+        };
+        session.flow = Some(flow);
+        session.expiry = match connect.version {
+            Version::V5 => wishes.session_expiry.min(self.config.maximum_session_expiry),
+            // Clean session is clean start and no expiry interval (MQTT 5, appendix C).
+            Version::V3_1_1 if connect.clean_start => 0,
+            Version::V3_1_1 => NEVER,
+        };
+        // A will of an earlier connection that still waits is not published [MQTT-3.1.3-9].
+        session.will = connect.will.map(Into::into);
+        let maximum = wishes.receive_maximum.min(self.config.maximum_inflight);
+        session.outbound.connect(maximum);
+    }
+
+    fn link(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
+        let imposed = match connect.version {
+            Version::V3_1_1 => None,
+            Version::V5 => self.config.server_keep_alive,
+        };
+        let keep_alive = imposed.unwrap_or(connect.keep_alive);
+        // [MQTT-3.1.2-22]: one and a half times the keep-alive.
+        let patience = Duration::from_millis(u64::from(keep_alive) * 1_500);
+        let patience = (!patience.is_zero()).then_some(patience);
+        let aliases = wishes.topic_alias_maximum.min(self.config.sent_topic_aliases);
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            return;
+        };
+        connection.stage = Stage::Connected(Link {
+            session: id,
+            version: connect.version,
+            patience,
+            maximum_packet_size: wishes.maximum_packet_size,
+            sent_aliases: SentAliases::new(aliases),
+            received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
+        });
+        self.timers.stop(Deadline::Connect(flow));
+        if let Some(patience) = patience {
+            self.timers.set(Deadline::KeepAlive(flow), self.now + patience);
+        }
+    }
+
+    fn report_connected(&mut self, id: SessionId, flow: FlowId, version: Version, session_present: bool) {
+        if let Some(session) = self.sessions.get(id) {
+            let client_id = session.client_id.clone();
+            self.report(Event::ClientConnected {
+                flow,
+                client_id,
+                version,
+                session_present,
+            });
+        }
+    }
+}

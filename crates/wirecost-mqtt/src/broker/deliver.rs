@@ -1,0 +1,161 @@
+//! PUBLISH to subscribers, within what they take (sections 3.1.2.11 and 4.9).
+
+use wirecost_proto::{Buffer, Cause, FlowId, Output};
+
+use super::connection::Link;
+use super::message::Delivery;
+use super::session::SessionId;
+use super::{Action, Broker, Event};
+use crate::aliases::Alias;
+use crate::codec::{Acknowledgement, Packet, PropertiesBuf, Publish, ReasonCode, Text};
+use crate::quality::{self, PacketId, QoS};
+use crate::session::{Exchange, Stage};
+
+/// Bytes that a topic alias property adds to a packet, with a longer property length at worst.
+const ALIAS_BYTES: usize = 4;
+
+impl Broker {
+    /// Has the broker look at what waits for the session of `flow`.
+    pub(super) fn schedule_flow(&mut self, flow: FlowId) {
+        let connection = self.connections.get(&flow);
+        if let Some(link) = connection.and_then(|connection| connection.link()) {
+            self.schedule(link.session);
+        }
+    }
+
+    pub(super) fn schedule(&mut self, id: SessionId) {
+        if let Some(session) = self.sessions.get_mut(id)
+            && !session.is_scheduled
+        {
+            session.is_scheduled = true;
+            self.actions.push_back(Action::Deliver(id));
+        }
+    }
+
+    /// Puts out the next packet for a session, and stays scheduled until there is none.
+    pub(super) fn deliver(&mut self, id: SessionId, out: &mut Buffer) -> Option<Output<Event>> {
+        let output = self.deliver_next(id, out);
+        match &output {
+            Some(_) => self.actions.push_front(Action::Deliver(id)),
+            None => {
+                if let Some(session) = self.sessions.get_mut(id) {
+                    session.is_scheduled = false;
+                }
+            }
+        }
+        output
+    }
+
+    fn deliver_next(&mut self, id: SessionId, out: &mut Buffer) -> Option<Output<Event>> {
+        let session = self.sessions.get_mut(id)?;
+        let flow = session.flow?;
+        let link = self.connections.get_mut(&flow)?.link_mut()?;
+        if let Some(exchange) = session.outbound.next_resend() {
+            resend(exchange, link, self.now, &mut self.properties, out);
+            self.stats.resent += 1;
+            return Some(Output::Transmit { flow });
+        }
+        loop {
+            let waits = session.queue.front()?.qos > QoS::AtMostOnce && !session.outbound.is_ready();
+            if waits {
+                return None;
+            }
+            let delivery = session.queue.pop_front()?;
+            // [MQTT-3.3.2-5]
+            if delivery.message.has_expired(self.now) {
+                self.stats.dropped_expired += 1;
+                continue;
+            }
+            let draft = Draft::new(&delivery, link);
+            let publish = draft.publish(PacketId::MAX, self.now, &mut self.properties);
+            // [MQTT-3.1.2-24], [MQTT-3.1.2-25]
+            if !link.takes(publish.packet_bytes(link.version)) {
+                self.stats.dropped_too_large += 1;
+                continue;
+            }
+            self.stats.delivered += 1;
+            if delivery.qos == QoS::AtMostOnce {
+                Packet::Publish(publish).emit(link.version, out);
+                return Some(Output::Transmit { flow });
+            }
+            let packet_id = session.outbound.publish(delivery.qos, delivery.clone())?;
+            let publish = draft.publish(packet_id, self.now, &mut self.properties);
+            Packet::Publish(publish).emit(link.version, out);
+            return Some(Output::Transmit { flow });
+        }
+    }
+}
+
+/// A delivery whose topic is settled: as it is, or as an alias.
+struct Draft<'a> {
+    delivery: &'a Delivery,
+    topic: Text<'a>,
+    alias: Option<u16>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(delivery: &'a Delivery, link: &mut Link) -> Self {
+        let topic = delivery.message.topic.as_text();
+        let message = &delivery.message;
+        // An alias must be learnt by the packet that gives it, so that packet must surely go out.
+        let bytes = message.payload.len() + topic.len() + message.properties.as_properties().written_bytes();
+        let fits = link.takes(bytes + delivery.identifiers.len() * 5 + 16 + ALIAS_BYTES);
+        let alias = if fits {
+            link.sent_aliases.alias(&topic)
+        } else {
+            Alias::None
+        };
+        let (topic, alias) = match alias {
+            Alias::None => (topic, None),
+            Alias::New(number) => (topic, Some(number)),
+            Alias::Known(number) => (Text::EMPTY, Some(number)),
+        };
+        Self {
+            delivery,
+            topic,
+            alias,
+        }
+    }
+
+    fn publish<'b>(
+        &'b self,
+        packet_id: PacketId,
+        now: wirecost_proto::Instant,
+        scratch: &'b mut PropertiesBuf,
+    ) -> Publish<'b> {
+        Publish {
+            dup: false,
+            delivery: quality::Delivery::new(self.delivery.qos, packet_id),
+            retain: self.delivery.retain,
+            topic: self.topic,
+            properties: self.delivery.properties(self.alias, now, scratch),
+            payload: &self.delivery.message.payload,
+        }
+    }
+}
+
+/// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1].
+fn resend(
+    exchange: &Exchange<Delivery>,
+    link: &Link,
+    now: wirecost_proto::Instant,
+    scratch: &mut PropertiesBuf,
+    out: &mut Buffer,
+) {
+    if exchange.stage == Stage::AwaitPubcomp {
+        let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
+        return Packet::Pubrel(release).emit_as(link.version, Cause::Retransmission, out);
+    }
+    let delivery = &exchange.message;
+    let draft = Draft {
+        delivery,
+        topic: delivery.message.topic.as_text(),
+        alias: None,
+    };
+    let publish = Publish {
+        // [MQTT-3.3.1-1]
+        dup: true,
+        ..draft.publish(exchange.id, now, scratch)
+    };
+    Packet::Publish(publish).emit(link.version, out);
+}

@@ -1,0 +1,159 @@
+//! How connections and sessions end, and what becomes of wills (sections 3.1.2.5, 3.1.2.11.2 and 3.14.4).
+
+use core::time::Duration;
+
+use wirecost_proto::FlowId;
+
+use super::connection::Stage;
+use super::session::{NEVER, SessionId};
+use super::{Action, Broker, Command, Deadline, Event};
+use crate::codec::{Disconnect, Packet, ReasonCode, Version};
+
+/// What becomes of the will when a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WillFate {
+    Publish,
+    Discard,
+}
+
+impl Broker {
+    pub(super) fn command(&mut self, command: Command) {
+        match command {
+            Command::Publish(template) => self.publish_own(&template),
+            Command::DisconnectClient { client_id, reason } => {
+                let session = self.sessions.find(&client_id);
+                let flow = session.and_then(|id| self.sessions.get(id)?.flow);
+                if let Some(flow) = flow {
+                    self.disconnect(flow, reason);
+                }
+            }
+            Command::Shutdown => {
+                let flows: alloc::vec::Vec<FlowId> = self.connections.keys().copied().collect();
+                for flow in flows {
+                    self.disconnect(flow, ReasonCode::ServerShuttingDown);
+                }
+            }
+        }
+    }
+
+    /// Ends a connection for `reason`, which MQTT 5 clients are told; MQTT 3.1.1 has no DISCONNECT from the
+    /// server.
+    pub(super) fn disconnect(&mut self, flow: FlowId, reason: ReasonCode) {
+        let link = self
+            .connections
+            .get(&flow)
+            .and_then(|connection| connection.link());
+        if link.is_some_and(|link| link.version == Version::V5) {
+            let packet = Packet::Disconnect(Disconnect::new(reason));
+            self.send(flow, Version::V5, packet);
+        }
+        self.end(flow, reason, WillFate::Publish);
+    }
+
+    /// Detaches the session of a connection and closes it.
+    pub(super) fn end(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) {
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            return;
+        };
+        self.timers.stop(Deadline::Connect(flow));
+        self.timers.stop(Deadline::KeepAlive(flow));
+        match core::mem::replace(&mut connection.stage, Stage::Ending) {
+            Stage::Ending => return,
+            Stage::AwaitConnect => {}
+            Stage::Connected(link) => self.detach(link.session, flow, reason, will),
+        }
+        self.actions.push_back(Action::Close(flow));
+    }
+
+    pub(super) fn peer_closed(&mut self, flow: FlowId) {
+        // Without a DISCONNECT the will is published [MQTT-3.1.2-8].
+        self.end(flow, ReasonCode::UnspecifiedError, WillFate::Publish);
+    }
+
+    pub(super) fn reset(&mut self, flow: FlowId) {
+        self.end(flow, ReasonCode::UnspecifiedError, WillFate::Publish);
+        self.connections.remove(&flow);
+    }
+
+    fn detach(&mut self, id: SessionId, flow: FlowId, reason: ReasonCode, will: WillFate) {
+        let Some(session) = self.sessions.get_mut(id) else {
+            return;
+        };
+        session.flow = None;
+        let client_id = session.client_id.clone();
+        if will == WillFate::Discard {
+            // [MQTT-3.14.4-3]
+            session.will = None;
+        }
+        let expiry = session.expiry;
+        let delay = session.will.as_ref().map(|will| will.delay);
+        self.report(Event::ClientDisconnected {
+            flow,
+            client_id,
+            reason,
+        });
+        match delay {
+            Some(Duration::ZERO) => self.publish_will(id),
+            Some(delay) => self.timers.set(Deadline::Will(id), self.now + delay),
+            None => {}
+        }
+        match expiry {
+            // [MQTT-4.1.0-2] and clean sessions of 3.1.1
+            0 => self.end_session(id),
+            NEVER => {}
+            seconds => {
+                let at = self.now + Duration::from_secs(seconds.into());
+                self.timers.set(Deadline::SessionExpiry(id), at);
+            }
+        }
+    }
+
+    /// Forgets a session. A will that waits is published now [MQTT-3.1.3-9].
+    pub(super) fn end_session(&mut self, id: SessionId) {
+        self.publish_will(id);
+        self.timers.stop(Deadline::SessionExpiry(id));
+        let Some(session) = self.sessions.remove(id) else {
+            return;
+        };
+        for filter in &session.filters {
+            self.subscriptions.unsubscribe(filter, id);
+        }
+    }
+
+    fn publish_will(&mut self, id: SessionId) {
+        self.timers.stop(Deadline::Will(id));
+        let will = self.sessions.get_mut(id).and_then(|session| session.will.take());
+        if let Some(will) = will {
+            self.route_will(id, &will);
+        }
+    }
+
+    pub(super) fn expire_timers(&mut self) {
+        while let Some(deadline) = self.timers.expire(self.now) {
+            match deadline {
+                Deadline::Connect(flow) => {
+                    self.end(flow, ReasonCode::MaximumConnectTime, WillFate::Discard);
+                }
+                Deadline::KeepAlive(flow) => self.check_keep_alive(flow),
+                Deadline::Will(id) => self.publish_will(id),
+                Deadline::SessionExpiry(id) => self.end_session(id),
+            }
+        }
+    }
+
+    /// Sets the keep-alive deadline anew, or ends a connection that was silent for too long [MQTT-3.1.2-22].
+    fn check_keep_alive(&mut self, flow: FlowId) {
+        let Some(connection) = self.connections.get(&flow) else {
+            return;
+        };
+        let Some(patience) = connection.link().and_then(|link| link.patience) else {
+            return;
+        };
+        let deadline = connection.heard + patience;
+        if deadline > self.now {
+            self.timers.set(Deadline::KeepAlive(flow), deadline);
+        } else {
+            self.disconnect(flow, ReasonCode::KeepAliveTimeout);
+        }
+    }
+}

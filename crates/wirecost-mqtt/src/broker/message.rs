@@ -1,0 +1,104 @@
+//! A message as the broker keeps it, shared by all its receivers.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wirecost_proto::Instant;
+
+use crate::codec::properties::{Property, Variable};
+use crate::codec::text::OwnedText;
+use crate::codec::{Properties, PropertiesBuf, Text};
+use crate::quality::QoS;
+
+/// A message that was published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) topic: OwnedText,
+    pub(super) payload: Box<[u8]>,
+    pub(super) qos: QoS,
+    /// What goes to subscribers unaltered [MQTT-3.3.2-17], [MQTT-3.3.2-18].
+    pub(super) properties: PropertiesBuf,
+    pub(super) expires: Option<Instant>,
+}
+
+impl Message {
+    /// The message of a PUBLISH or a will that is published at `now`.
+    pub(super) fn new(
+        topic: Text<'_>,
+        payload: &[u8],
+        qos: QoS,
+        properties: Properties<'_>,
+        now: Instant,
+    ) -> Self {
+        let expires = properties.iter().find_map(|property| match property {
+            Property::MessageExpiryInterval(seconds) => Some(now + Duration::from_secs(seconds.into())),
+            _ => None,
+        });
+        let mut forwarded = PropertiesBuf::new();
+        forwarded.extend(properties.iter().filter(is_forwarded));
+        Self {
+            topic: topic.into(),
+            payload: payload.into(),
+            qos,
+            properties: forwarded,
+            expires,
+        }
+    }
+
+    pub(super) fn has_expired(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+
+    /// Seconds that are left of the expiry interval, rounded up [MQTT-3.3.2-6].
+    fn seconds_left(&self, now: Instant) -> Option<u32> {
+        let left = self.expires?.saturating_since(now);
+        let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+        Some(u32::try_from(seconds).unwrap_or(u32::MAX))
+    }
+}
+
+/// Whether a publisher's property goes to subscribers as it is. Topic aliases are of one connection, the expiry
+/// interval shrinks, identifiers belong to subscriptions, the delay was the will's.
+const fn is_forwarded(property: &Property<'_>) -> bool {
+    !matches!(
+        property,
+        Property::TopicAlias(_)
+            | Property::MessageExpiryInterval(_)
+            | Property::SubscriptionIdentifier(_)
+            | Property::WillDelayInterval(_)
+    )
+}
+
+/// A message on its way to one session.
+#[derive(Clone, Debug)]
+pub(super) struct Delivery {
+    pub(super) message: Arc<Message>,
+    pub(super) qos: QoS,
+    pub(super) retain: bool,
+    /// Those of the subscriptions that match [MQTT-3.3.4-4].
+    pub(super) identifiers: Vec<u32>,
+}
+
+impl Delivery {
+    /// The properties of the PUBLISH to the subscriber, written to `scratch` where they are not the message's.
+    pub(super) fn properties<'a>(
+        &'a self,
+        alias: Option<u16>,
+        now: Instant,
+        scratch: &'a mut PropertiesBuf,
+    ) -> Properties<'a> {
+        let message = &self.message;
+        if alias.is_none() && message.expires.is_none() && self.identifiers.is_empty() {
+            return message.properties.as_properties();
+        }
+        scratch.clear();
+        scratch.extend(alias.map(Property::TopicAlias));
+        scratch.extend(message.seconds_left(now).map(Property::MessageExpiryInterval));
+        scratch.extend(message.properties.as_properties().iter());
+        let identifiers = self.identifiers.iter();
+        scratch.extend(identifiers.map(|number| Property::SubscriptionIdentifier(Variable(*number))));
+        scratch.as_properties()
+    }
+}

@@ -1,0 +1,224 @@
+//! The reference broker: any number of flows, sessions that outlive them, one state for both versions.
+//!
+//! ```text
+//! client                                     broker
+//!   CONNECT       -- AwaitConnect -->          take over, resume or make the session
+//!                                        <-- CONNACK
+//!                                        <-- unfinished PUBLISH (DUP), PUBREL; queued PUBLISH     Connected
+//!   PUBLISH                          -->       route to every matching session
+//!                                        <-- PUBACK or PUBREC
+//!   DISCONNECT, or silence, or a fault         Ending: detach the session, publish or keep the will
+//! ```
+
+mod config;
+mod connect;
+mod connection;
+mod deliver;
+mod event;
+mod lifetime;
+mod message;
+mod publish;
+mod receive;
+mod retained;
+mod session;
+mod subscribe;
+mod subscriptions;
+mod timers;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+
+pub use config::Config;
+pub use event::{Command, Event, Stats};
+
+use crate::codec::framing::LARGEST_PACKET;
+use crate::codec::{Connack, Footprint, Outcomes, Packet, PacketType, PropertiesBuf, ReasonCode, Version};
+use crate::quality::PacketId;
+use connection::Connection;
+use retained::Retained;
+use session::{SessionId, Sessions};
+use subscriptions::{Match, Subscriptions};
+use timers::{Deadline, Timers};
+
+/// What is to be put out next.
+#[derive(Debug)]
+enum Action {
+    Consumed(FlowId, Footprint),
+    Send(FlowId, Version, Packet<'static>),
+    SendConnack(FlowId, Version, Box<ConnackReply>),
+    SendOutcomes(FlowId, Version, OutcomesReply),
+    /// Look at what waits for a session.
+    Deliver(SessionId),
+    Event(Event),
+    Close(FlowId),
+}
+
+#[derive(Debug)]
+struct ConnackReply {
+    session_present: bool,
+    reason: ReasonCode,
+    properties: PropertiesBuf,
+}
+
+/// A SUBACK or UNSUBACK.
+#[derive(Debug)]
+struct OutcomesReply {
+    packet: PacketType,
+    packet_id: PacketId,
+    codes: Vec<u8>,
+}
+
+/// An MQTT broker.
+#[derive(Debug)]
+pub struct Broker {
+    config: Config,
+    connections: BTreeMap<FlowId, Connection>,
+    sessions: Sessions,
+    subscriptions: Subscriptions,
+    retained: Retained,
+    timers: Timers,
+    actions: VecDeque<Action>,
+    now: Instant,
+    /// Client identifiers assigned so far.
+    assigned: u64,
+    /// Scratch for the subscriptions that one message matches.
+    matches: Vec<Match>,
+    /// Scratch for the properties of one PUBLISH.
+    properties: PropertiesBuf,
+    stats: Stats,
+}
+
+impl Broker {
+    /// A broker without sessions.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            connections: BTreeMap::new(),
+            sessions: Sessions::default(),
+            subscriptions: Subscriptions::default(),
+            retained: Retained::default(),
+            timers: Timers::default(),
+            actions: VecDeque::new(),
+            now: Instant::START,
+            assigned: 0,
+            matches: Vec::new(),
+            properties: PropertiesBuf::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// What was dropped or ignored.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Sessions, connected or not.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Topics with a retained message.
+    pub fn retained(&self) -> usize {
+        self.retained.len()
+    }
+
+    fn open(&mut self, flow: FlowId) {
+        let limit = self.config.maximum_packet_size.unwrap_or(LARGEST_PACKET);
+        self.connections.insert(flow, Connection::new(limit, self.now));
+        self.timers
+            .set(Deadline::Connect(flow), self.now + self.config.connect_timeout);
+    }
+
+    fn perform(&mut self, action: Action, out: &mut Buffer) -> Option<Output<Event>> {
+        match action {
+            Action::Event(event) => Some(Output::Event(event)),
+            Action::Deliver(session) => self.deliver(session, out),
+            Action::Consumed(flow, footprint) => {
+                footprint.cover(out);
+                Some(Output::Consumed { flow })
+            }
+            Action::Close(flow) => {
+                self.connections.remove(&flow)?;
+                Some(Output::Close { flow, reset: false })
+            }
+            Action::Send(flow, version, packet) => self.emit(flow, version, packet, out),
+            Action::SendConnack(flow, version, reply) => {
+                let packet = Packet::Connack(Connack {
+                    session_present: reply.session_present,
+                    reason: reply.reason,
+                    properties: reply.properties.as_properties(),
+                });
+                self.emit(flow, version, packet, out)
+            }
+            Action::SendOutcomes(flow, version, reply) => self.emit(flow, version, reply.packet(), out),
+        }
+    }
+
+    fn emit(
+        &self,
+        flow: FlowId,
+        version: Version,
+        packet: Packet<'_>,
+        out: &mut Buffer,
+    ) -> Option<Output<Event>> {
+        // The flow may have broken since.
+        self.connections.get(&flow)?;
+        packet.emit(version, out);
+        Some(Output::Transmit { flow })
+    }
+
+    fn report(&mut self, event: Event) {
+        self.actions.push_back(Action::Event(event));
+    }
+
+    fn send(&mut self, flow: FlowId, version: Version, packet: Packet<'static>) {
+        self.actions.push_back(Action::Send(flow, version, packet));
+    }
+}
+
+impl OutcomesReply {
+    fn packet(&self) -> Packet<'_> {
+        let outcomes = Outcomes {
+            packet_id: self.packet_id,
+            properties: crate::codec::Properties::EMPTY,
+            codes: &self.codes,
+        };
+        match self.packet {
+            PacketType::Unsuback => Packet::Unsuback(outcomes),
+            _ => Packet::Suback(outcomes),
+        }
+    }
+}
+
+impl Endpoint for Broker {
+    type Command = Command;
+    type Event = Event;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
+        self.now = now;
+        match input {
+            Input::Opened { flow, .. } => self.open(flow),
+            Input::Received { flow, bytes } => self.receive(flow, bytes),
+            Input::Writable { .. } => {}
+            Input::PeerClosed { flow } => self.peer_closed(flow),
+            Input::Reset { flow, .. } => self.reset(flow),
+            Input::Command(command) => self.command(command),
+            Input::Timeout => self.expire_timers(),
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        while let Some(action) = self.actions.pop_front() {
+            if let Some(output) = self.perform(action, out) {
+                return output;
+            }
+        }
+        Output::Timeout(self.timers.next())
+    }
+}

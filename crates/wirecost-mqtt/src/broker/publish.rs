@@ -1,0 +1,267 @@
+//! PUBLISH: what arrives, and to whom it goes (sections 3.3.4 and 4.3).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use wirecost_proto::FlowId;
+
+use super::message::{Delivery, Message};
+use super::session::{PendingWill, SessionId};
+use super::subscriptions::Match;
+use super::{Broker, Event};
+use crate::aliases::AliasError;
+use crate::client::PublishTemplate;
+use crate::codec::properties::Property;
+use crate::codec::{
+    Acknowledgement, DecodeError, Packet, Properties, ProtocolError, Publish, ReasonCode, Text, Version,
+};
+use crate::quality::{self, QoS};
+
+/// A message about to be routed.
+#[derive(Clone, Copy)]
+struct Routed<'a> {
+    publisher: Option<SessionId>,
+    topic: Text<'a>,
+    payload: &'a [u8],
+    qos: QoS,
+    retain: bool,
+    properties: Properties<'a>,
+}
+
+impl Broker {
+    pub(super) fn receive_publish(&mut self, flow: FlowId, publish: &Publish<'_>) -> Result<(), DecodeError> {
+        // [MQTT-3.3.4-6]
+        let identifies = |property| matches!(property, Property::SubscriptionIdentifier(_));
+        if publish.properties.iter().any(identifies) {
+            return Err(ProtocolError::PropertyNotAllowed(0x0b).into());
+        }
+        let Some(link) = self.connections.get_mut(&flow).and_then(|c| c.link_mut()) else {
+            return Ok(());
+        };
+        let (version, session) = (link.version, link.session);
+        // Taken out for as long as the topic is borrowed from it.
+        let mut aliases = core::mem::take(&mut link.received_aliases);
+        let resolved = match publish.topic_alias() {
+            None => Ok(publish.topic),
+            Some(alias) => aliases.resolve(publish.topic, alias),
+        };
+        let outcome = match resolved {
+            Ok(topic) => {
+                let publish = Publish { topic, ..*publish };
+                self.accept_publish(flow, version, session, &publish);
+                Ok(())
+            }
+            Err(AliasError::OutOfRange) => Err(ProtocolError::TopicAlias.into()),
+            Err(AliasError::Unknown) => Err(ProtocolError::EmptyTopic.into()),
+        };
+        if let Some(link) = self.connections.get_mut(&flow).and_then(|c| c.link_mut()) {
+            link.received_aliases = aliases;
+        }
+        outcome
+    }
+
+    /// Takes a message whose topic is known, unless it breaks an announced limit.
+    fn accept_publish(&mut self, flow: FlowId, version: Version, session: SessionId, publish: &Publish<'_>) {
+        if let Some(reason) = self.broken_limit(version, session, publish) {
+            self.stats.faults += 1;
+            return self.disconnect(flow, reason);
+        }
+        if let quality::Delivery::ExactlyOnce(id) = publish.delivery
+            && !self.is_new(session, id)
+        {
+            self.stats.duplicates += 1;
+            let pubrec = Packet::Pubrec(Acknowledgement::new(id, ReasonCode::Success));
+            return self.send(flow, version, pubrec);
+        }
+        let reason = self.publish(flow, session, publish);
+        // MQTT 3.1.1 has no way to say anything but success.
+        let packet = match publish.delivery {
+            quality::Delivery::AtMostOnce => return,
+            quality::Delivery::AtLeastOnce(id) => Packet::Puback(Acknowledgement::new(id, reason)),
+            quality::Delivery::ExactlyOnce(id) => Packet::Pubrec(Acknowledgement::new(id, reason)),
+        };
+        if let (quality::Delivery::ExactlyOnce(id), true) = (publish.delivery, reason.is_failure())
+            && let Some(session) = self.sessions.get_mut(session)
+        {
+            // Section 4.3.3: a PUBREC that refuses ends the exchange.
+            session.inbound.release(id);
+        }
+        self.send(flow, version, packet);
+    }
+
+    /// The reason to disconnect a client that sends `publish`, if any.
+    fn broken_limit(
+        &self,
+        version: Version,
+        session: SessionId,
+        publish: &Publish<'_>,
+    ) -> Option<ReasonCode> {
+        // [MQTT-3.2.2-11]
+        if publish.delivery.qos() > self.config.maximum_qos {
+            return Some(ReasonCode::QosNotSupported);
+        }
+        // [MQTT-3.2.2-14]
+        if publish.retain && !self.config.retain_available {
+            return Some(ReasonCode::RetainNotSupported);
+        }
+        let quality::Delivery::ExactlyOnce(id) = publish.delivery else {
+            return None;
+        };
+        let inbound = &self.sessions.get(session)?.inbound;
+        let full = inbound.len() >= usize::from(self.config.receive_maximum);
+        // [MQTT-3.3.4-9]
+        let exceeded = version == Version::V5 && full && !inbound.contains(id);
+        exceeded.then_some(ReasonCode::ReceiveMaximumExceeded)
+    }
+
+    fn is_new(&mut self, session: SessionId, id: quality::PacketId) -> bool {
+        let session = self.sessions.get_mut(session);
+        session.is_none_or(|session| session.inbound.receive(id))
+    }
+
+    /// Routes a message of a client; the reason code of its acknowledgement.
+    fn publish(&mut self, flow: FlowId, session: SessionId, publish: &Publish<'_>) -> ReasonCode {
+        if !self.takes_levels(&publish.topic) {
+            self.stats.dropped_by_limit += 1;
+            return ReasonCode::TopicNameInvalid;
+        }
+        let receivers = self.route(Routed {
+            publisher: Some(session),
+            topic: publish.topic,
+            payload: publish.payload,
+            qos: publish.delivery.qos(),
+            retain: publish.retain,
+            properties: publish.properties,
+        });
+        self.report(Event::Published {
+            flow,
+            topic_bytes: publish.topic.len(),
+            payload_bytes: publish.payload.len(),
+            qos: publish.delivery.qos(),
+            dup: publish.dup,
+            receivers,
+        });
+        if receivers == 0 && self.config.report_no_subscribers {
+            ReasonCode::NoMatchingSubscribers
+        } else {
+            ReasonCode::Success
+        }
+    }
+
+    pub(super) fn publish_own(&mut self, template: &PublishTemplate) {
+        self.route(Routed {
+            publisher: None,
+            topic: template.topic(),
+            payload: template.payload(),
+            qos: template.qos(),
+            retain: template.retain(),
+            properties: template.properties(),
+        });
+    }
+
+    pub(super) fn route_will(&mut self, publisher: SessionId, will: &PendingWill) {
+        self.route(Routed {
+            publisher: Some(publisher),
+            topic: will.topic.as_text(),
+            payload: will.payload.as_binary().as_bytes(),
+            qos: will.qos,
+            retain: will.retain,
+            properties: will.properties.as_properties(),
+        });
+    }
+
+    /// Hands a message to every session that it goes to; how many those are. It is copied once, and only where
+    /// somebody wants it.
+    fn route(&mut self, routed: Routed<'_>) -> usize {
+        self.stats.published += 1;
+        let mut matches = core::mem::take(&mut self.matches);
+        matches.clear();
+        let sessions = &self.sessions;
+        let is_online = |id| sessions.get(id).is_some_and(|session| session.flow.is_some());
+        self.subscriptions
+            .matching(&routed.topic, &is_online, &mut matches);
+        // [MQTT-3.8.3-3]
+        matches.retain(|found| {
+            let own = Some(found.subscription.session) == routed.publisher;
+            !(own && found.subscription.options.no_local)
+        });
+        // Those of one session lie together, and those of its groups apart.
+        matches.sort_unstable_by_key(|found| (found.subscription.session, found.shared));
+        let mut receivers = 0;
+        if routed.retain || !matches.is_empty() {
+            let (topic, properties) = (routed.topic, routed.properties);
+            let message = Message::new(topic, routed.payload, routed.qos, properties, self.now);
+            let message = Arc::new(message);
+            if routed.retain {
+                self.retain(&message);
+            }
+            let is_same = |one: &Match, other: &Match| {
+                !one.shared && !other.shared && one.subscription.session == other.subscription.session
+            };
+            for overlapping in matches.chunk_by(is_same) {
+                self.hand_over(&message, routed.retain, overlapping);
+                receivers += 1;
+            }
+        }
+        self.matches = matches;
+        receivers
+    }
+
+    fn retain(&mut self, message: &Arc<Message>) {
+        let name = message.topic.as_text();
+        // [MQTT-3.3.1-6], [MQTT-3.3.1-7]
+        if message.payload.is_empty() {
+            return self.retained.remove(&name);
+        }
+        let full = self.retained.len() >= self.config.maximum_retained;
+        if full && !self.retained.contains(&name) {
+            self.retained.purge(self.now);
+            if self.retained.len() >= self.config.maximum_retained {
+                self.stats.dropped_by_limit += 1;
+                return;
+            }
+        }
+        self.retained.store(message.clone());
+    }
+
+    /// Gives a message once to a session of which `overlapping` subscriptions match it: the highest of their
+    /// qualities [MQTT-3.3.4-2], every identifier [MQTT-3.3.4-4].
+    fn hand_over(&mut self, message: &Arc<Message>, retain: bool, overlapping: &[Match]) {
+        let Some(first) = overlapping.first() else {
+            return;
+        };
+        let subscriptions = overlapping.iter().map(|found| found.subscription);
+        let granted = subscriptions.clone().map(|one| one.options.qos).max();
+        let as_published = subscriptions.clone().any(|one| one.options.retain_as_published);
+        let mut identifiers: Vec<u32> = subscriptions.filter_map(|one| one.identifier).collect();
+        identifiers.dedup();
+        self.enqueue(
+            first.subscription.session,
+            Delivery {
+                message: message.clone(),
+                qos: message.qos.min(granted.unwrap_or_default()),
+                // [MQTT-3.3.1-12], [MQTT-3.3.1-13]
+                retain: retain && as_published,
+                identifiers,
+            },
+        );
+    }
+
+    /// Lets a message wait for its session, if there is room.
+    pub(super) fn enqueue(&mut self, id: SessionId, delivery: Delivery) {
+        let Some(session) = self.sessions.get_mut(id) else {
+            return;
+        };
+        // Section 4.1: QoS 0 need not be kept for a client that is away.
+        if session.flow.is_none() && delivery.qos == QoS::AtMostOnce {
+            self.stats.dropped_offline += 1;
+            return;
+        }
+        if session.queue.len() >= self.config.maximum_queued {
+            self.stats.dropped_queue_full += 1;
+            return;
+        }
+        session.queue.push_back(delivery);
+        self.schedule(id);
+    }
+}

@@ -1,0 +1,182 @@
+//! What the broker receives, and what it answers to what must not come (section 4.13).
+
+use wirecost_proto::FlowId;
+
+use super::connection::Stage;
+use super::lifetime::WillFate;
+use super::session::Session;
+use super::{Action, Broker};
+use crate::codec::properties::Property;
+use crate::codec::{
+    Acknowledgement, DecodeError, Disconnect, Footprint, Frame, Packet, ProtocolError, ReasonCode, Version,
+    connect,
+};
+use crate::quality::PacketId;
+use crate::session::{self, Pubrec};
+
+impl Broker {
+    pub(super) fn receive(&mut self, flow: FlowId, mut bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            self.stats.ignored_bytes += bytes.len() as u64;
+            return;
+        };
+        connection.heard = self.now;
+        let mut framer = core::mem::take(&mut connection.framer);
+        loop {
+            match framer.next(&mut bytes) {
+                Ok(Some(frame)) => self.receive_frame(flow, frame),
+                Ok(None) => break,
+                Err(error) => {
+                    self.fail(flow, None, error);
+                    break;
+                }
+            }
+        }
+        if let Some(connection) = self.connections.get_mut(&flow) {
+            connection.framer = framer;
+        }
+    }
+
+    fn receive_frame(&mut self, flow: FlowId, frame: Frame<'_>) {
+        let Some(connection) = self.connections.get(&flow) else {
+            return;
+        };
+        let version = connection.link().map_or(Version::V5, |link| link.version);
+        let is_ending = matches!(connection.stage, Stage::Ending);
+        let decoded = Packet::decode(frame, version);
+        let footprint = match &decoded {
+            Ok(packet) => Footprint::of(frame, packet),
+            Err(_) => Footprint::of_opaque(frame),
+        };
+        self.actions.push_back(Action::Consumed(flow, footprint));
+        if is_ending {
+            return;
+        }
+        if let Err(error) = decoded.and_then(|packet| self.receive_packet(flow, packet)) {
+            self.fail(flow, connect::offered_version(frame), error);
+        }
+    }
+
+    fn receive_packet(&mut self, flow: FlowId, packet: Packet<'_>) -> Result<(), DecodeError> {
+        let Some(connection) = self.connections.get(&flow) else {
+            return Ok(());
+        };
+        let version = match (connection.link(), &packet) {
+            (None, Packet::Connect(connect)) => {
+                self.connect(flow, connect);
+                return Ok(());
+            }
+            // [MQTT-3.1.0-1]
+            (None, packet) => return Err(ProtocolError::Unexpected(packet.packet_type()).into()),
+            (Some(link), _) => link.version,
+        };
+        match packet {
+            Packet::Publish(publish) => return self.receive_publish(flow, &publish),
+            Packet::Puback(puback) => self.finish(flow, puback.packet_id, session::Stage::AwaitPuback),
+            Packet::Pubcomp(pubcomp) => self.finish(flow, pubcomp.packet_id, session::Stage::AwaitPubcomp),
+            Packet::Pubrec(pubrec) => self.pubrec(flow, version, pubrec),
+            Packet::Pubrel(pubrel) => self.pubrel(flow, version, pubrel.packet_id),
+            Packet::Subscribe(subscribe) => return self.subscribe(flow, version, &subscribe),
+            Packet::Unsubscribe(unsubscribe) => self.unsubscribe(flow, version, &unsubscribe),
+            Packet::Pingreq => self.send(flow, version, Packet::Pingresp),
+            Packet::Disconnect(disconnect) => return self.disconnected(flow, disconnect),
+            // A second CONNECT [MQTT-3.1.0-2], AUTH without a method, and what only servers send.
+            other => return Err(ProtocolError::Unexpected(other.packet_type()).into()),
+        }
+        Ok(())
+    }
+
+    /// The session that is connected on `flow`.
+    pub(super) fn session_of(&mut self, flow: FlowId) -> Option<&mut Session> {
+        let id = self.connections.get(&flow)?.link()?.session;
+        self.sessions.get_mut(id)
+    }
+
+    fn finish(&mut self, flow: FlowId, id: PacketId, stage: session::Stage) {
+        let finished = self
+            .session_of(flow)
+            .and_then(|session| session.outbound.finish(id, stage));
+        if finished.is_none() {
+            self.stats.unexpected_answers += 1;
+        }
+        self.schedule_flow(flow);
+    }
+
+    fn pubrec(&mut self, flow: FlowId, version: Version, pubrec: Acknowledgement<'_>) {
+        let Some(session) = self.session_of(flow) else {
+            return;
+        };
+        let id = pubrec.packet_id;
+        let reason = match session.outbound.pubrec(id, pubrec.reason.is_failure()) {
+            Pubrec::Release => ReasonCode::Success,
+            Pubrec::Refused(_) => return self.schedule_flow(flow),
+            Pubrec::NotFound => {
+                self.stats.unexpected_answers += 1;
+                ReasonCode::PacketIdentifierNotFound
+            }
+        };
+        self.send(flow, version, Packet::Pubrel(Acknowledgement::new(id, reason)));
+    }
+
+    fn pubrel(&mut self, flow: FlowId, version: Version, id: PacketId) {
+        let Some(session) = self.session_of(flow) else {
+            return;
+        };
+        let reason = if session.inbound.release(id) {
+            ReasonCode::Success
+        } else {
+            ReasonCode::PacketIdentifierNotFound
+        };
+        self.send(flow, version, Packet::Pubcomp(Acknowledgement::new(id, reason)));
+    }
+
+    fn disconnected(&mut self, flow: FlowId, disconnect: Disconnect<'_>) -> Result<(), DecodeError> {
+        let expiry = disconnect.properties.iter().find_map(|property| match property {
+            Property::SessionExpiryInterval(seconds) => Some(seconds),
+            _ => None,
+        });
+        let maximum = self.config.maximum_session_expiry;
+        if let (Some(expiry), Some(session)) = (expiry, self.session_of(flow)) {
+            // Section 3.14.2.2.2: a session that was to end with the connection stays so.
+            if session.expiry == 0 && expiry != 0 {
+                return Err(ProtocolError::PropertyValue(0x11).into());
+            }
+            session.expiry = expiry.min(maximum);
+        }
+        let will = match disconnect.reason {
+            // [MQTT-3.14.4-3]
+            ReasonCode::Success => WillFate::Discard,
+            _ => WillFate::Publish,
+        };
+        self.end(flow, disconnect.reason, will);
+        Ok(())
+    }
+
+    /// Ends a connection whose client did what it must not. `offered` is the version that a CONNECT asks for.
+    fn fail(&mut self, flow: FlowId, offered: Option<u8>, error: DecodeError) {
+        self.stats.faults += 1;
+        let reason = error.reason_code();
+        let stage = self.connections.get(&flow).map(|connection| &connection.stage);
+        match (stage, offered) {
+            (Some(Stage::AwaitConnect), Some(level)) => self.refuse_malformed(flow, level, error),
+            // [MQTT-4.13.1-1], [MQTT-4.13.2-1]
+            _ => self.disconnect(flow, reason),
+        }
+    }
+
+    /// Answers a CONNECT that could not be accepted as it is: MQTT 3.1.1 says only that the version is wrong
+    /// [MQTT-3.1.2-2], otherwise it closes [MQTT-3.1.4-1]; MQTT 5 gives the reason.
+    fn refuse_malformed(&mut self, flow: FlowId, level: u8, error: DecodeError) {
+        let version = if level >= Version::V5.level() {
+            Version::V5
+        } else {
+            Version::V3_1_1
+        };
+        let is_version = matches!(error, DecodeError::UnsupportedVersion(_));
+        if version == Version::V5 || is_version {
+            self.refuse(flow, version, error.reason_code());
+        } else {
+            self.end(flow, error.reason_code(), WillFate::Discard);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What the broker keeps of a client between and during its connections (section 4.1).
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use wirecost_proto::FlowId;
+
+use super::message::Delivery;
+use crate::codec::properties::Property;
+use crate::codec::text::{OwnedBinary, OwnedText};
+use crate::codec::{PropertiesBuf, Will};
+use crate::quality::QoS;
+use crate::session::{Inbound, Outbound};
+
+/// The session expiry interval that never passes (section 3.1.2.11.2).
+pub(super) const NEVER: u32 = u32::MAX;
+
+/// The number of a session; never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SessionId(u64);
+
+/// A client's session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) client_id: Arc<str>,
+    /// The flow that the client is connected on.
+    pub(super) flow: Option<FlowId>,
+    /// Session expiry interval in seconds.
+    pub(super) expiry: u32,
+    pub(super) will: Option<PendingWill>,
+    pub(super) filters: BTreeSet<Arc<str>>,
+    pub(super) outbound: Outbound<Delivery>,
+    pub(super) inbound: Inbound,
+    pub(super) queue: VecDeque<Delivery>,
+    /// Whether the broker will look at the queue before it sleeps.
+    pub(super) is_scheduled: bool,
+}
+
+impl Session {
+    fn new(client_id: Arc<str>) -> Self {
+        Self {
+            client_id,
+            flow: None,
+            expiry: 0,
+            will: None,
+            filters: BTreeSet::new(),
+            outbound: Outbound::new(),
+            inbound: Inbound::default(),
+            queue: VecDeque::new(),
+            is_scheduled: false,
+        }
+    }
+}
+
+/// A will that may still be published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PendingWill {
+    pub(super) topic: OwnedText,
+    pub(super) payload: OwnedBinary,
+    pub(super) qos: QoS,
+    pub(super) retain: bool,
+    pub(super) properties: PropertiesBuf,
+    /// Between the end of the connection and the will (section 3.1.3.2.2).
+    pub(super) delay: Duration,
+}
+
+impl From<Will<'_>> for PendingWill {
+    fn from(will: Will<'_>) -> Self {
+        let delay = will.properties.iter().find_map(|property| match property {
+            Property::WillDelayInterval(seconds) => Some(Duration::from_secs(seconds.into())),
+            _ => None,
+        });
+        let mut properties = PropertiesBuf::new();
+        properties.extend(will.properties.iter());
+        Self {
+            topic: will.topic.into(),
+            payload: will.payload.into(),
+            qos: will.qos,
+            retain: will.retain,
+            properties,
+            delay: delay.unwrap_or_default(),
+        }
+    }
+}
+
+/// Every session, by number and by client identifier.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    by_id: BTreeMap<SessionId, Session>,
+    by_name: BTreeMap<Arc<str>, SessionId>,
+    created: u64,
+}
+
+impl Sessions {
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    pub(super) fn get(&self, id: SessionId) -> Option<&Session> {
+        self.by_id.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: SessionId) -> Option<&mut Session> {
+        self.by_id.get_mut(&id)
+    }
+
+    pub(super) fn find(&self, client_id: &str) -> Option<SessionId> {
+        self.by_name.get(client_id).copied()
+    }
+
+    pub(super) fn create(&mut self, client_id: &str) -> SessionId {
+        let name: Arc<str> = client_id.into();
+        let id = SessionId(self.created);
+        self.created += 1;
+        self.by_name.insert(name.clone(), id);
+        self.by_id.insert(id, Session::new(name));
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<Session> {
+        let session = self.by_id.remove(&id)?;
+        self.by_name.remove(&session.client_id);
+        Some(session)
+    }
+}

@@ -1,0 +1,168 @@
+//! SUBSCRIBE and UNSUBSCRIBE (sections 3.8.4 and 3.10.4), and the retained messages that follow.
+
+use alloc::vec::Vec;
+
+use wirecost_proto::FlowId;
+
+use super::message::Delivery;
+use super::session::SessionId;
+use super::subscriptions::Subscription;
+use super::{Action, Broker, Event, OutcomesReply};
+use crate::codec::properties::{Property, Variable};
+use crate::codec::{
+    DecodeError, PacketType, ReasonCode, RetainHandling, Subscribe, SubscriptionOptions, Unsubscribe, Version,
+};
+use crate::quality::QoS;
+use crate::topic;
+
+impl Broker {
+    pub(super) fn subscribe(
+        &mut self,
+        flow: FlowId,
+        version: Version,
+        subscribe: &Subscribe<'_>,
+    ) -> Result<(), DecodeError> {
+        let Some(id) = self.connections.get(&flow).and_then(|c| Some(c.link()?.session)) else {
+            return Ok(());
+        };
+        let identifier = subscribe.properties.iter().find_map(|property| match property {
+            Property::SubscriptionIdentifier(Variable(number)) => Some(number),
+            _ => None,
+        });
+        let mut codes = Vec::new();
+        let mut retained = Vec::new();
+        for (filter, options) in subscribe.filters.iter() {
+            let reason = match self.grant(id, &filter, options, identifier) {
+                Ok(granted) => {
+                    let is_new = self.add_subscription(id, &filter, granted);
+                    self.collect_retained(&filter, granted, is_new, &mut retained);
+                    reason_of(granted.options.qos)
+                }
+                Err(reason) => reason,
+            };
+            codes.push(reason.code());
+            self.report(Event::Subscribed { flow, reason });
+        }
+        self.reply(flow, version, PacketType::Suback, subscribe.packet_id, codes);
+        for delivery in retained {
+            self.enqueue(id, delivery);
+        }
+        Ok(())
+    }
+
+    /// The subscription that `session` gets for `filter`, or why it gets none.
+    fn grant(
+        &self,
+        session: SessionId,
+        filter: &str,
+        options: SubscriptionOptions,
+        identifier: Option<u32>,
+    ) -> Result<Subscription, ReasonCode> {
+        let config = &self.config;
+        if identifier.is_some() && !config.subscription_identifiers {
+            return Err(ReasonCode::SubscriptionIdentifiersNotSupported);
+        }
+        if !config.wildcard_subscriptions && topic::has_wildcard(filter) {
+            return Err(ReasonCode::WildcardSubscriptionsNotSupported);
+        }
+        if !config.shared_subscriptions && topic::split_shared(filter).is_some() {
+            return Err(ReasonCode::SharedSubscriptionsNotSupported);
+        }
+        if !self.takes_levels(filter) {
+            return Err(ReasonCode::TopicFilterInvalid);
+        }
+        let held = self.sessions.get(session).map(|session| &session.filters);
+        let full =
+            held.is_some_and(|held| held.len() >= config.maximum_subscriptions && !held.contains(filter));
+        if full {
+            return Err(ReasonCode::QuotaExceeded);
+        }
+        // [MQTT-3.8.4-8]
+        let qos = options.qos.min(config.maximum_qos);
+        let options = SubscriptionOptions { qos, ..options };
+        Ok(Subscription {
+            session,
+            options,
+            identifier,
+        })
+    }
+
+    fn add_subscription(&mut self, id: SessionId, filter: &str, granted: Subscription) -> bool {
+        if let Some(session) = self.sessions.get_mut(id)
+            && !session.filters.contains(filter)
+        {
+            session.filters.insert(filter.into());
+        }
+        self.subscriptions.subscribe(filter, granted)
+    }
+
+    /// Appends the retained messages that the subscription is due (section 3.8.3.1).
+    fn collect_retained(
+        &self,
+        filter: &str,
+        granted: Subscription,
+        is_new: bool,
+        retained: &mut Vec<Delivery>,
+    ) {
+        let wanted = match granted.options.retain_handling {
+            RetainHandling::AtSubscribe => true,
+            RetainHandling::IfNew => is_new,
+            RetainHandling::Never => false,
+        };
+        // Section 4.8.2: a shared subscription gets none.
+        if !wanted || topic::split_shared(filter).is_some() {
+            return;
+        }
+        let matching = self.retained.matching(filter, self.now);
+        retained.extend(matching.map(|message| Delivery {
+            message: message.clone(),
+            qos: message.qos.min(granted.options.qos),
+            // [MQTT-3.3.1-8]
+            retain: true,
+            identifiers: granted.identifier.into_iter().collect(),
+        }));
+    }
+
+    pub(super) fn unsubscribe(&mut self, flow: FlowId, version: Version, unsubscribe: &Unsubscribe<'_>) {
+        let Some(id) = self.connections.get(&flow).and_then(|c| Some(c.link()?.session)) else {
+            return;
+        };
+        let mut codes = Vec::new();
+        for filter in unsubscribe.topics.iter() {
+            if let Some(session) = self.sessions.get_mut(id) {
+                session.filters.remove(filter.as_str());
+            }
+            let reason = if self.subscriptions.unsubscribe(&filter, id) {
+                ReasonCode::Success
+            } else {
+                ReasonCode::NoSubscriptionExisted
+            };
+            codes.push(reason.code());
+        }
+        self.reply(flow, version, PacketType::Unsuback, unsubscribe.packet_id, codes);
+    }
+
+    fn reply(
+        &mut self,
+        flow: FlowId,
+        version: Version,
+        packet: PacketType,
+        packet_id: crate::quality::PacketId,
+        codes: Vec<u8>,
+    ) {
+        let reply = OutcomesReply {
+            packet,
+            packet_id,
+            codes,
+        };
+        self.actions.push_back(Action::SendOutcomes(flow, version, reply));
+    }
+}
+
+const fn reason_of(granted: QoS) -> ReasonCode {
+    match granted {
+        QoS::AtMostOnce => ReasonCode::Success,
+        QoS::AtLeastOnce => ReasonCode::GrantedQos1,
+        QoS::ExactlyOnce => ReasonCode::GrantedQos2,
+    }
+}
