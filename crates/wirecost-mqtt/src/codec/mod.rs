@@ -20,6 +20,8 @@ pub mod publish;
 mod reader;
 pub mod reason;
 pub mod subscribe;
+#[cfg(test)]
+mod tests;
 pub mod text;
 pub mod v3_1_1;
 mod writer;
