@@ -1,1 +1,46 @@
-//! Placeholder front page; replaced by the crate's first commit.
+//! Sans-IO CoAP (RFC 7252) over datagrams, with block-wise transfers (RFC 7959), observation (RFC 7641) and
+//! No-Response (RFC 7967). A flow is a UDP peer, or a channel that carries datagrams as DTLS does.
+//!
+//! - [`message`]: a datagram as it is, and as what it means
+//! - [`code`], [`token`], [`option`], [`block`]: the parts of a message
+//! - [`parameters`]: transmission parameters and the times derived from them
+//! - [`client`]: requests, block-wise transfers, observations and pings to one server
+//! - [`server`]: the plugtest resources for any number of clients
+//! - [`describe`]: which layer, phase and cause the bytes of any datagram have
+//!
+//! ```
+//! use std::sync::Arc;
+//! use wirecost_coap::client::{Client, Command, Config, Request, RequestTemplate};
+//! use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+//!
+//! let mut client = Client::new(Config::new(Rng::new(1)));
+//! let template = Arc::new(RequestTemplate::new(Request::put("/test", [7; 128])).unwrap());
+//! let (flow, peer, now) = (FlowId(0), "192.0.2.1:5683".parse().unwrap(), Instant::START);
+//! client.handle_input(Input::Opened { flow, peer }, now).unwrap();
+//! client.handle_input(Input::Command(Command::Request { message: 1, template }), now).unwrap();
+//! let mut out = Buffer::new();
+//! while !matches!(client.poll_output(&mut out), Output::Transmit { .. }) {}
+//! // Header 4, token 2, Uri-Path 5, Content-Format 2, payload marker 1.
+//! assert_eq!(out.bytes().len(), 14 + 128);
+//! ```
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod block;
+pub mod client;
+pub mod code;
+mod describe;
+mod duplicates;
+pub mod message;
+mod message_ids;
+pub mod option;
+mod outbox;
+pub mod parameters;
+pub mod server;
+#[cfg(test)]
+mod testing;
+pub mod token;
+
+pub use describe::describe;

@@ -1,0 +1,206 @@
+//! What a client can be asked, what it reports, and how it is set up.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wirecost_proto::{ResetReason, Rng};
+
+use super::RequestTemplate;
+use crate::code::Code;
+use crate::option::Options;
+use crate::parameters::TransmissionParameters;
+use crate::token::Token;
+
+/// How a client behaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Time-outs and limits.
+    pub parameters: TransmissionParameters,
+    /// The randomness of time-outs and tokens.
+    pub rng: Rng,
+    /// Bytes of a token, 0 to 8.
+    pub token_bytes: usize,
+    /// The first message id.
+    pub first_message_id: u16,
+    /// Bytes of a block: 16 to 1,024; larger contents are sent block-wise (RFC 7959).
+    pub block_size: usize,
+    /// How long a response may take once the request is acknowledged or was non-confirmable.
+    pub response_timeout: Duration,
+    /// The largest response body that is put together from blocks, in bytes.
+    pub max_body_bytes: usize,
+}
+
+impl Config {
+    /// The defaults, with the randomness `rng`.
+    pub fn new(rng: Rng) -> Self {
+        let parameters = TransmissionParameters::default();
+        Self {
+            parameters,
+            rng,
+            token_bytes: 2,
+            first_message_id: rng.purpose(0).at(0) as u16,
+            block_size: 1024,
+            response_timeout: parameters.exchange_lifetime(),
+            max_body_bytes: 16 << 20,
+        }
+    }
+}
+
+/// What a client can be asked. `message` is the caller's number and comes back in the events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Send a request.
+    Request {
+        /// The caller's number.
+        message: u64,
+        /// What to send.
+        template: Arc<RequestTemplate>,
+    },
+    /// Register as an observer (RFC 7641): a GET whose notifications carry the same number.
+    Observe {
+        /// The caller's number.
+        message: u64,
+        /// The GET to register with.
+        template: Arc<RequestTemplate>,
+    },
+    /// End an observation.
+    CancelObserve {
+        /// The number of the observation.
+        message: u64,
+        /// How.
+        how: Cancellation,
+    },
+    /// Ping the server: an empty confirmable message, answered by an RST.
+    Ping {
+        /// The caller's number.
+        message: u64,
+    },
+    /// Forget everything and close the flow.
+    Close,
+}
+
+/// How an observation ends (RFC 7641 section 3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancellation {
+    /// A GET with Observe 1 tells the server.
+    Deregister,
+    /// The next notification is rejected with an RST.
+    Forget,
+}
+
+/// What a client reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The flow is usable.
+    Opened,
+    /// An empty ACK came: the response follows, unless No-Response suppresses every class.
+    Acknowledged {
+        /// The caller's number.
+        message: u64,
+        /// Datagrams sent for the message so far; 1: the time to the ACK is a round trip.
+        transmissions: u32,
+    },
+    /// The response came, its body whole.
+    Response(Response),
+    /// A notification of an observed resource came, its body whole.
+    Notification(Response),
+    /// A request was sent to which no response will come.
+    Sent {
+        /// The caller's number.
+        message: u64,
+        /// Datagrams sent for the message.
+        transmissions: u32,
+    },
+    /// No answer came in time.
+    TimedOut {
+        /// The caller's number.
+        message: u64,
+        /// Datagrams sent for the message.
+        transmissions: u32,
+    },
+    /// The server rejected the request with an RST.
+    Reset {
+        /// The caller's number.
+        message: u64,
+    },
+    /// The answer to a ping came.
+    Pong {
+        /// The caller's number.
+        message: u64,
+        /// Datagrams sent for the ping.
+        transmissions: u32,
+    },
+    /// A block-wise transfer or an unfinished exchange ended without a response.
+    Failed {
+        /// The caller's number.
+        message: u64,
+        /// Why.
+        failure: Failure,
+    },
+    /// The flow broke.
+    FlowReset(ResetReason),
+    /// The flow was closed on command.
+    Closed,
+}
+
+/// A response or notification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The caller's number.
+    pub message: u64,
+    /// The response code.
+    pub code: Code,
+    /// The token of the exchange that ended it.
+    pub token: Token,
+    /// The options of the last datagram.
+    pub options: Options,
+    /// The body, put together from all blocks.
+    pub payload: Vec<u8>,
+    /// Datagrams sent for the message; 1: the time to the response is a round trip.
+    pub transmissions: u32,
+}
+
+/// Why there is no response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The representation changed between blocks, more often than the client starts over.
+    #[error("the body changed between blocks, expected one entity-tag")]
+    BodyChanged,
+    /// A block came that was not asked for.
+    #[error("block at {got} B came, expected {expected} B")]
+    UnexpectedBlock {
+        /// Where the block begins, in bytes.
+        got: usize,
+        /// Where the next block should begin, in bytes.
+        expected: usize,
+    },
+    /// The body exceeds [`Config::max_body_bytes`].
+    #[error("the body exceeds {limit} B")]
+    BodyTooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The flow broke or was closed.
+    #[error("the flow ended")]
+    FlowEnded,
+}
+
+/// Input that was ignored or answered without the user's knowledge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Datagrams that were not messages.
+    pub malformed: u64,
+    /// Responses that came before.
+    pub duplicates: u64,
+    /// ACKs, RSTs and responses that match nothing.
+    pub unmatched: u64,
+    /// Messages answered with an RST.
+    pub rejected: u64,
+    /// Notifications older than one that came before (RFC 7641 section 3.4).
+    pub stale: u64,
+    /// Datagrams sent again.
+    pub retransmissions: u64,
+    /// Requests that waited because all message ids were taken.
+    pub waited_for_message_id: u64,
+}

@@ -1,0 +1,364 @@
+//! The client: requests, block-wise transfers, observations and pings over one flow.
+//!
+//! A confirmable request, and what may come back:
+//!
+//! 1. CON request; retransmitted until 2, 3 or an RST comes, or MAX_RETRANSMIT is reached
+//! 2. ACK with the response, which ends the exchange
+//! 3. empty ACK; then a separate CON or NON response, acknowledged where it is CON
+//!
+//! A non-confirmable request is sent once. With a No-Response that suppresses every class it ends there. A
+//! non-confirmable content above the block size travels in non-confirmable blocks, stop-and-wait: each but the
+//! last leaves No-Response out, because the 2.31 is what lets the transfer go on, and is sent again with a new
+//! message id after the time-outs of a confirmable message; the last block carries No-Response and is sent once.
+
+mod api;
+mod exchange;
+mod observation;
+mod receive;
+mod template;
+mod transfer;
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+
+pub use self::api::{Cancellation, Command, Config, Event, Failure, Response, Stats};
+use self::exchange::{Exchange, State, Subject};
+use self::observation::Observation;
+pub use self::template::{NO_RESPONSE_AT_ALL, Request, RequestTemplate};
+use self::transfer::{Purpose, Transfer};
+use crate::duplicates::Duplicates;
+use crate::message_ids::MessageIds;
+use crate::option::Options;
+use crate::outbox::Outbox;
+use crate::parameters::{Backoff, Expiry};
+use crate::token::Token;
+
+/// A CoAP client for one server.
+#[derive(Debug)]
+pub struct Client {
+    config: Config,
+    flow: Option<FlowId>,
+    exchanges: Vec<Exchange>,
+    waiting: VecDeque<Waiting>,
+    observations: Vec<Observation>,
+    last_ping: Option<u16>,
+    message_ids: MessageIds,
+    timeout_rng: Rng,
+    token_rng: Rng,
+    duplicates: Duplicates,
+    outbox: Outbox<Event>,
+    scratch: Options,
+    answer: Vec<u8>,
+    stats: Stats,
+}
+
+/// What waits for its turn under NSTART.
+#[derive(Debug)]
+struct Waiting {
+    message: u64,
+    subject: Subject,
+    /// The token of an observation that goes on or ends.
+    token: Option<Token>,
+}
+
+impl Client {
+    /// A client that is not connected yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            flow: None,
+            exchanges: Vec::new(),
+            waiting: VecDeque::new(),
+            observations: Vec::new(),
+            last_ping: None,
+            message_ids: MessageIds::new(config.first_message_id),
+            timeout_rng: config.rng.purpose(1),
+            token_rng: config.rng.purpose(2),
+            duplicates: Duplicates::new(&config.parameters),
+            outbox: Outbox::new(),
+            scratch: Options::new(),
+            answer: Vec::new(),
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// What was ignored, rejected or sent again so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Messages that wait for their turn or for an answer.
+    pub fn pending(&self) -> usize {
+        self.exchanges.len() + self.waiting.len()
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Request { message, template } => self.request(message, template, Purpose::Request),
+            Command::Observe { message, template } => self.request(message, template, Purpose::Register),
+            Command::CancelObserve { message, how } => self.cancel(message, how),
+            Command::Ping { message } => self.waiting.push_back(Waiting {
+                message,
+                subject: Subject::Ping,
+                token: None,
+            }),
+            Command::Close => self.close(),
+        }
+    }
+
+    fn request(&mut self, message: u64, template: Arc<RequestTemplate>, purpose: Purpose) {
+        let transfer = Transfer::new(template, purpose, self.config.block_size);
+        self.waiting.push_back(Waiting {
+            message,
+            subject: Subject::Transfer(transfer),
+            token: None,
+        });
+    }
+
+    fn cancel(&mut self, message: u64, how: Cancellation) {
+        let Some(at) = self.observations.iter().position(|o| o.message == message) else {
+            return;
+        };
+        let observation = self.observations.swap_remove(at);
+        if how == Cancellation::Forget {
+            return;
+        }
+        let block_size = self.config.block_size;
+        let transfer = Transfer::new(observation.template, Purpose::Deregister, block_size);
+        self.waiting.push_back(Waiting {
+            message,
+            subject: Subject::Transfer(transfer),
+            token: Some(observation.token),
+        });
+    }
+
+    fn close(&mut self) {
+        self.abandon();
+        if let Some(flow) = self.flow.take() {
+            self.outbox.close(flow);
+        }
+        self.outbox.event(Event::Closed);
+    }
+
+    /// Drops every exchange and says so.
+    fn abandon(&mut self) {
+        let exchanges = self.exchanges.drain(..).map(|exchange| exchange.message);
+        let waiting = self.waiting.drain(..).map(|waiting| waiting.message);
+        for message in exchanges.chain(waiting) {
+            let failure = Failure::FlowEnded;
+            self.outbox.event(Event::Failed { message, failure });
+        }
+        self.observations.clear();
+    }
+
+    /// Starts what waits, as far as NSTART allows.
+    fn start_waiting(&mut self, now: Instant) {
+        while self.flow.is_some() && self.outstanding() < self.config.parameters.nstart {
+            let Some(waiting) = self.waiting.pop_front() else {
+                return;
+            };
+            self.exchanges.push(Exchange {
+                message: waiting.message,
+                subject: waiting.subject,
+                message_id: 0,
+                token: waiting.token.unwrap_or_default(),
+                transmissions: 0,
+                state: State::Blocked { until: now },
+            });
+            let at = self.exchanges.len() - 1;
+            self.send_request(at, waiting.token.is_none(), now);
+        }
+    }
+
+    fn outstanding(&self) -> usize {
+        self.exchanges
+            .iter()
+            .filter(|exchange| exchange.is_outstanding())
+            .count()
+    }
+
+    /// Sends the current request of an exchange under a new message id.
+    fn send_request(&mut self, at: usize, new_token: bool, now: Instant) {
+        let token = match new_token {
+            true => Some(self.free_token()),
+            false => None,
+        };
+        if let (Some(token), Some(exchange)) = (token, self.exchanges.get_mut(at)) {
+            exchange.token = token;
+        }
+        if self.transmit_anew(at, false, now) {
+            self.await_answer(at, now);
+        }
+    }
+
+    /// Transmits under a new message id; false where all are taken and the exchange has to wait.
+    fn transmit_anew(&mut self, at: usize, again: bool, now: Instant) -> bool {
+        let (Some(flow), Some(exchange)) = (self.flow, self.exchanges.get_mut(at)) else {
+            return false;
+        };
+        let lifetime = match exchange.is_confirmable() {
+            true => self.config.parameters.exchange_lifetime(),
+            false => self.config.parameters.non_lifetime(),
+        };
+        match self.message_ids.take(lifetime, now) {
+            Ok(id) => exchange.message_id = id,
+            Err(until) => {
+                self.stats.waited_for_message_id += 1;
+                exchange.state = State::Blocked { until };
+                return false;
+            }
+        }
+        if matches!(exchange.subject, Subject::Ping) {
+            self.last_ping = Some(exchange.message_id);
+        }
+        exchange.transmit(flow, again, &mut self.scratch, &mut self.outbox);
+        true
+    }
+
+    /// Sets what an exchange waits for after its request was sent; ends it where that is nothing.
+    fn await_answer(&mut self, at: usize, now: Instant) {
+        let Some(exchange) = self.exchanges.get_mut(at) else {
+            return;
+        };
+        let backoff = |rng: &mut Rng| Backoff::start(&self.config.parameters, rng, now);
+        let intermediate = match &exchange.subject {
+            Subject::Ping => false,
+            Subject::Transfer(transfer) => transfer.is_intermediate(),
+        };
+        if exchange.is_confirmable() {
+            exchange.state = State::AwaitAck(backoff(&mut self.timeout_rng));
+        } else if intermediate {
+            exchange.state = State::AwaitContinue(backoff(&mut self.timeout_rng));
+        } else if exchange.expects_nothing() {
+            let (message, transmissions) = (exchange.message, exchange.transmissions);
+            self.outbox.event(Event::Sent {
+                message,
+                transmissions,
+            });
+            self.exchanges.swap_remove(at);
+        } else {
+            exchange.state = State::AwaitResponse {
+                deadline: now + self.config.response_timeout,
+                outstanding: !exchange.tolerates_silence(),
+            };
+        }
+    }
+
+    /// A token that no exchange and no observation uses (RFC 7252 section 5.3.1).
+    fn free_token(&mut self) -> Token {
+        let mut token = Token::EMPTY;
+        // Tokens of few bytes can all be in use; the attempts are bounded so that this ends.
+        for _ in 0..64 {
+            token = Token::from_number(self.token_rng.next_u64(), self.config.token_bytes);
+            let exchanges = self.exchanges.iter().map(|exchange| exchange.token);
+            let observations = self.observations.iter().map(|observation| observation.token);
+            if !exchanges.chain(observations).any(|used| used == token) {
+                break;
+            }
+        }
+        token
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        let mut at = 0;
+        while let Some(exchange) = self.exchanges.get(at) {
+            let message = exchange.message;
+            if exchange.deadline() <= now {
+                self.expire(at, now);
+            }
+            // An exchange that ended left its place to another, which has not been looked at.
+            if self
+                .exchanges
+                .get(at)
+                .is_some_and(|exchange| exchange.message == message)
+            {
+                at += 1;
+            }
+        }
+    }
+
+    /// Acts on the due deadline of an exchange.
+    fn expire(&mut self, at: usize, now: Instant) {
+        let (Some(flow), Some(exchange)) = (self.flow, self.exchanges.get_mut(at)) else {
+            return;
+        };
+        let parameters = &self.config.parameters;
+        match &mut exchange.state {
+            State::Blocked { .. } => self.send_request(at, false, now),
+            State::AwaitAck(backoff) => match backoff.expire(parameters, now) {
+                Some(Expiry::Retransmit) => {
+                    self.stats.retransmissions += 1;
+                    exchange.transmit(flow, true, &mut self.scratch, &mut self.outbox);
+                }
+                Some(Expiry::GiveUp) => self.time_out(at),
+                None => {}
+            },
+            State::AwaitContinue(backoff) => match backoff.expire(parameters, now) {
+                Some(Expiry::Retransmit) => {
+                    self.stats.retransmissions += 1;
+                    // The same id would be a duplicate to the server, and its 2.31 would never come.
+                    self.transmit_anew(at, true, now);
+                }
+                Some(Expiry::GiveUp) => self.time_out(at),
+                None => {}
+            },
+            State::AwaitResponse { .. } => self.time_out(at),
+        }
+    }
+
+    fn time_out(&mut self, at: usize) {
+        if at >= self.exchanges.len() {
+            return;
+        }
+        let exchange = self.exchanges.swap_remove(at);
+        let (message, transmissions) = (exchange.message, exchange.transmissions);
+        let answered = matches!(exchange.state, State::AwaitResponse { .. });
+        self.outbox.event(match answered && exchange.tolerates_silence() {
+            true => Event::Sent {
+                message,
+                transmissions,
+            },
+            false => Event::TimedOut {
+                message,
+                transmissions,
+            },
+        });
+    }
+}
+
+impl Endpoint for Client {
+    type Command = Command;
+    type Event = Event;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
+        match input {
+            Input::Opened { flow, .. } => {
+                self.flow = Some(flow);
+                self.outbox.event(Event::Opened);
+            }
+            Input::Received { flow, bytes } => self.receive(flow, bytes, now),
+            Input::Command(command) => self.command(command),
+            Input::Timeout => self.handle_timeout(now),
+            Input::Reset { reason, .. } => {
+                self.flow = None;
+                self.abandon();
+                self.outbox.event(Event::FlowReset(reason));
+            }
+            Input::Writable { .. } | Input::PeerClosed { .. } => {}
+        }
+        self.start_waiting(now);
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        if let Some(output) = self.outbox.poll(out) {
+            return output;
+        }
+        Output::Timeout(self.exchanges.iter().map(Exchange::deadline).min())
+    }
+}

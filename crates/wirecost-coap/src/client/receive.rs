@@ -1,0 +1,294 @@
+//! What a client makes of a received datagram.
+
+use wirecost_proto::{FlowId, Instant};
+
+use super::exchange::{State, Subject};
+use super::transfer::{Purpose, Step, Transfer};
+use super::{Client, Event, Observation, Response, Waiting};
+use crate::code::Code;
+use crate::describe::Kind;
+use crate::message::{Repr, Type, View};
+use crate::option::{OptionNumber, Options};
+
+/// The critical options that a response may carry and this client understands.
+fn supports(number: OptionNumber) -> bool {
+    // RFC 7252 section 5.10, table 4 and RFC 7959: what else is critical belongs into requests.
+    matches!(number, OptionNumber::BLOCK1 | OptionNumber::BLOCK2)
+}
+
+impl Client {
+    pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
+        let Ok(repr) = Repr::parse(bytes) else {
+            self.stats.malformed += 1;
+            self.outbox.consumed(flow, bytes.len(), 0, Kind::ORIGINAL);
+            if let Some(id) = View::new(bytes).rejectable() {
+                self.reject(flow, id, Kind::ACKNOWLEDGEMENT);
+            }
+            return;
+        };
+        let consumed = self.consumed_kind(&repr, flow, now);
+        self.outbox
+            .consumed(flow, bytes.len(), repr.payload.len(), consumed);
+        match repr.kind {
+            Type::Acknowledgement => self.take_ack(&repr, now),
+            Type::Reset => self.take_reset(repr.message_id),
+            Type::Confirmable if repr.code == Code::EMPTY => {
+                // RFC 7252 section 4.3: a ping is answered by an RST.
+                self.reject(flow, repr.message_id, Kind::PONG);
+            }
+            Type::Confirmable | Type::NonConfirmable if consumed == Kind::of(&repr).again() => {
+                self.answer_again(flow);
+            }
+            Type::Confirmable | Type::NonConfirmable => self.take_separate(flow, &repr, now),
+        }
+    }
+
+    /// What a received message is; remembers responses, so that their repetitions are known.
+    fn consumed_kind(&mut self, repr: &Repr<'_>, flow: FlowId, now: Instant) -> Kind {
+        let kind = Kind::of(repr);
+        match repr.kind {
+            Type::Reset if self.last_ping != Some(repr.message_id) => Kind::ACKNOWLEDGEMENT,
+            Type::Confirmable | Type::NonConfirmable if repr.code.is_response() => {
+                let message = (flow, repr.message_id, repr.kind);
+                match self.duplicates.is_known(message, now, &mut self.answer) {
+                    true => kind.again(),
+                    false => kind,
+                }
+            }
+            _ => kind,
+        }
+    }
+
+    fn reject(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
+        self.stats.rejected += 1;
+        let reset = Repr::empty(Type::Reset, message_id);
+        self.outbox.send(flow, &reset, kind);
+    }
+
+    /// Answers a repeated response as it was answered before (RFC 7252 section 4.5).
+    fn answer_again(&mut self, flow: FlowId) {
+        self.stats.duplicates += 1;
+        if !self.answer.is_empty() {
+            self.outbox
+                .send_encoded(flow, &self.answer, 0, Kind::ACKNOWLEDGEMENT);
+        }
+    }
+
+    fn take_ack(&mut self, ack: &Repr<'_>, now: Instant) {
+        let awaits = |id| self.exchanges.iter().position(|exchange| exchange.awaits_ack(id));
+        let Some(at) = awaits(ack.message_id) else {
+            self.stats.unmatched += 1;
+            return;
+        };
+        let Some(exchange) = self.exchanges.get_mut(at) else {
+            return;
+        };
+        if matches!(exchange.subject, Subject::Ping) {
+            return self.take_pong(at);
+        }
+        if ack.code == Code::EMPTY {
+            return self.take_empty_ack(at, now);
+        }
+        // RFC 7252 section 5.3.2: both the message id and the token of a piggybacked response must match.
+        if exchange.token != ack.token || ack.options.unacceptable(supports).is_some() {
+            self.stats.unmatched += 1;
+            return;
+        }
+        self.take_response(at, ack, now);
+    }
+
+    fn take_empty_ack(&mut self, at: usize, now: Instant) {
+        let Some(exchange) = self.exchanges.get_mut(at) else {
+            return;
+        };
+        exchange.state = State::AwaitResponse {
+            deadline: now + self.config.response_timeout,
+            outstanding: false,
+        };
+        let (message, transmissions) = (exchange.message, exchange.transmissions);
+        if exchange.expects_nothing() {
+            self.exchanges.swap_remove(at);
+        }
+        self.outbox.event(Event::Acknowledged {
+            message,
+            transmissions,
+        });
+    }
+
+    fn take_reset(&mut self, message_id: u16) {
+        let matching = |id| {
+            self.exchanges
+                .iter()
+                .position(|exchange| exchange.may_be_reset(id))
+        };
+        let Some(at) = matching(message_id) else {
+            self.stats.unmatched += 1;
+            return;
+        };
+        if self.last_ping == Some(message_id) {
+            return self.take_pong(at);
+        }
+        let message = self.exchanges.swap_remove(at).message;
+        self.outbox.event(Event::Reset { message });
+    }
+
+    fn take_pong(&mut self, at: usize) {
+        let exchange = self.exchanges.swap_remove(at);
+        self.outbox.event(Event::Pong {
+            message: exchange.message,
+            transmissions: exchange.transmissions,
+        });
+    }
+
+    /// Takes a message that is neither ACK nor RST and was not seen before.
+    fn take_separate(&mut self, flow: FlowId, repr: &Repr<'_>, now: Instant) {
+        let exchanges = self.exchanges.iter();
+        let mut exchange = exchanges.map(|exchange| exchange.awaits_response(repr.token));
+        let observations = self.observations.iter();
+        let mut observation = observations.map(|observation| observation.token == repr.token);
+        let acceptable = repr.code.is_response() && repr.options.unacceptable(supports).is_none();
+        if !acceptable {
+            self.refuse(flow, repr);
+        } else if let Some(at) = exchange.position(|is| is) {
+            self.acknowledge(flow, repr);
+            self.take_response(at, repr, now);
+        } else if let Some(at) = observation.position(|is| is) {
+            self.acknowledge(flow, repr);
+            self.take_notification(at, repr, now);
+        } else {
+            self.refuse(flow, repr);
+        }
+    }
+
+    /// Acknowledges a confirmable message; its repetition gets the same ACK.
+    fn acknowledge(&mut self, flow: FlowId, repr: &Repr<'_>) {
+        if repr.kind == Type::Confirmable {
+            self.answer_with(flow, repr, Type::Acknowledgement);
+        }
+    }
+
+    /// Rejects what nothing waits for. A NON is rejected only where that ends an observation (RFC 7641
+    /// section 3.6), and ignored otherwise (RFC 7252 section 4.3).
+    fn refuse(&mut self, flow: FlowId, repr: &Repr<'_>) {
+        if repr.kind == Type::Confirmable || repr.options.observe().is_some() {
+            self.stats.rejected += 1;
+            self.answer_with(flow, repr, Type::Reset);
+        } else {
+            self.stats.unmatched += 1;
+        }
+    }
+
+    fn answer_with(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Type) {
+        self.answer.clear();
+        Repr::empty(kind, repr.message_id).emit(&mut self.answer);
+        self.outbox
+            .send_encoded(flow, &self.answer, 0, Kind::ACKNOWLEDGEMENT);
+        if repr.kind == Type::Confirmable {
+            self.duplicates.answered(&self.answer);
+        }
+    }
+
+    /// Takes the response to the current request of an exchange.
+    fn take_response(&mut self, at: usize, response: &Repr<'_>, now: Instant) {
+        let max_body = self.config.max_body_bytes;
+        let Some(exchange) = self.exchanges.get_mut(at) else {
+            return;
+        };
+        let Subject::Transfer(transfer) = &mut exchange.subject else {
+            return;
+        };
+        if let Some(observation) = registered(exchange.message, exchange.token, transfer, response, now) {
+            self.observations.push(observation);
+        }
+        match transfer.take_response(response, max_body) {
+            Step::Continue => self.send_request(at, true, now),
+            Step::Done(payload) => self.finish(at, response, payload),
+            Step::Failed(failure) => {
+                let message = self.exchanges.swap_remove(at).message;
+                self.outbox.event(Event::Failed { message, failure });
+            }
+        }
+    }
+
+    fn finish(&mut self, at: usize, response: &Repr<'_>, payload: alloc::vec::Vec<u8>) {
+        let exchange = self.exchanges.swap_remove(at);
+        let whole = Response {
+            message: exchange.message,
+            code: response.code,
+            token: response.token,
+            options: Options::copied(response.options),
+            payload,
+            transmissions: exchange.transmissions,
+        };
+        let is_notification = matches!(
+            exchange.subject,
+            Subject::Transfer(Transfer {
+                purpose: Purpose::Notification,
+                ..
+            })
+        );
+        self.outbox.event(match is_notification {
+            true => Event::Notification(whole),
+            false => Event::Response(whole),
+        });
+    }
+
+    fn take_notification(&mut self, at: usize, repr: &Repr<'_>, now: Instant) {
+        let Some(observation) = self.observations.get_mut(at) else {
+            return;
+        };
+        let (message, template) = (observation.message, observation.template.clone());
+        match repr.options.observe() {
+            Some(sequence) if repr.code.is_success() => {
+                if !observation.advance(sequence, now) {
+                    self.stats.stale += 1;
+                    return;
+                }
+            }
+            // RFC 7641 section 3.2: without Observe, or with an error, the resource is observed no more.
+            _ => {
+                self.observations.swap_remove(at);
+            }
+        }
+        let mut transfer = Transfer::new(template, Purpose::Notification, self.config.block_size);
+        match transfer.begin_download(repr, self.config.max_body_bytes) {
+            Step::Done(payload) => self.outbox.event(Event::Notification(Response {
+                message,
+                code: repr.code,
+                token: repr.token,
+                options: Options::copied(repr.options),
+                payload,
+                transmissions: 0,
+            })),
+            // RFC 7959 section 3.4: the rest of a large notification is fetched by a GET of its own.
+            Step::Continue => self.waiting.push_front(Waiting {
+                message,
+                subject: Subject::Transfer(transfer),
+                token: None,
+            }),
+            Step::Failed(failure) => self.outbox.event(Event::Failed { message, failure }),
+        }
+    }
+}
+
+/// The observation that a response to a registration begins (RFC 7641 section 3.1).
+fn registered(
+    message: u64,
+    token: crate::token::Token,
+    transfer: &Transfer,
+    response: &Repr<'_>,
+    now: Instant,
+) -> Option<Observation> {
+    let registers = transfer.purpose == Purpose::Register && transfer.is_first();
+    let sequence = response
+        .options
+        .observe()
+        .filter(|_| registers && response.code.is_success())?;
+    Some(Observation {
+        message,
+        token,
+        template: transfer.template.clone(),
+        sequence,
+        at: now,
+    })
+}

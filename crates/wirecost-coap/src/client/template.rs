@@ -1,0 +1,131 @@
+//! A request, encoded once and sent any number of times.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::code::Method;
+use crate::option::{OptionError, OptionNumber, Options, content_format};
+
+/// What to ask of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// The path, segments between slashes: `/test`.
+    pub path: String,
+    /// The arguments of the query, one Uri-Query each.
+    pub query: Vec<String>,
+    /// CON or NON.
+    pub confirmable: bool,
+    /// The format of the payload.
+    pub content_format: Option<u16>,
+    /// The format that a response should have.
+    pub accept: Option<u16>,
+    /// The classes of responses that are not wanted (RFC 7967): 2 for 2.xx, 8 for 4.xx, 16 for 5.xx.
+    pub no_response: Option<u8>,
+    /// Any other options.
+    pub options: Vec<(OptionNumber, Vec<u8>)>,
+    /// The content.
+    pub payload: Vec<u8>,
+}
+
+/// The value of No-Response that suppresses every class (RFC 7967 section 2.1).
+pub const NO_RESPONSE_AT_ALL: u8 = 26;
+
+impl Request {
+    /// A confirmable request without content.
+    pub fn new(method: Method, path: impl Into<String>) -> Self {
+        Self {
+            method,
+            path: path.into(),
+            query: Vec::new(),
+            confirmable: true,
+            content_format: None,
+            accept: None,
+            no_response: None,
+            options: Vec::new(),
+            payload: Vec::new(),
+        }
+    }
+
+    /// A confirmable PUT of `payload` as application/octet-stream: one `coap-con` message.
+    pub fn put(path: impl Into<String>, payload: impl Into<Vec<u8>>) -> Self {
+        Self {
+            content_format: Some(content_format::OCTET_STREAM),
+            payload: payload.into(),
+            ..Self::new(Method::Put, path)
+        }
+    }
+
+    /// A non-confirmable PUT that wants no response of any class: one `coap-non` message.
+    pub fn put_without_response(path: impl Into<String>, payload: impl Into<Vec<u8>>) -> Self {
+        Self {
+            confirmable: false,
+            no_response: Some(NO_RESPONSE_AT_ALL),
+            ..Self::put(path, payload)
+        }
+    }
+
+    /// A confirmable GET.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::Get, path)
+    }
+}
+
+/// A request whose options are encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestTemplate {
+    pub(super) method: Method,
+    pub(super) confirmable: bool,
+    pub(super) no_response: u8,
+    pub(super) options: Options,
+    pub(super) payload: Vec<u8>,
+}
+
+impl RequestTemplate {
+    /// Encodes the options of `request`.
+    ///
+    /// # Errors
+    /// A value is longer than its option allows, such as a path segment above 255 bytes.
+    pub fn new(request: Request) -> Result<Self, OptionError> {
+        let mut options = Options::new();
+        let segments = request.path.trim_start_matches('/').split('/');
+        // RFC 7252 section 6.4: a path that is empty or a single slash has no Uri-Path.
+        for segment in segments.filter(|_| !matches!(request.path.as_str(), "" | "/")) {
+            options.insert(OptionNumber::URI_PATH, segment.as_bytes())?;
+        }
+        let numeric = [
+            (OptionNumber::CONTENT_FORMAT, request.content_format),
+            (OptionNumber::ACCEPT, request.accept),
+            (OptionNumber::NO_RESPONSE, request.no_response.map(u16::from)),
+        ];
+        for argument in &request.query {
+            options.insert(OptionNumber::URI_QUERY, argument.as_bytes())?;
+        }
+        for (number, value) in numeric {
+            if let Some(value) = value {
+                options.insert_uint(number, u64::from(value))?;
+            }
+        }
+        for (number, value) in &request.options {
+            options.insert(*number, value)?;
+        }
+        Ok(Self {
+            method: request.method,
+            confirmable: request.confirmable,
+            no_response: request.no_response.unwrap_or(0),
+            options,
+            payload: request.payload,
+        })
+    }
+
+    /// The content in bytes.
+    pub fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// Whether the request wants no response of any class.
+    pub(super) fn wants_nothing(&self) -> bool {
+        self.no_response & NO_RESPONSE_AT_ALL == NO_RESPONSE_AT_ALL
+    }
+}

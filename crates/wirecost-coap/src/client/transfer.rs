@@ -1,0 +1,273 @@
+//! The request of one message, or the many requests of a block-wise one (RFC 7959).
+//!
+//! 1. Whole: one request, one response; or the response is the first block of many.
+//! 2. Upload: a request per block of the content (Block1), each answered 2.31, the last by the response.
+//! 3. Download: a request per further block of the response (Block2).
+//!
+//! No-Response travels with the last block of an upload only: every other block needs its 2.31 to go on.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::{Failure, RequestTemplate};
+use crate::block::{Block, BlockSize};
+use crate::code::Code;
+use crate::message::Repr;
+use crate::option::OptionNumber;
+
+/// How often a transfer starts over before it fails.
+const MAX_RESTARTS: u8 = 3;
+
+/// What a transfer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Request,
+    /// A GET with Observe 0.
+    Register,
+    /// A GET with Observe 1.
+    Deregister,
+    /// The further blocks of a notification with this sequence number.
+    Notification,
+}
+
+/// Where a message stands between its first request and its whole response.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub(super) template: Arc<RequestTemplate>,
+    pub(super) purpose: Purpose,
+    stage: Stage,
+    restarts: u8,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Whole,
+    Upload { offset: usize, size: BlockSize },
+    Download(Download),
+}
+
+#[derive(Debug)]
+struct Download {
+    body: Vec<u8>,
+    etag: Option<Vec<u8>>,
+    size: BlockSize,
+}
+
+/// What a response means for its transfer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Send the next request.
+    Continue,
+    /// The body is whole.
+    Done(Vec<u8>),
+    /// The transfer ended without a response.
+    Failed(Failure),
+}
+
+/// The numeric options that a stage adds to those of the template, in ascending order.
+#[derive(Debug, Default)]
+pub(super) struct StageOptions {
+    observe: Option<u32>,
+    block2: Option<Block>,
+    block1: Option<Block>,
+    size1: Option<u32>,
+    intermediate: bool,
+}
+
+impl StageOptions {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (OptionNumber, u32)> {
+        [
+            (OptionNumber::OBSERVE, self.observe),
+            (OptionNumber::BLOCK2, self.block2.map(Block::value)),
+            (OptionNumber::BLOCK1, self.block1.map(Block::value)),
+            (OptionNumber::SIZE1, self.size1),
+        ]
+        .into_iter()
+        .filter_map(|(number, value)| Some((number, value?)))
+    }
+
+    /// Whether an option of the template goes into the stage's request.
+    pub(super) fn keeps(&self, number: OptionNumber) -> bool {
+        let replaced = self.iter().any(|(own, _)| own == number);
+        !(replaced || self.intermediate && number == OptionNumber::NO_RESPONSE)
+    }
+}
+
+impl Transfer {
+    /// A transfer of `template`, block-wise where its content exceeds `block_size`.
+    pub(super) fn new(template: Arc<RequestTemplate>, purpose: Purpose, block_size: usize) -> Self {
+        let stage = match template.payload.len() > block_size {
+            true => Stage::Upload {
+                offset: 0,
+                size: BlockSize::at_most(block_size),
+            },
+            false => Stage::Whole,
+        };
+        Self {
+            template,
+            purpose,
+            stage,
+            restarts: 0,
+        }
+    }
+
+    /// The options and the content of the next request.
+    pub(super) fn next_request(&self) -> (StageOptions, &[u8]) {
+        let payload = self.template.payload.as_slice();
+        let mut options = StageOptions::default();
+        match &self.stage {
+            Stage::Whole => {
+                options.observe = match self.purpose {
+                    Purpose::Register => Some(0),
+                    Purpose::Deregister => Some(1),
+                    Purpose::Request | Purpose::Notification => None,
+                };
+                (options, payload)
+            }
+            Stage::Upload { offset, size } => {
+                let more = offset + size.bytes() < payload.len();
+                let block = Block::at(*offset, more, *size);
+                options.block1 = block;
+                // RFC 7959 section 4: Size1 tells the server the size of the whole body, with the first block.
+                options.size1 = u32::try_from(payload.len()).ok().filter(|_| *offset == 0);
+                options.intermediate = more;
+                (options, block.map_or(payload, |block| block.slice(payload)))
+            }
+            Stage::Download(download) => {
+                options.block2 = Block::at(download.body.len(), false, download.size);
+                options.intermediate = true;
+                (options, &[])
+            }
+        }
+    }
+
+    /// Whether the request carries a block that is not the last of its body.
+    pub(super) fn is_intermediate(&self) -> bool {
+        self.next_request().0.intermediate
+    }
+
+    /// Whether the transfer has sent its first request only.
+    pub(super) fn is_first(&self) -> bool {
+        matches!(self.stage, Stage::Whole)
+    }
+
+    /// Takes the response to the request sent last.
+    pub(super) fn take_response(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
+        match &mut self.stage {
+            Stage::Whole => match smaller_block(response, BlockSize::MAX) {
+                Some(size) if self.template.payload.len() > size.bytes() => self.upload_again(size, response),
+                _ => self.begin_download(response, max_body),
+            },
+            Stage::Upload { offset, size } => {
+                let (offset, size) = (*offset, *size);
+                self.after_block(offset, size, response, max_body)
+            }
+            Stage::Download(_) => self.append(response, max_body),
+        }
+    }
+
+    /// Goes on after a block of the upload was answered.
+    fn after_block(&mut self, offset: usize, size: BlockSize, response: &Repr<'_>, max_body: usize) -> Step {
+        let next = offset + size.bytes();
+        let is_last = next >= self.template.payload.len();
+        match (response.code, response.options.block1()) {
+            // RFC 7959 section 2.9.2: blocks went missing, begin anew.
+            (Code::REQUEST_ENTITY_INCOMPLETE, _) => self.upload_again(size, response),
+            (Code::REQUEST_ENTITY_TOO_LARGE, _) => match smaller_block(response, size) {
+                Some(smaller) => self.upload_again(smaller, response),
+                None => self.begin_download(response, max_body),
+            },
+            (code, Some(block)) if code.is_success() && !is_last => {
+                // RFC 7959 section 2.3: a smaller size in the response holds from the next block on.
+                let size = size.min(block.size);
+                self.stage = Stage::Upload { offset: next, size };
+                Step::Continue
+            }
+            _ => self.begin_download(response, max_body),
+        }
+    }
+
+    fn upload_again(&mut self, size: BlockSize, response: &Repr<'_>) -> Step {
+        if self.restarts >= MAX_RESTARTS {
+            return Step::Done(response.payload.to_vec());
+        }
+        self.restarts += 1;
+        self.stage = Stage::Upload { offset: 0, size };
+        Step::Continue
+    }
+
+    /// Takes a response that may be the first block of many.
+    pub(super) fn begin_download(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
+        match response.options.block2() {
+            Some(block) if block.more && block.number == 0 => {
+                self.stage = Stage::Download(Download {
+                    body: Vec::new(),
+                    etag: None,
+                    size: block.size,
+                });
+                self.append(response, max_body)
+            }
+            _ => Step::Done(response.payload.to_vec()),
+        }
+    }
+
+    fn append(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
+        let Stage::Download(download) = &mut self.stage else {
+            return Step::Done(response.payload.to_vec());
+        };
+        let Some(block) = response.options.block2().filter(|_| response.code.is_success()) else {
+            return Step::Done(response.payload.to_vec());
+        };
+        let etag = response.options.etag();
+        // RFC 7959 section 2.4: blocks of different representations must not be put together.
+        if !download.body.is_empty() && download.etag.as_deref() != etag {
+            return self.download_again();
+        }
+        if let Some(failure) = download.fault(block, response.payload.len(), max_body) {
+            return Step::Failed(failure);
+        }
+        if download.body.is_empty() {
+            download.etag = etag.map(<[u8]>::to_vec);
+        }
+        download.body.extend_from_slice(response.payload);
+        download.size = download.size.min(block.size);
+        match block.more {
+            true => Step::Continue,
+            false => Step::Done(core::mem::take(&mut download.body)),
+        }
+    }
+
+    fn download_again(&mut self) -> Step {
+        // A body that a POST produced cannot be asked for anew without doing the POST again.
+        let repeatable = self.template.payload.is_empty();
+        let Stage::Download(download) = &mut self.stage else {
+            return Step::Failed(Failure::BodyChanged);
+        };
+        if self.restarts >= MAX_RESTARTS || !repeatable {
+            return Step::Failed(Failure::BodyChanged);
+        }
+        self.restarts += 1;
+        download.body.clear();
+        download.etag = None;
+        Step::Continue
+    }
+}
+
+impl Download {
+    /// Why a block of `len` bytes cannot be appended.
+    fn fault(&self, block: Block, len: usize, max_body: usize) -> Option<Failure> {
+        let (got, expected) = (block.offset(), self.body.len());
+        // RFC 7959 section 2.2: a block that is not the last fills its size.
+        if got != expected || (block.more && len != block.size.bytes()) {
+            return Some(Failure::UnexpectedBlock { got, expected });
+        }
+        (expected + len > max_body).then_some(Failure::BodyTooLarge { limit: max_body })
+    }
+}
+
+/// The size below `size` that a 4.13 asks for (RFC 7959 section 2.9.3).
+fn smaller_block(response: &Repr<'_>, size: BlockSize) -> Option<BlockSize> {
+    let block = response.options.block1()?;
+    let too_large = response.code == Code::REQUEST_ENTITY_TOO_LARGE;
+    Some(block.size).filter(|smaller| too_large && *smaller < size)
+}

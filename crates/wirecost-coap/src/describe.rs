@@ -1,0 +1,131 @@
+//! Which layer, phase and cause the bytes of a datagram have.
+//!
+//! | datagram | phase | cause |
+//! |---|---|---|
+//! | request, separate response, notification | message | original; retransmission where it was sent before |
+//! | ACK, empty or with a response | message | acknowledgement |
+//! | ping, and the RST that answers it | keep_alive | original, acknowledgement |
+//! | any other RST | message | acknowledgement |
+//! | not a message | message | original |
+//!
+//! Header, token, options and payload marker are of the application layer, the content of the payload layer;
+//! of a datagram that is not a message every byte is of the application layer.
+
+use wirecost_proto::{Buffer, Cause, Layer, Phase};
+
+use crate::code::Code;
+use crate::message::{Repr, Type};
+
+/// The phase and cause of a whole datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) phase: Phase,
+    pub(crate) cause: Cause,
+}
+
+impl Kind {
+    /// A message sent for the first time.
+    pub(crate) const ORIGINAL: Self = Self {
+        phase: Phase::Message,
+        cause: Cause::Original,
+    };
+    /// An ACK, or an RST that answers no ping.
+    pub(crate) const ACKNOWLEDGEMENT: Self = Self {
+        phase: Phase::Message,
+        cause: Cause::Acknowledgement,
+    };
+    /// An RST that answers a ping.
+    pub(crate) const PONG: Self = Self {
+        phase: Phase::KeepAlive,
+        cause: Cause::Acknowledgement,
+    };
+
+    /// What `repr` is by itself; an RST counts as the answer to a ping.
+    pub(crate) fn of(repr: &Repr<'_>) -> Self {
+        match repr.kind {
+            Type::Confirmable if repr.code == Code::EMPTY => Self {
+                phase: Phase::KeepAlive,
+                cause: Cause::Original,
+            },
+            Type::Confirmable | Type::NonConfirmable => Self::ORIGINAL,
+            Type::Acknowledgement => Self::ACKNOWLEDGEMENT,
+            Type::Reset => Self::PONG,
+        }
+    }
+
+    /// The same, sent before.
+    pub(crate) fn again(self) -> Self {
+        match self.cause {
+            Cause::Original => Self {
+                cause: Cause::Retransmission,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// Appends the spans of `head` bytes of application and `payload` bytes of content.
+    pub(crate) fn cover(self, head: usize, payload: usize, out: &mut Buffer) {
+        out.cover(head, Layer::Application, self.phase, self.cause);
+        out.cover(payload, Layer::Payload, self.phase, self.cause);
+    }
+}
+
+/// Appends to `out` the spans of a datagram of which nothing else is known: one that the link lost before an
+/// endpoint consumed it. An RST counts as the answer to a ping, a repetition as an original.
+///
+/// ```
+/// use wirecost_proto::{Buffer, Layer};
+///
+/// let mut out = Buffer::new();
+/// wirecost_coap::describe(&[0x50, 0x03, 0, 1, 0xb1, b't', 0xff, 1, 2, 3], &mut out);
+/// let spans: Vec<_> = out.spans().iter().map(|span| (span.len, span.layer)).collect();
+/// assert_eq!(spans, [(7, Layer::Application), (3, Layer::Payload)]);
+/// ```
+pub fn describe(datagram: &[u8], out: &mut Buffer) {
+    let (kind, payload) = match Repr::parse(datagram) {
+        Ok(repr) => (Kind::of(&repr), repr.payload.len()),
+        Err(_) => (Kind::ORIGINAL, 0),
+    };
+    kind.cover(datagram.len() - payload, payload, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::hex;
+    use alloc::vec::Vec;
+
+    fn spans(text: &str) -> Vec<(u32, &'static str, &'static str, &'static str)> {
+        let mut out = Buffer::new();
+        describe(&hex(text), &mut out);
+        let row = |s: &wirecost_proto::Span| (s.len, s.layer.name(), s.phase.name(), s.cause.name());
+        out.spans().iter().map(row).collect()
+    }
+
+    #[test]
+    fn every_datagram_has_its_layer_phase_and_cause() {
+        let (app, msg) = ("application", "message");
+        for (text, expected) in [
+            (
+                "41 03 00 01 aa ff 68 69",
+                &[(6, app, msg, "original"), (2, "payload", msg, "original")][..],
+            ),
+            ("60 00 00 01", &[(4, app, msg, "acknowledgement")]),
+            (
+                "61 45 00 01 aa ff 68",
+                &[
+                    (6, app, msg, "acknowledgement"),
+                    (1, "payload", msg, "acknowledgement"),
+                ],
+            ),
+            ("40 00 00 01", &[(4, app, "keep_alive", "original")]),
+            ("70 00 00 01", &[(4, app, "keep_alive", "acknowledgement")]),
+            ("49 03 00 01 aa ff 68 69", &[(8, app, msg, "original")]),
+            ("40", &[(1, app, msg, "original")]),
+            ("", &[]),
+        ] {
+            assert_eq!(spans(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Where an entry stands, by its key: open addressing with linear probing, so that steady state allocates
+//! nothing and nothing depends on the order of iteration.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Slot {
+    key: u64,
+    number: u64,
+    taken: bool,
+}
+
+/// A map from keys to numbers; at most half of its slots are taken.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    slots: Vec<Slot>,
+    taken: usize,
+}
+
+impl Index {
+    pub(super) const fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            taken: 0,
+        }
+    }
+
+    pub(super) fn find(&self, key: u64) -> Option<u64> {
+        let place = self.place(key)?;
+        self.slots.get(place).map(|slot| slot.number)
+    }
+
+    /// Adds a key that is not in the map yet.
+    pub(super) fn insert(&mut self, key: u64, number: u64) {
+        if (self.taken + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        let taken = true;
+        self.taken += 1;
+        self.put(Slot { key, number, taken });
+    }
+
+    pub(super) fn remove(&mut self, key: u64) {
+        let Some(mut hole) = self.place(key) else {
+            return;
+        };
+        self.taken -= 1;
+        let mut at = hole;
+        // Backward shift: every later entry of the run moves into the hole unless it would leave its home.
+        loop {
+            at = self.after(at);
+            let Some(slot) = self.slots.get(at).copied().filter(|slot| slot.taken) else {
+                break;
+            };
+            let from_home = at.wrapping_sub(self.home(slot.key)) & self.mask();
+            let from_hole = at.wrapping_sub(hole) & self.mask();
+            if from_home >= from_hole {
+                self.set(hole, slot);
+                hole = at;
+            }
+        }
+        self.set(hole, Slot::default());
+    }
+
+    fn place(&self, key: u64) -> Option<usize> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let mut at = self.home(key);
+        while let Some(slot) = self.slots.get(at).filter(|slot| slot.taken) {
+            if slot.key == key {
+                return Some(at);
+            }
+            at = self.after(at);
+        }
+        None
+    }
+
+    fn put(&mut self, new: Slot) {
+        let mut at = self.home(new.key);
+        while self.slots.get(at).is_some_and(|slot| slot.taken) {
+            at = self.after(at);
+        }
+        self.set(at, new);
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![Slot::default(); (self.slots.len() * 2).max(16)];
+        let old = core::mem::replace(&mut self.slots, larger);
+        for slot in old.into_iter().filter(|slot| slot.taken) {
+            self.put(slot);
+        }
+    }
+
+    fn set(&mut self, at: usize, slot: Slot) {
+        if let Some(place) = self.slots.get_mut(at) {
+            *place = slot;
+        }
+    }
+
+    fn after(&self, at: usize) -> usize {
+        (at + 1) & self.mask()
+    }
+
+    fn mask(&self) -> usize {
+        self.slots.len().saturating_sub(1)
+    }
+
+    fn home(&self, key: u64) -> usize {
+        // Fibonacci hashing: message ids run, so the high bits of a product scatter them.
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & self.mask()
+    }
+}

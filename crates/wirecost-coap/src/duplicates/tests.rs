@@ -1,0 +1,76 @@
+use alloc::collections::BTreeMap;
+
+use super::*;
+use wirecost_proto::Rng;
+
+const FLOW: FlowId = FlowId(3);
+
+fn known(duplicates: &mut Duplicates, id: u16, kind: Type, at: u64) -> bool {
+    duplicates.is_known((FLOW, id, kind), Instant::from_millis(at * 1000), &mut Vec::new())
+}
+
+#[test]
+fn a_confirmable_id_stays_taken_for_the_exchange_lifetime_and_a_non_confirmable_for_the_non_lifetime() {
+    let mut duplicates = Duplicates::new(&TransmissionParameters::default());
+    for (kind, lifetime) in [(Type::Confirmable, 247), (Type::NonConfirmable, 145)] {
+        assert!(!known(&mut duplicates, 7, kind, 0));
+        assert!(known(&mut duplicates, 7, kind, 1));
+        assert!(known(&mut duplicates, 7, kind, lifetime - 1));
+        assert!(!known(&mut duplicates, 7, kind, lifetime));
+        duplicates = Duplicates::new(&TransmissionParameters::default());
+    }
+}
+
+#[test]
+fn the_answer_of_a_confirmable_message_is_kept() {
+    let mut duplicates = Duplicates::new(&TransmissionParameters::default());
+    let mut answer = Vec::new();
+    for id in 0..100u16 {
+        known(&mut duplicates, id, Type::Confirmable, u64::from(id));
+        duplicates.answered(&id.to_be_bytes());
+    }
+    for id in 0..100u16 {
+        let now = Instant::from_millis(260_000);
+        let expired = id <= 13;
+        assert_eq!(
+            duplicates.is_known((FLOW, id, Type::Confirmable), now, &mut answer),
+            !expired
+        );
+        let expected = if expired {
+            Vec::new()
+        } else {
+            id.to_be_bytes().to_vec()
+        };
+        assert_eq!(answer, expected);
+    }
+}
+
+#[test]
+fn one_id_of_two_peers_is_two_messages() {
+    let mut duplicates = Duplicates::new(&TransmissionParameters::default());
+    let mut is_known = |flow| {
+        let message = (FlowId(flow), 1, Type::Confirmable);
+        duplicates.is_known(message, Instant::START, &mut Vec::new())
+    };
+    assert!(!is_known(1));
+    assert!(!is_known(2));
+    assert!(is_known(1));
+    assert_eq!(duplicates.len(), 2);
+}
+
+#[test]
+fn the_index_behaves_like_a_map() {
+    let (mut index, mut model, mut rng) = (Index::new(), BTreeMap::new(), Rng::new(1));
+    for number in 0..20_000 {
+        let key = rng.next_below(500);
+        match model.remove(&key) {
+            Some(_) => index.remove(key),
+            None => {
+                model.insert(key, number);
+                index.insert(key, number);
+            }
+        }
+        let probe = rng.next_below(500);
+        assert_eq!(index.find(probe), model.get(&probe).copied());
+    }
+}

@@ -1,0 +1,122 @@
+//! Typed access to option values. A value of wrong length counts as absent (RFC 7252 section 5.4.3).
+
+use super::codec::{OptionIter, OptionValue, OptionsView};
+use super::{Format, OptionNumber};
+use crate::block::Block;
+
+impl<'a> OptionValue<'a> {
+    /// The value as a number, or `None` where it has more than 8 bytes.
+    pub fn uint(&self) -> Option<u64> {
+        if self.value.len() > 8 {
+            return None;
+        }
+        let shift = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        Some(self.value.iter().fold(0, shift))
+    }
+
+    /// The value as text, or `None` where it is not UTF-8.
+    pub fn text(&self) -> Option<&'a str> {
+        core::str::from_utf8(self.value).ok()
+    }
+
+    /// Whether the registry knows the option and its value has the length that the registry asks for.
+    pub fn is_recognized(&self) -> bool {
+        self.number.definition().is_some_and(|definition| {
+            let fits = (definition.min..=definition.max).contains(&self.value.len());
+            fits && (definition.format != Format::String || self.text().is_some())
+        })
+    }
+}
+
+impl<'a> OptionsView<'a> {
+    /// The values of the option `number`, in order, without those of wrong length.
+    pub fn all(&self, number: OptionNumber) -> impl Iterator<Item = OptionValue<'a>> + use<'a> {
+        let wanted = move |option: &OptionValue<'_>| option.number == number && option.is_recognized();
+        self.iter().filter(wanted)
+    }
+
+    /// The first value of the option `number`.
+    pub fn first(&self, number: OptionNumber) -> Option<OptionValue<'a>> {
+        self.all(number).next()
+    }
+
+    /// The numeric value of the option `number`.
+    pub fn uint(&self, number: OptionNumber) -> Option<u32> {
+        self.first(number)?.uint()?.try_into().ok()
+    }
+
+    /// The segments of the path.
+    pub fn uri_path(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.all(OptionNumber::URI_PATH)
+            .filter_map(|option| option.text())
+    }
+
+    /// The arguments of the query.
+    pub fn uri_query(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.all(OptionNumber::URI_QUERY)
+            .filter_map(|option| option.text())
+    }
+
+    /// The format of the content.
+    pub fn content_format(&self) -> Option<u16> {
+        self.uint(OptionNumber::CONTENT_FORMAT)?.try_into().ok()
+    }
+
+    /// The format that the client accepts.
+    pub fn accept(&self) -> Option<u16> {
+        self.uint(OptionNumber::ACCEPT)?.try_into().ok()
+    }
+
+    /// The entity-tag of a response.
+    pub fn etag(&self) -> Option<&'a [u8]> {
+        self.first(OptionNumber::ETAG).map(|option| option.value)
+    }
+
+    /// Registration (0), deregistration (1), or a notification's sequence number.
+    pub fn observe(&self) -> Option<u32> {
+        self.uint(OptionNumber::OBSERVE)
+    }
+
+    /// The block of the request's body.
+    pub fn block1(&self) -> Option<Block> {
+        Block::from_value(self.uint(OptionNumber::BLOCK1)?)
+    }
+
+    /// The block of the response's body.
+    pub fn block2(&self) -> Option<Block> {
+        Block::from_value(self.uint(OptionNumber::BLOCK2)?)
+    }
+
+    /// Seconds that a response may be cached; 60 where the option is absent (RFC 7252 section 5.10.5).
+    pub fn max_age(&self) -> u32 {
+        self.uint(OptionNumber::MAX_AGE).unwrap_or(60)
+    }
+
+    /// The classes of responses that the client does not want.
+    pub fn no_response(&self) -> Option<u8> {
+        self.uint(OptionNumber::NO_RESPONSE)?.try_into().ok()
+    }
+
+    /// The first critical option that a recipient of this crate must refuse: unknown or unsupported, of wrong
+    /// length, or repeated where it may not be (RFC 7252 sections 5.4.1, 5.4.3 and 5.4.5).
+    pub fn unacceptable(&self, supports: impl Fn(OptionNumber) -> bool) -> Option<OptionNumber> {
+        let mut previous = None;
+        for option in self.iter() {
+            let number = option.number;
+            let repeated = previous.replace(number) == Some(number);
+            let repeatable = number
+                .definition()
+                .is_some_and(|definition| definition.repeatable);
+            let fine = supports(number) && option.is_recognized() && (repeatable || !repeated);
+            if number.is_critical() && !fine {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// How many options there are.
+    pub fn count(&self) -> usize {
+        OptionIter::count(self.iter())
+    }
+}

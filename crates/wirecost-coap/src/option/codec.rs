@@ -1,0 +1,296 @@
+//! The delta encoding of options (RFC 7252 section 3.1).
+
+use alloc::vec::Vec;
+
+use super::OptionNumber;
+
+/// The longest value that the encoding can carry, in bytes.
+const MAX_VALUE_BYTES: usize = 65_535 + 269;
+
+/// Bytes that are not encoded options, or a value that an option must not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// A delta or length nibble of 15 outside the payload marker.
+    #[error("option header 0x{header:02x} has a reserved nibble, expected 0 to 14")]
+    ReservedNibble {
+        /// The option's first byte.
+        header: u8,
+    },
+    /// The datagram ends within an option.
+    #[error("option needs {needed} more bytes, {left} are left")]
+    Truncated {
+        /// Bytes that the option still needs.
+        needed: usize,
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// The deltas add up to more than 65,535.
+    #[error("option number {number} is above 65535")]
+    NumberTooLarge {
+        /// The sum of the deltas.
+        number: u32,
+    },
+    /// A value shorter or longer than the registry allows.
+    #[error("option {} has a value of {len} B, expected {min} to {max} B", number.0)]
+    ValueLength {
+        /// The option.
+        number: OptionNumber,
+        /// The value's length in bytes.
+        len: usize,
+        /// The shortest allowed.
+        min: usize,
+        /// The longest allowed.
+        max: usize,
+    },
+}
+
+/// One option of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionValue<'a> {
+    /// Which option.
+    pub number: OptionNumber,
+    /// Its value.
+    pub value: &'a [u8],
+}
+
+/// Well-formed encoded options, in ascending order of their numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionsView<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> OptionsView<'a> {
+    /// The options in `bytes`, which the caller has walked with [`split_option`].
+    pub(crate) const fn from_walked(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// The encoded options.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The options in order.
+    pub const fn iter(&self) -> OptionIter<'a> {
+        OptionIter {
+            rest: self.bytes,
+            number: 0,
+        }
+    }
+}
+
+impl<'a> IntoIterator for OptionsView<'a> {
+    type Item = OptionValue<'a>;
+    type IntoIter = OptionIter<'a>;
+
+    fn into_iter(self) -> OptionIter<'a> {
+        self.iter()
+    }
+}
+
+/// Walks encoded options.
+#[derive(Clone, Debug)]
+pub struct OptionIter<'a> {
+    rest: &'a [u8],
+    number: u16,
+}
+
+impl<'a> Iterator for OptionIter<'a> {
+    type Item = OptionValue<'a>;
+
+    fn next(&mut self) -> Option<OptionValue<'a>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (option, rest) = split_option(self.rest, self.number).ok()?;
+        (self.rest, self.number) = (rest, option.number.0);
+        Some(option)
+    }
+}
+
+/// The first option of `bytes` and what follows it; `previous` is the number of the option before it.
+pub(crate) fn split_option(bytes: &[u8], previous: u16) -> Result<(OptionValue<'_>, &[u8]), OptionError> {
+    let Some((&header, rest)) = bytes.split_first() else {
+        return Err(OptionError::Truncated { needed: 1, left: 0 });
+    };
+    let (delta, rest) = split_nibble(header >> 4, rest, header)?;
+    let (len, rest) = split_nibble(header & 0x0f, rest, header)?;
+    let number = u32::from(previous) + delta;
+    let number = u16::try_from(number).map_err(|_| OptionError::NumberTooLarge { number })?;
+    let (needed, left) = (len as usize, rest.len());
+    let (value, rest) = rest
+        .split_at_checked(needed)
+        .ok_or(OptionError::Truncated { needed, left })?;
+    let number = OptionNumber(number);
+    Ok((OptionValue { number, value }, rest))
+}
+
+/// The number that a nibble and its extension mean, and what follows (RFC 7252 section 3.1).
+fn split_nibble(nibble: u8, rest: &[u8], header: u8) -> Result<(u32, &[u8]), OptionError> {
+    let left = rest.len();
+    match (nibble, rest) {
+        (0..=12, _) => Ok((u32::from(nibble), rest)),
+        (13, [byte, rest @ ..]) => Ok((u32::from(*byte) + 13, rest)),
+        (14, [high, low, rest @ ..]) => Ok((u32::from(u16::from_be_bytes([*high, *low])) + 269, rest)),
+        (13, _) => Err(OptionError::Truncated { needed: 1, left }),
+        (14, _) => Err(OptionError::Truncated { needed: 2, left }),
+        _ => Err(OptionError::ReservedNibble { header }),
+    }
+}
+
+/// Options under construction: always encoded, always in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    bytes: Vec<u8>,
+    last: u16,
+}
+
+impl Options {
+    /// No options.
+    pub const fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
+            last: 0,
+        }
+    }
+
+    /// The options as a view.
+    pub fn view(&self) -> OptionsView<'_> {
+        OptionsView::from_walked(&self.bytes)
+    }
+
+    /// Adds an option after those of the same or a lower number.
+    ///
+    /// # Errors
+    /// The value is shorter or longer than the registry allows.
+    pub fn insert(&mut self, number: OptionNumber, value: &[u8]) -> Result<(), OptionError> {
+        check_length(number, value.len())?;
+        if number.0 >= self.last {
+            self.push(number, value);
+            return Ok(());
+        }
+        let mut sorted = Self::new();
+        let (lower, higher): (Vec<_>, Vec<_>) =
+            self.view().iter().partition(|option| option.number <= number);
+        let new = OptionValue { number, value };
+        for option in lower.into_iter().chain([new]).chain(higher) {
+            sorted.push(option.number, option.value);
+        }
+        *self = sorted;
+        Ok(())
+    }
+
+    /// Adds an option whose value is a number.
+    ///
+    /// # Errors
+    /// The number needs more bytes than the registry allows.
+    pub fn insert_uint(&mut self, number: OptionNumber, value: u64) -> Result<(), OptionError> {
+        self.insert(number, UintBytes::new(value).bytes())
+    }
+
+    /// A copy of the options in `view`.
+    pub fn copied(view: OptionsView<'_>) -> Self {
+        Self {
+            bytes: view.bytes().to_vec(),
+            last: view.iter().last().map_or(0, |option| option.number.0),
+        }
+    }
+
+    /// Empties the options and keeps their memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.last = 0;
+    }
+
+    /// Replaces the options by `base` and the numeric options `extra`, whose numbers ascend; of `base` only
+    /// what `keep` keeps.
+    pub(crate) fn merge(
+        &mut self,
+        base: OptionsView<'_>,
+        extra: impl Iterator<Item = (OptionNumber, u32)>,
+        keep: impl Fn(OptionNumber) -> bool,
+    ) {
+        self.clear();
+        let mut extra = extra.peekable();
+        for option in base.iter().filter(|option| keep(option.number)) {
+            while let Some((number, value)) = extra.next_if(|(number, _)| *number <= option.number) {
+                self.push_uint(number, u64::from(value));
+            }
+            self.push(option.number, option.value);
+        }
+        extra.for_each(|(number, value)| self.push_uint(number, u64::from(value)));
+    }
+
+    /// Appends a numeric option whose number is not below the last one's.
+    pub(crate) fn push_uint(&mut self, number: OptionNumber, value: u64) {
+        self.push(number, UintBytes::new(value).bytes());
+    }
+
+    /// Appends an option whose number is not below the last one's.
+    pub(crate) fn push(&mut self, number: OptionNumber, value: &[u8]) {
+        debug_assert!(number.0 >= self.last, "options are written in ascending order");
+        let (delta, delta_extension) = nibble(usize::from(number.0.saturating_sub(self.last)));
+        let (len, len_extension) = nibble(value.len());
+        self.bytes.push(delta << 4 | len);
+        self.bytes.extend_from_slice(delta_extension.bytes());
+        self.bytes.extend_from_slice(len_extension.bytes());
+        self.bytes.extend_from_slice(value);
+        self.last = number.0;
+    }
+}
+
+/// The nibble and the extension bytes of a delta or length (RFC 7252 section 3.1).
+fn nibble(value: usize) -> (u8, UintBytes) {
+    let extension = |above: usize, width| UintBytes::fixed((value - above) as u64, width);
+    match value {
+        0..=12 => (value as u8, UintBytes::fixed(0, 0)),
+        13..=268 => (13, extension(13, 1)),
+        _ => (14, extension(269, 2)),
+    }
+}
+
+fn check_length(number: OptionNumber, len: usize) -> Result<(), OptionError> {
+    let (min, max) = match number.definition() {
+        Some(definition) => (definition.min, definition.max),
+        None => (0, MAX_VALUE_BYTES),
+    };
+    if (min..=max).contains(&len) {
+        return Ok(());
+    }
+    Err(OptionError::ValueLength {
+        number,
+        len,
+        min,
+        max,
+    })
+}
+
+/// A number in as few big-endian bytes as it needs; 0 needs none (RFC 7252 section 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UintBytes {
+    bytes: [u8; 8],
+    start: usize,
+}
+
+impl UintBytes {
+    /// The shortest encoding of `value`.
+    pub const fn new(value: u64) -> Self {
+        Self {
+            bytes: value.to_be_bytes(),
+            start: value.leading_zeros() as usize / 8,
+        }
+    }
+
+    /// The low `width` bytes of `value`.
+    const fn fixed(value: u64, width: usize) -> Self {
+        Self {
+            bytes: value.to_be_bytes(),
+            start: 8 - width,
+        }
+    }
+
+    /// The encoding.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(self.start..).unwrap_or_default()
+    }
+}

@@ -1,0 +1,201 @@
+//! Request bodies that arrive in blocks and take effect as a whole (RFC 7959 section 2.5).
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wirecost_proto::{FlowId, Instant};
+
+use crate::block::Block;
+use crate::code::{Code, Method};
+
+/// Whose body, of which request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) flow: FlowId,
+    pub(super) resource: usize,
+    pub(super) method: Method,
+}
+
+/// The limits of unfinished bodies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) max_body: usize,
+    pub(super) max_per_peer: usize,
+    pub(super) lifetime: Duration,
+}
+
+/// What a block made of its body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// More blocks must come: 2.31.
+    Continue,
+    /// The body is whole.
+    Whole(Vec<u8>),
+    /// The block cannot be taken: 4.00, 4.08 or 4.13.
+    Refused(Code),
+}
+
+#[derive(Debug)]
+struct Assembly {
+    key: Key,
+    tag: Option<Vec<u8>>,
+    body: Vec<u8>,
+    expires: Instant,
+}
+
+/// The unfinished bodies of all peers.
+#[derive(Debug, Default)]
+pub(super) struct Assemblies {
+    list: Vec<Assembly>,
+}
+
+impl Assemblies {
+    /// Takes a block; `size1` is the size that the client announced for the whole body, `tag` its Request-Tag.
+    pub(super) fn take(
+        &mut self,
+        (key, tag): (Key, Option<&[u8]>),
+        (block, payload): (Block, &[u8]),
+        size1: Option<u32>,
+        limits: Limits,
+        now: Instant,
+    ) -> Progress {
+        // RFC 7959 section 2.2: a block that is not the last fills its size exactly, the last fits into it.
+        let fits =
+            payload.len() <= block.size.bytes() && (!block.more || payload.len() == block.size.bytes());
+        if !fits {
+            return Progress::Refused(Code::BAD_REQUEST);
+        }
+        self.list.retain(|assembly| assembly.expires > now);
+        let place = self
+            .list
+            .iter()
+            .position(|a| a.key == key && a.tag.as_deref() == tag);
+        let announced = size1.map_or(0, |size| size as usize);
+        if announced.max(block.offset() + payload.len()) > limits.max_body {
+            place.map(|at| self.list.swap_remove(at));
+            return Progress::Refused(Code::REQUEST_ENTITY_TOO_LARGE);
+        }
+        let at = match (block.number, place) {
+            (0, place) => self.begin(place, key, tag, limits),
+            (_, Some(at)) => at,
+            // RFC 7959 section 2.9.2: blocks before this one are missing.
+            (_, None) => return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE),
+        };
+        self.append(at, block, payload, now + limits.lifetime)
+    }
+
+    /// Begins a body anew and returns its place.
+    fn begin(&mut self, place: Option<usize>, key: Key, tag: Option<&[u8]>, limits: Limits) -> usize {
+        place.map(|at| self.list.remove(at));
+        let of_peer = |assembly: &Assembly| assembly.key.flow == key.flow;
+        if self.list.iter().filter(|assembly| of_peer(assembly)).count() >= limits.max_per_peer {
+            let oldest = self.list.iter().position(of_peer);
+            oldest.map(|at| self.list.remove(at));
+        }
+        self.list.push(Assembly {
+            key,
+            tag: tag.map(<[u8]>::to_vec),
+            body: Vec::new(),
+            expires: Instant::START,
+        });
+        self.list.len() - 1
+    }
+
+    fn append(&mut self, at: usize, block: Block, payload: &[u8], expires: Instant) -> Progress {
+        let Some(assembly) = self.list.get_mut(at) else {
+            return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
+        };
+        let (have, offset) = (assembly.body.len(), block.offset());
+        let is_repeated = offset + payload.len() == have && assembly.body.ends_with(payload);
+        assembly.expires = expires;
+        if offset == have {
+            assembly.body.extend_from_slice(payload);
+        } else if !is_repeated {
+            self.list.remove(at);
+            return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
+        }
+        match block.more {
+            true => Progress::Continue,
+            false => Progress::Whole(self.list.remove(at).body),
+        }
+    }
+
+    /// Forgets the bodies of a peer that is gone.
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        self.list.retain(|assembly| assembly.key.flow != flow);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::BlockSize;
+
+    const LIMITS: Limits = Limits {
+        max_body: 64,
+        max_per_peer: 2,
+        lifetime: Duration::from_secs(247),
+    };
+
+    fn take(assemblies: &mut Assemblies, resource: usize, number: u32, more: bool, seconds: u64) -> Progress {
+        let (flow, method, size) = (FlowId(0), Method::Put, BlockSize::MIN);
+        let key = Key {
+            flow,
+            resource,
+            method,
+        };
+        let payload = [number as u8; 16];
+        let now = Instant::from_millis(seconds * 1000);
+        let block = Block { number, more, size };
+        assemblies.take((key, None), (block, &payload), None, LIMITS, now)
+    }
+
+    const INCOMPLETE: Progress = Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
+
+    #[test]
+    fn blocks_in_order_make_the_body() {
+        let mut all = Assemblies::default();
+        assert_eq!(take(&mut all, 0, 0, true, 0), Progress::Continue);
+        assert_eq!(take(&mut all, 0, 1, true, 1), Progress::Continue);
+        let Progress::Whole(body) = take(&mut all, 0, 2, false, 2) else {
+            panic!("the last block makes the body whole");
+        };
+        assert_eq!((body.len(), body[15], body[16], body[47]), (48, 0, 1, 2));
+        assert!(all.list.is_empty());
+    }
+
+    #[test]
+    fn a_gap_is_answered_4_08_and_a_repeated_block_is_not_appended() {
+        let mut all = Assemblies::default();
+        assert_eq!(take(&mut all, 0, 1, true, 0), INCOMPLETE);
+        assert_eq!(take(&mut all, 0, 0, true, 0), Progress::Continue);
+        assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
+        assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
+        assert_eq!(all.list[0].body.len(), 32);
+        assert_eq!(take(&mut all, 0, 3, true, 0), INCOMPLETE);
+    }
+
+    #[test]
+    fn a_body_above_the_limit_is_answered_4_13() {
+        let mut all = Assemblies::default();
+        for number in 0..4 {
+            assert_eq!(take(&mut all, 0, number, true, 0), Progress::Continue);
+        }
+        let too_large = Progress::Refused(Code::REQUEST_ENTITY_TOO_LARGE);
+        assert_eq!(take(&mut all, 0, 4, true, 0), too_large);
+        assert!(all.list.is_empty());
+    }
+
+    #[test]
+    fn an_unfinished_body_expires_and_the_oldest_gives_way() {
+        let mut all = Assemblies::default();
+        take(&mut all, 0, 0, true, 0);
+        assert_eq!(take(&mut all, 0, 1, true, 247), INCOMPLETE);
+        for resource in 0..3 {
+            take(&mut all, resource, 0, true, 300);
+        }
+        assert_eq!(all.list.len(), 2);
+        assert_eq!(take(&mut all, 0, 1, true, 300), INCOMPLETE);
+        assert_eq!(take(&mut all, 2, 1, true, 300), Progress::Continue);
+    }
+}

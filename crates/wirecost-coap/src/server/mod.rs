@@ -1,0 +1,151 @@
+//! The server: the plugtest resources, observed and block-wise, for any number of peers.
+//!
+//! A request, and what it gets:
+//!
+//! 1. CON or NON request; one that came before is answered as before (CON) or ignored (NON)
+//! 2. blocks of a body are kept until it is whole, each answered 2.31
+//! 3. CON: the response in the ACK, or an empty ACK and then a separate CON response; NON: a NON response
+//! 4. what No-Response suppresses is left out; a CON request gets an empty ACK all the same
+
+mod api;
+mod assembly;
+mod links;
+mod observers;
+mod outgoing;
+mod plugtest;
+mod receive;
+mod resource;
+mod respond;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+
+pub use self::api::{Config, Event, Stats};
+use self::assembly::Assemblies;
+use self::observers::Observers;
+use self::outgoing::Outgoings;
+use self::resource::Resource;
+use self::respond::Continuation;
+use crate::duplicates::Duplicates;
+use crate::option::Options;
+use crate::outbox::Outbox;
+
+/// A CoAP server with the plugtest resources.
+#[derive(Debug)]
+pub struct Server {
+    config: Config,
+    /// The next message id of the server's own messages to each peer.
+    message_ids: BTreeMap<FlowId, u16>,
+    tree: Vec<Resource>,
+    duplicates: Duplicates,
+    assemblies: Assemblies,
+    continuations: Vec<Continuation>,
+    observers: Observers,
+    outgoings: Outgoings,
+    timeout_rng: Rng,
+    outbox: Outbox<Event>,
+    scratch: Options,
+    datagram: Vec<u8>,
+    stats: Stats,
+}
+
+impl Server {
+    /// A server without peers.
+    pub fn new(config: Config) -> Self {
+        Self {
+            message_ids: BTreeMap::new(),
+            tree: resource::tree(),
+            duplicates: Duplicates::new(&config.parameters),
+            assemblies: Assemblies::default(),
+            continuations: Vec::new(),
+            observers: Observers::default(),
+            outgoings: Outgoings::default(),
+            timeout_rng: config.rng.purpose(1),
+            outbox: Outbox::new(),
+            scratch: Options::new(),
+            datagram: Vec::new(),
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// What was received, ignored and sent again so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// How many observers there are, of all resources.
+    pub fn observers(&self) -> usize {
+        self.observers.len()
+    }
+
+    /// The content of the resource at `path`, such as `/test`; `None` where it is absent.
+    pub fn content(&self, path: &str) -> Option<&[u8]> {
+        let mut resources = self.tree.iter();
+        let resource = resources.find(|resource| resource.definition.path == path)?;
+        Some(&resource.representation.as_ref()?.bytes)
+    }
+
+    fn path(&self, resource: usize) -> &'static str {
+        self.tree
+            .get(resource)
+            .map_or("", |resource| resource.definition.path)
+    }
+
+    /// A message id for a message of the server's own.
+    fn next_message_id(&mut self, flow: FlowId) -> u16 {
+        let first = || self.config.rng.purpose(0).at(u64::from(flow.0)) as u16;
+        let next = self.message_ids.entry(flow).or_insert_with(first);
+        let id = *next;
+        *next = id.wrapping_add(1);
+        id
+    }
+
+    fn forget_flow(&mut self, flow: FlowId) {
+        self.message_ids.remove(&flow);
+        self.assemblies.forget(flow);
+        self.continuations
+            .retain(|continuation| continuation.key.flow != flow);
+        self.outgoings.forget(flow);
+        while let Some(resource) = self.observers.remove_any(flow) {
+            let path = self.path(resource);
+            self.outbox.event(Event::ObserverRemoved { flow, path });
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let deadlines = [self.outgoings.deadline(), self.observers.next_tick()];
+        deadlines.into_iter().flatten().min()
+    }
+}
+
+impl Endpoint for Server {
+    type Command = Infallible;
+    type Event = Event;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), Infallible> {
+        match input {
+            Input::Received { flow, bytes } => self.receive(flow, bytes, now),
+            Input::Timeout => {
+                self.tick(now);
+                self.retransmit(now);
+            }
+            Input::Reset { flow, .. } | Input::PeerClosed { flow } => self.forget_flow(flow),
+            Input::Opened { .. } | Input::Writable { .. } => {}
+            Input::Command(never) => match never {},
+        }
+        self.start_outgoing(now);
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        match self.outbox.poll(out) {
+            Some(output) => output,
+            None => Output::Timeout(self.next_timeout()),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What a server makes of a received datagram.
+
+use wirecost_proto::{FlowId, Instant};
+
+use super::assembly::{Key, Limits, Progress};
+use super::resource::{self, Answer, Body, Effect, Request};
+use super::respond::{Asked, Exchange};
+use super::{Event, Server};
+use crate::block::Block;
+use crate::code::{Class, Code, Method};
+use crate::describe::Kind;
+use crate::message::{Repr, Type, View};
+use crate::option::{OptionNumber, OptionsView};
+
+/// The critical options that this server understands in a request.
+fn supports(number: OptionNumber) -> bool {
+    matches!(
+        number,
+        OptionNumber::IF_MATCH
+            | OptionNumber::URI_HOST
+            | OptionNumber::IF_NONE_MATCH
+            | OptionNumber::URI_PORT
+            | OptionNumber::URI_PATH
+            | OptionNumber::URI_QUERY
+            | OptionNumber::ACCEPT
+            | OptionNumber::BLOCK1
+            | OptionNumber::BLOCK2
+            | OptionNumber::PROXY_URI
+            | OptionNumber::PROXY_SCHEME
+    )
+}
+
+impl Server {
+    pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
+        let Ok(repr) = Repr::parse(bytes) else {
+            self.stats.malformed += 1;
+            self.outbox.consumed(flow, bytes.len(), 0, Kind::ORIGINAL);
+            return match View::new(bytes).rejectable() {
+                Some(id) => self.reject(flow, id, Kind::ACKNOWLEDGEMENT),
+                None => self.stats.ignored += 1,
+            };
+        };
+        let payload = repr.payload.len();
+        let mut consumed = |kind| self.outbox.consumed(flow, bytes.len(), payload, kind);
+        match (repr.kind, repr.code.class()) {
+            (Type::Acknowledgement, _) => {
+                consumed(Kind::ACKNOWLEDGEMENT);
+                self.take_ack(flow, repr.message_id, now);
+            }
+            (Type::Reset, _) => {
+                // The server sends no pings, so that every RST rejects a response or a notification.
+                consumed(Kind::ACKNOWLEDGEMENT);
+                self.take_reset(flow, repr.message_id);
+            }
+            (_, Class::Empty) => {
+                // RFC 7252 section 4.3: a ping is answered by an RST.
+                consumed(Kind::of(&repr));
+                self.send_reset(flow, repr.message_id, Kind::PONG);
+            }
+            (_, Class::Request) => self.take_message(flow, bytes.len(), &repr, now),
+            (kind, _) => {
+                consumed(Kind::ORIGINAL);
+                match kind {
+                    Type::Confirmable => self.reject(flow, repr.message_id, Kind::ACKNOWLEDGEMENT),
+                    _ => self.stats.ignored += 1,
+                }
+            }
+        }
+    }
+
+    fn reject(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
+        self.stats.rejected += 1;
+        self.send_reset(flow, message_id, kind);
+    }
+
+    fn send_reset(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
+        let reset = Repr::empty(Type::Reset, message_id);
+        self.outbox.send(flow, &reset, kind);
+    }
+
+    /// Takes a request message: carries it out, unless it came before (RFC 7252 section 4.5).
+    fn take_message(&mut self, flow: FlowId, len: usize, repr: &Repr<'_>, now: Instant) {
+        let message = (flow, repr.message_id, repr.kind);
+        let kind = Kind::of(repr);
+        if !self.duplicates.is_known(message, now, &mut self.datagram) {
+            self.outbox.consumed(flow, len, repr.payload.len(), kind);
+            return self.take_request(flow, repr, now);
+        }
+        self.stats.duplicates += 1;
+        self.outbox.consumed(flow, len, repr.payload.len(), kind.again());
+        self.report_duplicate(flow, repr);
+        if let Ok(answer) = Repr::parse(&self.datagram) {
+            self.outbox
+                .send_encoded(flow, &self.datagram, answer.payload.len(), Kind::ACKNOWLEDGEMENT);
+        }
+    }
+
+    fn report_duplicate(&mut self, flow: FlowId, repr: &Repr<'_>) {
+        let resource = resource::route(&self.tree, repr.options);
+        let (Some(method), Some(resource)) = (Method::from_code(repr.code), resource) else {
+            return;
+        };
+        // A repeated block is no repeated message.
+        if repr.options.block1().is_none() {
+            self.outbox.event(Event::MessageReceived {
+                flow,
+                method,
+                path: self.path(resource),
+                payload_bytes: repr.payload.len() as u64,
+                duplicate: true,
+            });
+        }
+    }
+
+    fn take_request(&mut self, flow: FlowId, repr: &Repr<'_>, now: Instant) {
+        let exchange = Exchange::new(flow, repr);
+        if repr.options.unacceptable(supports).is_some() && repr.kind == Type::NonConfirmable {
+            // RFC 7252 section 5.4.1: such a NON is rejected, which may be done by ignoring it.
+            self.stats.ignored += 1;
+            return;
+        }
+        let (resource, method) = match self.admit(repr) {
+            Ok(admitted) => admitted,
+            Err(code) => return self.respond_code(&exchange, code, None),
+        };
+        let key = Key {
+            flow,
+            resource,
+            method,
+        };
+        if self.respond_continued(&exchange, key, repr.options, now) {
+            return;
+        }
+        let Some(block) = repr.options.block1() else {
+            return self.carry_out(&exchange, key, repr.options, Body::Datagram(repr.payload), now);
+        };
+        let tag = repr
+            .options
+            .first(OptionNumber::REQUEST_TAG)
+            .map(|option| option.value);
+        let size1 = repr.options.uint(OptionNumber::SIZE1);
+        let taken = self
+            .assemblies
+            .take((key, tag), (block, repr.payload), size1, self.limits(), now);
+        match taken {
+            Progress::Whole(body) => {
+                self.carry_out(&exchange, key, repr.options, Body::Assembled(body), now);
+            }
+            Progress::Continue => self.respond_code(&exchange, Code::CONTINUE, Some(block)),
+            Progress::Refused(code) => self.respond_code(&exchange, code, Some(block)),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            max_body: self.config.max_body_bytes,
+            max_per_peer: self.config.max_assemblies_per_peer,
+            lifetime: self.config.parameters.exchange_lifetime(),
+        }
+    }
+
+    /// The resource and the method of a request, or the code that refuses it.
+    fn admit(&self, repr: &Repr<'_>) -> Result<(usize, Method), Code> {
+        let options = repr.options;
+        if options.unacceptable(supports).is_some() {
+            return Err(Code::BAD_OPTION);
+        }
+        let proxied = [OptionNumber::PROXY_URI, OptionNumber::PROXY_SCHEME];
+        if proxied.into_iter().any(|number| options.first(number).is_some()) {
+            return Err(Code::PROXYING_NOT_SUPPORTED);
+        }
+        let blocks = [OptionNumber::BLOCK1, OptionNumber::BLOCK2];
+        let reserved = |number| {
+            options
+                .uint(number)
+                .is_some_and(|value| Block::from_value(value).is_none())
+        };
+        if blocks.into_iter().any(reserved) {
+            // RFC 7959 section 2.2: the size exponent 7 is reserved.
+            return Err(Code::BAD_REQUEST);
+        }
+        // RFC 7252 section 5.8: a method that is unknown or not supported is answered 4.05.
+        let method = Method::from_code(repr.code).ok_or(Code::METHOD_NOT_ALLOWED)?;
+        let resource = resource::route(&self.tree, options).ok_or(Code::NOT_FOUND)?;
+        let allowed = self
+            .tree
+            .get(resource)
+            .is_some_and(|r| r.definition.methods.contains(&method));
+        allowed
+            .then_some((resource, method))
+            .ok_or(Code::METHOD_NOT_ALLOWED)
+    }
+
+    /// Carries out a whole request and answers it.
+    fn carry_out(
+        &mut self,
+        exchange: &Exchange,
+        key: Key,
+        options: OptionsView<'_>,
+        body: Body<'_>,
+        now: Instant,
+    ) {
+        let payload_bytes = body.bytes().len() as u64;
+        let method = key.method;
+        let request = Request {
+            method,
+            options,
+            body,
+        };
+        let answer = resource::answer(&mut self.tree, key.resource, request);
+        if answer.code.is_success() {
+            self.outbox.event(Event::MessageReceived {
+                flow: exchange.flow,
+                method,
+                path: self.path(key.resource),
+                payload_bytes,
+                duplicate: false,
+            });
+        }
+        let observe = self.observe(exchange, key, options, &answer, now);
+        let asked = Asked {
+            observe,
+            block1: options.block1(),
+            block2: options.block2(),
+            wants_size2: options.uint(OptionNumber::SIZE2) == Some(0),
+        };
+        let effect = answer.effect;
+        self.respond(exchange, key, answer, asked, now);
+        self.apply(key.resource, effect, now);
+    }
+
+    /// Tells observers what a request did.
+    fn apply(&mut self, resource: usize, effect: Effect, now: Instant) {
+        match effect {
+            Effect::Nothing => {}
+            Effect::Changed => self.notify(resource, now),
+            Effect::FormatChanged => self.dismiss(resource, Some(Code::INTERNAL_SERVER_ERROR)),
+            Effect::Removed => self.dismiss(resource, Some(Code::NOT_FOUND)),
+            Effect::Forgets(path) => {
+                let forgotten = self
+                    .tree
+                    .iter()
+                    .position(|resource| resource.definition.path == path);
+                if let Some(forgotten) = forgotten {
+                    self.dismiss(forgotten, None);
+                }
+            }
+        }
+    }
+
+    fn respond_code(&mut self, exchange: &Exchange, code: Code, block1: Option<Block>) {
+        let asked = Asked {
+            block1,
+            ..Asked::default()
+        };
+        self.respond_bare(exchange, &Answer::code(code), &asked);
+    }
+}

@@ -1,0 +1,386 @@
+//! Resources: what they hold and how they answer.
+
+use alloc::vec::Vec;
+
+use super::links;
+use super::plugtest::DEFINITIONS;
+use crate::code::{Code, Method};
+use crate::option::{OptionNumber, OptionsView, content_format};
+
+/// What a resource is, before anyone asked anything of it.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) path: &'static str,
+    /// Link attributes (RFC 6690 section 3).
+    pub(super) attributes: &'static [(&'static str, &'static str)],
+    pub(super) methods: &'static [Method],
+    pub(super) behaviour: Behaviour,
+    pub(super) initial: Initial,
+    pub(super) format: u16,
+    /// Whether notifications are confirmable, where the resource can be observed.
+    pub(super) observable: Option<bool>,
+}
+
+/// How a resource departs from one that is stored by PUT and read by GET.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behaviour {
+    Store,
+    /// Absent until it is created.
+    Create,
+    /// Shows its entity-tag, and is text only.
+    Validate,
+    /// Answers with the arguments of the query.
+    Query,
+    /// A POST creates something with a Location-Query.
+    LocationQuery,
+    /// Answers by a separate response.
+    Separate,
+    /// A POST creates this resource.
+    CreateBelow(&'static str),
+    /// A POST is answered with its content in upper case.
+    Uppercase,
+    /// One representation per format.
+    MultiFormat(&'static [(u16, &'static str)]),
+    /// A POST makes the server forget the observers of this resource.
+    ForgetObservers(&'static str),
+    /// The list of resources.
+    Core,
+}
+
+/// What a resource holds at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Initial {
+    Absent,
+    Text(&'static str),
+    /// This many bytes of text.
+    Generated(usize),
+    /// The number of changes in this many bytes of text.
+    Ticks(usize),
+}
+
+/// What a resource holds.
+#[derive(Debug)]
+pub(super) struct Representation {
+    pub(super) format: u16,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A resource with its state.
+#[derive(Debug)]
+pub(super) struct Resource {
+    pub(super) definition: &'static Definition,
+    pub(super) representation: Option<Representation>,
+    /// How often the representation changed: the entity-tag, and the sequence number of notifications.
+    pub(super) changes: u32,
+    /// Whether a client replaced what the resource says of itself.
+    replaced: bool,
+}
+
+/// A whole request.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    pub(super) method: Method,
+    pub(super) options: OptionsView<'a>,
+    pub(super) body: Body<'a>,
+}
+
+/// The content of a request: of one datagram, or put together.
+#[derive(Debug)]
+pub(super) enum Body<'a> {
+    Datagram(&'a [u8]),
+    Assembled(Vec<u8>),
+}
+
+impl Body<'_> {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Datagram(bytes) => bytes,
+            Self::Assembled(bytes) => bytes,
+        }
+    }
+}
+
+/// What a resource answers.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) code: Code,
+    pub(super) content: Content,
+    pub(super) shows_etag: bool,
+    pub(super) location_path: &'static str,
+    pub(super) location_query: &'static [&'static str],
+    pub(super) separate: bool,
+    pub(super) effect: Effect,
+}
+
+/// The content of an answer.
+#[derive(Debug)]
+pub(super) enum Content {
+    Empty,
+    /// The resource's representation.
+    Stored,
+    Text(u16, &'static str),
+    Made(u16, Vec<u8>),
+}
+
+/// What an answered request did to observed resources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Nothing,
+    Changed,
+    /// The format changed: observers get 5.00 and are forgotten (RFC 7641 section 4.2).
+    FormatChanged,
+    /// The resource is gone: observers get 4.04 and are forgotten.
+    Removed,
+    /// The observers of another resource are forgotten.
+    Forgets(&'static str),
+}
+
+impl Answer {
+    pub(super) const fn code(code: Code) -> Self {
+        Self::with(code, Content::Empty)
+    }
+
+    const fn with(code: Code, content: Content) -> Self {
+        Self {
+            code,
+            content,
+            shows_etag: false,
+            location_path: "",
+            location_query: &[],
+            separate: false,
+            effect: Effect::Nothing,
+        }
+    }
+}
+
+/// Bytes of an entity-tag.
+pub(super) const ETAG_BYTES: usize = 4;
+
+impl Resource {
+    fn new(definition: &'static Definition) -> Self {
+        let mut resource = Self {
+            definition,
+            representation: None,
+            changes: 0,
+            replaced: false,
+        };
+        resource.restore();
+        resource
+    }
+
+    /// The resource's own representation, as it is at first or after this many changes.
+    fn restore(&mut self) {
+        let mut bytes = self
+            .representation
+            .take()
+            .map(|old| old.bytes)
+            .unwrap_or_default();
+        bytes.clear();
+        match self.definition.initial {
+            Initial::Absent => return,
+            Initial::Text(text) => bytes.extend_from_slice(text.as_bytes()),
+            Initial::Generated(len) => fill(0, len, &mut bytes),
+            Initial::Ticks(len) => fill(self.changes, len, &mut bytes),
+        }
+        let format = self.definition.format;
+        self.representation = Some(Representation { format, bytes });
+    }
+
+    /// Changes by itself; what a client put there stays and is announced again.
+    pub(super) fn tick(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
+        if !self.replaced {
+            self.restore();
+        }
+    }
+
+    pub(super) fn etag(&self) -> [u8; ETAG_BYTES] {
+        self.changes.to_be_bytes()
+    }
+
+    /// Answers a request that the resource's methods allow.
+    fn answer(&mut self, request: Request<'_>) -> Answer {
+        if !self.meets_preconditions(request.options) {
+            return Answer::code(Code::PRECONDITION_FAILED);
+        }
+        match request.method {
+            Method::Get => self.get(request.options),
+            Method::Put => self.put(request),
+            Method::Delete => self.delete(),
+            _ => self.post(request),
+        }
+    }
+
+    /// If-Match and If-None-Match (RFC 7252 section 5.10.8).
+    fn meets_preconditions(&self, options: OptionsView<'_>) -> bool {
+        let exists = self.representation.is_some();
+        if exists && options.first(OptionNumber::IF_NONE_MATCH).is_some() {
+            return false;
+        }
+        let etag = self.etag();
+        let matches = |value: &[u8]| exists && (value.is_empty() || value == etag);
+        let mut conditions = options.all(OptionNumber::IF_MATCH).peekable();
+        conditions.peek().is_none() || conditions.any(|condition| matches(condition.value))
+    }
+
+    fn get(&self, options: OptionsView<'_>) -> Answer {
+        match self.definition.behaviour {
+            Behaviour::Query => {
+                let mut text = Vec::new();
+                for argument in options.uri_query() {
+                    text.extend_from_slice(argument.as_bytes());
+                    text.push(b'\n');
+                }
+                acceptable(options, content_format::TEXT_PLAIN, |format| {
+                    Content::Made(format, text)
+                })
+            }
+            Behaviour::Core => acceptable(options, self.definition.format, |format| {
+                Content::Made(format, links::write(DEFINITIONS, options.uri_query().next()))
+            }),
+            Behaviour::MultiFormat(formats) => {
+                let wanted = options.accept().unwrap_or(content_format::TEXT_PLAIN);
+                let text = formats.iter().find(|(format, _)| *format == wanted);
+                text.map_or(Answer::code(Code::NOT_ACCEPTABLE), |(format, text)| {
+                    Answer::with(Code::CONTENT, Content::Text(*format, text))
+                })
+            }
+            _ => self.get_stored(options),
+        }
+    }
+
+    fn get_stored(&self, options: OptionsView<'_>) -> Answer {
+        let Some(representation) = &self.representation else {
+            return Answer::code(Code::NOT_FOUND);
+        };
+        let etag = self.etag();
+        let is_fresh = options.all(OptionNumber::ETAG).any(|option| option.value == etag);
+        let shows_etag = self.definition.behaviour == Behaviour::Validate || is_fresh;
+        // RFC 7252 section 5.10.6.2: 2.03 tells that one of the tags is still good.
+        let mut answer = match is_fresh {
+            true => Answer::code(Code::VALID),
+            false => acceptable(options, representation.format, |_| Content::Stored),
+        };
+        answer.shows_etag = shows_etag;
+        answer.separate = self.definition.behaviour == Behaviour::Separate;
+        answer
+    }
+
+    fn put(&mut self, request: Request<'_>) -> Answer {
+        let format = request.options.content_format();
+        let text_only = self.definition.behaviour == Behaviour::Validate;
+        if text_only && format.is_some_and(|format| format != content_format::TEXT_PLAIN) {
+            return Answer::code(Code::UNSUPPORTED_CONTENT_FORMAT);
+        }
+        let format = format.unwrap_or(self.definition.format);
+        let before = self.representation.as_ref().map(|old| old.format);
+        self.store(request.body, format);
+        let mut answer = Answer::code(match before {
+            Some(_) => Code::CHANGED,
+            None => Code::CREATED,
+        });
+        answer.shows_etag = text_only;
+        answer.effect = match before.is_some_and(|before| before != format) {
+            true => Effect::FormatChanged,
+            false => Effect::Changed,
+        };
+        answer
+    }
+
+    fn store(&mut self, body: Body<'_>, format: u16) {
+        let mut bytes = self
+            .representation
+            .take()
+            .map(|old| old.bytes)
+            .unwrap_or_default();
+        match body {
+            Body::Datagram(new) => {
+                bytes.clear();
+                bytes.extend_from_slice(new);
+            }
+            Body::Assembled(new) => bytes = new,
+        }
+        self.representation = Some(Representation { format, bytes });
+        self.changes = self.changes.wrapping_add(1);
+        self.replaced = true;
+    }
+
+    fn delete(&mut self) -> Answer {
+        self.changes = self.changes.wrapping_add(1);
+        self.replaced = false;
+        self.restore();
+        let mut answer = Answer::code(Code::DELETED);
+        answer.effect = Effect::Removed;
+        answer
+    }
+
+    fn post(&mut self, request: Request<'_>) -> Answer {
+        let bytes = request.body.bytes();
+        match self.definition.behaviour {
+            Behaviour::LocationQuery => Answer {
+                location_query: &["first=1", "second=2"],
+                ..Answer::code(Code::CREATED)
+            },
+            Behaviour::Uppercase => {
+                let upper = Content::Made(content_format::TEXT_PLAIN, bytes.to_ascii_uppercase());
+                Answer::with(Code::CHANGED, upper)
+            }
+            Behaviour::ForgetObservers(path) => Answer {
+                effect: Effect::Forgets(path),
+                ..Answer::code(Code::CHANGED)
+            },
+            _ => self.put(request),
+        }
+    }
+}
+
+/// An answer of `format`, or 4.06 where the client accepts another only (RFC 7252 section 5.10.4).
+fn acceptable(options: OptionsView<'_>, format: u16, content: impl FnOnce(u16) -> Content) -> Answer {
+    match options.accept() {
+        Some(accept) if accept != format => Answer::code(Code::NOT_ACCEPTABLE),
+        _ => Answer::with(Code::CONTENT, content(format)),
+    }
+}
+
+/// Fills `bytes` with `len` bytes: lines of a number of ten digits.
+fn fill(number: u32, len: usize, bytes: &mut Vec<u8>) {
+    let mut digits = [b'0'; 11];
+    let mut rest = number;
+    for digit in digits.iter_mut().take(10).rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    digits[10] = b'\n';
+    bytes.extend(digits.iter().cycle().take(len));
+}
+
+/// Answers a request to the resource at `at` that its methods allow.
+pub(super) fn answer(tree: &mut [Resource], at: usize, request: Request<'_>) -> Answer {
+    let Some(resource) = tree.get_mut(at) else {
+        return Answer::code(Code::NOT_FOUND);
+    };
+    let Behaviour::CreateBelow(path) = resource.definition.behaviour else {
+        return resource.answer(request);
+    };
+    if let Some(created) = tree.iter_mut().find(|resource| resource.definition.path == path) {
+        let format = request.options.content_format();
+        created.store(request.body, format.unwrap_or(created.definition.format));
+    }
+    Answer {
+        location_path: path,
+        ..Answer::code(Code::CREATED)
+    }
+}
+
+/// Every resource of a server.
+pub(super) fn tree() -> Vec<Resource> {
+    DEFINITIONS.iter().map(Resource::new).collect()
+}
+
+/// The place of the resource with the path that the options name.
+pub(super) fn route(tree: &[Resource], options: OptionsView<'_>) -> Option<usize> {
+    tree.iter().position(|resource| {
+        let segments = resource.definition.path.trim_start_matches('/').split('/');
+        segments.eq(options.uri_path())
+    })
+}

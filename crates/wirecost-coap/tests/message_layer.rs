@@ -1,0 +1,470 @@
+//! The message layer: retransmission, duplicates, separate responses, pings (RFC 7252 section 4).
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use wirecost_coap::client::{Client, Command, Event, Request};
+use wirecost_coap::code::Code;
+use wirecost_coap::server::{self, Server};
+use wirecost_proto::pair::FIRST_FLOW;
+use wirecost_proto::{Cause, Direction, Endpoint, Input, Instant, Layer, Phase, ResetReason};
+
+#[test]
+fn a_confirmable_put_takes_one_round_trip_and_two_datagrams() {
+    let mut pair = pair(Lossy::default());
+    pair.command(request(Request::put("/test", pattern(128))));
+    pair.drive_for(Duration::from_secs(400));
+    assert_eq!(flow_of(&pair), [">CON 0.03", "<ACK 2.04"]);
+    let (at, Event::Response(response)) = &pair.client_events[0] else {
+        panic!("{:?}", pair.client_events);
+    };
+    assert_eq!(*at, Instant::START + DELAY * 2);
+    assert_eq!((response.code, response.transmissions), (Code::CHANGED, 1));
+    assert_eq!(pair.server.content("/test"), Some(&pattern(128)[..]));
+    let lens: Vec<_> = pair.sent.iter().map(|sent| sent.bytes.len()).collect();
+    assert_eq!(lens, [14 + 128, 6]);
+    assert_eq!(pair.unconsumed(), 0);
+}
+
+#[test]
+fn a_put_without_response_is_one_datagram() {
+    let mut pair = pair(Lossy::default());
+    pair.command(request(Request::put_without_response("/test", pattern(16))));
+    pair.drive_for(Duration::from_secs(400));
+    assert_eq!(flow_of(&pair), [">NON 0.03"]);
+    let (message, transmissions) = (1, 1);
+    assert_eq!(
+        pair.client_events,
+        [(
+            Instant::START,
+            Event::Sent {
+                message,
+                transmissions
+            }
+        )]
+    );
+    assert_eq!(carried_out(&pair), [16]);
+    assert_eq!(pair.server.stats().suppressed, 1);
+    assert_eq!(pair.sent[0].bytes.len(), 17 + 16, "No-Response costs 3 bytes");
+}
+
+#[test]
+fn spans_say_layer_phase_and_cause() {
+    let mut pair = pair(Lossy {
+        up: vec![0],
+        ..Lossy::default()
+    });
+    pair.command(request(Request::put("/test", pattern(8))));
+    pair.drive_for(Duration::from_secs(5));
+    let causes: Vec<_> = pair.sent.iter().map(|sent| sent.spans[0].cause).collect();
+    assert_eq!(
+        causes,
+        [Cause::Original, Cause::Retransmission, Cause::Acknowledgement]
+    );
+    for sent in &pair.sent[..2] {
+        let layers: Vec<_> = sent.spans.iter().map(|s| (s.len, s.layer, s.phase)).collect();
+        let expected = [
+            (14, Layer::Application, Phase::Message),
+            (8, Layer::Payload, Phase::Message),
+        ];
+        assert_eq!(layers, expected);
+    }
+}
+
+#[test]
+fn retransmits_con_after_ack_timeout_and_gives_up_after_max_transmit_wait() {
+    for seed in 0..20 {
+        let mut config = client_config();
+        config.rng = wirecost_proto::Rng::new(seed);
+        let path = Lossy::share(1.0, seed);
+        let mut pair = pair_with(path, config, server_config());
+        pair.command(request(Request::put("/test", pattern(8))));
+        pair.drive_for(Duration::from_secs(100));
+        let at: Vec<f64> = pair.sent.iter().map(|sent| seconds(sent.at)).collect();
+        assert_eq!(at.len(), 5, "one transmission and MAX_RETRANSMIT retransmissions");
+        // RFC 7252 section 4.2: the first time-out lies in 2..3 s, each further one is twice as long.
+        let first = at[1] - at[0];
+        assert!((2.0..=3.0).contains(&first), "{first}");
+        for (n, pair) in at.windows(2).enumerate() {
+            assert!((pair[1] - pair[0] - first * f64::from(1 << n)).abs() < 1e-6);
+        }
+        let (gave_up, event) = &pair.client_events[0];
+        assert!((62.0..=93.0).contains(&seconds(*gave_up)));
+        assert!((seconds(*gave_up) - first * 31.0).abs() < 1e-6);
+        let (message, transmissions) = (1, 5);
+        assert_eq!(
+            *event,
+            Event::TimedOut {
+                message,
+                transmissions
+            }
+        );
+        let same = pair.sent.iter().all(|sent| sent.bytes == pair.sent[0].bytes);
+        assert!(same, "a retransmission is the same datagram");
+    }
+}
+
+fn seconds(at: Instant) -> f64 {
+    at.as_nanos() as f64 / 1e9
+}
+
+#[test]
+fn a_lost_ack_is_sent_again_and_the_request_not_carried_out_again() {
+    let mut pair = pair(Lossy {
+        down: vec![0, 1],
+        ..Lossy::default()
+    });
+    pair.command(request(Request::put("/test", pattern(8))));
+    pair.drive_for(Duration::from_secs(20));
+    assert_eq!(flow_of(&pair), [">CON 0.03", "<ACK 2.04"].repeat(3));
+    assert_eq!(carried_out(&pair), [8]);
+    assert_eq!(pair.server_events.len(), 3);
+    assert_eq!(pair.server.stats().duplicates, 2);
+    assert_eq!(responses(&pair)[0].transmissions, 3);
+    assert_eq!(
+        sent(&pair, Direction::Down)[0].bytes,
+        sent(&pair, Direction::Down)[2].bytes
+    );
+}
+
+#[test]
+fn a_repeated_non_is_ignored() {
+    let mut pair = pair(Lossy {
+        duplicate: true,
+        ..Lossy::default()
+    });
+    pair.command(request(Request {
+        confirmable: false,
+        ..Request::put("/test", pattern(8))
+    }));
+    pair.drive_for(Duration::from_secs(5));
+    assert_eq!(flow_of(&pair), [">NON 0.03", "<NON 2.04"]);
+    assert_eq!(carried_out(&pair), [8]);
+    assert_eq!(responses(&pair).len(), 1);
+    assert_eq!(
+        (pair.server.stats().duplicates, pair.client.stats().duplicates),
+        (1, 1)
+    );
+}
+
+#[test]
+fn nstart_1_lets_one_confirmable_request_out_at_a_time() {
+    let mut pair = pair(Lossy::default());
+    for _ in 0..3 {
+        pair.command(request(Request::put("/test", pattern(8))));
+    }
+    assert_eq!(pair.sent.len(), 1);
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(flow_of(&pair), [">CON 0.03", "<ACK 2.04"].repeat(3));
+    let mut config = client_config();
+    config.parameters.nstart = 3;
+    let mut pair = pair_with(Lossy::default(), config, server_config());
+    for _ in 0..4 {
+        pair.command(request(Request::put("/test", pattern(8))));
+    }
+    assert_eq!(pair.sent.len(), 3);
+}
+
+#[test]
+fn an_empty_ack_stops_retransmission_and_the_separate_response_is_acknowledged() {
+    let mut config = server_config();
+    config.separate_delay = Duration::from_secs(10);
+    let mut pair = pair_with(Lossy::default(), client_config(), config);
+    pair.command(request(Request::get("/separate")));
+    pair.drive_for(Duration::from_secs(60));
+    assert_eq!(
+        flow_of(&pair),
+        [">CON 0.01", "<ACK 0.00", "<CON 2.05", ">ACK 0.00"]
+    );
+    let (message, transmissions) = (1, 1);
+    assert_eq!(
+        pair.client_events[0].1,
+        Event::Acknowledged {
+            message,
+            transmissions
+        }
+    );
+    assert_eq!(responses(&pair)[0].payload, b"separate");
+    assert_eq!(pair.sent[2].spans[0].cause, Cause::Original);
+}
+
+#[test]
+fn a_separate_response_overtakes_a_lost_ack() {
+    // RFC 7252 section 5.2.2: the response implies the acknowledgement that was lost.
+    let mut config = server_config();
+    config.separate_delay = Duration::from_secs(1);
+    let path = Lossy {
+        down: vec![0],
+        ..Lossy::default()
+    };
+    let mut pair = pair_with(path, client_config(), config);
+    pair.command(request(Request::get("/separate")));
+    pair.drive_for(Duration::from_secs(60));
+    assert_eq!(
+        flow_of(&pair),
+        [">CON 0.01", "<ACK 0.00", "<CON 2.05", ">ACK 0.00"]
+    );
+    assert_eq!(responses(&pair).len(), 1);
+}
+
+#[test]
+fn a_repeated_separate_response_gets_its_ack_again() {
+    let mut pair = pair(Lossy {
+        up: vec![1],
+        ..Lossy::default()
+    });
+    pair.command(request(Request::get("/separate")));
+    pair.drive_for(Duration::from_secs(60));
+    let end = ["<CON 2.05", ">ACK 0.00", "<CON 2.05", ">ACK 0.00"];
+    assert_eq!(flow_of(&pair)[2..], end);
+    assert_eq!(responses(&pair).len(), 1);
+    assert_eq!(pair.client.stats().duplicates, 1);
+    assert_eq!(pair.server.stats().retransmissions, 1);
+}
+
+#[test]
+fn a_non_request_gets_a_non_separate_response() {
+    let mut pair = pair(Lossy::default());
+    pair.command(request(Request {
+        confirmable: false,
+        ..Request::get("/separate")
+    }));
+    pair.drive_for(Duration::from_secs(5));
+    assert_eq!(flow_of(&pair), [">NON 0.01", "<NON 2.05"]);
+    assert_eq!(responses(&pair)[0].payload, b"separate");
+}
+
+#[test]
+fn a_ping_is_answered_by_a_reset_and_counts_as_keep_alive() {
+    let mut pair = pair(Lossy {
+        up: vec![0],
+        ..Lossy::default()
+    });
+    pair.command(Command::Ping { message: 9 });
+    pair.drive_for(Duration::from_secs(10));
+    assert_eq!(flow_of(&pair), [">CON 0.00", ">CON 0.00", "<RST 0.00"]);
+    let (message, transmissions) = (9, 2);
+    assert_eq!(
+        pair.client_events[0].1,
+        Event::Pong {
+            message,
+            transmissions
+        }
+    );
+    assert!(
+        pair.sent
+            .iter()
+            .all(|sent| sent.spans[0].phase == Phase::KeepAlive)
+    );
+}
+
+#[test]
+fn a_lost_pong_is_repeated_in_the_same_phase() {
+    let mut pair = pair(Lossy {
+        duplicate: true,
+        ..Lossy::default()
+    });
+    pair.command(Command::Ping { message: 9 });
+    pair.drive_for(Duration::from_secs(10));
+    assert_eq!(pair.client.stats().unmatched, 3, "one RST of four is the answer");
+}
+
+#[test]
+fn a_reset_ends_the_request() {
+    let mut client = Client::new(client_config());
+    open(&mut client);
+    let command = Input::Command(request(Request::put("/test", pattern(8))));
+    client.handle_input(command, Instant::START).unwrap();
+    let sent = drain(&mut client, 0);
+    let reset = [0x70, 0x00, sent[0][2], sent[0][3]];
+    let received = Input::Received {
+        flow: FIRST_FLOW,
+        bytes: &reset,
+    };
+    client.handle_input(received, Instant::from_millis(1)).unwrap();
+    assert_eq!(client.pending(), 0);
+}
+
+fn open(client: &mut Client) {
+    let peer = "192.0.2.1:5683".parse().unwrap();
+    let flow = FIRST_FLOW;
+    client
+        .handle_input(Input::Opened { flow, peer }, Instant::START)
+        .unwrap();
+}
+
+#[test]
+fn a_malformed_con_is_rejected_and_a_malformed_non_ignored() {
+    let mut server = Server::new(server_config());
+    let mut client = Client::new(client_config());
+    open(&mut client);
+    for (datagram, answer) in [
+        ("49 01 12 34", Some("70 00 12 34")),
+        ("40 01 12 35 ff", Some("70 00 12 35")),
+        ("40 21 12 36", Some("70 00 12 36")),
+        ("40 00 12 37 00", Some("70 00 12 37")),
+        ("59 01 12 38", None),
+        ("80 01 12 39", None),
+        ("40 01", None),
+        ("60 01 12 3a", None),
+    ] {
+        let expected: Vec<_> = answer.into_iter().map(hex).collect();
+        assert_eq!(
+            answer_to(&mut server, &hex(datagram), Instant::START),
+            expected,
+            "{datagram}"
+        );
+        assert_eq!(
+            answer_to(&mut client, &hex(datagram), Instant::START),
+            expected,
+            "{datagram}"
+        );
+    }
+    assert_eq!((server.stats().malformed, server.stats().rejected), (8, 4));
+    assert_eq!((client.stats().malformed, client.stats().rejected), (8, 4));
+}
+
+#[test]
+fn a_response_that_nothing_waits_for_is_rejected_when_confirmable() {
+    let mut client = Client::new(client_config());
+    open(&mut client);
+    let now = Instant::START;
+    assert_eq!(
+        answer_to(&mut client, &hex("41 45 00 01 aa ff 68"), now),
+        [hex("70 00 00 01")]
+    );
+    assert_eq!(
+        answer_to(&mut client, &hex("41 45 00 01 aa ff 68"), now),
+        [hex("70 00 00 01")]
+    );
+    assert!(answer_to(&mut client, &hex("51 45 00 02 aa ff 68"), now).is_empty());
+    assert_eq!(client.stats().rejected, 1);
+}
+
+#[test]
+fn a_piggybacked_response_needs_message_id_and_token() {
+    let mut client = Client::new(client_config());
+    open(&mut client);
+    let command = Input::Command(request(Request::get("/test")));
+    client.handle_input(command, Instant::START).unwrap();
+    let sent = drain(&mut client, 0).remove(0);
+    let mut ack = vec![0x62, 0x45, sent[2], sent[3], sent[4] ^ 1, sent[5]];
+    answer_to(&mut client, &ack, Instant::START);
+    assert_eq!(client.pending(), 1);
+    ack[4] ^= 1;
+    answer_to(&mut client, &ack, Instant::START);
+    assert_eq!(client.pending(), 0);
+}
+
+#[test]
+fn an_unknown_critical_option_is_answered_4_02_or_ignored() {
+    let mut server = Server::new(server_config());
+    let now = Instant::START;
+    // Option 2049 after Uri-Path "test".
+    let con = hex("40 01 00 01 b4 74 65 73 74 e0 06 e9");
+    let mut non = con.clone();
+    non[0] = 0x50;
+    assert_eq!(code_of(&answer_to(&mut server, &con, now)[0]), Code::BAD_OPTION);
+    assert!(answer_to(&mut server, &non, now).is_empty());
+    // Option 2050 is elective.
+    let elective = hex("40 01 00 02 b4 74 65 73 74 e0 06 ea");
+    assert_eq!(code_of(&answer_to(&mut server, &elective, now)[0]), Code::CONTENT);
+}
+
+#[test]
+fn no_response_suppresses_classes_and_never_the_ack() {
+    for (path, no_response, confirmable, answers) in [
+        ("/test", 2, false, &[][..]),
+        ("/test", 8, false, &["<NON 2.04"]),
+        ("/none", 8, false, &[]),
+        ("/none", 2, false, &["<NON 4.04"]),
+        ("/test", 26, true, &["<ACK 0.00"]),
+        ("/none", 2, true, &["<ACK 4.04"]),
+    ] {
+        let mut pair = pair(Lossy::default());
+        pair.command(request(Request {
+            confirmable,
+            no_response: Some(no_response),
+            ..Request::put(path, pattern(4))
+        }));
+        pair.drive_for(Duration::from_secs(5));
+        assert_eq!(flow_of(&pair)[1..], *answers, "{path} {no_response}");
+    }
+}
+
+#[test]
+fn silence_is_no_failure_where_no_response_asked_for_it() {
+    let mut pair = pair(Lossy::default());
+    pair.command(request(Request {
+        confirmable: false,
+        no_response: Some(2),
+        ..Request::put("/test", pattern(4))
+    }));
+    pair.drive_for(Duration::from_secs(300));
+    let (message, transmissions) = (1, 1);
+    assert_eq!(
+        pair.client_events.last().unwrap().1,
+        Event::Sent {
+            message,
+            transmissions
+        }
+    );
+}
+
+#[test]
+fn a_confirmable_request_without_response_ends_with_the_ack() {
+    let mut pair = pair(Lossy::default());
+    pair.command(request(Request {
+        confirmable: true,
+        ..Request::put_without_response("/test", pattern(4))
+    }));
+    pair.drive_for(Duration::from_secs(300));
+    assert_eq!(pair.client_events.len(), 1);
+    assert_eq!(pair.client.pending(), 0);
+}
+
+#[test]
+fn a_broken_flow_fails_what_waits() {
+    let mut pair = pair(Lossy::share(1.0, 1));
+    pair.command(request(Request::get("/test")));
+    pair.command(request(Request::get("/test")));
+    pair.reset(FIRST_FLOW, ResetReason::Refused);
+    let failed = |event: &Event| matches!(event, Event::Failed { .. });
+    assert_eq!(
+        pair.client_events
+            .iter()
+            .filter(|(_, event)| failed(event))
+            .count(),
+        2
+    );
+    assert_eq!(pair.client_events[2].1, Event::FlowReset(ResetReason::Refused));
+    pair.drive_for(Duration::from_secs(10));
+    assert_eq!(pair.sent.len(), 1);
+}
+
+#[test]
+fn close_ends_everything() {
+    let mut pair = pair(Lossy::default());
+    pair.command(observe(1, "/obs"));
+    pair.drive_for(Duration::from_secs(1));
+    pair.command(Command::Close);
+    assert_eq!(pair.client_events.last().unwrap().1, Event::Closed);
+    assert_eq!(pair.client.pending(), 0);
+}
+
+#[test]
+fn events_of_the_server_name_the_resource() {
+    let mut pair = pair(Lossy::default());
+    pair.command(request(Request::put("/test", pattern(4))));
+    pair.drive_for(Duration::from_secs(1));
+    let expected = server::Event::MessageReceived {
+        flow: FIRST_FLOW,
+        method: wirecost_coap::code::Method::Put,
+        path: "/test",
+        payload_bytes: 4,
+        duplicate: false,
+    };
+    assert_eq!(pair.server_events, [(Instant::START + DELAY, expected)]);
+}
