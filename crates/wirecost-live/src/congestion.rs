@@ -5,15 +5,19 @@
 
 use crate::sys;
 use crate::sysctl;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::FileExt;
 
 /// The setting that lists what the machine allows to everyone.
 pub(crate) const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
 
-/// Allows an algorithm to everyone until it is dropped, so that new namespaces can take it as their default.
+/// An algorithm allowed to everyone for a moment, so that new namespaces can take it as their default. Runs that
+/// start together take turns: the file is locked until the permission is taken back.
 #[derive(Debug)]
 pub(crate) struct Allowed {
+    file: File,
     before: String,
 }
 
@@ -21,17 +25,25 @@ impl Allowed {
     /// Allows `name` where the calling thread is root in the initial namespace; `None` where that is not needed or
     /// not possible.
     pub(crate) fn temporarily(name: &str) -> Option<Self> {
-        let before = sysctl::read(ALLOWED).ok()?;
-        if before.split(' ').any(|allowed| allowed == name) {
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .open(sysctl::path(ALLOWED))
+            .ok()?;
+        file.lock().ok()?;
+        let mut before = String::new();
+        file.read_to_string(&mut before).ok()?;
+        if before.split_whitespace().any(|allowed| allowed == name) {
             return None;
         }
-        sysctl::write(ALLOWED, &format!("{before} {name}")).ok()?;
-        Some(Self { before })
+        file.write_all_at(format!("{} {name}", before.trim()).as_bytes(), 0)
+            .ok()?;
+        Some(Self { file, before })
     }
 
-    /// Takes the permission back. The calling thread must be where it was when it gave it.
+    /// Takes the permission back, from whichever namespace: the open file belongs to the initial one.
     pub(crate) fn restore(self) -> io::Result<()> {
-        sysctl::write(ALLOWED, &self.before)
+        self.file.write_all_at(self.before.as_bytes(), 0)
     }
 }
 

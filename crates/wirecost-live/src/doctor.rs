@@ -10,6 +10,7 @@ use crate::timerfd::{TimerFd, minimize_timer_slack};
 use crate::topology::{Medium, Topology, TopologyConfig};
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::Duration;
 
 const WAKE_UPS: usize = 300;
@@ -62,6 +63,15 @@ pub fn examine() -> Vec<Finding> {
         cores(),
         steal(),
     ]
+}
+
+/// The AppArmor profile that allows `program` user namespaces and confines it in nothing else.
+pub fn apparmor_profile(program: &Path) -> String {
+    let program = program.display();
+    format!(
+        "abi <abi/4.0>,\ninclude <tunables/global>\n\n\
+         profile wirecost \"{program}\" flags=(unconfined) {{\n  userns,\n}}\n"
+    )
 }
 
 /// One of both namespaces is enough: what is missing in `network` is no loss where `user` works.
@@ -274,6 +284,14 @@ mod tests {
         assert_eq!(finding("TUN", b"+fine").verdict, Verdict::Works);
         assert_eq!(finding("TUN", b"-closed\n").advice, None);
         assert_eq!(finding("TUN", b"").verdict, Verdict::Missing);
+    }
+
+    #[test]
+    fn the_profile_names_the_program_and_grants_user_namespaces() {
+        let profile = apparmor_profile(Path::new("/usr/bin/wirecost"));
+        assert!(
+            profile.contains("profile wirecost \"/usr/bin/wirecost\" flags=(unconfined) {\n  userns,\n}")
+        );
     }
 
     #[test]

@@ -118,7 +118,8 @@ pub fn read(name: &str) -> io::Result<String> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn path(name: &str) -> String {
+/// The file of a setting.
+pub(crate) fn path(name: &str) -> String {
     format!("/proc/sys/{}", name.replace('.', "/"))
 }
 
