@@ -108,6 +108,18 @@ pub(crate) fn label(cell: &Cell) -> String {
     label
 }
 
+/// The sign of a cell whose figures must not be used.
+pub(crate) const INVALID: &str = "✗";
+
+/// The label, with the sign of a cell whose figures must not be used.
+pub(crate) fn marked_label(cell: &Cell) -> String {
+    if cell.valid || cell.not_run.is_some() {
+        label(cell)
+    } else {
+        format!("{} {INVALID}", label(cell))
+    }
+}
+
 /// Whether the cell's figures come from a model instead of a measurement.
 pub(crate) fn is_modelled(cell: &Cell) -> bool {
     cell.engine == "sim"

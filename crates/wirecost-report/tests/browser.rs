@@ -48,6 +48,7 @@ impl Browser {
                 "--user-data-dir={}",
                 self.folder.path().join("profile").display()
             ))
+            .args(std::env::var("BROWSER_OPTION").ok())
             .args(options)
             .arg(format!("file://{}", page.display()))
             .output()

@@ -22,7 +22,7 @@ const TOTAL: f64 = 44.0;
 pub(super) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays>) -> Figure {
     let rows: Vec<Bar> = group
         .iter()
-        .filter_map(|cell| Some((figures::label(cell), of(cell)?)))
+        .filter_map(|cell| Some((figures::marked_label(cell), of(cell)?)))
         .collect();
     Figure::new(|width| draw(&rows, name, &group.heading, width), data(&rows))
 }
@@ -33,6 +33,10 @@ type Bar = (String, BothWays);
 struct Plot {
     width: f64,
     axis: f64,
+    /// Bytes of the longest bar to the right.
+    up: f64,
+    /// Bytes of the longest bar to the left.
+    down: f64,
     /// Pixels per byte.
     scale: f64,
     /// Whether names stand above their bars, for lack of width.
@@ -58,6 +62,8 @@ impl Plot {
         Self {
             width,
             axis: names + TOTAL + down * scale,
+            up,
+            down,
             scale,
             names_above,
             rows: rows.len(),
@@ -97,25 +103,18 @@ fn head(svg: &mut Svg, plot: &Plot) {
     svg.text("muted", Anchor::Start, [plot.axis + 8.0, 12.0], "up →");
 }
 
-/// Grid lines at round numbers of bytes on both sides.
+/// Grid lines at round numbers of bytes, on each side as far as its longest bar.
 fn ticks(svg: &mut Svg, plot: &Plot) {
-    let span = plot.width / plot.scale;
-    let step = number::nice_step(span, plot.width / 70.0).max(1.0);
-    for side in [1.0, -1.0] {
-        let mut bytes = if side > 0.0 { 0.0 } else { step };
-        loop {
-            let x = plot.axis + side * bytes * plot.scale;
-            if !(plot.axis.min(TOTAL)..=plot.width - 16.0).contains(&x) || x < plot.axis - plot.axis * 0.9 {
-                break;
-            }
+    let step = number::nice_step(plot.width / plot.scale, plot.width / 70.0).max(1.0);
+    for (sign, most) in [(1.0, plot.up), (-1.0, plot.down)] {
+        let first = if sign > 0.0 { 0 } else { 1 };
+        for tick in first..=(most / step).floor() as u64 {
+            let bytes = tick as f64 * step;
+            let x = plot.axis + sign * bytes * plot.scale;
             svg.line("grid", [x, TOP - 2.0], [x, plot.bottom()]);
-            let text = if bytes == 0.0 {
-                "0 B".to_owned()
-            } else {
-                number::trimmed(bytes, 1)
-            };
+            let unit = if tick == 0 { " B" } else { "" };
+            let text = number::trimmed(bytes, 1) + unit;
             svg.text("tick", Anchor::Middle, [x, plot.bottom() + 14.0], &text);
-            bytes += step;
         }
     }
 }

@@ -21,6 +21,7 @@ struct Verdict {
     scope: &'static str,
     winners: String,
     value: String,
+    unit: &'static str,
     /// Those that the winner cannot be told apart from; empty where it can.
     inseparable: String,
 }
@@ -31,6 +32,7 @@ enum Scope {
     All,
     Answered,
     Arrived,
+    Connected,
 }
 
 impl Scope {
@@ -39,6 +41,7 @@ impl Scope {
             Self::All => "of all",
             Self::Answered => "of those that are answered",
             Self::Arrived => "of those that nothing answers, to arrival",
+            Self::Connected => "of those that connect",
         }
     }
 
@@ -47,6 +50,7 @@ impl Scope {
             Self::All => true,
             Self::Answered => !ends_with_arrival(cell),
             Self::Arrived => ends_with_arrival(cell),
+            Self::Connected => cell.connect.is_some(),
         }
     }
 }
@@ -54,16 +58,25 @@ impl Scope {
 /// The cards of a group.
 pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
     let cells: Vec<&Cell> = group.iter().filter(|cell| cell.not_run.is_none()).collect();
-    let bytes = [Scope::All, Scope::Answered];
     let times = [Scope::Answered, Scope::Arrived];
     let questions = [
-        ("Cheapest message", Column::Total, " B", bytes),
-        ("Fastest response", Column::Mean, " ms", times),
-        ("Cheapest connection", Column::Connection, " B", bytes),
+        (
+            "Cheapest message",
+            Column::Total,
+            "B",
+            [Scope::All, Scope::Answered],
+        ),
+        ("Fastest response", Column::Mean, "ms", times),
+        (
+            "Cheapest connection",
+            Column::Connection,
+            "B",
+            [Scope::All, Scope::Connected],
+        ),
         (
             "Fewest round trips",
             Column::RoundTrips,
-            " (connect + message)",
+            "connect + message",
             times,
         ),
     ];
@@ -81,7 +94,7 @@ pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
 }
 
 /// The answer among the valid cells of a scope; null where there is none.
-fn verdict(column: Column, unit: &str, scope: Scope, cells: &[&Cell]) -> Option<Verdict> {
+fn verdict(column: Column, unit: &'static str, scope: Scope, cells: &[&Cell]) -> Option<Verdict> {
     let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| scope.holds(cell)).collect();
     let ranks = column.ranks(&cells);
     let of_rank = |wanted: Rank| -> Vec<&Cell> {
@@ -91,7 +104,8 @@ fn verdict(column: Column, unit: &str, scope: Scope, cells: &[&Cell]) -> Option<
     let best = of_rank(Rank::Best);
     Some(Verdict {
         scope: scope.words(),
-        value: column.text(best.first()?) + unit,
+        value: column.text(best.first()?),
+        unit,
         winners: names(&best),
         inseparable: names(&of_rank(Rank::Inseparable)),
     })

@@ -60,7 +60,7 @@ fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Serie
         };
         let mark = if ends_with_arrival(cell) { TO_ARRIVAL } else { "" };
         Some(Series {
-            label: figures::label(cell) + mark,
+            label: figures::marked_label(cell) + mark,
             color: color % COLORS,
             millis: nanos.iter().map(|ns| (ns - first) as f64 / 1e6).collect(),
         })
@@ -160,6 +160,9 @@ fn percentile_axis(svg: &mut Svg, plot: &Plot) {
 
 fn time_axis(svg: &mut Svg, plot: &Plot) {
     let step = number::nice_step(plot.most_ms, 6.0);
+    let decimals = number::trimmed(step, 3)
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
     for tick in 0..=(plot.most_ms / step).floor() as u64 {
         let millis = tick as f64 * step;
         let y = plot.y(millis);
@@ -168,13 +171,12 @@ fn time_axis(svg: &mut Svg, plot: &Plot) {
             [LEFT, y],
             [plot.right, y],
         );
-        let unit = if tick == 0 { " ms" } else { "" };
-        svg.text(
-            "tick",
-            Anchor::End,
-            [LEFT - 5.0, y + 3.5],
-            &(number::trimmed(millis, 3) + unit),
-        );
+        let text = if tick == 0 {
+            "0 ms".to_owned()
+        } else {
+            format!("{millis:.decimals$}")
+        };
+        svg.text("tick", Anchor::End, [LEFT - 5.0, y + 3.5], &text);
     }
 }
 

@@ -118,7 +118,10 @@ fn link_values(cell: &Cell) -> Vec<String> {
         number::optional(share, |share| format!("{} %", number::trimmed(share * 100.0, 3)))
     };
     let rate = |rate: Option<u64>| number::optional(rate, |rate| number::kilobits(rate as f64));
-    let asked = |direction: &LinkDirection| rate(direction.rate_bps);
+    let asked = |direction: &LinkDirection| match direction.rate_bps {
+        None => "unlimited".to_owned(),
+        limit => rate(limit),
+    };
     vec![
         number::millis((up.delay_ns + down.delay_ns) as f64),
         number::optional(achieved.and_then(|a| a.rtt_p50_ns), |ns| {

@@ -9,7 +9,7 @@ use crate::export::quoted;
 use crate::number;
 
 const WIDTH: f64 = 344.0;
-const TICKS: f64 = 38.0;
+const TICKS: f64 = 34.0;
 const DEVICE: f64 = 128.0;
 const SERVER: f64 = 258.0;
 const TOP: f64 = 46.0;
@@ -75,15 +75,19 @@ impl Axis {
     }
 
     fn draw(&self, svg: &mut Svg) {
+        svg.text("muted", Anchor::End, [TICKS - 6.0, TOP - 12.0], "ms");
         let step = number::nice_step(self.span_ms, 8.0);
         let ticks = (self.span_ms / step).floor() as u64;
         for tick in 0..=ticks {
             let millis = tick as f64 * step;
             let y = TOP + millis / self.span_ms * SPAN;
             svg.line("grid", [TICKS, y], [WIDTH, y]);
-            let unit = if tick == 0 { " ms" } else { "" };
-            let text = number::trimmed(millis, 2) + unit;
-            svg.text("tick", Anchor::End, [TICKS - 4.0, y + 3.5], &text);
+            svg.text(
+                "tick",
+                Anchor::End,
+                [TICKS - 6.0, y + 3.5],
+                &number::trimmed(millis, 2),
+            );
         }
     }
 }

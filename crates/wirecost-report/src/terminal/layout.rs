@@ -61,18 +61,9 @@ impl Row {
             },
         };
         Self {
-            label: figures::label(cell),
+            label: figures::marked_label(cell),
             valid: cell.valid || cell.not_run.is_some(),
             content,
-        }
-    }
-
-    /// The name, with the sign of a cell whose figures must not be used.
-    fn name(&self) -> String {
-        if self.valid {
-            self.label.clone()
-        } else {
-            format!("{} ✗", self.label)
         }
     }
 
@@ -136,7 +127,7 @@ impl Layout {
         let rows: Vec<&Row> = rows.collect();
         let label = rows
             .iter()
-            .map(|row| chars(&row.name()))
+            .map(|row| chars(&row.label))
             .fold(chars("stack"), usize::max);
         let columns = (0..Column::ALL.len()).map(|index| (index, Widths::of(index, &rows)));
         let mut layout = Self {
@@ -207,7 +198,7 @@ impl Layout {
 
     /// One row.
     pub(super) fn row(&self, row: &Row, style: &Style) -> String {
-        let label = left(&number::clipped(&row.name(), self.label), self.label);
+        let label = left(&number::clipped(&row.label, self.label), self.label);
         let label = if row.valid { label } else { style.alarm(&label) };
         match &row.content {
             Content::NotRun(reason) => {

@@ -8,7 +8,7 @@ use super::bar;
 use super::layout::{Layout, wrapped};
 use super::style::Style;
 use crate::columns::{Column, INSEPARABLE, LOW_N, TO_ARRIVAL, ends_with_arrival};
-use crate::figures::{self, is_modelled};
+use crate::figures::{self, INVALID, is_modelled};
 use crate::groups::Group;
 use crate::number::plain;
 
@@ -92,7 +92,7 @@ fn warnings(summary: &Summary) -> Vec<String> {
 
 fn invalid(summary: &Summary) -> Vec<String> {
     gathered(summary, true)
-        .map(|(text, cells)| format!("✗ INVALID: {cells}: {text}"))
+        .map(|(text, cells)| format!("{INVALID} INVALID: {cells}: {text}"))
         .collect()
 }
 

@@ -1,0 +1,92 @@
+//! CSV, Markdown, and the folder that takes them all.
+
+mod common;
+
+use std::path::Path;
+
+use wirecost_lab::results::{Results, RunFolder, SampleRow};
+use wirecost_report::export::{csv, markdown};
+use wirecost_report::write_all;
+
+#[test]
+fn csv_has_a_row_per_phase_and_as_many_fields_in_each() {
+    let summary = common::eight_stacks().summary;
+    let text = csv(&summary);
+    let fields: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+    assert!(fields.iter().all(|count| *count == fields[0]), "{fields:?}");
+    // Five stacks connect and close, three only send.
+    assert_eq!(fields.len(), 1 + 5 * 3 + 3);
+}
+
+#[test]
+fn csv_holds_the_exact_bytes() {
+    let text = csv(&common::eight_stacks().summary);
+    let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("mqtt-qos1,") && line.contains(",message,"))
+        .unwrap();
+    let row: Vec<&str> = row.split(',').collect();
+    let value = |name: &str| row[header.iter().position(|column| *column == name).unwrap()];
+    assert_eq!(value("up_wire_bytes"), "243");
+    assert_eq!(value("up_payload_bytes"), "128");
+    assert_eq!(value("down_application_bytes"), "4");
+    assert_eq!(value("round_trips"), "1");
+}
+
+#[test]
+fn csv_quotes_what_would_break_it_and_names_what_was_not_run() {
+    let mut summary = common::troubled().summary;
+    summary.cells[1].target = "mqtt://a,\"b\"".into();
+    let text = csv(&summary);
+    assert!(text.contains("\"mqtt://a,\"\"b\"\"\""));
+    let not_run = text.lines().find(|line| line.starts_with("tcp,")).unwrap();
+    assert!(not_run.contains("permission denied"));
+}
+
+#[test]
+fn markdown_tables_are_rectangular_and_escaped() {
+    let mut summary = common::troubled().summary;
+    summary.cells[1].stack = "a|b<script>".into();
+    let text = markdown(&summary);
+    assert!(text.contains("a\\|b&lt;script>"));
+    let bars = |line: &str| line.matches('|').count() - line.matches("\\|").count();
+    let table: Vec<usize> = text
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .map(bars)
+        .collect();
+    assert!(table.iter().all(|count| *count == table[0]), "{table:?}");
+}
+
+#[test]
+fn a_folder_gets_every_report() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = fill(temp.path(), &common::matrix());
+    write_all(&folder).unwrap();
+    for name in ["summary.csv", "summary.md", "report.html"] {
+        assert!(
+            std::fs::metadata(folder.file(name)).unwrap().len() > 1_000,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(&temp.path().join("run")).unwrap();
+    let error = write_all(&folder).unwrap_err();
+    assert!(error.to_string().contains("summary.json"), "{error}");
+}
+
+fn fill(path: &Path, results: &Results) -> RunFolder {
+    let folder = RunFolder::create(&path.join("run")).unwrap();
+    folder.write_json("summary.json", &results.summary).unwrap();
+    folder.write_json("env.json", &results.environment).unwrap();
+    folder.write_json("ladder.json", &results.ladders).unwrap();
+    let rows: Vec<String> = results.samples.iter().map(SampleRow::to_csv).collect();
+    let text = format!("{}\n{}\n", SampleRow::COLUMNS.join(","), rows.join("\n"));
+    folder.write("samples.csv", text.as_bytes()).unwrap();
+    folder
+}
