@@ -1,9 +1,22 @@
 //! From a scenario to a results folder.
 //!
-//! - [`scenario`]: what is asked for, every default filled in
+//! - [`stack`]: names of stacks, and the one place where a name becomes a client and a server
+//! - [`compare`]: the main job, stacks side by side on one link
+//! - [`target`]: real servers that wirecost starts itself
+//! - [`scenario`]: what was asked for, every default filled in
 //! - [`results`]: what is left behind: summary, samples, environment, ladder
 //!
 //! Errors are typed; the command line turns them into one sentence and an exit code.
+//!
+//! ```
+//! use wirecost_lab::stack::Stack;
+//!
+//! let stack: Stack = "mqtt-qos1".parse().unwrap();
+//! assert!(stack.is_answered());
+//! ```
 
+pub mod compare;
 pub mod results;
 pub mod scenario;
+pub mod stack;
+pub mod target;

@@ -99,6 +99,21 @@ pub enum Input<'a, C> {
     Timeout,
 }
 
+impl<'a, C> Input<'a, C> {
+    /// The same input with its command, if it is one, translated: for an endpoint that wraps another.
+    pub fn map_command<D>(self, translate: impl FnOnce(C) -> D) -> Input<'a, D> {
+        match self {
+            Self::Opened { flow, peer } => Input::Opened { flow, peer },
+            Self::Received { flow, bytes } => Input::Received { flow, bytes },
+            Self::Writable { flow } => Input::Writable { flow },
+            Self::PeerClosed { flow } => Input::PeerClosed { flow },
+            Self::Reset { flow, reason } => Input::Reset { flow, reason },
+            Self::Command(command) => Input::Command(translate(command)),
+            Self::Timeout => Input::Timeout,
+        }
+    }
+}
+
 /// What comes out of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output<E> {
@@ -123,6 +138,19 @@ pub enum Output<E> {
     Event(E),
     /// Nothing more now; wake me at this instant, or only for input.
     Timeout(Option<Instant>),
+}
+
+impl<E> Output<E> {
+    /// The same output with its event, if it is one, translated: for an endpoint that wraps another.
+    pub fn map_event<F>(self, translate: impl FnOnce(E) -> F) -> Output<F> {
+        match self {
+            Self::Transmit { flow } => Output::Transmit { flow },
+            Self::Consumed { flow } => Output::Consumed { flow },
+            Self::Close { flow, reset } => Output::Close { flow, reset },
+            Self::Event(event) => Output::Event(translate(event)),
+            Self::Timeout(at) => Output::Timeout(at),
+        }
+    }
 }
 
 /// A protocol machine without socket, clock, thread or randomness of its own.

@@ -115,7 +115,13 @@ pub struct Sampler {
 impl Sampler {
     /// A device that has not started.
     pub fn new(timing: Timing) -> Self {
-        Self { timing, state: State::Waiting, notes: Notes::default(), broken: false, closing: false }
+        Self {
+            timing,
+            state: State::Waiting,
+            notes: Notes::default(),
+            broken: false,
+            closing: false,
+        }
     }
 
     /// What the device noted.
@@ -174,9 +180,15 @@ impl Sampler {
         });
         let streaming = self.timing.interval.is_some() && message > 0;
         self.state = match (streaming, self.all_sent()) {
-            (true, false) => State::Streaming { first: self.first_measured(intended) },
-            (true, true) => State::Draining { until: context.now + self.timing.timeout * 2 },
-            (false, _) => State::AwaitAnswer { until: context.now + self.timing.timeout * 2 },
+            (true, false) => State::Streaming {
+                first: self.first_measured(intended),
+            },
+            (true, true) => State::Draining {
+                until: context.now + self.timing.timeout * 2,
+            },
+            (false, _) => State::AwaitAnswer {
+                until: context.now + self.timing.timeout * 2,
+            },
         };
         Step::Command(Command::Send { message })
     }
@@ -235,6 +247,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             Event::Rejected { reason } => self.break_off(reason, now),
             Event::Closed => self.break_off("the server closed the connection".into(), now),
             Event::Lost { reason } => self.break_off(reason, now),
+            Event::Other => {}
         }
     }
 
@@ -259,12 +272,17 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             State::Waiting if now < self.timing.start => Step::Wait(Some(self.timing.start)),
             State::Waiting => {
                 self.notes.connect_started = Some((self.timing.start, now));
-                self.state = State::Connecting { until: now + self.timing.connect_timeout };
+                self.state = State::Connecting {
+                    until: now + self.timing.connect_timeout,
+                };
                 Step::Connect
             }
             State::Connecting { until } if now < until => Step::Wait(Some(until)),
             State::Connecting { .. } => {
-                self.break_off(format!("no connection within {} s", self.timing.connect_timeout.as_secs()), now);
+                self.break_off(
+                    format!("no connection within {} s", self.timing.connect_timeout.as_secs()),
+                    now,
+                );
                 Step::Wait(Some(now))
             }
             State::Settling { since, then } => match self.settled_at(since, context) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wirecost_coap::client as coap;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::{ReasonCode, Version};
 use wirecost_mqtt::quality::QoS;
@@ -9,13 +10,9 @@ use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
 
 use super::{Application, Command, Event, Stack};
 
-/// What every client of a run has in common, and what is its own.
+/// What is a client's own.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// What a message carries.
-    pub payload: Arc<[u8]>,
-    /// Topic, or path without its leading slash.
-    pub resource: String,
     /// MQTT client identifier.
     pub client_id: String,
     /// MQTT keep-alive in seconds.
@@ -24,9 +21,9 @@ pub struct ClientConfig {
     pub rng: Rng,
 }
 
-/// Why a client cannot be made.
+/// Why a message cannot be sent by a stack, or a client cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a {stack} client cannot be made: {reason}")]
+#[error("{stack} cannot do this: {reason}")]
 pub struct ClientError {
     /// Name of the stack.
     pub stack: String,
@@ -34,62 +31,98 @@ pub struct ClientError {
     pub reason: String,
 }
 
-/// A device's endpoint.
+/// What the devices of a cell send, encoded once as far as the protocol allows.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// The payload itself.
+    Bare(Arc<[u8]>),
+    /// A PUBLISH.
+    Mqtt(Arc<mqtt::PublishTemplate>),
+    /// A PUT.
+    Coap(Arc<coap::RequestTemplate>),
+}
+
+impl Message {
+    /// The message of a stack: `payload` for the topic or path `resource`.
+    ///
+    /// # Errors
+    /// The protocol cannot carry the resource's name or the payload.
+    pub fn new(stack: Stack, resource: &str, payload: &Arc<[u8]>) -> Result<Self, ClientError> {
+        let error = |reason: String| ClientError {
+            stack: stack.to_string(),
+            reason,
+        };
+        let publish = |qos: u8| {
+            let qos = QoS::from_bits(qos).ok_or_else(|| error(format!("there is no QoS {qos}")))?;
+            let template = mqtt::PublishTemplate::new(resource, qos, Arc::clone(payload));
+            template
+                .map(|template| Self::Mqtt(Arc::new(template)))
+                .map_err(|reason| error(reason.to_string()))
+        };
+        let put = |request: coap::Request| {
+            let template = coap::RequestTemplate::new(request);
+            template
+                .map(|template| Self::Coap(Arc::new(template)))
+                .map_err(|reason| error(reason.to_string()))
+        };
+        match stack.application {
+            Application::Tcp | Application::Udp => Ok(Self::Bare(Arc::clone(payload))),
+            Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos),
+            Application::CoapNon => put(coap::Request::put_without_response(resource, payload.to_vec())),
+            Application::CoapCon => put(coap::Request::put(resource, payload.to_vec())),
+        }
+    }
+}
+
+/// A device's endpoint with the message that it sends.
 #[derive(Debug)]
 pub enum Client {
     /// Bare TCP or UDP.
-    Bare(BareClient),
+    Bare(bare::Client, Arc<[u8]>),
     /// MQTT 3.1.1 or 5.
-    Mqtt(Box<MqttClient>),
+    Mqtt(Box<mqtt::Client>, Arc<mqtt::PublishTemplate>),
     /// CoAP.
-    Coap(Box<CoapClient>),
+    Coap(Box<coap::Client>, Arc<coap::RequestTemplate>),
 }
 
 impl Client {
-    /// The client of a stack.
+    /// A client of a stack that sends `message`.
     ///
     /// # Errors
-    /// The protocol cannot carry the resource's name, the client identifier or the payload.
-    pub fn new(stack: Stack, config: &ClientConfig) -> Result<Self, ClientError> {
-        let error = |reason: String| ClientError { stack: stack.to_string(), reason };
-        Ok(match stack.application {
-            Application::Tcp | Application::Udp => Self::Bare(BareClient {
-                endpoint: bare::Client::new(stack.transport()),
-                payload: Arc::clone(&config.payload),
-            }),
-            Application::Mqtt311(qos) => Self::mqtt(Version::V3_1_1, qos, config).map_err(error)?,
-            Application::Mqtt5(qos) => Self::mqtt(Version::V5, qos, config).map_err(error)?,
-            Application::CoapNon => Self::coap(false, config),
-            Application::CoapCon => Self::coap(true, config),
+    /// The protocol cannot carry the client identifier.
+    pub fn new(stack: Stack, message: &Message, config: &ClientConfig) -> Result<Self, ClientError> {
+        let error = |reason: String| ClientError {
+            stack: stack.to_string(),
+            reason,
+        };
+        Ok(match message {
+            Message::Bare(payload) => Self::Bare(bare::Client::new(stack.transport()), Arc::clone(payload)),
+            Message::Mqtt(template) => {
+                let client_id = config.client_id.parse();
+                let config = mqtt::Config {
+                    version: stack.mqtt_version(),
+                    client_id: client_id.map_err(|reason| error(format!("{reason}")))?,
+                    keep_alive: config.keep_alive,
+                    ..mqtt::Config::default()
+                };
+                Self::Mqtt(Box::new(mqtt::Client::new(config)), Arc::clone(template))
+            }
+            Message::Coap(template) => {
+                let client = coap::Client::new(coap::Config::new(config.rng));
+                Self::Coap(Box::new(client), Arc::clone(template))
+            }
         })
     }
+}
 
-    fn mqtt(version: Version, qos: u8, config: &ClientConfig) -> Result<Self, String> {
-        let qos = QoS::from_bits(qos).ok_or_else(|| format!("no QoS {qos}"))?;
-        let template = mqtt::PublishTemplate::new(&config.resource, qos, Arc::clone(&config.payload));
-        let endpoint = mqtt::Client::new(mqtt::Config {
-            version,
-            client_id: config.client_id.parse().map_err(|error| format!("{error}"))?,
-            keep_alive: config.keep_alive,
-            ..mqtt::Config::default()
-        });
-        let template = Arc::new(template.map_err(|error| error.to_string())?);
-        Ok(Self::Mqtt(Box::new(MqttClient { endpoint, template })))
+impl Stack {
+    /// The MQTT version that the stack speaks, if it speaks MQTT.
+    const fn mqtt_version(self) -> Version {
+        match self.application {
+            Application::Mqtt5(_) => Version::V5,
+            _ => Version::V3_1_1,
+        }
     }
-}
-
-/// Bare TCP or UDP with the payload that it sends.
-#[derive(Debug)]
-pub struct BareClient {
-    endpoint: bare::Client,
-    payload: Arc<[u8]>,
-}
-
-/// An MQTT client with the message that it publishes.
-#[derive(Debug)]
-pub struct MqttClient {
-    endpoint: mqtt::Client,
-    template: Arc<mqtt::PublishTemplate>,
 }
 
 impl Endpoint for Client {
@@ -99,25 +132,32 @@ impl Endpoint for Client {
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
         match self {
-            Self::Bare(client) => forward(&mut client.endpoint, input, now, |command| match command {
-                Command::Send { .. } => bare::ClientCommand::Send(Arc::clone(&client.payload)),
+            Self::Bare(client, payload) => forward(client, input, now, |command| match command {
+                Command::Send { .. } => bare::ClientCommand::Send(Arc::clone(payload)),
                 Command::Close => bare::ClientCommand::Close,
             }),
-            Self::Mqtt(client) => forward(&mut client.endpoint, input, now, |command| match command {
-                Command::Send { message } => {
-                    mqtt::Command::PublishAs { message, template: Arc::clone(&client.template) }
-                }
+            Self::Mqtt(client, template) => forward(&mut **client, input, now, |command| match command {
+                Command::Send { message } => mqtt::Command::PublishAs {
+                    message,
+                    template: Arc::clone(template),
+                },
                 Command::Close => mqtt::Command::Disconnect(ReasonCode::Success),
             }),
-            Self::Coap(client) => forward(&mut client.endpoint, input, now, |command| client.template.command(command)),
+            Self::Coap(client, template) => forward(&mut **client, input, now, |command| match command {
+                Command::Send { message } => coap::Command::Request {
+                    message,
+                    template: Arc::clone(template),
+                },
+                Command::Close => coap::Command::Close,
+            }),
         }
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
         match self {
-            Self::Bare(client) => poll(&mut client.endpoint, out, bare_event),
-            Self::Mqtt(client) => poll(&mut client.endpoint, out, mqtt_event),
-            Self::Coap(client) => poll(&mut client.endpoint, out, coap_event),
+            Self::Bare(client, _) => client.poll_output(out).map_event(bare_event),
+            Self::Mqtt(client, _) => client.poll_output(out).map_event(mqtt_event),
+            Self::Coap(client, _) => client.poll_output(out).map_event(coap_event),
         }
     }
 }
@@ -129,67 +169,87 @@ fn forward<E: Endpoint<Error: std::fmt::Display>>(
     now: Instant,
     translate: impl FnOnce(Command) -> E::Command,
 ) -> Result<(), String> {
-    let input = match input {
-        Input::Opened { flow, peer } => Input::Opened { flow, peer },
-        Input::Received { flow, bytes } => Input::Received { flow, bytes },
-        Input::Writable { flow } => Input::Writable { flow },
-        Input::PeerClosed { flow } => Input::PeerClosed { flow },
-        Input::Reset { flow, reason } => Input::Reset { flow, reason },
-        Input::Command(command) => Input::Command(translate(command)),
-        Input::Timeout => Input::Timeout,
-    };
-    endpoint.handle_input(input, now).map_err(|error| error.to_string())
+    endpoint
+        .handle_input(input.map_command(translate), now)
+        .map_err(|error| error.to_string())
 }
 
-/// Takes the next output whose event, if it is one, means something to a device.
-fn poll<E: Endpoint>(
-    endpoint: &mut E,
-    out: &mut Buffer,
-    translate: impl Fn(E::Event) -> Option<Event>,
-) -> Output<Event> {
-    loop {
-        match endpoint.poll_output(out) {
-            Output::Transmit { flow } => return Output::Transmit { flow },
-            Output::Consumed { flow } => return Output::Consumed { flow },
-            Output::Close { flow, reset } => return Output::Close { flow, reset },
-            Output::Timeout(at) => return Output::Timeout(at),
-            Output::Event(event) => {
-                if let Some(event) = translate(event) {
-                    return Output::Event(event);
-                }
-            }
-        }
+fn bare_event(event: bare::ClientEvent) -> Event {
+    match event {
+        bare::ClientEvent::Opened => Event::Ready,
+        bare::ClientEvent::Closed => Event::Closed,
+        bare::ClientEvent::Reset(reason) => Event::Lost {
+            reason: reason.to_string(),
+        },
     }
 }
 
-fn bare_event(event: bare::ClientEvent) -> Option<Event> {
-    Some(match event {
-        bare::ClientEvent::Opened => Event::Ready,
-        bare::ClientEvent::Closed => Event::Closed,
-        bare::ClientEvent::Reset(reason) => Event::Lost { reason: reason.to_string() },
-    })
-}
-
-fn mqtt_event(event: mqtt::Event) -> Option<Event> {
-    Some(match event {
+fn mqtt_event(event: mqtt::Event) -> Event {
+    match event {
         mqtt::Event::Connected { .. } => Event::Ready,
-        mqtt::Event::Refused { reason } => Event::Rejected { reason: format!("CONNACK {reason}") },
-        mqtt::Event::Acknowledged { message, reason } if reason.is_error() => {
-            Event::Refused { message, reason: reason.to_string() }
-        }
+        mqtt::Event::Refused { reason } => Event::Rejected {
+            reason: format!("CONNACK {reason}"),
+        },
+        mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => Event::Refused {
+            message,
+            reason: reason.to_string(),
+        },
         mqtt::Event::Acknowledged { message, .. } => Event::Acknowledged { message },
-        mqtt::Event::Rejected { message, reason } => Event::Refused { message, reason: reason.to_string() },
+        mqtt::Event::Rejected { message, reason } => Event::Refused {
+            message,
+            reason: reason.to_string(),
+        },
         mqtt::Event::Discarded { message } => Event::TimedOut { message },
-        mqtt::Event::Disconnected { reason } => Event::Rejected { reason: format!("DISCONNECT {reason}") },
-        mqtt::Event::Failed(error) => Event::Lost { reason: error.to_string() },
-        mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::Lost { reason: "no CONNACK in time".into() },
-        mqtt::Event::TimedOut(mqtt::Awaited::Pingresp) => Event::Lost { reason: "no PINGRESP in time".into() },
+        mqtt::Event::Disconnected { reason } => Event::Rejected {
+            reason: format!("DISCONNECT {reason}"),
+        },
+        mqtt::Event::Failed(error) => Event::Lost {
+            reason: error.to_string(),
+        },
+        mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::Lost {
+            reason: "no CONNACK in time".into(),
+        },
+        mqtt::Event::TimedOut(mqtt::Awaited::Pingresp) => Event::Lost {
+            reason: "no PINGRESP in time".into(),
+        },
         mqtt::Event::Closed => Event::Closed,
-        mqtt::Event::Reset(reason) => Event::Lost { reason: reason.to_string() },
+        mqtt::Event::Reset(reason) => Event::Lost {
+            reason: reason.to_string(),
+        },
         mqtt::Event::Sent { .. }
         | mqtt::Event::MessageReceived(_)
         | mqtt::Event::Subscribed { .. }
         | mqtt::Event::Unsubscribed { .. }
-        | mqtt::Event::Pong => return None,
-    })
+        | mqtt::Event::Pong => Event::Other,
+    }
+}
+
+fn coap_event(event: coap::Event) -> Event {
+    match event {
+        coap::Event::Opened => Event::Ready,
+        coap::Event::Response(response) if response.code.is_success() => Event::Acknowledged {
+            message: response.message,
+        },
+        coap::Event::Response(response) => Event::Refused {
+            message: response.message,
+            reason: response.code.to_string(),
+        },
+        coap::Event::TimedOut { message, .. } => Event::TimedOut { message },
+        coap::Event::Reset { message } => Event::Refused {
+            message,
+            reason: "RST".into(),
+        },
+        coap::Event::Failed { message, failure } => Event::Refused {
+            message,
+            reason: failure.to_string(),
+        },
+        coap::Event::FlowReset(reason) => Event::Lost {
+            reason: reason.to_string(),
+        },
+        coap::Event::Closed
+        | coap::Event::Acknowledged { .. }
+        | coap::Event::Notification(_)
+        | coap::Event::Sent { .. }
+        | coap::Event::Pong { .. } => Event::Other,
+    }
 }

@@ -8,7 +8,7 @@ pub mod client;
 pub mod name;
 pub mod server;
 
-pub use client::Client;
+pub use client::{Client, ClientConfig, Message};
 pub use name::{Application, NameError, Stack};
 pub use server::Server;
 
@@ -53,6 +53,8 @@ pub enum Event {
     },
     /// The server has closed the connection.
     Closed,
+    /// Nothing that a device waits for.
+    Other,
     /// The connection is lost.
     Lost {
         /// Why.

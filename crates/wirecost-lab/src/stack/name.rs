@@ -44,8 +44,16 @@ const NAMES: [(&str, Application); 10] = [
 ];
 
 /// The stacks that `compare` runs when none is named.
-pub const DEFAULT: [&str; 8] =
-    ["tcp", "udp", "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt5-qos1", "coap-non", "coap-con"];
+pub const DEFAULT: [&str; 8] = [
+    "tcp",
+    "udp",
+    "mqtt-qos0",
+    "mqtt-qos1",
+    "mqtt-qos2",
+    "mqtt5-qos1",
+    "coap-non",
+    "coap-con",
+];
 
 /// Largest payload of a UDP datagram over IPv4: 65,535 less the IPv4 and UDP headers (RFC 768, RFC 791).
 pub const UDP_PAYLOAD_LIMIT: u64 = 65_507;
@@ -62,7 +70,10 @@ pub enum NameError {
         nearest: Option<&'static str>,
     },
     /// An application protocol that cannot run over what follows the `+`.
-    #[error("{application} cannot be combined with {addition:?}; the stacks are {}", all_names())]
+    #[error(
+        "{application} cannot be combined with {addition:?}; the stacks are {}",
+        all_names()
+    )]
     Combination {
         /// The application protocol.
         application: String,
@@ -72,7 +83,9 @@ pub enum NameError {
 }
 
 fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+    nearest
+        .map(|name| format!(" (did you mean {name}?)"))
+        .unwrap_or_default()
 }
 
 fn all_names() -> String {
@@ -90,7 +103,10 @@ impl Stack {
 
     /// Whether anything answers a message.
     pub const fn is_answered(self) -> bool {
-        matches!(self.application, Application::Mqtt311(1..) | Application::Mqtt5(1..) | Application::CoapCon)
+        matches!(
+            self.application,
+            Application::Mqtt311(1..) | Application::Mqtt5(1..) | Application::CoapCon
+        )
     }
 
     /// Whether there is something to be done before the client may send.
@@ -100,7 +116,11 @@ impl Stack {
 
     /// What ends the response time of a message.
     pub const fn response_kind(self) -> &'static str {
-        if self.is_answered() { "to_ack" } else { "to_arrival" }
+        if self.is_answered() {
+            "to_ack"
+        } else {
+            "to_arrival"
+        }
     }
 
     /// Why a payload of this many bytes cannot be sent; `None` where it can.
@@ -108,7 +128,9 @@ impl Stack {
         let (limit, why) = match self.application {
             Application::Udp => (UDP_PAYLOAD_LIMIT, "the most that a UDP datagram carries"),
             // A remaining length of 268,435,455 less topic and properties (MQTT 3.1.1, section 2.2.3).
-            Application::Mqtt311(_) | Application::Mqtt5(_) => (268_000_000, "about the most that a PUBLISH carries"),
+            Application::Mqtt311(_) | Application::Mqtt5(_) => {
+                (268_000_000, "about the most that a PUBLISH carries")
+            }
             // 2^20 blocks (RFC 7959, section 2.2).
             Application::CoapNon | Application::CoapCon => (1_073_741_824, "2^20 blocks of 1,024 B"),
             Application::Tcp => (u64::from(u32::MAX), "the most that the length prefix can say"),
@@ -129,7 +151,9 @@ impl Stack {
 
 impl fmt::Display for Stack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = NAMES.iter().find(|(_, application)| *application == self.application);
+        let name = NAMES
+            .iter()
+            .find(|(_, application)| *application == self.application);
         f.write_str(name.map_or("?", |(name, _)| name))
     }
 }
@@ -143,13 +167,19 @@ impl FromStr for Stack {
             None => (text, None),
         };
         let Some((_, found)) = NAMES.iter().find(|(name, _)| *name == application) else {
-            return Err(NameError::Unknown { name: text.to_owned(), nearest: nearest(application) });
+            return Err(NameError::Unknown {
+                name: text.to_owned(),
+                nearest: nearest(application),
+            });
         };
         match additions {
             None => Ok(Self { application: *found }),
             Some(addition) => {
                 let addition = addition.to_owned();
-                Err(NameError::Combination { application: application.to_owned(), addition })
+                Err(NameError::Combination {
+                    application: application.to_owned(),
+                    addition,
+                })
             }
         }
     }
@@ -184,23 +214,41 @@ mod tests {
     #[test]
     fn every_name_survives_parse_and_print() {
         for (name, _) in NAMES {
-            assert_eq!(name.parse::<Stack>().map(|stack| stack.to_string()), Ok(name.to_owned()));
+            assert_eq!(
+                name.parse::<Stack>().map(|stack| stack.to_string()),
+                Ok(name.to_owned())
+            );
         }
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_the_nearest_one_and_all_of_them() {
-        let error = "mqtt-qos3".parse::<Stack>().expect_err("there is no QoS 3").to_string();
-        assert!(error.starts_with("unknown stack \"mqtt-qos3\" (did you mean mqtt-qos0?)"), "{error}");
+        let error = "mqtt-qos3"
+            .parse::<Stack>()
+            .expect_err("there is no QoS 3")
+            .to_string();
+        assert!(
+            error.starts_with("unknown stack \"mqtt-qos3\" (did you mean mqtt-qos0?)"),
+            "{error}"
+        );
         assert!(error.contains("coap-con"), "{error}");
-        let error = "carrier-pigeon".parse::<Stack>().expect_err("not a stack").to_string();
+        let error = "carrier-pigeon"
+            .parse::<Stack>()
+            .expect_err("not a stack")
+            .to_string();
         assert!(!error.contains("did you mean"), "{error}");
     }
 
     #[test]
     fn an_impossible_combination_names_the_valid_ones() {
-        let error = "udp+tls1.3".parse::<Stack>().expect_err("TLS needs a stream").to_string();
-        assert!(error.starts_with("udp cannot be combined with \"tls1.3\""), "{error}");
+        let error = "udp+tls1.3"
+            .parse::<Stack>()
+            .expect_err("TLS needs a stream")
+            .to_string();
+        assert!(
+            error.starts_with("udp cannot be combined with \"tls1.3\""),
+            "{error}"
+        );
     }
 
     #[test]

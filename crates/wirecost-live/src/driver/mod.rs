@@ -14,6 +14,9 @@ pub mod server;
 mod stream;
 mod wakes;
 
+/// Wakes a loop, from any thread, so that it stops.
+pub type Stopper = std::sync::Arc<mio::Waker>;
+
 /// Bytes that may wait for a flow's socket before commands are withheld.
 pub const UNSENT_LIMIT: usize = 64 * 1024;
 

@@ -1,0 +1,469 @@
+//! From packets and notes to what each device measured.
+//!
+//! 1. Every device gets a ledger that is told what the makers of the bytes said of them.
+//! 2. The recorded packets go through their device's ledger in the order in which they entered the link; each is
+//!    counted in its phase, and in its message by the time at which it entered.
+//! 3. What was delivered when gives arrivals; what followed what gives flights.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use wirecost_cost::{
+    Arrivals, DatagramId, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips,
+};
+use wirecost_live::driver::client::DeviceReport;
+use wirecost_live::driver::log::{DirectionLog, FlowLog};
+use wirecost_live::driver::server::FlowReport;
+use wirecost_live::recorder::{Record, RecordedPacket, Recording};
+use wirecost_proto::bare::Transport;
+use wirecost_proto::{Buffer, Direction, Fate, Instant, Layer, Phase, Span};
+
+use super::plan::Plan;
+use super::sampler::{Mark, Sampler};
+
+/// Packets and bytes of one device in one phase, or of one message; indexed by `Direction as usize`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets.
+    pub packets: [u64; 2],
+    /// Bytes by layer, outermost first.
+    pub layers: [[u64; 5]; 2],
+    /// Bytes by cause.
+    pub causes: [[u64; 4]; 2],
+}
+
+impl Traffic {
+    fn add(&mut self, direction: Direction, spans: &[Span]) {
+        let way = direction as usize;
+        self.packets[way] += 1;
+        for span in spans {
+            self.layers[way][span.layer as usize] += u64::from(span.len);
+            self.causes[way][span.cause as usize] += u64::from(span.len);
+        }
+    }
+
+    /// IP packet bytes of one direction.
+    pub fn wire(&self, direction: Direction) -> u64 {
+        self.layers[direction as usize].iter().sum()
+    }
+
+    /// Bytes of one layer in one direction.
+    pub const fn layer(&self, direction: Direction, layer: Layer) -> u64 {
+        self.layers[direction as usize][layer as usize]
+    }
+}
+
+/// One packet of a device, as the ledger saw it.
+#[derive(Clone, Debug)]
+pub struct SeenPacket {
+    /// Which way.
+    pub direction: Direction,
+    /// When it entered the link.
+    pub entered: Instant,
+    /// When it, or its first intact copy, left.
+    pub delivered: Option<Instant>,
+    /// What the ledger found.
+    pub verdict: PacketVerdict,
+}
+
+/// What one device measured.
+#[derive(Debug)]
+pub struct DeviceMeasurement {
+    /// Index of its cell.
+    pub cell: usize,
+    /// Index of its sample.
+    pub sample: u32,
+    /// What it noted.
+    pub report: DeviceReport<Sampler>,
+    /// Everything in the phase connect.
+    pub connect: Traffic,
+    /// The warm-up message and then the measured ones.
+    pub messages: Vec<Traffic>,
+    /// Keep-alive.
+    pub keep_alive: Traffic,
+    /// Close.
+    pub close: Traffic,
+    /// When the link delivered the last payload byte of each message.
+    pub arrivals: Vec<Option<Instant>>,
+    /// Round trips of the connect, where the capture shows its end.
+    pub connect_round_trips: Option<f64>,
+    /// Round trips of each message.
+    pub message_round_trips: Vec<Option<f64>>,
+    /// Bytes that nobody described.
+    pub unattributed_bytes: u64,
+    /// CPU time of the built-in server for this device's flows.
+    pub server_cpu: std::time::Duration,
+    /// What client and server said differently of the same bytes.
+    pub disagreements: u64,
+}
+
+/// Takes every packet with what the ledger made of it.
+pub trait PacketSink {
+    /// One packet, in the order of entry. `device` is none for packets of no device of the plan.
+    ///
+    /// # Errors
+    /// The sink's file refuses.
+    fn packet(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        device: Option<(usize, &PacketVerdict, &[Span])>,
+    ) -> io::Result<()>;
+}
+
+/// The devices' measurements, and what became of the packets as a whole.
+#[derive(Debug)]
+pub struct Analysis {
+    /// One per device that had started, in the order of the plan.
+    pub devices: Vec<DeviceMeasurement>,
+    /// Packets of no device.
+    pub unattributed_packets: u64,
+    /// How late the forwarder delivered, in nanoseconds, sorted.
+    pub lateness_ns: Vec<u64>,
+}
+
+/// Analyses a run.
+///
+/// # Errors
+/// The recording cannot be read back, or the sink refuses.
+pub fn analyse(
+    plan: &Plan,
+    devices: Vec<DeviceReport<Sampler>>,
+    flows: &[(u16, FlowReport)],
+    recording: &mut Recording,
+    sink: &mut dyn PacketSink,
+) -> io::Result<Analysis> {
+    let (delivered, mut lateness_ns) = deliveries(recording)?;
+    lateness_ns.sort_unstable();
+    let server_flows = ServerFlows::new(flows);
+    let mut accounts: Vec<Account> = devices
+        .into_iter()
+        .map(|report| Account::new(plan, report, &server_flows))
+        .collect();
+    let mut unattributed_packets = 0;
+    let mut spans = Buffer::new();
+    let mut index = 0;
+    for record in recording.records()? {
+        let Record::Packet(packet) = record? else { continue };
+        let delivered = delivered.get(index).copied().flatten();
+        index += 1;
+        let account = packet.host.and_then(|host| accounts.get_mut(host as usize));
+        let Some(account) = account else {
+            unattributed_packets += u64::from(packet.host.is_none());
+            sink.packet(&packet, delivered, None)?;
+            continue;
+        };
+        spans.clear();
+        let verdict = account.packet(&packet, delivered, &mut spans);
+        sink.packet(&packet, delivered, Some((account.cell, &verdict, spans.spans())))?;
+    }
+    let devices = accounts.into_iter().map(Account::finish).collect();
+    Ok(Analysis {
+        devices,
+        unattributed_packets,
+        lateness_ns,
+    })
+}
+
+/// The first delivery of every packet by its index, and how late each delivery was.
+fn deliveries(recording: &mut Recording) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
+    let mut first: Vec<Option<Instant>> = Vec::new();
+    let mut lateness = Vec::new();
+    for record in recording.records()? {
+        match record? {
+            Record::Packet(_) => first.push(None),
+            Record::Delivery(delivery) => {
+                lateness.push(
+                    delivery
+                        .actual
+                        .as_nanos()
+                        .saturating_sub(delivery.planned.as_nanos()),
+                );
+                if let Some(slot) = first.get_mut(delivery.packet as usize) {
+                    slot.get_or_insert(delivery.actual);
+                }
+            }
+        }
+    }
+    Ok((first, lateness))
+}
+
+/// The built-in servers' flows by device address.
+struct ServerFlows<'a> {
+    by_peer: BTreeMap<(SocketAddr, u16, bool), &'a FlowReport>,
+    by_address: BTreeMap<IpAddr, std::time::Duration>,
+}
+
+impl<'a> ServerFlows<'a> {
+    fn new(flows: &'a [(u16, FlowReport)]) -> Self {
+        let mut by_address = BTreeMap::new();
+        for (_, flow) in flows {
+            *by_address.entry(flow.peer.ip()).or_default() += flow.cpu;
+        }
+        let key = |(port, flow): &'a (u16, FlowReport)| {
+            ((flow.peer, *port, flow.log.transport == Transport::Stream), flow)
+        };
+        Self {
+            by_peer: flows.iter().map(key).collect(),
+            by_address,
+        }
+    }
+}
+
+/// One device's books while its packets are read.
+struct Account {
+    cell: usize,
+    measurement: DeviceMeasurement,
+    ledger: DeviceLedger,
+    arrivals: Arrivals,
+    packets: Vec<SeenPacket>,
+    /// The datagrams of the device in the order in which it sent them: their ids, by flow.
+    datagram_ids: Vec<(Ports, Vec<DatagramId>)>,
+}
+
+impl Account {
+    fn new(plan: &Plan, report: DeviceReport<Sampler>, servers: &ServerFlows<'_>) -> Self {
+        let planned = plan.devices[report.host as usize];
+        let cell = &plan.cells[planned.cell];
+        let server_port = cell.stack.port();
+        let mut ledger = DeviceLedger::with_describer(wirecost_coap::describe);
+        let mut datagram_ids = Vec::new();
+        let mut disagreements = 0;
+        let mut server_cpu = std::time::Duration::ZERO;
+        for (local, log) in &report.logs {
+            let ports = Ports {
+                client: local.port(),
+                server: server_port,
+            };
+            let stream = log.transport == Transport::Stream;
+            let server = servers.by_peer.get(&(*local, server_port, stream));
+            server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
+            let down = server.map_or(&log.down, |flow| &flow.log.down);
+            if let Some(flow) = server {
+                disagreements += disagreements_of(log, &flow.log);
+            }
+            datagram_ids.push((ports, describe(&mut ledger, ports, Direction::Up, &log.up)));
+            describe(&mut ledger, ports, Direction::Down, down);
+        }
+        let messages = report.script.notes().messages.len();
+        let measurement = DeviceMeasurement {
+            cell: planned.cell,
+            sample: planned.sample,
+            report,
+            connect: Traffic::default(),
+            messages: vec![Traffic::default(); messages],
+            keep_alive: Traffic::default(),
+            close: Traffic::default(),
+            arrivals: Vec::new(),
+            connect_round_trips: None,
+            message_round_trips: Vec::new(),
+            unattributed_bytes: 0,
+            server_cpu,
+            disagreements,
+        };
+        let cell = planned.cell;
+        Self {
+            cell,
+            measurement,
+            ledger,
+            arrivals: Arrivals::new(),
+            packets: Vec::new(),
+            datagram_ids,
+        }
+    }
+
+    fn packet(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        spans: &mut Buffer,
+    ) -> PacketVerdict {
+        let verdict = self.ledger.packet(packet.direction, &packet.bytes, spans);
+        let delivered = delivered.filter(|_| packet.fate != Fate::Corrupted);
+        if let Some(at) = delivered {
+            self.arrivals.delivered(packet.direction, &verdict, at);
+        }
+        self.measurement.unattributed_bytes += u64::from(verdict.unattributed_bytes);
+        let direction = packet.direction;
+        if let Some(traffic) = self.traffic_of(verdict.phase, packet.entered) {
+            traffic.add(direction, spans.spans());
+        }
+        self.packets.push(SeenPacket {
+            direction,
+            entered: packet.entered,
+            delivered,
+            verdict,
+        });
+        verdict
+    }
+
+    /// Where a packet counts: in its phase, or in the message during whose window it entered.
+    fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut Traffic> {
+        let measurement = &mut self.measurement;
+        match phase {
+            Phase::Connect => Some(&mut measurement.connect),
+            Phase::KeepAlive => Some(&mut measurement.keep_alive),
+            Phase::Close => Some(&mut measurement.close),
+            Phase::Message => {
+                let marks = &measurement.report.script.notes().messages;
+                let message = marks.iter().rposition(|mark| mark.actual <= entered).unwrap_or(0);
+                measurement.messages.get_mut(message)
+            }
+        }
+    }
+
+    fn finish(mut self) -> DeviceMeasurement {
+        let notes = self.measurement.report.script.notes().clone();
+        let marks = &notes.messages;
+        let arrivals: Vec<Option<Instant>> = (0..marks.len())
+            .map(|index| self.arrival_of(marks, index))
+            .collect();
+        if let (Some((_, started)), Some(ready)) = (notes.connect_started, notes.ready) {
+            self.measurement.connect_round_trips = self.round_trips(started, ready, Direction::Down);
+        }
+        let trips = marks
+            .iter()
+            .zip(&arrivals)
+            .map(|(mark, arrival)| match (mark.end, arrival) {
+                (Some((end, _)), _) => self.round_trips(mark.actual, end, Direction::Down),
+                (None, Some(arrival)) => self.round_trips(mark.actual, *arrival, Direction::Up),
+                (None, None) => None,
+            });
+        self.measurement.message_round_trips = trips.collect();
+        self.measurement.arrivals = arrivals;
+        self.measurement
+    }
+
+    /// Flights / 2 from `start` to the last packet that `direction` had delivered by `end`.
+    fn round_trips(&self, start: Instant, end: Instant, direction: Direction) -> Option<f64> {
+        let within = |packet: &&SeenPacket| packet.entered >= start && packet.entered <= end;
+        let packets: Vec<&SeenPacket> = self.packets.iter().filter(within).collect();
+        let last = packets.iter().rposition(|packet| {
+            packet.direction == direction && packet.delivered.is_some_and(|delivered| delivered <= end)
+        })?;
+        let times: Vec<PacketTime> = packets[..=last].iter().map(|packet| packet.time()).collect();
+        Some(round_trips(flights(&times)))
+    }
+
+    /// When the link had delivered the last payload byte that message `index` put into its flow.
+    fn arrival_of(&self, marks: &[Mark], index: usize) -> Option<Instant> {
+        let (_, log) = self.measurement.report.logs.last()?;
+        let (ports, ids) = self.datagram_ids.last()?;
+        let start = marks[index].transmitted_before;
+        let end = marks
+            .get(index + 1)
+            .map_or(u64::MAX, |next| next.transmitted_before);
+        match log.transport {
+            Transport::Stream => {
+                let end = payload_end(&log.up.stream, start, end)?;
+                self.arrivals.of_stream(*ports, Direction::Up, start..end)
+            }
+            Transport::Datagram => self.datagrams_arrival(*ports, ids, &log.up, start, end),
+        }
+    }
+
+    /// When the last datagram with payload of those from `start` to `end` (in bytes handed out) had arrived; one
+    /// that was sent more than once counts with its first arrival.
+    fn datagrams_arrival(
+        &self,
+        ports: Ports,
+        ids: &[DatagramId],
+        log: &DirectionLog,
+        start: u64,
+        end: u64,
+    ) -> Option<Instant> {
+        let mut offset = 0;
+        let mut first_arrival: BTreeMap<&[u8], Option<Instant>> = BTreeMap::new();
+        for (datagram, id) in log.datagrams.iter().zip(ids) {
+            let within = (start..end).contains(&offset);
+            offset += datagram.bytes.len() as u64;
+            if !within || !datagram.spans.iter().any(|span| span.layer == Layer::Payload) {
+                continue;
+            }
+            let arrival = self.arrivals.of_datagram(ports, Direction::Up, *id);
+            let first = first_arrival.entry(&datagram.bytes).or_default();
+            *first = [*first, arrival].into_iter().flatten().min();
+        }
+        let arrivals: Option<Vec<Instant>> = first_arrival.into_values().collect();
+        arrivals?.into_iter().max()
+    }
+}
+
+impl SeenPacket {
+    fn time(&self) -> PacketTime {
+        PacketTime {
+            direction: self.direction,
+            sent_at: self.entered,
+            delivered_at: self.delivered,
+        }
+    }
+}
+
+/// Tells a ledger what one direction's bytes are; returns the datagrams' ids in their order.
+fn describe(
+    ledger: &mut DeviceLedger,
+    ports: Ports,
+    direction: Direction,
+    log: &DirectionLog,
+) -> Vec<DatagramId> {
+    ledger.stream_spans(ports, direction, &log.stream);
+    let datagrams = log.datagrams.iter();
+    datagrams
+        .map(|datagram| ledger.datagram_spans(ports, direction, &datagram.bytes, &datagram.spans))
+        .collect()
+}
+
+/// The offset after the last payload byte between `start` and `end`.
+fn payload_end(spans: &[Span], start: u64, end: u64) -> Option<u64> {
+    let mut offset = 0;
+    let mut found = None;
+    for span in spans {
+        let span_end = offset + u64::from(span.len);
+        if span.layer == Layer::Payload && span_end > start && offset < end {
+            found = Some(span_end.min(end));
+        }
+        offset = span_end;
+    }
+    found
+}
+
+/// How often client and server said something else of the same bytes.
+fn disagreements_of(client: &FlowLog, server: &FlowLog) -> u64 {
+    let up = disagreement(&server.up, &client.up);
+    let down = disagreement(&client.down, &server.down);
+    u64::from(up) + u64::from(down)
+}
+
+/// Whether what was consumed differs from what was made. A receiver cannot know a retransmission whose original
+/// was lost, and may not have consumed everything.
+fn disagreement(consumed: &DirectionLog, made: &DirectionLog) -> bool {
+    let kinds = |spans: &[Span]| {
+        let each = spans
+            .iter()
+            .map(|span| (span.layer, span.phase, u64::from(span.len)));
+        each.fold(
+            Vec::<(Layer, Phase, u64)>::new(),
+            |mut merged, (layer, phase, len)| {
+                match merged.last_mut() {
+                    Some(last) if (last.0, last.1) == (layer, phase) => last.2 += len,
+                    _ => merged.push((layer, phase, len)),
+                }
+                merged
+            },
+        )
+    };
+    let streams = {
+        let (consumed, made) = (kinds(&consumed.stream), kinds(&made.stream));
+        let differs = |(index, (one, other)): (usize, (&(Layer, Phase, u64), &(Layer, Phase, u64)))| {
+            let last = index + 1 == consumed.len();
+            (one.0, one.1) != (other.0, other.1) || if last { one.2 > other.2 } else { one.2 != other.2 }
+        };
+        consumed.len() > made.len() || consumed.iter().zip(&made).enumerate().any(differs)
+    };
+    let unlike = |datagram: &wirecost_live::driver::log::DatagramLog| {
+        let twin = made.datagrams.iter().find(|other| other.bytes == datagram.bytes);
+        twin.is_some_and(|twin| kinds(&twin.spans) != kinds(&datagram.spans))
+    };
+    streams || consumed.datagrams.iter().any(unlike)
+}

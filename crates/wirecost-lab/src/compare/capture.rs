@@ -1,0 +1,218 @@
+//! The capture as a file, and the packets of its ladder.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use wirecost_cost::PacketVerdict;
+use wirecost_live::Clock;
+use wirecost_live::recorder::RecordedPacket;
+use wirecost_proto::{Instant, Layer, Phase, Span};
+use wirecost_wire::ip::{self, Protocol};
+use wirecost_wire::pcapng::{Capture, Writer};
+use wirecost_wire::tcp;
+
+use super::analysis::PacketSink;
+use super::plan::Plan;
+use crate::results::LadderPacket;
+
+/// The interfaces of a capture, by `Direction as usize`.
+pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
+
+/// Writes every packet to the capture, commented, and keeps the packets that ladders may show.
+pub struct CaptureFile<'a> {
+    writer: Writer<BufWriter<File>>,
+    plan: &'a Plan,
+    clock: Clock,
+    /// Which device is drawn for each cell, by host.
+    drawn: Vec<Option<usize>>,
+    /// The ladder packets of each cell, with their times.
+    pub ladders: Vec<Vec<(Instant, Option<Instant>, LadderPacket)>>,
+    comment: String,
+}
+
+impl<'a> CaptureFile<'a> {
+    /// A capture at `path`. `drawn` gives the cell for which a device's packets are kept.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn create(path: &Path, plan: &'a Plan, clock: Clock, drawn: Vec<Option<usize>>) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o644)
+            .open(path)?;
+        let capture = Capture {
+            user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
+            comment: Some("IP packets as they entered the link, before any impairment"),
+            interfaces: &INTERFACES,
+            ..Capture::default()
+        };
+        let writer =
+            Writer::new(BufWriter::with_capacity(1 << 18, file), &capture).map_err(io::Error::other)?;
+        let ladders = vec![Vec::new(); plan.cells.len()];
+        Ok(Self {
+            writer,
+            plan,
+            clock,
+            drawn,
+            ladders,
+            comment: String::new(),
+        })
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn finish(self) -> io::Result<Vec<Vec<(Instant, Option<Instant>, LadderPacket)>>> {
+        let file = self.writer.finish().map_err(io::Error::other)?;
+        file.into_inner()
+            .map_err(|error| error.into_error())?
+            .sync_data()?;
+        Ok(self.ladders)
+    }
+
+    fn describe(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        device: Option<(usize, &PacketVerdict, &[Span])>,
+    ) {
+        use std::fmt::Write as _;
+        self.comment.clear();
+        let comment = &mut self.comment;
+        // Writing to a String cannot fail.
+        let _ = match device {
+            Some((cell, verdict, _)) => {
+                let planned = &self.plan.cells[cell];
+                let size = planned.payload.len();
+                let (phase, cause) = (verdict.phase.name(), verdict.cause.name());
+                write!(
+                    comment,
+                    "{} {size} B | {phase} | {cause} | {}",
+                    planned.stack,
+                    packet.fate.name()
+                )
+            }
+            None => write!(comment, "no cell | {}", packet.fate.name()),
+        };
+        if let Some(at) = delivered {
+            let after = at.saturating_since(packet.entered);
+            let _ = write!(comment, " after {:.3} ms", after.as_secs_f64() * 1e3);
+        }
+    }
+}
+
+impl PacketSink for CaptureFile<'_> {
+    fn packet(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        device: Option<(usize, &PacketVerdict, &[Span])>,
+    ) -> io::Result<()> {
+        self.describe(packet, delivered, device);
+        let at = self.clock.utc_nanos(packet.entered);
+        self.writer
+            .packet(packet.direction as u32, at, &packet.bytes, Some(&self.comment))
+            .map_err(io::Error::other)?;
+        let drawn = packet
+            .host
+            .and_then(|host| self.drawn.get(host as usize).copied().flatten());
+        if let (Some(cell), Some((_, verdict, spans))) = (drawn, device)
+            && matches!(verdict.phase, Phase::Connect | Phase::Message)
+        {
+            let step = ladder_packet(packet, verdict, spans);
+            self.ladders[cell].push((packet.entered, delivered, step));
+        }
+        Ok(())
+    }
+}
+
+fn ladder_packet(packet: &RecordedPacket, verdict: &PacketVerdict, spans: &[Span]) -> LadderPacket {
+    let bytes = |layer: Layer| {
+        spans
+            .iter()
+            .filter(|span| span.layer == layer)
+            .map(|span| u64::from(span.len))
+            .sum::<u64>()
+    };
+    LadderPacket {
+        direction: packet.direction.name().into(),
+        phase: verdict.phase.name().into(),
+        cause: verdict.cause.name().into(),
+        fate: packet.fate.name().into(),
+        label: label(&packet.bytes),
+        ip: bytes(Layer::Ip),
+        transport: bytes(Layer::Transport),
+        security: bytes(Layer::Security),
+        application: bytes(Layer::Application),
+        payload: bytes(Layer::Payload),
+        ..LadderPacket::default()
+    }
+}
+
+/// What a packet is by its headers: the TCP flags, `UDP`, a fragment.
+fn label(bytes: &[u8]) -> String {
+    let Ok(packet) = ip::Packet::new(bytes) else {
+        return "not IP".into();
+    };
+    if let Some(fragment) = packet.fragment() {
+        return format!("fragment at {}", fragment.offset_bytes);
+    }
+    match packet.protocol() {
+        Protocol::Tcp => tcp::Segment::new(packet.payload()).map_or("TCP".into(), |segment| flags(&segment)),
+        Protocol::Udp => "UDP".into(),
+        Protocol::Icmp | Protocol::Icmpv6 => "ICMP".into(),
+        Protocol::Other(number) => format!("protocol {number}"),
+    }
+}
+
+fn flags(segment: &tcp::Segment<'_>) -> String {
+    let names = [
+        (tcp::Flags::SYN, "SYN"),
+        (tcp::Flags::FIN, "FIN"),
+        (tcp::Flags::RST, "RST"),
+        (tcp::Flags::PSH, "PSH"),
+        (tcp::Flags::ACK, "ACK"),
+    ];
+    let set = names.iter().filter(|(flag, _)| segment.flags().contains(*flag));
+    set.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
+}
+
+/// The ladder of one cell: connect and first message, the settle between them cut out.
+///
+/// `message_start` is when the first (warm-up) message was sent and `end` when the next step began.
+pub fn ladder_packets(
+    packets: Vec<(Instant, Option<Instant>, LadderPacket)>,
+    message_start: Instant,
+    end: Instant,
+) -> Vec<LadderPacket> {
+    let Some(first) = packets.first().map(|(entered, ..)| *entered) else {
+        return Vec::new();
+    };
+    let connect_end = packets
+        .iter()
+        .filter(|(entered, ..)| *entered < message_start)
+        .map(|(entered, delivered, _)| delivered.unwrap_or(*entered))
+        .max();
+    // The message follows the connect at once; what lay between them was quiet.
+    let cut = connect_end.map_or(message_start.saturating_since(first), |end| {
+        message_start.saturating_since(end)
+    });
+    let shown = packets.into_iter().filter(|(entered, ..)| *entered < end);
+    let placed = shown.map(|(entered, delivered, packet)| {
+        let place = |at: Instant| {
+            let at = if entered < message_start { at } else { at - cut };
+            at.saturating_since(first).as_nanos() as u64
+        };
+        LadderPacket {
+            sent_ns: place(entered),
+            delivered_ns: delivered.map(place),
+            ..packet
+        }
+    });
+    placed.collect()
+}

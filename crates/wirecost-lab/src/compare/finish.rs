@@ -1,0 +1,283 @@
+//! Everything that a run has left, into its results folder.
+
+use std::io;
+use std::time::Duration;
+
+use wirecost_live::environment::{Environment as Machine, Load};
+use wirecost_proto::Instant;
+use wirecost_stats::hgrm::Hgrm;
+use wirecost_stats::{Histogram, Sample};
+
+use super::analysis::{Analysis, analyse};
+use super::capture::{CaptureFile, ladder_packets};
+use super::cells::{self, Context};
+use super::live::{NetworkFacts, Run, RunError};
+use super::options::Options;
+use super::plan::Plan;
+use crate::results::environment::Emulator;
+use crate::results::summary::SCHEMA;
+use crate::results::{Cell, Environment, Ladder, RunFolder, SampleRow, Summary};
+
+/// The machine before a run, to be compared with the machine after it.
+#[derive(Debug)]
+pub struct Before {
+    machine: Machine,
+    load: Load,
+    started_at: std::time::SystemTime,
+    started: std::time::Instant,
+}
+
+impl Before {
+    /// Looks at the machine.
+    pub fn look() -> Self {
+        Self {
+            machine: Machine::read(),
+            load: Load::read(),
+            started_at: std::time::SystemTime::now(),
+            started: std::time::Instant::now(),
+        }
+    }
+}
+
+/// Analyses a run and writes `summary.json`, `env.json`, `ladder.json`, `samples.csv`, `scenario.resolved.yaml`,
+/// `latency/*.hgrm` and `capture/all.pcapng`; returns the summary.
+///
+/// # Errors
+/// The recording cannot be read back, or a file cannot be written. What was written before stays.
+pub fn finish(
+    options: &Options,
+    mut run: Run,
+    folder: &RunFolder,
+    before: &Before,
+    command: String,
+) -> Result<Summary, RunError> {
+    let drawn = drawn_devices(&run);
+    let capture_path = folder.file("capture/all.pcapng");
+    let io = |what| move |source| RunError::Io { what, source };
+    let mut capture =
+        CaptureFile::create(&capture_path, &run.plan, run.clock, drawn).map_err(io("write the capture"))?;
+    let recording = &mut run.forwarder.recording;
+    let devices = std::mem::take(&mut run.devices);
+    let analysis = analyse(&run.plan, devices, &run.flows, recording, &mut capture);
+    let analysis = analysis.map_err(io("read the recorded packets back"))?;
+    let ladders = capture.finish().map_err(io("write the capture"))?;
+    let dropped_packets = dropped(&run).map_err(io("read the interfaces' counters"))?;
+    let context = Context {
+        options,
+        plan: &run.plan,
+        links: &run.forwarder.links,
+        checks: &run.checks,
+        dropped_packets,
+    };
+    let (cells, rows) = cells::cells(&context, &analysis.devices);
+    let scenario = options.to_scenario();
+    folder.write("scenario.resolved.yaml", yaml(&scenario).as_bytes())?;
+    folder.write_json("env.json", &environment(&run, &analysis, before, dropped_packets))?;
+    folder.write_json(
+        "ladder.json",
+        &named_ladders(options, &run.plan, &analysis, ladders),
+    )?;
+    folder.write("samples.csv", samples_csv(&rows).as_bytes())?;
+    write_histograms(folder, &cells, &rows)?;
+    let summary = Summary {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command,
+        scenario,
+        seed: options.seed,
+        interrupted: run.interrupted || run.failure.is_some(),
+        cells,
+    };
+    folder.write_json("summary.json", &summary)?;
+    Ok(summary)
+}
+
+/// For each host: the cell whose ladder it draws. It is the cell's first device that came to its end.
+fn drawn_devices(run: &Run) -> Vec<Option<usize>> {
+    let mut drawn = vec![None; run.plan.devices.len()];
+    let mut taken = vec![false; run.plan.cells.len()];
+    for report in run.devices.iter().filter(|report| report.finished) {
+        let host = report.host as usize;
+        let cell = run.plan.devices[host].cell;
+        if !std::mem::replace(&mut taken[cell], true) {
+            drawn[host] = Some(cell);
+        }
+    }
+    drawn
+}
+
+/// Packets that an interface or a full disk dropped.
+fn dropped(run: &Run) -> io::Result<u64> {
+    let mut dropped = run.forwarder.statistics.refused;
+    for port in &run.forwarder.ports {
+        let drops = port.drops()?;
+        dropped += drops.transmitted + drops.received;
+    }
+    Ok(dropped)
+}
+
+type DrawnPackets = Vec<(Instant, Option<Instant>, crate::results::LadderPacket)>;
+
+fn named_ladders(
+    options: &Options,
+    plan: &Plan,
+    analysis: &Analysis,
+    packets: Vec<DrawnPackets>,
+) -> Vec<Ladder> {
+    let mut ladders = Vec::new();
+    for (cell, packets) in packets
+        .into_iter()
+        .enumerate()
+        .filter(|(_, packets)| !packets.is_empty())
+    {
+        // The drawn device is the first finished one of the cell in the order of hosts.
+        let finished =
+            |device: &&super::analysis::DeviceMeasurement| device.cell == cell && device.report.finished;
+        let Some(device) = analysis.devices.iter().find(finished) else {
+            continue;
+        };
+        let marks = &device.report.script.notes().messages;
+        let Some(first) = marks.first() else { continue };
+        let end = marks
+            .get(1)
+            .map_or(Instant::from_nanos(u64::MAX), |next| next.actual);
+        let planned = &plan.cells[cell];
+        ladders.push(Ladder {
+            stack: planned.stack.to_string(),
+            start: "cold".into(),
+            payload_bytes: planned.payload.len() as u64,
+            link: link_words(options, planned.link),
+            packets: ladder_packets(packets, first.actual, end),
+        });
+    }
+    ladders
+}
+
+fn link_words(options: &Options, index: usize) -> String {
+    let link = &options.links[index];
+    format!("rtt {}", wirecost_proto::units::DisplayDuration(link.rtt()))
+}
+
+fn samples_csv(rows: &[SampleRow]) -> String {
+    let header = SampleRow::COLUMNS.join(",");
+    let lines = rows.iter().map(SampleRow::to_csv);
+    std::iter::once(header)
+        .chain(lines)
+        .map(|line| line + "\n")
+        .collect()
+}
+
+/// One histogram of response times per cell that has any: `latency/<cell>-<stack>-<bytes>B.hgrm`.
+fn write_histograms(folder: &RunFolder, cells: &[Cell], rows: &[SampleRow]) -> Result<(), RunError> {
+    for (index, cell) in cells.iter().enumerate() {
+        let mut histogram = Histogram::new();
+        let of_cell = rows.iter().filter(|row| row.cell == index as u64);
+        of_cell
+            .filter_map(|row| row.response_time_ns)
+            .for_each(|nanos| histogram.record(nanos));
+        if !histogram.is_empty() {
+            let name = format!("latency/{index:03}-{}-{}B.hgrm", cell.stack, cell.payload_bytes);
+            folder.write(&name, Hgrm(&histogram).to_string().as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn yaml(scenario: &crate::scenario::ResolvedScenario) -> String {
+    // A scenario is strings, numbers and lists: there is nothing that YAML cannot hold.
+    serde_saphyr::to_string(scenario).unwrap_or_else(|error| format!("# not writable as YAML: {error}\n"))
+}
+
+fn environment(run: &Run, analysis: &Analysis, before: &Before, dropped_packets: u64) -> Environment {
+    let machine = &before.machine;
+    let after = Load::read();
+    let NetworkFacts {
+        packet_path,
+        device_settings,
+        server_settings,
+        ..
+    } = &run.network;
+    let name = |program: &String| program.split('/').next_back().unwrap_or(program).to_owned();
+    Environment {
+        started_at: rfc3339(before.started_at),
+        duration_s: before.started.elapsed().as_secs_f64(),
+        wirecost_version: env!("CARGO_PKG_VERSION").into(),
+        kernel: machine.kernel.clone(),
+        cpu_model: machine.cpu_model.clone().unwrap_or_else(|| "unknown".into()),
+        cpus: machine.cores as u64,
+        cpu_governor: machine.governor.clone(),
+        memory_bytes: machine.memory_bytes,
+        clock_source: machine.clock_source.clone(),
+        clock_resolution_ns: machine.clock.resolution.as_nanos() as u64,
+        clock_read_ns: machine.clock.read_cost.as_nanos() as u64,
+        load_average: [before.load.average[0], after.average[0]],
+        steal: Some(after.steal_share_since(&before.load)),
+        packet_path: (*packet_path).into(),
+        device_network: device_settings.clone(),
+        server_network: server_settings.clone(),
+        emulator: emulator(analysis, run.forwarder.statistics.cpu),
+        servers: run
+            .server
+            .iter()
+            .map(|server| (name(server), server.clone()))
+            .collect(),
+        unattributed_packets: analysis.unattributed_packets,
+        dropped_packets,
+    }
+}
+
+fn emulator(analysis: &Analysis, cpu: Duration) -> Option<Emulator> {
+    let sample = Sample::new(analysis.lateness_ns.clone())?;
+    let quantile = |probability| sample.quantile(probability).map_or(0, |quantile| quantile.value);
+    Some(Emulator {
+        packets: analysis.lateness_ns.len() as u64,
+        lateness_p50_ns: quantile(0.5),
+        lateness_p99_ns: quantile(0.99),
+        lateness_max_ns: analysis.lateness_ns.last().copied().unwrap_or(0),
+        cpu_ns: cpu.as_nanos() as u64,
+    })
+}
+
+/// A time as RFC 3339 writes it, in UTC, whole seconds.
+pub fn rfc3339(time: std::time::SystemTime) -> String {
+    let seconds = time
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
+    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil_from_days(days);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        of_day / 3600,
+        of_day / 60 % 60,
+        of_day % 60
+    )
+}
+
+/// The Gregorian date of a day counted from 1970-01-01, by counting in eras of 400 years that begin in March.
+fn civil_from_days(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_rfc_3339_writes_them() {
+        let at = |seconds| rfc3339(std::time::UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(at(1_795_181_696), "2026-11-20T13:34:56Z");
+    }
+}

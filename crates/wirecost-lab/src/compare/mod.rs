@@ -1,0 +1,23 @@
+//! The main job: stacks side by side on one link.
+//!
+//! - [`options`]: what is asked for
+//! - [`plan`]: cells, devices, their order and their starts
+//! - [`sampler`]: what one device does
+//! - [`live`]: the plan on kernel sockets over the emulated link
+//! - [`analysis`]: from packets and notes to measurements of devices
+//! - [`capture`]: the capture as a file, with a comment on each packet
+//! - [`cells`], [`verdict`]: from devices to the figures of cells, and whether they may be used
+//! - [`finish`]: everything into the results folder
+
+pub mod analysis;
+pub mod capture;
+pub mod cells;
+pub mod finish;
+pub mod live;
+pub mod options;
+pub mod plan;
+pub mod sampler;
+pub mod verdict;
+
+pub use live::{Progress, Run, run};
+pub use options::{Options, OptionsError, Target};

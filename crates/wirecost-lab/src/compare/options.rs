@@ -1,0 +1,241 @@
+//! What a comparison is asked to do.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use wirecost_link::{DelayDistribution, DirectionConfig, LinkConfig, Loss, QueueLimit};
+use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::{BitRate, ByteSize, Probability};
+
+use crate::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario};
+use crate::stack::Stack;
+
+/// A comparison, every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The stacks, in the order in which they are printed.
+    pub stacks: Vec<Stack>,
+    /// Payload sizes.
+    pub sizes: Vec<ByteSize>,
+    /// Links.
+    pub links: Vec<LinkConfig>,
+    /// Samples (devices) per cell.
+    pub samples: u32,
+    /// Quiet time that ends a step.
+    pub settle: Duration,
+    /// After this an acknowledgement is late.
+    pub timeout: Duration,
+    /// The servers.
+    pub target: Target,
+    /// Whether devices speak IPv6.
+    pub ipv6: bool,
+    /// Seed of every random decision.
+    pub seed: u64,
+    /// Topic, or path without its leading slash.
+    pub resource: String,
+    /// MQTT keep-alive in seconds.
+    pub keep_alive: u16,
+    /// Measured messages per connection.
+    pub messages: u64,
+    /// Time between the measured messages of a device; `None` where each one settles.
+    pub interval: Option<Duration>,
+}
+
+/// What answers the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Our reference servers.
+    Builtin,
+    /// Mosquitto, for the MQTT stacks.
+    Mosquitto,
+    /// libcoap's coap-server, for the CoAP stacks.
+    Libcoap,
+}
+
+impl Target {
+    /// Every target with its name.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("builtin", Self::Builtin),
+        ("mosquitto", Self::Mosquitto),
+        ("libcoap", Self::Libcoap),
+    ];
+
+    /// Whether the target speaks a stack.
+    pub const fn speaks(self, stack: Stack) -> bool {
+        match self {
+            Self::Builtin => true,
+            Self::Mosquitto => stack.port() == 1883,
+            Self::Libcoap => stack.port() == 5683,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, target)| target == self);
+        f.write_str(name.map_or("?", |(name, _)| name))
+    }
+}
+
+impl FromStr for Target {
+    type Err = OptionsError;
+
+    fn from_str(text: &str) -> Result<Self, OptionsError> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, target)| *target)
+            .ok_or_else(|| OptionsError::UnknownTarget(text.to_owned()))
+    }
+}
+
+/// Why a comparison cannot be run as asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OptionsError {
+    /// No such server.
+    #[error("unknown target {0:?}; the targets are builtin, mosquitto, libcoap")]
+    UnknownTarget(String),
+    /// The target cannot answer any of the stacks.
+    #[error("{target} speaks none of the stacks asked for; it speaks {speaks}")]
+    TargetSpeaksNone {
+        /// The target.
+        target: Target,
+        /// The stacks that it speaks.
+        speaks: &'static str,
+    },
+    /// A list is empty or a number absurd.
+    #[error("{0}")]
+    Absurd(String),
+    /// The link cannot exist.
+    #[error(transparent)]
+    Link(#[from] wirecost_link::ConfigError),
+    /// IPv6 on a link that cannot carry it.
+    #[error("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {0} B")]
+    MtuBelowIpv6(u16),
+}
+
+/// Devices that one run can hold: as many as the network has addresses, less those of the link checks.
+pub const MAX_DEVICES: u64 = 60_000;
+/// The smallest MTU over IPv6 (RFC 8200, section 5).
+const MIN_IPV6_MTU: u16 = 1280;
+
+impl Options {
+    /// Checks that the comparison can be run.
+    ///
+    /// # Errors
+    /// The first thing that cannot be.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        let absurd = |text: &str| Err(OptionsError::Absurd(text.to_owned()));
+        if self.samples == 0 {
+            return absurd("-n must be at least 1");
+        }
+        if self.messages == 0 {
+            return absurd("--messages-per-connection must be at least 1");
+        }
+        let devices = self.cells() * u64::from(self.samples);
+        if devices > MAX_DEVICES {
+            return Err(OptionsError::Absurd(format!(
+                "{} cells of {} samples are {devices} devices, more than the {MAX_DEVICES} that one run holds: \
+                 lower -n or split the lists",
+                self.cells(),
+                self.samples
+            )));
+        }
+        if self.settle.is_zero() || self.timeout.is_zero() {
+            return absurd("--settle and --timeout must be above 0 ms");
+        }
+        for link in &self.links {
+            link.validate()?;
+            let mtu = link.up.mtu.min(link.down.mtu);
+            if self.ipv6 && mtu < MIN_IPV6_MTU {
+                return Err(OptionsError::MtuBelowIpv6(mtu));
+            }
+        }
+        if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
+            let speaks = match self.target {
+                Target::Mosquitto => "the mqtt and mqtt5 stacks",
+                _ => "the coap stacks",
+            };
+            return Err(OptionsError::TargetSpeaksNone {
+                target: self.target,
+                speaks,
+            });
+        }
+        Ok(())
+    }
+
+    /// How many cells there are.
+    pub fn cells(&self) -> u64 {
+        (self.stacks.len() * self.sizes.len() * self.links.len()) as u64
+    }
+
+    /// The scenario as the results folder keeps it.
+    pub fn to_scenario(&self) -> ResolvedScenario {
+        let duration = |duration: Duration| DisplayDuration(duration).to_string();
+        ResolvedScenario {
+            engine: "live".into(),
+            target: self.target.to_string(),
+            stacks: self.stacks.iter().map(Stack::to_string).collect(),
+            start: vec!["cold".into()],
+            size: self.sizes.iter().map(ByteSize::to_string).collect(),
+            links: self.links.iter().map(resolved_link).collect(),
+            samples: u64::from(self.samples),
+            settle: duration(self.settle),
+            timeout: duration(self.timeout),
+            ipv6: self.ipv6,
+            seed: self.seed,
+            resource: self.resource.clone(),
+            keep_alive: duration(Duration::from_secs(self.keep_alive.into())),
+            messages_per_connection: self.messages,
+            interval: self.interval.map(duration),
+        }
+    }
+}
+
+fn resolved_link(link: &LinkConfig) -> ResolvedLink {
+    ResolvedLink {
+        up: resolved_direction(&link.up),
+        down: resolved_direction(&link.down),
+    }
+}
+
+fn resolved_direction(direction: &DirectionConfig) -> ResolvedDirection {
+    let reorder = direction
+        .reorder
+        .map_or(Probability::ZERO, |reorder| reorder.probability);
+    let variation = direction.delay_variation.map(|variation| variation.distribution);
+    ResolvedDirection {
+        delay: DisplayDuration(direction.delay).to_string(),
+        delay_variation: match variation {
+            None => "0ms".into(),
+            Some(DelayDistribution::Uniform { plus_minus }) => DisplayDuration(plus_minus).to_string(),
+            Some(DelayDistribution::Normal { standard_deviation }) => {
+                format!("normal {}", DisplayDuration(standard_deviation))
+            }
+        },
+        loss: loss_text(&direction.loss),
+        reorder: reorder.to_string(),
+        duplicate: direction.duplicate.to_string(),
+        corrupt: direction.corrupt.to_string(),
+        rate: direction
+            .rate
+            .map_or("unlimited".into(), |rate: BitRate| rate.to_string()),
+        queue: match direction.queue {
+            None => "auto".into(),
+            Some(QueueLimit::Packets(packets)) => format!("{packets} packets"),
+            Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(bytes).to_string(),
+        },
+        mtu: ByteSize::from_bytes(direction.mtu.into()).to_string(),
+    }
+}
+
+fn loss_text(loss: &Loss) -> String {
+    match loss {
+        Loss::None => "0%".into(),
+        Loss::Bernoulli(probability) => probability.to_string(),
+        Loss::GilbertElliott(model) => format!(
+            "gilbert-elliott {} {} {} {}",
+            model.good_to_bad, model.bad_to_good, model.loss_in_good, model.loss_in_bad
+        ),
+    }
+}

@@ -1,0 +1,157 @@
+//! Which devices there are, and when each one starts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_link::{Link, LinkConfig};
+use wirecost_live::forwarder::Links;
+use wirecost_live::hosts::HostIndex;
+use wirecost_proto::random::key_of;
+use wirecost_proto::{Path, Rng};
+
+use super::options::Options;
+use crate::stack::Stack;
+
+/// A cell of the plan.
+#[derive(Clone, Debug)]
+pub struct PlannedCell {
+    /// What its devices speak.
+    pub stack: Stack,
+    /// What a message carries.
+    pub payload: Arc<[u8]>,
+    /// Index of its link in the options.
+    pub link: usize,
+    /// Why it is not run; its devices do not exist then.
+    pub not_run: Option<String>,
+    /// The cell's random stream.
+    pub rng: Rng,
+}
+
+/// A device of the plan; its position is its [`HostIndex`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedDevice {
+    /// Index of its cell.
+    pub cell: usize,
+    /// Index of the sample within the cell.
+    pub sample: u32,
+    /// Start after the run's first device.
+    pub start: Duration,
+}
+
+/// Cells, and devices in the order of their starts.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The cells: stacks within sizes within links.
+    pub cells: Vec<PlannedCell>,
+    /// The devices.
+    pub devices: Vec<PlannedDevice>,
+}
+
+/// Time between the starts of two devices, so that the machine, not the link, never becomes the bottleneck.
+const START_GAP: Duration = Duration::from_millis(10);
+/// What the starts of devices are spread to, in bytes of payload per second: a tenth of what the forwarder carries.
+const PAYLOAD_RATE: u64 = 20_000_000;
+
+impl Plan {
+    /// The plan of a comparison: the order of samples is seeded and random, so that drift favours no stack.
+    pub fn new(options: &Options) -> Self {
+        let cells = planned_cells(options);
+        let runnable = cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| cell.not_run.is_none());
+        let samples = runnable.flat_map(|(cell, _)| (0..options.samples).map(move |sample| (cell, sample)));
+        let mut order: Vec<(usize, u32)> = samples.collect();
+        Rng::new(options.seed)
+            .purpose(key_of("order"))
+            .shuffle(&mut order);
+        let mut start = Duration::ZERO;
+        let mut devices = Vec::with_capacity(order.len());
+        for (cell, sample) in order {
+            devices.push(PlannedDevice { cell, sample, start });
+            let bytes = cells[cell].payload.len() as u64 * (options.messages + 1);
+            start += START_GAP.max(Duration::from_nanos(bytes * 1_000_000_000 / PAYLOAD_RATE));
+        }
+        Self { cells, devices }
+    }
+
+    /// The cell of a device.
+    pub fn cell_of(&self, host: HostIndex) -> Option<&PlannedCell> {
+        self.devices
+            .get(host as usize)
+            .map(|device| &self.cells[device.cell])
+    }
+
+    /// The random stream of a device.
+    pub fn rng_of(&self, device: &PlannedDevice) -> Rng {
+        self.cells[device.cell].rng.host(u64::from(device.sample))
+    }
+}
+
+fn planned_cells(options: &Options) -> Vec<PlannedCell> {
+    let mut cells = Vec::new();
+    for link in 0..options.links.len() {
+        for size in &options.sizes {
+            let mut payload = vec![0; usize::try_from(size.bytes()).unwrap_or(usize::MAX)];
+            Rng::new(options.seed)
+                .purpose(key_of("payload"))
+                .fill(&mut payload);
+            let payload: Arc<[u8]> = payload.into();
+            for stack in &options.stacks {
+                let refused = match options.target.speaks(*stack) {
+                    true => stack.refuses(size.bytes()),
+                    false => Some(format!("{} does not speak {stack}", options.target)),
+                };
+                let key = key_of(&format!("{stack} {size} link {link}"));
+                cells.push(PlannedCell {
+                    stack: *stack,
+                    payload: Arc::clone(&payload),
+                    link,
+                    not_run: refused,
+                    rng: Rng::new(options.seed).cell(key),
+                });
+            }
+        }
+    }
+    cells
+}
+
+/// Every device's own link object, and one more per link for its check.
+#[derive(Debug)]
+pub struct DeviceLinks {
+    links: Vec<Link>,
+}
+
+impl DeviceLinks {
+    /// The links of the plan's devices, then those of the checks.
+    pub fn new(plan: &Plan, configs: &[LinkConfig], seed: u64) -> Self {
+        let of_device =
+            |device| Link::new(configs[plan.cells[device_cell(device)].link], plan.rng_of(device));
+        let checks = configs.iter().enumerate().map(|(index, config)| {
+            Link::new(
+                *config,
+                Rng::new(seed).purpose(key_of("link check")).host(index as u64),
+            )
+        });
+        Self {
+            links: plan.devices.iter().map(of_device).chain(checks).collect(),
+        }
+    }
+
+    /// The link of a device or of a check.
+    pub fn of(&self, host: HostIndex) -> Option<&Link> {
+        self.links.get(host as usize)
+    }
+}
+
+const fn device_cell(device: &PlannedDevice) -> usize {
+    device.cell
+}
+
+impl Links for DeviceLinks {
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
+        self.links
+            .get_mut(host as usize)
+            .map(|link| link as &mut dyn Path)
+    }
+}
