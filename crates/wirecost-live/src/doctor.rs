@@ -3,7 +3,7 @@
 
 use crate::clock::{Clock, ClockQuality};
 use crate::environment::{Environment, Load, OpenFiles};
-use crate::error::EnvironmentError;
+use crate::error::{Doing, EnvironmentError};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
 use crate::sys::process::{in_child, is_readable};
 use crate::timerfd::{TimerFd, minimize_timer_slack};
@@ -58,7 +58,7 @@ pub fn examine() -> Vec<Finding> {
         tried("TUN", || build(Medium::Tun)),
         tried("veth", || build(Medium::Veth)),
         clock(),
-        timers(),
+        tried("timers", timers),
         open_files(),
         cores(),
         steal(),
@@ -102,6 +102,11 @@ fn tried(what: &'static str, work: impl FnOnce() -> Result<String, EnvironmentEr
         }
     });
     finding(what, &answer.unwrap_or_default())
+}
+
+/// What a try returns that worked with a loss.
+fn limited(detail: &str, advice: &str) -> String {
+    format!("{detail}{SEPARATOR}{advice}")
 }
 
 fn finding(what: &'static str, answer: &[u8]) -> Finding {
@@ -148,9 +153,9 @@ fn build(medium: Medium) -> Result<String, EnvironmentError> {
     };
     match topology.warnings.first() {
         None => Ok(format!("both sides were built {how}")),
-        Some(warning) => Ok(format!(
-            "both sides were built {how}, but {warning}{SEPARATOR}{}",
-            setting_advice(warning)
+        Some(warning) => Ok(limited(
+            &format!("both sides were built {how}, but {warning}"),
+            setting_advice(warning),
         )),
     }
 }
@@ -181,34 +186,23 @@ fn clock() -> Finding {
     judged("clock", is_fine, detail, advice)
 }
 
-fn timers() -> Finding {
-    let Ok(mut lateness) = wake_ups() else {
-        return Finding {
-            what: "timers",
-            verdict: Verdict::Missing,
-            detail: "no timer".into(),
-            advice: None,
-        };
-    };
+fn timers() -> Result<String, EnvironmentError> {
+    let mut lateness = wake_ups().doing("timerfd_settime", || "wait for a timer".into())?;
     lateness.sort_unstable();
     let quantile = |percent: usize| {
         lateness
             .get(lateness.len() * percent / 100)
-            .copied()
-            .unwrap_or_default()
+            .map_or(0, Duration::as_micros)
     };
     let (median, tail) = (quantile(50), quantile(99));
-    let detail = format!(
-        "{WAKE_UPS} wake-ups late by {} us at p50, {} us at p99",
-        median.as_micros(),
-        tail.as_micros()
-    );
-    judged(
-        "timers",
-        tail < LATE,
-        detail,
+    let detail = format!("{WAKE_UPS} wake-ups late by {median} us at p50, {tail} us at p99");
+    if tail < LATE.as_micros() {
+        return Ok(detail);
+    }
+    Ok(limited(
+        &detail,
         "end other work on this machine, or use --engine sim",
-    )
+    ))
 }
 
 /// By how much each of a series of deadlines was missed.
