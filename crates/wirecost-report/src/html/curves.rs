@@ -132,7 +132,7 @@ fn draw(series: &[Series], name: &str, width: f64) -> String {
 }
 
 fn percentile_axis(svg: &mut Svg, plot: &Plot) {
-    let ticks = [
+    let ticks: [(f64, &str); 6] = [
         (0.0, "0"),
         (0.5, "50"),
         (0.9, "90"),
@@ -141,7 +141,7 @@ fn percentile_axis(svg: &mut Svg, plot: &Plot) {
         (0.9999, "99.99"),
     ];
     for (share, text) in ticks {
-        let nines = -(1.0 - share as f64).log10();
+        let nines = -(1.0 - share).log10();
         if nines > plot.nines {
             break;
         }

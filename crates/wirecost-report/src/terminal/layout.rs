@@ -37,7 +37,7 @@ pub(super) struct Row {
 enum Content {
     NotRun(String),
     Figures {
-        entries: [Entry; Column::ALL.len()],
+        entries: Vec<Entry>,
         bytes: ByLayer,
         scale: Scale,
     },
@@ -55,7 +55,11 @@ impl Row {
         let content = match &cell.not_run {
             Some(reason) => Content::NotRun(format!("not run: {}", number::plain(reason))),
             None => Content::Figures {
-                entries: std::array::from_fn(|i| Entry::new(Column::ALL[i], cell, ranks[i])),
+                entries: Column::ALL
+                    .into_iter()
+                    .zip(ranks)
+                    .map(|(column, rank)| Entry::new(column, cell, rank))
+                    .collect(),
                 bytes: BothWays::of_message(cell).unwrap_or_default().by_layer(),
                 scale,
             },
