@@ -2,3 +2,7 @@
 
 mod common;
 mod conversation;
+mod hostile;
+mod routing;
+mod sessions;
+mod talk;
