@@ -3,6 +3,8 @@
 mod common;
 mod conversation;
 mod hostile;
+mod reconnect;
 mod routing;
+mod server_faults;
 mod sessions;
 mod talk;

@@ -1,0 +1,174 @@
+//! What the client does when a server breaks the rules.
+
+use wirecost_mqtt::client::{Client, Command, Config, Event};
+use wirecost_mqtt::codec::{DecodeError, ReasonCode, Version};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
+
+use crate::common::{hex, of_version, publish};
+use wirecost_mqtt::quality::QoS;
+
+/// A client whose server is played by hand.
+struct Played {
+    client: Client,
+    sent: Vec<u8>,
+    events: Vec<Event>,
+    closed: bool,
+}
+
+impl Played {
+    fn new(config: Config) -> Self {
+        let mut played = Self {
+            client: Client::new(config),
+            sent: Vec::new(),
+            events: Vec::new(),
+            closed: false,
+        };
+        let peer: Peer = "10.0.0.1:1".parse().expect("an address");
+        let flow = FlowId(0);
+        played.input(Input::Opened { flow, peer });
+        played.sent.clear();
+        played
+    }
+
+    /// A client of MQTT 5 that is connected.
+    fn connected() -> Self {
+        let mut played = Self::new(of_version(Version::V5));
+        played.receive("2003 00 00 00");
+        played
+    }
+
+    fn receive(&mut self, bytes: &str) {
+        let (flow, bytes) = (FlowId(0), hex(bytes));
+        self.input(Input::Received { flow, bytes: &bytes });
+    }
+
+    fn input(&mut self, input: Input<'_, Command>) {
+        self.client
+            .handle_input(input, Instant::START)
+            .expect("the client lives on");
+        let mut out = Buffer::new();
+        loop {
+            out.clear();
+            match self.client.poll_output(&mut out) {
+                Output::Transmit { .. } => self.sent.extend_from_slice(out.bytes()),
+                Output::Close { .. } => self.closed = true,
+                Output::Event(event) => self.events.push(event),
+                Output::Consumed { .. } => {}
+                Output::Timeout(_) => return,
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fault_before_connack_closes_without_a_word() {
+    for bytes in ["d000", "2003 02 00 00", "2003 01 00 00", "0000", "e001 00"] {
+        let mut played = Played::new(of_version(Version::V5));
+        played.receive(bytes);
+        assert!(played.closed && played.sent.is_empty(), "{bytes}");
+        assert!(matches!(played.events.last(), Some(Event::Failed(_))), "{bytes}");
+    }
+}
+
+#[test]
+fn a_fault_after_connack_is_answered_by_disconnect() {
+    let table = [
+        ("2003 00 00 00", "82"),
+        ("8207 0001 00 0001 61 00", "82"),
+        ("3007 0001 61 03 23 0001", "94"),
+        ("3003 0001 23", "81"),
+        ("c000", "82"),
+        ("f000", "82"),
+    ];
+    for (bytes, code) in table {
+        let mut played = Played::connected();
+        played.receive(bytes);
+        assert_eq!(played.sent, hex(&format!("e001 {code}")), "{bytes}");
+        assert!(played.closed);
+    }
+}
+
+#[test]
+fn a_packet_above_the_clients_limit_is_refused() {
+    let mut played = Played::new(Config {
+        maximum_packet_size: Some(50),
+        ..of_version(Version::V5)
+    });
+    played.receive("2003 00 00 00");
+    played.receive("30 7f");
+    assert_eq!(played.sent, hex("e001 95"));
+    let error = DecodeError::TooLarge {
+        bytes: 129,
+        limit: 50,
+    };
+    assert_eq!(played.events.last(), Some(&Event::Failed(error)));
+}
+
+#[test]
+fn a_servers_disconnect_is_reported_and_the_flow_closed() {
+    let mut played = Played::connected();
+    played.receive("e001 8b");
+    let reason = ReasonCode::ServerShuttingDown;
+    assert_eq!(played.events.last(), Some(&Event::Disconnected { reason }));
+    assert!(played.closed && played.sent.is_empty());
+    played.input(Input::PeerClosed { flow: FlowId(0) });
+    assert_eq!(played.events.last(), Some(&Event::Closed));
+}
+
+#[test]
+fn answers_to_nothing_are_counted() {
+    let mut played = Played::connected();
+    for bytes in ["4002 0001", "7002 0001", "9004 0001 00 00", "b004 0001 00 00"] {
+        played.receive(bytes);
+    }
+    assert_eq!(played.client.stats().unexpected_answers, 4);
+    played.receive("5002 0005 6202 0006");
+    assert_eq!(played.sent, hex("6203 0005 92 7003 0006 92"));
+    assert!(!played.closed);
+}
+
+#[test]
+fn a_message_of_qos_2_is_reported_once_until_it_is_released() {
+    let mut played = Played::connected();
+    for bytes in ["3406 0001 61 0001 00", "3c06 0001 61 0001 00", "6202 0001"] {
+        played.receive(bytes);
+    }
+    let messages = played
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::MessageReceived(_)));
+    assert_eq!(messages.count(), 1);
+    assert_eq!(played.sent, hex("5002 0001 5002 0001 7002 0001"));
+    assert_eq!(played.client.stats().duplicates, 1);
+}
+
+#[test]
+fn a_refusal_in_pubrec_ends_the_exchange() {
+    let mut played = Played::connected();
+    played.input(Input::Command(publish("a", QoS::ExactlyOnce, b"")));
+    played.sent.clear();
+    played.receive("5003 0001 97");
+    let reason = ReasonCode::QuotaExceeded;
+    assert_eq!(
+        played.events.last(),
+        Some(&Event::Acknowledged { message: 0, reason })
+    );
+    assert!(played.sent.is_empty());
+    assert_eq!(played.client.in_flight(), 0);
+}
+
+#[test]
+fn the_assigned_identifier_is_used_from_then_on() {
+    let mut played = Played::new(Config {
+        client_id: Default::default(),
+        ..of_version(Version::V5)
+    });
+    played.receive("2007 00 00 04 12 0001 7a");
+    played.input(Input::PeerClosed { flow: FlowId(0) });
+    let peer: Peer = "10.0.0.1:1".parse().expect("an address");
+    played.input(Input::Opened {
+        flow: FlowId(1),
+        peer,
+    });
+    assert!(played.sent.ends_with(&[0, 1, b'z']));
+}
