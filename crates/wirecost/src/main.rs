@@ -1,2 +1,39 @@
-//! The `wirecost` command line.
-fn main() {}
+//! The `wirecost` command line: thin, one module per command.
+//!
+//! Data goes to stdout, everything else to stderr. A command ends in an exit code of [`exit::Exit`] and, where it
+//! failed, in one sentence and one hint.
+
+#![expect(
+    unreachable_pub,
+    reason = "a binary crate: pub marks what a module offers to the others"
+)]
+
+mod arguments;
+mod commands;
+mod exit;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use arguments::{Arguments, Command};
+use exit::Failure;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are asked for, and go to stdout with exit code 0; the rest is a usage error.
+            drop(error.print());
+            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
+        }
+    };
+    let outcome = match arguments.command {
+        Command::Compare(arguments) => commands::compare::run(*arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
+    };
+    outcome.unwrap_or_else(Failure::report)
+}

@@ -4,7 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use wirecost_link::{DelayDistribution, DirectionConfig, LinkConfig, Loss, QueueLimit};
+use wirecost_link::DelayDistribution;
+pub use wirecost_link::{
+    DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
+};
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
 

@@ -1,0 +1,234 @@
+//! The command line as it is typed. Quantities carry their units; lists are separated by commas.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use wirecost_lab::compare::Target;
+use wirecost_lab::stack::Stack;
+use wirecost_proto::units::parse_duration;
+use wirecost_proto::{BitRate, ByteSize, Probability};
+
+/// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
+#[derive(Debug, Parser)]
+#[command(
+    name = "wirecost",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run protocol stacks side by side on one emulated, recorded link
+    Compare(Box<CompareArguments>),
+    /// Rebuild the report of a results folder
+    Report(ReportArguments),
+    /// Run one of the built-in servers by itself, for foreign clients or from a second machine
+    Serve(ServeArguments),
+    /// Show what this machine allows, found out by trying, and what to do about what is missing
+    Doctor(DoctorArguments),
+}
+
+/// `wirecost compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Quantities are written with their unit: 128B, 10kB, 25ms, 5%, 50kbit.\n\
+    Lists (--size 16B,128B --rtt 5ms,100ms) make a matrix.\n\n\
+    Exit codes: 0 ok, 2 usage, 10 missing privilege, 11 target unreachable, 13 some cells failed,\n\
+    14 measurement invalid, 130 interrupted."
+)]
+pub struct CompareArguments {
+    /// Stacks to compare
+    #[arg(value_name = "STACK", value_delimiter = ',', default_values = wirecost_lab::stack::name::DEFAULT)]
+    pub stacks: Vec<Stack>,
+
+    /// Payload of a message
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        value_delimiter = ',',
+        default_value = "128B"
+    )]
+    pub size: Vec<ByteSize>,
+
+    #[command(flatten)]
+    pub link: LinkArguments,
+
+    /// Samples per cell: each is a device that connects, sends and closes
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 150)]
+    pub count: u32,
+
+    /// Seed of every random decision
+    #[arg(long, value_name = "SEED", default_value_t = 42)]
+    pub seed: u64,
+
+    /// Quiet time after each step of a sample, so that late acknowledgements belong to their message
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    pub settle: Duration,
+
+    /// After this an acknowledgement is late; after twice this it is not waited for
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub timeout: Duration,
+
+    /// Measured messages per connection, after one warm-up message
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub messages_per_connection: u64,
+
+    /// Send the measured messages at this interval instead of letting each one settle
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub interval: Option<Duration>,
+
+    /// How to run: kernel sockets over the emulated link
+    #[arg(long, value_enum, default_value_t = Engine::Live)]
+    pub engine: Engine,
+
+    /// Server: builtin, mosquitto, libcoap
+    #[arg(long, value_name = "TARGET", default_value = "builtin")]
+    pub target: Target,
+
+    /// Devices and server speak IPv6
+    #[arg(long)]
+    pub ipv6: bool,
+
+    /// MQTT topic and CoAP path
+    #[arg(long, value_name = "NAME", default_value = "test")]
+    pub resource: String,
+
+    /// MQTT keep-alive
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub keep_alive: Duration,
+
+    /// Results folder [default: runs/TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Write summary.json to FILE as well; - prints it instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Say nothing but errors and the table
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Print without colour (NO_COLOR does the same)
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// The link of a comparison.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Link")]
+pub struct LinkArguments {
+    /// Round-trip time, half of it each way
+    #[arg(long, value_name = "TIME", value_delimiter = ',', default_value = "25ms", value_parser = parse_duration)]
+    pub rtt: Vec<Duration>,
+
+    /// Packet loss per direction
+    #[arg(long, value_name = "P", value_delimiter = ',', default_value = "0%")]
+    pub loss: Vec<Probability>,
+
+    /// Mean length of a burst of losses in packets: Gilbert-Elliott instead of independent loss
+    #[arg(long, value_name = "PACKETS")]
+    pub loss_burst: Option<f64>,
+
+    /// Rate per direction, of IP packets
+    #[arg(long, value_name = "RATE", value_delimiter = ',')]
+    pub rate: Vec<BitRate>,
+
+    /// Queue in front of the rate: packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
+    #[arg(long, value_name = "LIMIT", value_parser = crate::commands::link::parse_queue)]
+    pub queue: Option<wirecost_lab::compare::options::QueueLimit>,
+
+    /// Delay variation per direction, uniform in plus or minus TIME
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub delay_variation: Option<Duration>,
+
+    /// Probability that a packet is held back behind later ones
+    #[arg(long, value_name = "P", default_value = "0%")]
+    pub reorder: Probability,
+
+    /// Probability that a packet arrives twice
+    #[arg(long, value_name = "P", default_value = "0%")]
+    pub duplicate: Probability,
+
+    /// Probability that a packet arrives with a flipped bit
+    #[arg(long, value_name = "P", default_value = "0%")]
+    pub corrupt: Probability,
+
+    /// Largest IP packet
+    #[arg(long, value_name = "SIZE", default_value = "1500B")]
+    pub mtu: ByteSize,
+
+    /// What differs from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub up: Option<String>,
+
+    /// What differs from server to device
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub down: Option<String>,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// Kernel sockets over the emulated link
+    Live,
+}
+
+/// `wirecost report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Results folder
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+}
+
+/// `wirecost serve`.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// What to serve
+    #[arg(value_enum)]
+    pub protocol: Protocol,
+
+    /// Address and port [default: 127.0.0.1 and the protocol's port]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<SocketAddr>,
+
+    /// Serve addresses other than loopback, to anyone who can reach them
+    #[arg(long)]
+    pub open: bool,
+
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A protocol that has a built-in server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Protocol {
+    /// The MQTT 3.1.1 and 5 broker
+    Mqtt,
+    /// The CoAP server, with the ETSI plugtest resources
+    Coap,
+    /// Takes messages behind a length prefix
+    Tcp,
+    /// Takes datagrams
+    Udp,
+}
+
+/// `wirecost doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// Print an AppArmor profile that allows user namespaces to wirecost, instead of examining
+    #[arg(long)]
+    pub apparmor: bool,
+}

@@ -1,0 +1,199 @@
+//! `wirecost compare`: stacks side by side on one link.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use wirecost_lab::compare::finish::{Before, finish, rfc3339};
+use wirecost_lab::compare::{Options, Run, run as run_plan};
+use wirecost_lab::results::{RunFolder, Summary};
+use wirecost_live::environment::OpenFiles;
+use wirecost_live::signals::Interrupt;
+use wirecost_report::terminal::{self, TableOptions};
+
+use super::link::links;
+use crate::arguments::CompareArguments;
+use crate::exit::{self, Failure};
+use crate::progress::Screen;
+
+/// Runs the command.
+pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::install()?;
+    let options = options(&arguments)?;
+    options.validate()?;
+    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    if !arguments.quiet {
+        introduce(&options, &out);
+    }
+    let folder = RunFolder::create(&out)?;
+    check_open_files(&options)?;
+    let before = Before::look();
+    let devices = options.cells() * u64::from(options.samples);
+    let mut screen = Screen::new(devices, arguments.quiet, interrupt);
+    let run = run_plan(&options, &folder, &mut screen);
+    screen.clear();
+    let run = run.inspect_err(|_| remove_if_empty(&folder))?;
+    conclude(&arguments, &options, run, &folder, &before)
+}
+
+/// Writes the results, prints them, and judges how the run ended.
+fn conclude(
+    arguments: &CompareArguments,
+    options: &Options,
+    run: Run,
+    folder: &RunFolder,
+    before: &Before,
+) -> Result<ExitCode, Failure> {
+    let (interrupted, failure) = (run.interrupted, run.failure.clone());
+    let summary = finish(options, run, folder, before, command_line())?;
+    wirecost_report::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    print_results(arguments, &summary, folder)?;
+    if let Some(failure) = failure {
+        eprintln!("error: {failure}");
+        eprintln!("hint: what was measured before is in {}", folder.path().display());
+        return Ok(ExitCode::from(exit::CELLS_FAILED));
+    }
+    if interrupted {
+        eprintln!("interrupted: what was measured is in {}", folder.path().display());
+        return Ok(ExitCode::from(exit::INTERRUPTED));
+    }
+    Ok(ExitCode::from(verdict(&summary)))
+}
+
+/// 14 where a cell is invalid, 13 where nothing of a cell arrived, else 0.
+fn verdict(summary: &Summary) -> u8 {
+    let mut ran = summary.cells.iter().filter(|cell| cell.not_run.is_none());
+    if ran.clone().any(|cell| !cell.valid) {
+        return exit::INVALID;
+    }
+    let failed = ran.any(|cell| cell.outcomes.acknowledged + cell.outcomes.delivered == 0);
+    if failed { exit::CELLS_FAILED } else { exit::OK }
+}
+
+fn print_results(arguments: &CompareArguments, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {
+    let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
+    let json = || serde_json::to_string_pretty(summary).map_err(|error| internal(&error));
+    match arguments.json.as_deref() {
+        Some(path) if path == Path::new("-") => println!("{}", json()?),
+        Some(path) => {
+            let text = json()? + "\n";
+            std::fs::write(path, text)
+                .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+            print!("{}", table(arguments, summary));
+        }
+        None => print!("{}", table(arguments, summary)),
+    }
+    if !arguments.quiet {
+        eprintln!("report:  {}", folder.file("report.html").display());
+        eprintln!("capture: {}", folder.file("capture/all.pcapng").display());
+    }
+    Ok(())
+}
+
+fn table(arguments: &CompareArguments, summary: &Summary) -> String {
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    let no_color = arguments.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = terminal_width().filter(|_| is_terminal).unwrap_or(140);
+    terminal::table(
+        summary,
+        &TableOptions {
+            width,
+            color: is_terminal && !no_color,
+        },
+    )
+}
+
+/// The width of the terminal on stdout, in columns.
+fn terminal_width() -> Option<usize> {
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    Some(usize::from(columns))
+}
+
+fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
+    let keep_alive = u16::try_from(arguments.keep_alive.as_secs());
+    let keep_alive = keep_alive
+        .ok()
+        .filter(|seconds| Duration::from_secs(u64::from(*seconds)) == arguments.keep_alive)
+        .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))?;
+    Ok(Options {
+        stacks: arguments.stacks.clone(),
+        sizes: arguments.size.clone(),
+        links: links(&arguments.link)?,
+        samples: arguments.count,
+        settle: arguments.settle,
+        timeout: arguments.timeout,
+        target: arguments.target,
+        ipv6: arguments.ipv6,
+        seed: arguments.seed,
+        resource: arguments.resource.clone(),
+        keep_alive,
+        messages: arguments.messages_per_connection,
+        interval: arguments.interval,
+    })
+}
+
+/// The first line: what runs, and where the results will be.
+fn introduce(options: &Options, out: &Path) {
+    let stacks: Vec<String> = options.stacks.iter().map(ToString::to_string).collect();
+    eprintln!(
+        "wirecost {}: {} on {} link(s), {} samples each, seed {}, into {}",
+        env!("CARGO_PKG_VERSION"),
+        stacks.join(" "),
+        options.links.len(),
+        options.samples,
+        options.seed,
+        out.display()
+    );
+}
+
+/// `runs/` and the time, so that runs sort by age.
+fn default_folder() -> PathBuf {
+    let time = rfc3339(std::time::SystemTime::now())
+        .replace(':', "")
+        .replace('Z', "");
+    let base = Path::new("runs").join(&time);
+    if !base.exists() {
+        return base;
+    }
+    let numbered = (2..).map(|number| Path::new("runs").join(format!("{time}-{number}")));
+    numbered.into_iter().find(|path| !path.exists()).unwrap_or(base)
+}
+
+/// Every device has a socket on each side; the limit is raised as far as it goes, and tested before the run.
+fn check_open_files(options: &Options) -> Result<(), Failure> {
+    let limit = OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let devices = options.cells() * u64::from(options.samples);
+    let needed = devices * 2 + 64;
+    if needed <= limit {
+        return Ok(());
+    }
+    let message = format!("{devices} devices need {needed} open files, this process may have {limit}");
+    let reachable = (limit.saturating_sub(64) / 2 / options.cells().max(1)).max(1);
+    Err(Failure::new(exit::PRIVILEGE, message).with_hint(format!(
+        "raise it: ulimit -n {needed}; or take -n {reachable} or shorter lists"
+    )))
+}
+
+/// A run that ended before anything was measured leaves no folder.
+fn remove_if_empty(folder: &RunFolder) {
+    for sub in ["latency", "capture", ""] {
+        // A folder that holds something (a server's log) stays.
+        drop(std::fs::remove_dir(folder.file(sub)));
+    }
+}
+
+/// The command that repeats the run, quoted for a shell where it must be.
+fn command_line() -> String {
+    let quote = |argument: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./,:%@".contains(c);
+        if !argument.is_empty() && argument.chars().all(plain) {
+            argument
+        } else {
+            format!("'{}'", argument.replace('\'', "'\\''"))
+        }
+    };
+    std::iter::once("wirecost".to_owned())
+        .chain(std::env::args().skip(1).map(quote))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

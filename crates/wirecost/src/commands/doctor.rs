@@ -1,0 +1,37 @@
+//! `wirecost doctor`: what this machine allows, found out by trying.
+
+use std::process::ExitCode;
+
+use wirecost_live::doctor::{Verdict, examine};
+
+use crate::arguments::DoctorArguments;
+use crate::exit::{self, Failure};
+
+/// Runs the command.
+pub fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
+    if arguments.apparmor {
+        print!("{}", apparmor_profile()?);
+        return Ok(ExitCode::from(exit::OK));
+    }
+    for finding in examine() {
+        let verdict = match finding.verdict {
+            Verdict::Works => "works",
+            Verdict::Limited => "limited",
+            Verdict::Missing => "missing",
+        };
+        println!("{verdict:<8} {:<20} {}", finding.what, finding.detail);
+        if let Some(advice) = finding.advice {
+            println!("{:<29} -> {advice}", "");
+        }
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// A profile that confines nothing and allows what Ubuntu denies to programs without one.
+fn apparmor_profile() -> Result<String, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    Ok(format!(
+        "abi <abi/4.0>,\ninclude <tunables/global>\n\nprofile wirecost {} flags=(unconfined) {{\n  userns,\n}}\n",
+        program.display()
+    ))
+}

@@ -1,0 +1,7 @@
+//! One module per command.
+
+pub mod compare;
+pub mod doctor;
+pub mod link;
+pub mod report;
+pub mod serve;

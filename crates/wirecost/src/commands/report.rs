@@ -1,0 +1,17 @@
+//! `wirecost report`: the report of a results folder, made again.
+
+use std::process::ExitCode;
+
+use wirecost_lab::results::RunFolder;
+
+use crate::arguments::ReportArguments;
+use crate::exit::{self, Failure};
+
+/// Runs the command.
+pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
+    let folder = RunFolder::open(&arguments.run);
+    folder.read()?;
+    wirecost_report::write_all(&folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    println!("{}", folder.file("report.html").display());
+    Ok(ExitCode::from(exit::OK))
+}

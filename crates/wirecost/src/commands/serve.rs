@@ -1,0 +1,114 @@
+//! `wirecost serve`: one of the built-in servers by itself.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use wirecost_lab::stack::server::{Server, ServerEvent};
+use wirecost_lab::stack::{Application, Stack};
+use wirecost_live::Clock;
+use wirecost_live::driver::server::{Observer, ServerLoop, Service};
+use wirecost_live::environment::OpenFiles;
+use wirecost_live::signals::Interrupt;
+use wirecost_proto::Instant;
+
+use crate::arguments::{Protocol, ServeArguments};
+use crate::exit::{self, Failure};
+
+/// Runs the command until it is interrupted.
+pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::install()?;
+    OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let stack = stack_of(arguments.protocol);
+    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), stack.port());
+    let address = arguments.listen.unwrap_or(loopback);
+    if !address.ip().is_loopback() && !arguments.open {
+        let message = format!("{address} is open to the network, and this server asks nobody for a password");
+        return Err(Failure::usage(message).with_hint("add --open if that is what you want"));
+    }
+    let service = Service {
+        address,
+        transport: stack.transport(),
+        endpoint: Server::new(stack, 0),
+    };
+    let clock = Clock::start();
+    let server = ServerLoop::new(
+        vec![service],
+        clock,
+        Log {
+            quiet: arguments.quiet,
+        },
+        false,
+    );
+    let server = server.map_err(|error| cannot_listen(&error))?;
+    if !arguments.quiet {
+        eprintln!(
+            "serving {} on {address}; Ctrl-C ends it",
+            name(arguments.protocol)
+        );
+    }
+    let stop = server.stopper();
+    let serving = std::thread::spawn(move || server.run());
+    while !interrupt.is_set() && !serving.is_finished() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // A loop that has ended by itself cannot be woken and need not be.
+    drop(stop.wake());
+    match serving.join() {
+        Ok(Ok(_)) => Ok(ExitCode::from(exit::OK)),
+        Ok(Err(error)) => Err(Failure::new(exit::INTERNAL, error)),
+        Err(_) => Err(Failure::new(
+            exit::INTERNAL,
+            "the server thread panicked; please report this",
+        )),
+    }
+}
+
+fn cannot_listen(error: &std::io::Error) -> Failure {
+    let hint = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program listens there: choose another port with --listen",
+        std::io::ErrorKind::PermissionDenied => {
+            "ports below 1024 are root's: choose another one with --listen"
+        }
+        _ => "choose an address of this machine with --listen",
+    };
+    Failure::new(exit::PRIVILEGE, format!("cannot listen on {error}")).with_hint(hint)
+}
+
+const fn stack_of(protocol: Protocol) -> Stack {
+    let application = match protocol {
+        Protocol::Mqtt => Application::Mqtt5(1),
+        Protocol::Coap => Application::CoapCon,
+        Protocol::Tcp => Application::Tcp,
+        Protocol::Udp => Application::Udp,
+    };
+    Stack { application }
+}
+
+const fn name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Mqtt => "MQTT",
+        Protocol::Coap => "CoAP",
+        Protocol::Tcp => "bare TCP",
+        Protocol::Udp => "bare UDP",
+    }
+}
+
+/// Says on stderr what happens at the server.
+struct Log {
+    quiet: bool,
+}
+
+impl Observer<Server> for Log {
+    fn event(&mut self, _: usize, peer: Option<SocketAddr>, event: ServerEvent, now: Instant) {
+        if self.quiet {
+            return;
+        }
+        let from = peer.map(|peer| peer.to_string()).unwrap_or_default();
+        match event {
+            ServerEvent::Bare(event) => eprintln!("{now} {from} {event:?}"),
+            ServerEvent::Mqtt(event) => eprintln!("{now} {from} {event:?}"),
+            ServerEvent::Coap(event) => eprintln!("{now} {from} {event:?}"),
+        }
+    }
+}

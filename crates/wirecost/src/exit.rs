@@ -1,0 +1,122 @@
+//! Exit codes, and failures as one sentence with a way out.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use wirecost_lab::compare::{OptionsError, live::RunError};
+use wirecost_lab::results::ResultsError;
+use wirecost_live::EnvironmentError;
+
+/// Everything went well.
+pub const OK: u8 = 0;
+/// A defect of wirecost, or a file system that refused at the end.
+pub const INTERNAL: u8 = 1;
+/// The command line or the scenario is wrong.
+pub const USAGE: u8 = 2;
+/// The machine does not give what was demanded: a privilege, a limit, a port.
+pub const PRIVILEGE: u8 = 10;
+/// The target is not there or does not answer.
+pub const UNREACHABLE: u8 = 11;
+/// Some cells failed; the results are written.
+pub const CELLS_FAILED: u8 = 13;
+/// Some cells' figures must not be used.
+pub const INVALID: u8 = 14;
+/// Interrupted; what was measured is written.
+pub const INTERRUPTED: u8 = 130;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure with its exit code.
+    pub fn new(code: u8, message: impl Display) -> Self {
+        Self {
+            code,
+            message: message.to_string(),
+            hint: None,
+        }
+    }
+
+    /// The same failure with a way out.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A wrong command line.
+    pub fn usage(message: impl Display) -> Self {
+        Self::new(USAGE, message)
+    }
+
+    /// Prints the failure and gives its exit code.
+    pub fn report(self) -> ExitCode {
+        eprintln!("error: {}", self.message);
+        if let Some(hint) = self.hint {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<OptionsError> for Failure {
+    fn from(error: OptionsError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<EnvironmentError> for Failure {
+    fn from(error: EnvironmentError) -> Self {
+        let code = match &error {
+            EnvironmentError::ServerNotFound { .. }
+            | EnvironmentError::ServerDied { .. }
+            | EnvironmentError::ServerNotReady { .. } => UNREACHABLE,
+            _ => PRIVILEGE,
+        };
+        Self {
+            code,
+            hint: error.hint(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl From<ResultsError> for Failure {
+    fn from(error: ResultsError) -> Self {
+        let code = match &error {
+            ResultsError::Io { action: "create", .. } | ResultsError::Occupied { .. } => USAGE,
+            ResultsError::Io { action: "read", .. } | ResultsError::Format { .. } => USAGE,
+            ResultsError::Io { .. } => INTERNAL,
+        };
+        let hint = matches!(
+            &error,
+            ResultsError::Io {
+                action: "create" | "write",
+                ..
+            }
+        )
+        .then(|| "choose a folder that can be written to with --out, or make room on its disk".to_owned());
+        Self {
+            code,
+            hint,
+            message: error.to_string(),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Environment(error) => error.into(),
+            RunError::Target(error) => error.0.into(),
+            RunError::Results(error) => error.into(),
+            RunError::Client(error) => Self::usage(error),
+            RunError::Io { .. } | RunError::Panicked(_) => Self::new(INTERNAL, error),
+        }
+    }
+}
