@@ -144,12 +144,48 @@ fn drawn(html: &str, stack: &str, direction: &str) -> u64 {
 
 #[test]
 fn a_lost_packet_ends_with_a_cross() {
+    let crosses = |results: &Results| report(results).unwrap().matches("class=\"cross\"").count();
+    assert_eq!(crosses(&common::eight_stacks()), 0);
+    assert_eq!(crosses(&common::troubled()), 2, "one packet, two strokes");
+}
+
+#[test]
+fn a_cell_that_was_not_run_is_in_no_figure() {
     let mut results = common::eight_stacks();
-    let packet = &mut results.ladders[1].packets[0];
-    packet.delivered_ns = None;
-    packet.fate = "lost".into();
+    common::not_run(&mut results.summary.cells[0], "no permission");
+    results.ladders.remove(0);
     let html = report(&results).unwrap();
-    assert_eq!(html.matches("class=\"cross\"").count(), 2);
+    assert!(!html.contains("<title>tcp: "), "neither bar nor curve");
+}
+
+#[test]
+fn what_cannot_be_separated_from_the_fastest_is_named() {
+    let html = report(&common::eight_stacks()).unwrap();
+    assert!(html.contains("not separable from it: mqtt-qos1, mqtt5-qos1"));
+}
+
+#[test]
+fn a_separable_winner_stands_alone() {
+    let mut results = common::eight_stacks();
+    for cell in &mut results.summary.cells {
+        let times = cell
+            .message
+            .as_mut()
+            .and_then(|message| message.response_time_ns.as_mut())
+            .unwrap();
+        times.ci95 = Some([times.mean - 0.5, times.mean + 0.5]);
+    }
+    assert!(!report(&results).unwrap().contains("not separable from it"));
+}
+
+#[test]
+fn an_invalid_cell_wins_nothing() {
+    let mut results = common::eight_stacks();
+    results.summary.cells[1].valid = false;
+    let html = report(&results).unwrap();
+    let verdict = &html[html.find("id=\"verdict\"").unwrap()..html.find("id=\"message-bytes\"").unwrap()];
+    assert!(!verdict.contains("udp"), "{verdict}");
+    assert!(html.contains("udp ✗"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use wirecost_lab::results::Cell;
 use wirecost_proto::Layer;
 
 use super::Figure;
-use super::svg::{Anchor, Svg, text_width};
+use super::svg::{Anchor, Svg, fitted, text_width};
 use crate::export::quoted;
 use crate::figures::{self, BothWays, ByLayer};
 use crate::groups::Group;
@@ -32,6 +32,8 @@ type Bar = (String, BothWays);
 /// Where things lie in a figure of one width.
 struct Plot {
     width: f64,
+    /// Pixels for the names beside the bars.
+    names: f64,
     axis: f64,
     /// Bytes of the longest bar to the right.
     up: f64,
@@ -61,6 +63,7 @@ impl Plot {
         let scale = (width - names - 2.0 * TOTAL) / (up + down).max(1.0);
         Self {
             width,
+            names,
             axis: names + TOTAL + down * scale,
             up,
             down,
@@ -121,11 +124,13 @@ fn ticks(svg: &mut Svg, plot: &Plot) {
 
 fn name_of(svg: &mut Svg, plot: &Plot, index: usize, label: &str) {
     let top = plot.bar_top(index);
-    if plot.names_above {
-        svg.text("name", Anchor::Start, [2.0, top - 5.0], label);
+    let (room, at) = if plot.names_above {
+        (plot.width, [2.0, top - 5.0])
     } else {
-        svg.text("name", Anchor::Start, [0.0, top + 14.5], label);
-    }
+        (plot.names, [0.0, top + 14.5])
+    };
+    let name = fitted(label, LABEL_FONT, room);
+    svg.text("name", Anchor::Start, at, &name);
 }
 
 /// One direction of one row: `sign` is 1 to the right, -1 to the left.

@@ -1,10 +1,10 @@
 //! Latency percentile curves on HdrHistogram's axis: percentile p lies at log10(1 / (1 - p)), so that every nine takes
 //! as much room as the one before.
 
-use wirecost_lab::results::SampleRow;
+use wirecost_lab::results::{Cell, SampleRow};
 
 use super::Figure;
-use super::svg::{Anchor, Svg, spread, text_width};
+use super::svg::{Anchor, Svg, fitted, spread, text_width};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
 use crate::export::quoted;
 use crate::figures;
@@ -49,7 +49,7 @@ pub(super) fn figure(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -
 }
 
 fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Series> {
-    let of_cell = |(color, (index, cell)): (usize, &(usize, &wirecost_lab::results::Cell))| {
+    let of_cell = |(color, (index, cell)): (usize, &(usize, &Cell))| {
         let rows = samples.iter().filter(|row| row.cell == *index as u64);
         let mut nanos: Vec<u64> = rows.filter_map(|row| row.response_time_ns).collect();
         nanos.sort_unstable();
@@ -65,7 +65,8 @@ fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Serie
             millis: nanos.iter().map(|ns| (ns - first) as f64 / 1e6).collect(),
         })
     };
-    let series = group.cells.iter().enumerate().filter_map(of_cell);
+    let run = |(_, (_, cell)): &(usize, &(usize, &Cell))| cell.not_run.is_none();
+    let series = group.cells.iter().enumerate().filter(run).filter_map(of_cell);
     series.filter(|series| !series.millis.is_empty()).collect()
 }
 
@@ -80,6 +81,7 @@ impl Series {
 
 /// Where things lie in a figure of one width.
 struct Plot {
+    width: f64,
     right: f64,
     /// Largest log10(1 / (1 - p)).
     nines: f64,
@@ -99,6 +101,7 @@ impl Plot {
             .copied()
             .fold(0.0, f64::max);
         Self {
+            width,
             right: width - (longest + 26.0).min(width * 0.42),
             nines: (2.0 * samples as f64).log10(),
             most_ms: (most * 1.04).max(0.001),
@@ -213,7 +216,7 @@ fn labels(svg: &mut Svg, plot: &Plot, series: &[Series]) {
             &format!("end {class}"),
             Anchor::Start,
             [plot.right + 20.0, y + 3.5],
-            &series.label,
+            &fitted(&series.label, LABEL, plot.width - plot.right - 20.0),
         );
     }
 }

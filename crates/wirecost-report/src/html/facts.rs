@@ -123,7 +123,7 @@ fn link_values(cell: &Cell) -> Vec<String> {
         limit => rate(limit),
     };
     vec![
-        number::millis((up.delay_ns + down.delay_ns) as f64),
+        number::millis(up.delay_ns.saturating_add(down.delay_ns) as f64),
         number::optional(achieved.and_then(|a| a.rtt_p50_ns), |ns| {
             number::millis(ns as f64)
         }),

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use wirecost_lab::results::{Ladder, LadderPacket};
 
-use super::svg::{Anchor, Svg, spread, text_width};
+use super::svg::{Anchor, Svg, fitted, spread, text_width};
 use crate::export::quoted;
 use crate::number;
 
@@ -110,7 +110,7 @@ fn panel(ladder: &Ladder, axis: &Axis) -> String {
         "muted",
         Anchor::End,
         [WIDTH, 14.0],
-        &format!("{} packets", ladder.packets.len()),
+        &packets(ladder.packets.len()),
     );
     svg.text("muted", Anchor::Middle, [DEVICE, TOP - 12.0], "device");
     svg.text("muted", Anchor::Middle, [SERVER, TOP - 12.0], "server");
@@ -124,6 +124,11 @@ fn panel(ladder: &Ladder, axis: &Axis) -> String {
     labels(&mut svg, axis, ladder, true);
     labels(&mut svg, axis, ladder, false);
     svg.finish(&format!("Packets of {stack}{start}"), &description(ladder))
+}
+
+fn packets(count: usize) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} packet{plural}")
 }
 
 /// Phase gives the colour; a pure acknowledgement is dashed.
@@ -203,8 +208,7 @@ fn label(svg: &mut Svg, packet: &LadderPacket, wanted: f64, placed: f64) {
         (SERVER, 1.0, Anchor::Start, WIDTH - SERVER - 10.0)
     };
     let bytes = format!(" {}", wire(packet));
-    let most = ((room - text_width(&bytes, FONT)) / text_width("x", FONT)).max(0.0) as usize;
-    let text = number::clipped(&packet.label, most) + &bytes;
+    let text = fitted(&packet.label, FONT, room - text_width(&bytes, FONT)) + &bytes;
     svg.line("leader", [line, wanted], [line + side * 8.0, placed]);
     let class = if is_pure_ack(packet) {
         "packet faint"
@@ -214,23 +218,26 @@ fn label(svg: &mut Svg, packet: &LadderPacket, wanted: f64, placed: f64) {
     svg.text(class, anchor, [line + side * 10.0, placed + 3.5], &text);
 }
 
-const fn wire(packet: &LadderPacket) -> u64 {
-    packet.ip + packet.transport + packet.security + packet.application + packet.payload
-}
-
-fn layers(packet: &LadderPacket) -> String {
-    let layers = [
+const fn layers(packet: &LadderPacket) -> [(&'static str, u64); 5] {
+    [
         ("ip", packet.ip),
         ("transport", packet.transport),
         ("security", packet.security),
         ("application", packet.application),
         ("payload", packet.payload),
-    ];
-    let present = layers.iter().filter(|(_, bytes)| *bytes > 0);
-    present
-        .map(|(name, bytes)| format!("{name} {bytes}"))
-        .collect::<Vec<_>>()
-        .join(" + ")
+    ]
+}
+
+fn wire(packet: &LadderPacket) -> u64 {
+    layers(packet)
+        .iter()
+        .fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+}
+
+fn sum(packet: &LadderPacket) -> String {
+    let layers = layers(packet).into_iter().filter(|(_, bytes)| *bytes > 0);
+    let terms: Vec<String> = layers.map(|(name, bytes)| format!("{name} {bytes}")).collect();
+    terms.join(" + ")
 }
 
 fn title(packet: &LadderPacket) -> String {
@@ -245,7 +252,7 @@ fn title(packet: &LadderPacket) -> String {
         packet.phase,
         packet.cause,
         wire(packet),
-        layers(packet),
+        sum(packet),
         number::millis(packet.sent_ns as f64),
     )
 }
@@ -269,14 +276,7 @@ fn data(ladders: &[&Ladder]) -> String {
             ];
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             let delivered = packet.delivered_ns.map(|at| at.to_string()).unwrap_or_default();
-            let bytes = [
-                packet.ip,
-                packet.transport,
-                packet.security,
-                packet.application,
-                packet.payload,
-            ];
-            let bytes = bytes.map(|bytes| bytes.to_string()).join(",");
+            let bytes = layers(packet).map(|(_, bytes)| bytes.to_string()).join(",");
             let label = quoted(&packet.label);
             csv += &format!(
                 "{},{label},{},{delivered},{bytes}\n",

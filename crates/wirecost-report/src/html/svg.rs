@@ -130,6 +130,11 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.62
 }
 
+/// As much of `text` as has place in `room` pixels at `size`.
+pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
+    crate::number::clipped(text, (room / text_width("x", size)) as usize)
+}
+
 /// Positions at least `gap` apart and within `range`, as near to the `wanted` ones as a push down and a push back up
 /// leave them. `wanted` ascends.
 pub(super) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {

@@ -199,3 +199,17 @@ pub(crate) fn ladder(stack: &str, payload: u64, rtt_ms: u64, packets: &[Packet])
             .collect(),
     }
 }
+
+/// The PUBLISH is lost and sent again when its time-out ends, 230 ms later.
+pub(crate) fn lose_publish(ladder: &mut Ladder) {
+    let index = ladder.packets.iter().position(|p| p.label == "PUBLISH").unwrap();
+    let mut again = ladder.packets[index].clone();
+    ladder.packets[index].delivered_ns = None;
+    ladder.packets[index].fate = "lost".into();
+    again.cause = "retransmission".into();
+    ladder.packets.insert(index + 1, again);
+    for packet in &mut ladder.packets[index + 1..] {
+        packet.sent_ns += 230_000_000;
+        packet.delivered_ns = packet.delivered_ns.map(|at| at + 230_000_000);
+    }
+}
