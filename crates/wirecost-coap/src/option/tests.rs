@@ -18,7 +18,7 @@ fn options(list: &[(u16, &[u8])]) -> Options {
 #[test]
 fn deltas_and_lengths_grow_by_extension_bytes() {
     let long = [0xaa; 300];
-    let table: &[(&[(u16, &[u8])], &[u8])] = &[
+    let table: [(&[(u16, &[u8])], &[u8]); 6] = [
         (&[(11, b"test")], &[0xb4, b't', b'e', b's', b't']),
         (&[(11, b""), (12, &[42])], &[0xb0, 0x11, 42]),
         (&[(258, &[26])], &[0xd1, 245, 26]),
@@ -34,7 +34,7 @@ fn deltas_and_lengths_grow_by_extension_bytes() {
             options.view().bytes()
         );
         let read: Vec<_> = options.view().iter().map(|o| (o.number.0, o.value)).collect();
-        assert_eq!(read, *list);
+        assert_eq!(read, list);
     }
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn observe(message: u64, path: &str) -> Command {
 pub(crate) fn exchange(pair: &mut CoapPair, what: Request) -> Response {
     pair.client_events.clear();
     pair.command(request(what));
-    pair.drive_for(Duration::from_secs(3));
+    pair.drive_for(Duration::from_secs(5));
     match responses(pair).pop() {
         Some(response) => response,
         None => panic!("no response: {:?}", pair.client_events),

@@ -1,0 +1,122 @@
+//! No allocation per message in steady state (a counting allocator; one test, so that nothing else counts).
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::*;
+use wirecost_coap::client::{Client, Command, Request, RequestTemplate};
+use wirecost_coap::server::Server;
+use wirecost_proto::pair::FIRST_FLOW;
+use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that ends has no counter any more, and nobody who reads it.
+    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+}
+
+#[allow(unsafe_code, reason = "a global allocator cannot be written without")]
+// SAFETY: every call is handed to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Client and server with nothing between them, and buffers that are kept.
+struct Loop {
+    client: Client,
+    server: Server,
+    out: Buffer,
+    now: Instant,
+    answers: usize,
+}
+
+impl Loop {
+    fn new() -> Self {
+        let mut client = Client::new(client_config());
+        let (flow, peer) = (FIRST_FLOW, "192.0.2.1:5683".parse().unwrap());
+        client
+            .handle_input(Input::Opened { flow, peer }, Instant::START)
+            .unwrap();
+        Self {
+            client,
+            server: Server::new(server_config()),
+            out: Buffer::new(),
+            now: Instant::START,
+            answers: 0,
+        }
+    }
+
+    fn message(&mut self, template: &Arc<RequestTemplate>) {
+        self.now += Duration::from_secs(1);
+        let (message, template) = (1, template.clone());
+        let command = Input::Command(Command::Request { message, template });
+        self.client.handle_input(command, self.now).unwrap();
+        while transmitted(&mut self.client, &mut self.out) {
+            let (flow, bytes) = (FIRST_FLOW, self.out.bytes());
+            self.server
+                .handle_input(Input::Received { flow, bytes }, self.now)
+                .unwrap();
+            while transmitted(&mut self.server, &mut self.out) {
+                self.answers += 1;
+                let bytes = self.out.bytes();
+                self.client
+                    .handle_input(Input::Received { flow, bytes }, self.now)
+                    .unwrap();
+            }
+        }
+    }
+}
+
+/// Polls until a datagram is to be sent; false where there is none.
+fn transmitted<E: Endpoint>(endpoint: &mut E, out: &mut Buffer) -> bool {
+    loop {
+        out.clear();
+        match endpoint.poll_output(out) {
+            Output::Transmit { .. } => return true,
+            Output::Timeout(_) => return false,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn client_and_server_allocate_nothing_per_message() {
+    for (put, answers) in [
+        (Request::put("/test", pattern(128)), 1),
+        (Request::put_without_response("/test", pattern(128)), 0),
+    ] {
+        let template = Arc::new(RequestTemplate::new(put).unwrap());
+        let mut both = Loop::new();
+        // A message a second: after EXCHANGE_LIFETIME the memory of duplicates grows no more.
+        (0..600).for_each(|_| both.message(&template));
+        let before = ALLOCATIONS.get();
+        (0..5_000).for_each(|_| both.message(&template));
+        assert_eq!(ALLOCATIONS.get() - before, 0);
+        assert_eq!(both.answers, 5_600 * answers);
+        assert_eq!(both.client.pending(), 0);
+    }
+}
