@@ -59,6 +59,55 @@ fn markdown_tables_are_rectangular_and_escaped() {
     assert!(table.iter().all(|count| *count == table[0]), "{table:?}");
 }
 
+/// The row of a stack in the Markdown table.
+fn row<'a>(text: &'a str, stack: &str) -> &'a str {
+    text.lines()
+        .find(|line| line.starts_with(&format!("| {stack}")))
+        .unwrap()
+}
+
+#[test]
+fn an_invalid_cell_is_best_in_nothing() {
+    let mut summary = common::eight_stacks().summary;
+    assert!(row(&markdown(&summary), "udp").contains("**156**"));
+    summary.cells[1].valid = false;
+    let text = markdown(&summary);
+    assert!(!row(&text, "udp").contains("**"));
+    assert!(
+        row(&text, "coap-non").contains("**173**"),
+        "the next one is best then"
+    );
+}
+
+#[test]
+fn a_time_to_arrival_does_not_beat_an_answer() {
+    let text = markdown(&common::eight_stacks().summary);
+    assert!(
+        row(&text, "coap-con").contains("**0+1**"),
+        "fewest round trips of those that are answered"
+    );
+    assert!(
+        row(&text, "udp").contains("**0+0.5**→"),
+        "and of those that are not"
+    );
+}
+
+#[test]
+fn only_overlapping_intervals_are_marked_as_not_separable() {
+    let mut summary = common::eight_stacks().summary;
+    let marked = |text: &str| row(text, "mqtt-qos2").contains("\\~");
+    assert!(!marked(&markdown(&summary)));
+    for cell in &mut summary.cells {
+        let times = cell
+            .message
+            .as_mut()
+            .and_then(|message| message.response_time_ns.as_mut())
+            .unwrap();
+        times.ci95 = Some([0.0, 1e9]);
+    }
+    assert!(marked(&markdown(&summary)));
+}
+
 #[test]
 fn a_folder_gets_every_report() {
     let temp = tempfile::tempdir().unwrap();

@@ -92,12 +92,12 @@ fn draw(rows: &[Bar], name: &str, heading: &str, width: f64) -> String {
     let mut svg = Svg::new(width, plot.bottom() + BOTTOM);
     head(&mut svg, &plot);
     ticks(&mut svg, &plot);
+    svg.line("axis", [plot.axis, TOP - 6.0], [plot.axis, plot.bottom()]);
     for (index, (label, bytes)) in rows.iter().enumerate() {
         name_of(&mut svg, &plot, index, label);
         side(&mut svg, &plot, index, label, &bytes.up, 1.0);
         side(&mut svg, &plot, index, label, &bytes.down, -1.0);
     }
-    svg.line("axis", [plot.axis, TOP - 6.0], [plot.axis, plot.bottom()]);
     svg.finish(&format!("{name}, {heading}"), &description(rows))
 }
 

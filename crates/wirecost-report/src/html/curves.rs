@@ -17,6 +17,8 @@ const HEIGHT: f64 = TOP + SPAN + 40.0;
 const LEFT: f64 = 46.0;
 const LABEL: f64 = 11.0;
 const LINE: f64 = 14.0;
+/// Pixels between the labels of two percentiles.
+const TICK: f64 = 36.0;
 const COLORS: usize = 8;
 
 /// What response times are counted from.
@@ -143,6 +145,7 @@ fn percentile_axis(svg: &mut Svg, plot: &Plot) {
         (0.999, "99.9"),
         (0.9999, "99.99"),
     ];
+    let mut labelled = f64::NEG_INFINITY;
     for (share, text) in ticks {
         let nines = -(1.0 - share).log10();
         if nines > plot.nines {
@@ -150,12 +153,15 @@ fn percentile_axis(svg: &mut Svg, plot: &Plot) {
         }
         let x = plot.x(nines);
         svg.line("grid", [x, TOP], [x, TOP + SPAN]);
-        svg.text(
-            "tick",
-            Anchor::Middle,
-            [x, TOP + SPAN + 15.0],
-            &format!("{text} %"),
-        );
+        if x - labelled >= TICK {
+            svg.text(
+                "tick",
+                Anchor::Middle,
+                [x, TOP + SPAN + 15.0],
+                &format!("{text} %"),
+            );
+            labelled = x;
+        }
     }
     let middle = (LEFT + plot.right) / 2.0;
     svg.text("muted", Anchor::Middle, [middle, TOP + SPAN + 33.0], "percentile");

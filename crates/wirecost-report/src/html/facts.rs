@@ -8,6 +8,7 @@ use wirecost_lab::results::{Cell, Environment, Results, Summary};
 
 use super::grid::{Grid, GridRow};
 use crate::figures::{self, link_words};
+use crate::groups::Group;
 use crate::number;
 
 /// The tables behind the figures.
@@ -33,31 +34,40 @@ struct Validity {
 /// The tables of a run.
 pub(super) fn all(results: &Results) -> Facts {
     let (summary, environment) = (&results.summary, &results.environment);
+    let name = name_of(summary);
     Facts {
-        outcomes: outcomes(summary),
-        link: link(summary),
-        cpu: cpu(summary),
+        outcomes: outcomes(summary, name),
+        link: link(summary, name),
+        cpu: cpu(summary, name),
         machine: machine(environment),
         networks: networks(environment),
-        validity: summary.cells.iter().map(validity).collect(),
+        validity: summary.cells.iter().map(|cell| validity(cell, name)).collect(),
     }
 }
 
-/// Stack, size and link: what tells a cell apart outside its group.
-fn name(cell: &Cell) -> String {
-    format!(
-        "{}, {} B, {}",
-        figures::label(cell),
-        cell.payload_bytes,
-        link_words(&cell.link)
-    )
+/// How a cell is called outside its group.
+type Name = fn(&Cell) -> String;
+
+/// The label alone where the run has one group; with size and link where it has several.
+fn name_of(summary: &Summary) -> Name {
+    if Group::all(summary).len() < 2 {
+        return figures::label;
+    }
+    |cell| {
+        format!(
+            "{}, {} B, {}",
+            figures::label(cell),
+            cell.payload_bytes,
+            link_words(&cell.link)
+        )
+    }
 }
 
 fn run(summary: &Summary) -> impl Iterator<Item = &Cell> {
     summary.cells.iter().filter(|cell| cell.not_run.is_none())
 }
 
-fn outcomes(summary: &Summary) -> Grid {
+fn outcomes(summary: &Summary, name: Name) -> Grid {
     let head = [
         "cell",
         "offered",
@@ -94,7 +104,7 @@ fn outcomes(summary: &Summary) -> Grid {
     )
 }
 
-fn link(summary: &Summary) -> Grid {
+fn link(summary: &Summary, name: Name) -> Grid {
     let head = [
         ("cell", ""),
         ("RTT asked", "ms"),
@@ -140,7 +150,7 @@ fn link_values(cell: &Cell) -> Vec<String> {
     ]
 }
 
-fn cpu(summary: &Summary) -> Grid {
+fn cpu(summary: &Summary, name: Name) -> Grid {
     let head = [
         ("cell", ""),
         ("client", "µs per device"),
@@ -249,7 +259,7 @@ fn networks(environment: &Environment) -> Grid {
     Grid::new("Network settings", &head, both.into_keys().map(row).collect())
 }
 
-fn validity(cell: &Cell) -> Validity {
+fn validity(cell: &Cell, name: Name) -> Validity {
     let warnings = cell.warnings.iter().map(|warning| warning.text.clone());
     Validity {
         name: name(cell),
