@@ -150,6 +150,24 @@ fn a_lost_packet_ends_with_a_cross() {
 }
 
 #[test]
+fn only_a_segment_without_data_is_drawn_as_a_pure_ack() {
+    let mut results = common::eight_stacks();
+    let dashed = |results: &Results| report(results).unwrap().matches(" ack\"><title>").count();
+    let before = dashed(&results);
+    // TCP may send data without PSH, and a PUBACK is an acknowledgement too.
+    let puback = results.ladders[3]
+        .packets
+        .iter_mut()
+        .find(|packet| packet.label == "PUBACK")
+        .unwrap();
+    puback.label = "ACK".into();
+    puback.cause = "acknowledgement".into();
+    assert_eq!(dashed(&results), before);
+    results.ladders[3].packets.last_mut().unwrap().cause = "original".into();
+    assert_eq!(dashed(&results), before, "the cause does not make a pure ACK");
+}
+
+#[test]
 fn a_cell_that_was_not_run_is_in_no_figure() {
     let mut results = common::eight_stacks();
     common::not_run(&mut results.summary.cells[0], "no permission");

@@ -142,8 +142,9 @@ fn class(packet: &LadderPacket) -> String {
     format!("arrow {phase}{pure}")
 }
 
+/// A segment without data, SYN, FIN or RST, whatever caused it (RFC 9293 section 3.1).
 fn is_pure_ack(packet: &LadderPacket) -> bool {
-    packet.cause == "acknowledgement" && packet.label == "ACK"
+    packet.label == "ACK" && packet.security == 0 && packet.application == 0 && packet.payload == 0
 }
 
 fn is_up(packet: &LadderPacket) -> bool {
