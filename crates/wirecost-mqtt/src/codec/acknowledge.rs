@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::codec::properties::Properties;
 use crate::codec::reader::Reader;
 use crate::codec::writer::put_two_byte_integer;
-use crate::codec::{DecodeError, Malformed, PacketType, ReasonCode, Version};
+use crate::codec::{DecodeError, Malformed, PacketType, ProtocolError, ReasonCode, Version};
 use crate::quality::PacketId;
 
 /// PUBACK, PUBREC, PUBREL or PUBCOMP.
@@ -93,6 +93,10 @@ impl<'a> Auth<'a> {
             return Err(Malformed::PacketType(PacketType::Auth as u8).into());
         }
         let (reason, properties) = decode_reason(reader, version, PacketType::Auth)?;
+        // Section 3.15.2.2: only success may go without a method.
+        if reason != ReasonCode::Success && properties.is_empty() {
+            return Err(ProtocolError::NoMethod.into());
+        }
         Ok(Self { reason, properties })
     }
 

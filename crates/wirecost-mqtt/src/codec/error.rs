@@ -98,6 +98,9 @@ pub enum ProtocolError {
     /// No local on a shared subscription [MQTT-3.8.3-4].
     #[error("no local on a shared subscription")]
     NoLocalOnShared,
+    /// AUTH that continues without naming its method (section 3.15.2.2.2).
+    #[error("authentication goes on without a method")]
+    NoMethod,
     /// A packet that the other side must not send now.
     #[error("{0:?} must not be sent by this side now")]
     Unexpected(PacketType),

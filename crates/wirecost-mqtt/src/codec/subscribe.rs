@@ -296,9 +296,16 @@ impl<'a> Outcomes<'a> {
         };
         if version == Version::V3_1_1 && packet == PacketType::Unsuback {
             reader.finish()?;
+        } else {
+            // Sections 3.9.3 and 3.11.3: one code for each filter, of which there is one at least.
+            reader.take(1)?;
         }
         for code in outcomes.codes {
-            ReasonCode::decode(*code, packet)?;
+            let reason = ReasonCode::decode(*code, packet)?;
+            // [MQTT-3.9.3-2] of 3.1.1: it has one failure only.
+            if version == Version::V3_1_1 && v3_1_1::subscribe_return_code_of(reason) != *code {
+                return Err(Malformed::ReasonCode { packet, code: *code }.into());
+            }
         }
         Ok(outcomes)
     }
