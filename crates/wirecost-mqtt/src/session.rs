@@ -28,7 +28,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// Whether it started with a PUBLISH that counts against the receive maximum now.
+    /// Whether its PUBLISH is what is resent.
     const fn awaits_first_answer(self) -> bool {
         matches!(self, Self::AwaitPuback | Self::AwaitPubrec)
     }
@@ -45,6 +45,8 @@ pub(crate) struct Exchange<M> {
     pub(crate) id: PacketId,
     pub(crate) stage: Stage,
     pub(crate) message: M,
+    /// Whether its PUBLISH was sent on the present connection, and so counts against the receive maximum.
+    holds_quota: bool,
 }
 
 /// What a PUBREC leads to.
@@ -85,6 +87,9 @@ impl<M> Outbound<M> {
     pub(crate) fn connect(&mut self, receive_maximum: u16) {
         self.exchanges
             .retain(|exchange| exchange.stage.is_session_state());
+        for exchange in &mut self.exchanges {
+            exchange.holds_quota = false;
+        }
         self.receive_maximum = receive_maximum;
         // Section 4.9: the quota starts anew with every connection.
         self.quota = receive_maximum;
@@ -112,8 +117,12 @@ impl<M> Outbound<M> {
             QoS::ExactlyOnce => Stage::AwaitPubrec,
             _ => Stage::AwaitPuback,
         };
+        let id = self.start(stage, message)?;
         self.quota -= 1;
-        self.start(stage, message)
+        if let Some(newest) = self.exchanges.back_mut() {
+            newest.holds_quota = true;
+        }
+        Some(id)
     }
 
     /// Starts an exchange that does not count against the receive maximum; `None` where no identifier is free.
@@ -123,7 +132,12 @@ impl<M> Outbound<M> {
         if self.resent == self.exchanges.len() {
             self.resent += 1;
         }
-        self.exchanges.push_back(Exchange { id, stage, message });
+        self.exchanges.push_back(Exchange {
+            id,
+            stage,
+            message,
+            holds_quota: false,
+        });
         Some(id)
     }
 
@@ -141,14 +155,17 @@ impl<M> Outbound<M> {
         self.exchanges
             .get(index)
             .filter(|exchange| exchange.stage == stage)?;
-        // Section 4.9: PUBACK and PUBCOMP give one back; so does a PUBREC that refuses (see `pubrec`).
-        if stage.is_session_state() {
-            self.quota = self.quota.saturating_add(1).min(self.receive_maximum);
-        }
         if index < self.resent {
             self.resent -= 1;
         }
-        self.exchanges.remove(index).map(|exchange| exchange.message)
+        let exchange = self.exchanges.remove(index)?;
+        // Section 4.9 gives one back for every PUBACK and PUBCOMP (and for a PUBREC that refuses, see `pubrec`), up
+        // to the maximum. For a PUBREL that was resent it would give back what was not taken, and break
+        // [MQTT-3.3.4-9] with the next messages.
+        if exchange.holds_quota {
+            self.quota = self.quota.saturating_add(1).min(self.receive_maximum);
+        }
+        Some(exchange.message)
     }
 
     /// Takes a PUBREC for `id`.
@@ -171,9 +188,10 @@ impl<M> Outbound<M> {
     /// The next exchange to resend on this connection [MQTT-4.4.0-1]; `None` where there is none or the quota is
     /// used up.
     pub(crate) fn next_resend(&mut self) -> Option<&Exchange<M>> {
-        let exchange = self.exchanges.get(self.resent)?;
+        let exchange = self.exchanges.get_mut(self.resent)?;
         if exchange.stage.awaits_first_answer() {
             self.quota = self.quota.checked_sub(1)?;
+            exchange.holds_quota = true;
         }
         self.resent += 1;
         Some(exchange)
@@ -239,5 +257,82 @@ impl Inbound {
 
     pub(crate) fn clear(&mut self) {
         self.unreleased.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(id: u16) -> PacketId {
+        PacketId::new(id).unwrap()
+    }
+
+    fn connected(receive_maximum: u16) -> Outbound<u16> {
+        let mut outbound = Outbound::new();
+        outbound.connect(receive_maximum);
+        outbound
+    }
+
+    #[test]
+    fn identifiers_go_round_and_never_meet_one_in_use() {
+        let mut outbound = connected(u16::MAX);
+        for number in 1..=u16::MAX {
+            assert_eq!(outbound.publish(QoS::AtLeastOnce, number), Some(id(number)));
+        }
+        assert_eq!(outbound.publish(QoS::AtLeastOnce, 0), None, "all are in use");
+        assert_eq!(outbound.finish(id(2), Stage::AwaitPuback), Some(2));
+        assert!(!outbound.is_ready(), "the oldest is in the way");
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPuback), Some(1));
+        assert_eq!(outbound.publish(QoS::AtLeastOnce, 7), Some(id(1)));
+        assert_eq!(outbound.finish(id(40_000), Stage::AwaitPuback), Some(40_000));
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPuback), Some(7));
+    }
+
+    #[test]
+    fn an_answer_of_the_wrong_kind_ends_nothing() {
+        let mut outbound = connected(2);
+        outbound.publish(QoS::AtLeastOnce, 1);
+        outbound.publish(QoS::ExactlyOnce, 2);
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPubcomp), None);
+        assert_eq!(outbound.pubrec(id(1), false), Pubrec::NotFound);
+        assert_eq!(outbound.pubrec(id(1), true), Pubrec::NotFound);
+        assert_eq!(outbound.finish(id(2), Stage::AwaitPubcomp), None);
+        assert_eq!(outbound.pubrec(id(2), false), Pubrec::Release);
+        assert_eq!(outbound.pubrec(id(2), false), Pubrec::Release, "PUBREC again");
+        assert_eq!(outbound.finish(id(2), Stage::AwaitPubcomp), Some(2));
+        assert_eq!(outbound.len(), 1);
+    }
+
+    /// [MQTT-3.3.4-9] across connections
+    #[test]
+    fn a_resent_pubrel_gives_no_quota_back() {
+        let mut outbound = connected(2);
+        outbound.publish(QoS::ExactlyOnce, 1);
+        outbound.publish(QoS::ExactlyOnce, 2);
+        outbound.pubrec(id(1), false);
+        outbound.connect(2);
+        let mut resent = Vec::new();
+        while let Some(exchange) = outbound.next_resend() {
+            resent.push(exchange.stage);
+        }
+        assert_eq!(resent, [Stage::AwaitPubcomp, Stage::AwaitPubrec]);
+        assert!(outbound.publish(QoS::ExactlyOnce, 3).is_some());
+        outbound.finish(id(1), Stage::AwaitPubcomp);
+        assert!(!outbound.is_ready(), "2 and 3 are on their way");
+    }
+
+    #[test]
+    fn resending_waits_for_the_receive_maximum_and_new_messages_wait_for_it() {
+        let mut outbound = connected(3);
+        for number in 1..=3 {
+            outbound.publish(QoS::AtLeastOnce, number);
+        }
+        outbound.connect(1);
+        assert_eq!(outbound.next_resend().map(|exchange| exchange.message), Some(1));
+        assert!(outbound.next_resend().is_none());
+        assert!(!outbound.is_ready());
+        outbound.finish(id(1), Stage::AwaitPuback);
+        assert_eq!(outbound.next_resend().map(|exchange| exchange.message), Some(2));
     }
 }

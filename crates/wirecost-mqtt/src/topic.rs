@@ -29,7 +29,8 @@ pub fn is_filter(filter: &str) -> bool {
     !filter.is_empty()
 }
 
-/// The group and the filter of a shared subscription; `None` where `filter` is not one.
+/// The group and the filter of a shared subscription; `None` where `filter` is not one. MQTT 3.1.1 has no shared
+/// subscriptions; that they work there as in MQTT 5 departs from it, as the common brokers do.
 pub fn split_shared(filter: &str) -> Option<(&str, &str)> {
     let (group, filter) = filter.strip_prefix(SHARE)?.split_once('/')?;
     // [MQTT-4.8.2-1], [MQTT-4.8.2-2]

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use proptest::prelude::*;
 use wirecost_mqtt::broker::{self, Broker};
 use wirecost_mqtt::client::{self, Client, Command, PublishTemplate};
 use wirecost_mqtt::codec::{Footprint, Frame, Framer, Packet, SubscriptionOptions, Version};
@@ -140,6 +141,20 @@ fn streams_to_the_client() {
             feed(&mut client, bytes, random);
         }
     });
+}
+
+proptest! {
+    /// Whatever follows a CONNECT, in whatever chunks.
+    #[test]
+    fn any_bytes_to_the_broker(bytes in proptest::collection::vec(any::<u8>(), 0..200), v5: bool, seed: u64) {
+        let connect: &[u8] = if v5 {
+            b"\x10\x0e\0\x04MQTT\x05\x02\0\x0a\0\0\x01a"
+        } else {
+            b"\x10\x0d\0\x04MQTT\x04\x02\0\x0a\0\x01a"
+        };
+        let stream = [connect, &bytes].concat();
+        feed(&mut Broker::new(broker::Config::default()), &stream, &mut Rng::new(seed));
+    }
 }
 
 /// Opens a flow, feeds `bytes` in random chunks with time in between, and breaks the flow. No more bytes may be

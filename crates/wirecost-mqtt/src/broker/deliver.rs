@@ -1,6 +1,6 @@
 //! PUBLISH to subscribers, within what they take (sections 3.1.2.11 and 4.9).
 
-use wirecost_proto::{Buffer, Cause, FlowId, Output};
+use wirecost_proto::{Buffer, Cause, FlowId, Instant, Output};
 
 use super::connection::Link;
 use super::message::Delivery;
@@ -50,10 +50,15 @@ impl Broker {
         let session = self.sessions.get_mut(id)?;
         let flow = session.flow?;
         let link = self.connections.get_mut(&flow)?.link_mut()?;
-        if let Some(exchange) = session.outbound.next_resend() {
-            resend(exchange, link, self.now, &mut self.properties, out);
-            self.stats.resent += 1;
-            return Some(Output::Transmit { flow });
+        while let Some(exchange) = session.outbound.next_resend() {
+            let (id, stage) = (exchange.id, exchange.stage);
+            if resend(exchange, link, self.now, &mut self.properties, out) {
+                self.stats.resent += 1;
+                return Some(Output::Transmit { flow });
+            }
+            // [MQTT-3.1.2-25]: as if it had been delivered.
+            self.stats.dropped_too_large += 1;
+            session.outbound.finish(id, stage);
         }
         loop {
             let waits = session.queue.front()?.qos > QoS::AtMostOnce && !session.outbound.is_ready();
@@ -120,7 +125,7 @@ impl<'a> Draft<'a> {
     fn publish<'b>(
         &'b self,
         packet_id: PacketId,
-        now: wirecost_proto::Instant,
+        now: Instant,
         scratch: &'b mut PropertiesBuf,
     ) -> Publish<'b> {
         Publish {
@@ -134,22 +139,23 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1].
+/// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1]; false where the client does
+/// not take a packet that large any more [MQTT-3.1.2-24].
 fn resend(
     exchange: &Exchange<Delivery>,
     link: &Link,
-    now: wirecost_proto::Instant,
+    now: Instant,
     scratch: &mut PropertiesBuf,
     out: &mut Buffer,
-) {
+) -> bool {
     if exchange.stage == Stage::AwaitPubcomp {
         let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
-        return Packet::Pubrel(release).emit_as(link.version, Cause::Retransmission, out);
+        Packet::Pubrel(release).emit_as(link.version, Cause::Retransmission, out);
+        return true;
     }
-    let delivery = &exchange.message;
     let draft = Draft {
-        delivery,
-        topic: delivery.message.topic.as_text(),
+        delivery: &exchange.message,
+        topic: exchange.message.message.topic.as_text(),
         alias: None,
     };
     let publish = Publish {
@@ -157,5 +163,9 @@ fn resend(
         dup: true,
         ..draft.publish(exchange.id, now, scratch)
     };
-    Packet::Publish(publish).emit(link.version, out);
+    let fits = link.takes(publish.packet_bytes(link.version));
+    if fits {
+        Packet::Publish(publish).emit(link.version, out);
+    }
+    fits
 }

@@ -147,6 +147,7 @@ impl Client {
                 .map_err(alias_error)?,
         };
         let message = owned(&publish, topic);
+        self.check_receive_maximum(publish.delivery)?;
         match publish.delivery {
             Delivery::AtMostOnce => self.report(Event::MessageReceived(message)),
             Delivery::AtLeastOnce(id) => {
@@ -162,6 +163,19 @@ impl Client {
                 }
                 self.answer(Packet::Pubrec(Acknowledgement::new(id, ReasonCode::Success)));
             }
+        }
+        Ok(())
+    }
+
+    /// [MQTT-3.3.4-7]: messages of QoS 1 are answered at once, so that only those of QoS 2 add up.
+    fn check_receive_maximum(&self, delivery: Delivery) -> Result<(), DecodeError> {
+        let Delivery::ExactlyOnce(id) = delivery else {
+            return Ok(());
+        };
+        let maximum = self.config.receive_maximum;
+        let full = self.inbound.len() >= usize::from(maximum) && !self.inbound.contains(id);
+        if full && self.config.version == Version::V5 {
+            return Err(ProtocolError::ReceiveMaximum(maximum).into());
         }
         Ok(())
     }

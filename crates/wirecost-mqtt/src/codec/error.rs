@@ -101,6 +101,9 @@ pub enum ProtocolError {
     /// AUTH that continues without naming its method (section 3.15.2.2.2).
     #[error("authentication goes on without a method")]
     NoMethod,
+    /// More unreleased messages than the receive maximum [MQTT-3.3.4-7].
+    #[error("more messages at once than the receive maximum of {0}")]
+    ReceiveMaximum(u16),
     /// A packet that the other side must not send now.
     #[error("{0:?} must not be sent by this side now")]
     Unexpected(PacketType),
@@ -134,6 +137,7 @@ impl DecodeError {
         match self {
             Self::Malformed(_) => ReasonCode::MalformedPacket,
             Self::Protocol(ProtocolError::TopicAlias) => ReasonCode::TopicAliasInvalid,
+            Self::Protocol(ProtocolError::ReceiveMaximum(_)) => ReasonCode::ReceiveMaximumExceeded,
             Self::Protocol(_) => ReasonCode::ProtocolError,
             Self::TooLarge { .. } => ReasonCode::PacketTooLarge,
             Self::UnsupportedVersion(_) => ReasonCode::UnsupportedProtocolVersion,

@@ -3,6 +3,7 @@
 mod common;
 mod conversation;
 mod hostile;
+mod limits;
 mod reconnect;
 mod routing;
 mod server_faults;

@@ -1,30 +1,19 @@
 //! To whom a message goes, and as what (sections 3.3.4, 4.7 and 4.8).
 
 use crate::talk::*;
-use wirecost_mqtt::broker::{Command, Config};
-use wirecost_mqtt::client::PublishTemplate;
 use wirecost_mqtt::codec::properties::Variable;
-use wirecost_mqtt::codec::{
-    Acknowledgement, Packet, Property, Publish, ReasonCode, SubscriptionOptions, Version,
-};
 use wirecost_mqtt::codec::{Binary, RetainHandling};
+use wirecost_mqtt::codec::{Connect, Property, Publish, SubscriptionOptions, Version};
 use wirecost_mqtt::quality::{Delivery, QoS};
 
 const QOS0: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::AtMostOnce);
 const QOS1: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::AtLeastOnce);
 const QOS2: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::ExactlyOnce);
 
-fn two() -> Talk {
-    let mut talk = Talk::new(Config::default());
-    talk.join(0, "publisher");
-    talk.join(1, "subscriber");
-    talk
-}
-
 /// [MQTT-3.8.4-8]
 #[test]
 fn a_message_comes_with_the_lower_of_both_qualities() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     talk.subscribe(1, "a", QOS1);
     talk.publish(0, message("a", "0"));
     for delivery in [Delivery::AtLeastOnce(id(7)), Delivery::ExactlyOnce(id(8))] {
@@ -42,7 +31,7 @@ fn a_message_comes_with_the_lower_of_both_qualities() {
 
 #[test]
 fn wildcards_match_and_dollar_topics_hide_from_them() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     talk.join(2, "other");
     for filter in ["#", "+/b", "$SYS/+"] {
         talk.subscribe(1, filter, QOS0);
@@ -58,7 +47,7 @@ fn wildcards_match_and_dollar_topics_hide_from_them() {
 /// [MQTT-3.3.4-2], [MQTT-3.3.4-4]
 #[test]
 fn overlapping_subscriptions_give_one_copy_of_the_highest_quality_with_every_identifier() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     for (filter, options, number) in [("a/#", QOS2, 5), ("a/+", QOS0, 6)] {
         let identifier = properties([Property::SubscriptionIdentifier(Variable(number))]);
         talk.subscribe_with(1, filter, options, identifier.as_properties());
@@ -84,7 +73,7 @@ fn overlapping_subscriptions_give_one_copy_of_the_highest_quality_with_every_ide
 /// [MQTT-3.8.3-3]
 #[test]
 fn no_local_keeps_a_client_from_its_own_messages() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     let no_local = SubscriptionOptions {
         no_local: true,
         ..QOS0
@@ -98,7 +87,7 @@ fn no_local_keeps_a_client_from_its_own_messages() {
 
 #[test]
 fn a_shared_subscription_takes_turns_and_skips_members_that_are_away() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     talk.join(2, "second");
     for flow in [1, 2] {
         talk.subscribe(flow, "$share/g/a", QOS0);
@@ -119,7 +108,7 @@ fn a_shared_subscription_takes_turns_and_skips_members_that_are_away() {
 
 #[test]
 fn unsubscribing_ends_delivery_and_says_whether_there_was_a_subscription() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     talk.subscribe(1, "a/+", QOS0);
     talk.unsubscribe(1, "a/+");
     talk.unsubscribe(1, "a/+");
@@ -130,7 +119,7 @@ fn unsubscribing_ends_delivery_and_says_whether_there_was_a_subscription() {
 /// Section 3.3.2.3: what goes on and what does not.
 #[test]
 fn properties_go_to_the_subscriber_in_their_order() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     talk.subscribe(1, "a", QOS0);
     let sent = [
         Property::UserProperty(text("k"), text("1")),
@@ -154,8 +143,8 @@ fn properties_go_to_the_subscriber_in_their_order() {
 
 #[test]
 fn a_3_1_1_subscriber_gets_no_properties_and_its_publisher_plain_acknowledgements() {
-    let mut talk = two();
-    let old = wirecost_mqtt::codec::Connect {
+    let mut talk = Talk::two();
+    let old = Connect {
         version: Version::V3_1_1,
         ..hello("old")
     };
@@ -184,7 +173,7 @@ fn a_3_1_1_subscriber_gets_no_properties_and_its_publisher_plain_acknowledgement
 /// [MQTT-3.3.1-5] to [MQTT-3.3.1-8]
 #[test]
 fn the_last_retained_message_goes_to_new_subscribers() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     talk.subscribe(1, "early", QOS0);
     for (topic, payload) in [
         ("early", "live"),
@@ -217,7 +206,7 @@ fn the_last_retained_message_goes_to_new_subscribers() {
 /// Section 3.8.3.1
 #[test]
 fn retain_handling_and_retain_as_published() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     talk.publish(
         0,
         Publish {
@@ -255,7 +244,7 @@ fn retain_handling_and_retain_as_published() {
 /// [MQTT-3.3.2-5], [MQTT-3.3.2-6]
 #[test]
 fn a_message_expires_and_says_how_long_it_still_lives() {
-    let mut talk = two();
+    let mut talk = Talk::two();
     let expiry = properties([Property::MessageExpiryInterval(10)]);
     let retained = Publish {
         retain: true,
@@ -269,165 +258,4 @@ fn a_message_expires_and_says_how_long_it_still_lives() {
     talk.wait(6);
     talk.subscribe(1, "a", QOS0);
     assert!(talk.hear(1).is_empty());
-}
-
-/// [MQTT-3.1.2-24], [MQTT-3.1.2-25]
-#[test]
-fn a_message_above_the_clients_packet_size_is_dropped_as_if_it_were_sent() {
-    let mut talk = two();
-    let small = properties([Property::MaximumPacketSize(20)]);
-    talk.connect(
-        2,
-        wirecost_mqtt::codec::Connect {
-            properties: small.as_properties(),
-            ..hello("small")
-        },
-    );
-    talk.subscribe(2, "a", QOS1);
-    talk.hear(2);
-    let delivery = Delivery::AtLeastOnce(id(1));
-    talk.publish(
-        0,
-        Publish {
-            delivery,
-            ..message("a", "1234567890123")
-        },
-    );
-    talk.publish(
-        0,
-        Publish {
-            delivery,
-            ..message("a", "123456789012")
-        },
-    );
-    assert_eq!(talk.hear(2), ["a=123456789012 qos1 1"]);
-    assert_eq!(talk.broker.stats().dropped_too_large, 1);
-}
-
-/// [MQTT-3.3.4-9]
-#[test]
-fn no_more_messages_are_in_flight_than_the_client_takes() {
-    let mut talk = two();
-    let one = properties([Property::ReceiveMaximum(1)]);
-    talk.connect(
-        2,
-        wirecost_mqtt::codec::Connect {
-            properties: one.as_properties(),
-            ..hello("one")
-        },
-    );
-    talk.subscribe(2, "#", QOS2);
-    talk.hear(2);
-    for (packet_id, payload) in [(1, "1"), (2, "2")] {
-        let delivery = Delivery::AtLeastOnce(id(packet_id));
-        talk.publish(
-            0,
-            Publish {
-                delivery,
-                ..message("a", payload)
-            },
-        );
-    }
-    let delivery = Delivery::ExactlyOnce(id(3));
-    talk.publish(
-        0,
-        Publish {
-            delivery,
-            ..message("a", "3")
-        },
-    );
-    assert_eq!(talk.hear(2), ["a=1 qos1 1"]);
-    talk.acknowledge(2, 1);
-    assert_eq!(talk.hear(2), ["a=2 qos1 2"]);
-    talk.acknowledge(2, 2);
-    assert_eq!(talk.hear(2), ["a=3 qos2 3"]);
-    let refused = Acknowledgement::new(id(3), ReasonCode::QuotaExceeded);
-    talk.say(2, Packet::Pubrec(refused));
-    talk.publish(
-        0,
-        Publish {
-            delivery: Delivery::AtLeastOnce(id(4)),
-            ..message("a", "4")
-        },
-    );
-    assert_eq!(talk.hear(2), ["a=4 qos1 4"], "a refusal gives the quota back");
-}
-
-/// Section 3.3.2.3.4
-#[test]
-fn topic_aliases_work_both_ways() {
-    let mut talk = Talk::new(Config {
-        topic_alias_maximum: 2,
-        sent_topic_aliases: 1,
-        ..Config::default()
-    });
-    talk.join(0, "publisher");
-    let takes = properties([Property::TopicAliasMaximum(5)]);
-    talk.connect(
-        1,
-        wirecost_mqtt::codec::Connect {
-            properties: takes.as_properties(),
-            ..hello("taker")
-        },
-    );
-    talk.subscribe(1, "#", QOS0);
-    talk.hear(1);
-    let alias = properties([Property::TopicAlias(2)]);
-    let with_alias = |topic| Publish {
-        properties: alias.as_properties(),
-        ..message(topic, "x")
-    };
-    for topic in ["long/topic", "", "other", ""] {
-        talk.publish(0, with_alias(topic));
-    }
-    let heard = [
-        "long/topic=x TopicAlias(1)",
-        "=x TopicAlias(1)",
-        "other=x",
-        "other=x",
-    ];
-    assert_eq!(talk.hear(1), heard);
-    let unknown = properties([Property::TopicAlias(1)]);
-    talk.publish(
-        0,
-        Publish {
-            properties: unknown.as_properties(),
-            ..message("", "x")
-        },
-    );
-    assert_eq!(talk.hear(0), ["disconnect 0x82", "close"]);
-}
-
-#[test]
-fn the_brokers_own_messages_are_delivered_and_retained() {
-    let mut talk = two();
-    talk.subscribe(1, "a", QOS1);
-    let template = PublishTemplate::new("a", QoS::AtLeastOnce, *b"x").expect("a message");
-    talk.command(Command::Publish(template.retained().into()));
-    assert_eq!(talk.hear(1), ["a=x qos1 1"]);
-    assert_eq!(talk.broker.retained(), 1);
-}
-
-#[test]
-fn a_full_queue_drops_and_counts() {
-    let mut talk = Talk::new(Config {
-        maximum_queued: 2,
-        maximum_inflight: 1,
-        ..Config::default()
-    });
-    talk.join(0, "publisher");
-    talk.join(1, "subscriber");
-    talk.subscribe(1, "a", QOS1);
-    for packet_id in 1..=5 {
-        let delivery = Delivery::AtLeastOnce(id(packet_id));
-        talk.publish(
-            0,
-            Publish {
-                delivery,
-                ..message("a", "x")
-            },
-        );
-    }
-    assert_eq!(talk.hear(1).len(), 1);
-    assert_eq!(talk.broker.stats().dropped_queue_full, 2);
 }

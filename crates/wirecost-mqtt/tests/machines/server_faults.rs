@@ -142,6 +142,19 @@ fn a_message_of_qos_2_is_reported_once_until_it_is_released() {
     assert_eq!(played.client.stats().duplicates, 1);
 }
 
+/// [MQTT-3.3.4-7]
+#[test]
+fn a_server_must_keep_within_the_clients_receive_maximum() {
+    let mut played = Played::new(Config {
+        receive_maximum: 1,
+        ..of_version(Version::V5)
+    });
+    played.receive("2003 00 00 00 3406 0001 61 0001 00 3c06 0001 61 0001 00");
+    assert!(!played.closed);
+    played.receive("3406 0001 61 0002 00");
+    assert!(played.sent.ends_with(&hex("e001 93")));
+}
+
 #[test]
 fn a_refusal_in_pubrec_ends_the_exchange() {
     let mut played = Played::connected();

@@ -80,6 +80,14 @@ impl Talk {
         }
     }
 
+    /// A broker with `publisher` on flow 0 and `subscriber` on flow 1.
+    pub(crate) fn two() -> Self {
+        let mut talk = Self::new(broker::Config::default());
+        talk.join(0, "publisher");
+        talk.join(1, "subscriber");
+        talk
+    }
+
     /// Opens `flow` and connects on it.
     pub(crate) fn connect(&mut self, flow: u32, connect: Connect<'_>) {
         let peer: Peer = "10.0.0.1:1".parse().expect("an address");
