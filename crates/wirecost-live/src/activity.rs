@@ -31,7 +31,10 @@ impl Activity {
 
     /// Until when the link of `host` was, or is known to be, busy.
     pub fn last(&self, host: HostIndex) -> Instant {
-        let last = self.last.get(host as usize).map_or(0, |last| last.load(Ordering::Relaxed));
+        let last = self
+            .last
+            .get(host as usize)
+            .map_or(0, |last| last.load(Ordering::Relaxed));
         Instant::from_nanos(last)
     }
 

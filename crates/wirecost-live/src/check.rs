@@ -13,6 +13,7 @@ use wirecost_wire::icmp;
 use wirecost_wire::ip::{Addresses, Version};
 
 use crate::clock::Clock;
+use crate::priority;
 use crate::timerfd::TimerFd;
 
 /// How a link is probed.
@@ -39,16 +40,23 @@ const SOCKET_TOKEN: Token = Token(0);
 const TIMER_TOKEN: Token = Token(1);
 const IDENTIFIER: u16 = 0x7763;
 
-/// The round-trip times of the replies that came, in the order of the requests. Call it in the device's namespace.
+/// The round-trip times of the replies that came, in the order of the requests. Call it in the device's namespace,
+/// on a thread of its own, whose priority it raises.
 ///
 /// # Errors
 /// A raw socket is refused, or sending fails.
 pub fn echo(plan: &EchoPlan, clock: &Clock) -> io::Result<Vec<Duration>> {
+    priority::raise();
     let mut probe = Probe::open(plan)?;
     let mut poll = Poll::new()?;
     let mut timer = TimerFd::new().map_err(io::Error::other)?;
-    poll.registry().register(&mut SourceFd(&probe.socket.as_raw_fd()), SOCKET_TOKEN, Interest::READABLE)?;
-    poll.registry().register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+    poll.registry().register(
+        &mut SourceFd(&probe.socket.as_raw_fd()),
+        SOCKET_TOKEN,
+        Interest::READABLE,
+    )?;
+    poll.registry()
+        .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
     let mut events = Events::with_capacity(4);
     let mut next = clock.now() + plan.interval;
     loop {
@@ -87,7 +95,11 @@ struct Probe {
 impl Probe {
     fn open(plan: &EchoPlan) -> io::Result<Self> {
         let local = SocketAddr::new(plan.device, 0);
-        let protocol = if plan.device.is_ipv6() { Protocol::ICMPV6 } else { Protocol::ICMPV4 };
+        let protocol = if plan.device.is_ipv6() {
+            Protocol::ICMPV6
+        } else {
+            Protocol::ICMPV4
+        };
         let socket = Socket::new(Domain::for_address(local), Type::RAW, Some(protocol))?;
         socket.set_nonblocking(true)?;
         if local.is_ipv6() {
@@ -97,16 +109,29 @@ impl Probe {
         let addresses = Addresses::new(plan.device, plan.server).map_err(io::Error::other)?;
         let version = addresses.version();
         let count = usize::from(plan.count);
-        Ok(Self { socket, version, addresses, count, sent: Vec::with_capacity(count), packet: Vec::new() })
+        Ok(Self {
+            socket,
+            version,
+            addresses,
+            count,
+            sent: Vec::with_capacity(count),
+            packet: Vec::new(),
+        })
     }
 
     fn send(&mut self, plan: &EchoPlan, clock: &Clock) -> io::Result<()> {
         let sequence_number = self.sent.len() as u16;
-        let request = icmp::Repr::EchoRequest(icmp::Echo { id: IDENTIFIER, sequence_number, payload: &[] });
+        let request = icmp::Repr::EchoRequest(icmp::Echo {
+            id: IDENTIFIER,
+            sequence_number,
+            payload: &[],
+        });
         self.packet.clear();
         request.emit(&self.addresses, &mut self.packet);
         self.sent.push((clock.now(), None));
-        self.socket.send_to(&self.packet, &SockAddr::from(SocketAddr::new(plan.server, 0))).map(drop)
+        self.socket
+            .send_to(&self.packet, &SockAddr::from(SocketAddr::new(plan.server, 0)))
+            .map(drop)
     }
 
     fn receive(&mut self, clock: &Clock) -> io::Result<()> {
@@ -143,7 +168,12 @@ impl Probe {
     }
 
     fn into_round_trips(self) -> Vec<Duration> {
-        let answered = self.sent.into_iter().filter_map(|(sent, answered)| Some((sent, answered?)));
-        answered.map(|(sent, answered)| answered.saturating_since(sent)).collect()
+        let answered = self
+            .sent
+            .into_iter()
+            .filter_map(|(sent, answered)| Some((sent, answered?)));
+        answered
+            .map(|(sent, answered)| answered.saturating_since(sent))
+            .collect()
     }
 }

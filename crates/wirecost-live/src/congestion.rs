@@ -5,9 +5,10 @@
 
 use crate::sys;
 use crate::sysctl;
+use socket2::{Domain, Protocol, Socket, Type};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
 /// The setting that lists what the machine allows to everyone.
@@ -45,6 +46,14 @@ impl Allowed {
     pub(crate) fn restore(self) -> io::Result<()> {
         self.file.write_all_at(self.before.as_bytes(), 0)
     }
+}
+
+/// Whether sockets of the calling thread's namespace may choose this congestion control.
+pub fn is_usable(name: &str) -> bool {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP));
+    socket
+        .and_then(|socket| set_congestion_control(socket.as_fd(), name))
+        .is_ok()
 }
 
 /// Gives one TCP socket a congestion control, which root of its namespace may do whatever the machine allows.

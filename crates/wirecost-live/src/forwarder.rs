@@ -4,8 +4,8 @@
 //! the other port at the time that its link decided. Deadlines come from an absolute timerfd, set short of the
 //! deadline by [`SPIN`]; the rest is spun away, because a sleeping thread wakes tens of microseconds late.
 
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::hosts::{HostIndex, device_of};
 use crate::port::PacketPort;
+use crate::priority::{self, Priority};
 use crate::recorder::{RecordedDelivery, Recorder, Recording};
 use crate::timerfd::TimerFd;
 
@@ -28,6 +29,8 @@ pub const SPIN: Duration = Duration::from_micros(60);
 
 /// Packets read from one port before due deliveries get their turn.
 const BATCH: usize = 32;
+/// Turns of reading, delivering and spinning before a glance at what else has happened.
+const ROUNDS: usize = 1_024;
 /// Larger than any IP packet.
 const PACKET_BYTES: usize = 65_536;
 
@@ -67,6 +70,14 @@ struct Slot {
     record: u64,
 }
 
+/// What a turn of work ends with.
+enum Pause {
+    /// Nothing to do before a port, the timer or the stopper says so.
+    UntilWoken,
+    /// There is more to do at once.
+    Glance,
+}
+
 /// What the forwarder did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -92,6 +103,8 @@ pub struct Finished<L> {
     pub statistics: Statistics,
     /// The ports, which know their own drops.
     pub ports: [PacketPort; 2],
+    /// The priority that the machine granted the forwarder's thread.
+    pub priority: Priority,
 }
 
 impl<L: Links> Forwarder<L> {
@@ -109,9 +122,11 @@ impl<L: Links> Forwarder<L> {
         let poll = Poll::new()?;
         let mut timer = TimerFd::new().map_err(io::Error::other)?;
         for (port, token) in ports.iter().zip(PORT_TOKENS) {
-            poll.registry().register(&mut SourceFd(&port.as_raw_fd()), token, Interest::READABLE)?;
+            poll.registry()
+                .register(&mut SourceFd(&port.as_raw_fd()), token, Interest::READABLE)?;
         }
-        poll.registry().register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        poll.registry()
+            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
         Ok(Self {
             ports,
@@ -136,16 +151,21 @@ impl<L: Links> Forwarder<L> {
         Arc::clone(&self.stop)
     }
 
-    /// Forwards until the stopper wakes it; packets still on their way are dropped.
+    /// Forwards until the stopper wakes it, at the best priority that the calling thread may have; packets still on
+    /// their way are dropped.
     ///
     /// # Errors
     /// Polling or reading a port failed.
     pub fn run(mut self) -> io::Result<Finished<L>> {
+        let priority = priority::raise();
         let mut events = Events::with_capacity(8);
         let mut buffer = vec![0; PACKET_BYTES];
         loop {
-            self.carry(&mut buffer)?;
-            self.poll.poll(&mut events, None).or_else(ignore_interrupt)?;
+            let timeout = match self.carry(&mut buffer)? {
+                Pause::UntilWoken => None,
+                Pause::Glance => Some(Duration::ZERO),
+            };
+            self.poll.poll(&mut events, timeout).or_else(ignore_interrupt)?;
             if events.iter().any(|event| event.token() == STOP_TOKEN) {
                 break;
             }
@@ -157,12 +177,14 @@ impl<L: Links> Forwarder<L> {
             links: self.links,
             statistics: self.statistics,
             ports: self.ports,
+            priority,
         })
     }
 
-    /// Reads and delivers until nothing is readable and nothing is due within [`SPIN`]; sets the timer.
-    fn carry(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        loop {
+    /// Reads and delivers until nothing is readable and nothing is due within [`SPIN`], then sets the timer; or for
+    /// [`ROUNDS`], lest endless traffic hide that it is to stop.
+    fn carry(&mut self, buffer: &mut [u8]) -> io::Result<Pause> {
+        for _ in 0..ROUNDS {
             let up = self.receive(Direction::Up, buffer)?;
             let down = self.receive(Direction::Down, buffer)?;
             self.deliver_due();
@@ -171,17 +193,23 @@ impl<L: Links> Forwarder<L> {
             }
             match self.pending.peek() {
                 Some(Reverse((due, ..))) if *due <= self.clock.now() + SPIN => std::hint::spin_loop(),
-                Some(Reverse((due, ..))) => return self.timer.arm(&self.clock, *due - SPIN),
-                None => return Ok(()),
+                Some(Reverse((due, ..))) => {
+                    self.timer.arm(&self.clock, *due - SPIN)?;
+                    return Ok(Pause::UntilWoken);
+                }
+                None => return Ok(Pause::UntilWoken),
             }
         }
+        Ok(Pause::Glance)
     }
 
     /// Takes up to a batch of packets from one port; whether there were any.
     fn receive(&mut self, direction: Direction, buffer: &mut [u8]) -> io::Result<bool> {
         for taken in 0..BATCH {
             let port = &mut self.ports[direction as usize];
-            let Some(len) = port.receive(buffer)? else { return Ok(taken > 0) };
+            let Some(len) = port.receive(buffer)? else {
+                return Ok(taken > 0);
+            };
             self.enter(direction, &buffer[..len]);
         }
         Ok(true)
@@ -198,7 +226,10 @@ impl<L: Links> Forwarder<L> {
             Some(link) => link.offer(direction, bytes.len(), now, &mut self.deliveries),
             None => {
                 self.statistics.unattributed += 1;
-                self.deliveries.push(Delivery { at: now, flip_bit: None });
+                self.deliveries.push(Delivery {
+                    at: now,
+                    flip_bit: None,
+                });
                 Fate::Delivered
             }
         };
@@ -217,7 +248,11 @@ impl<L: Links> Forwarder<L> {
 
     fn schedule(&mut self, direction: Direction, record: u64, delivery: Delivery, bytes: &[u8]) {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { bytes: Vec::new(), direction, record });
+            self.slots.push(Slot {
+                bytes: Vec::new(),
+                direction,
+                record,
+            });
             self.slots.len() - 1
         });
         let held = &mut self.slots[slot];
@@ -241,11 +276,19 @@ impl<L: Links> Forwarder<L> {
                 return;
             }
             self.pending.pop();
-            let Slot { bytes, direction, record } = &self.slots[slot];
+            let Slot {
+                bytes,
+                direction,
+                record,
+            } = &self.slots[slot];
             match self.ports[direction.reverse() as usize].send(bytes) {
                 Ok(()) => {
                     self.statistics.delivered += 1;
-                    self.recorder.delivery(RecordedDelivery { packet: *record, planned, actual });
+                    self.recorder.delivery(RecordedDelivery {
+                        packet: *record,
+                        planned,
+                        actual,
+                    });
                 }
                 Err(_) => self.statistics.refused += 1,
             }
@@ -264,5 +307,9 @@ fn device_host(direction: Direction, bytes: &[u8]) -> Option<HostIndex> {
 }
 
 fn ignore_interrupt(error: io::Error) -> io::Result<()> {
-    if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
+    if error.kind() == io::ErrorKind::Interrupted {
+        Ok(())
+    } else {
+        Err(error)
+    }
 }

@@ -21,7 +21,11 @@ const FIRST_DEVICE: u32 = 2;
 
 /// The server's address.
 pub const fn server_address(ipv6: bool) -> IpAddr {
-    if ipv6 { IpAddr::V6(SERVER_V6) } else { IpAddr::V4(SERVER_V4) }
+    if ipv6 {
+        IpAddr::V6(SERVER_V6)
+    } else {
+        IpAddr::V4(SERVER_V4)
+    }
 }
 
 /// The address of a device; `None` above [`MAX_DEVICES`].
@@ -61,7 +65,14 @@ mod tests {
 
     #[test]
     fn the_server_and_strangers_are_no_devices() {
-        for address in ["10.78.0.1", "10.77.0.1", "192.0.2.1", "fd78::1", "fd77::1", "ff02::2"] {
+        for address in [
+            "10.78.0.1",
+            "10.77.0.1",
+            "192.0.2.1",
+            "fd78::1",
+            "fd77::1",
+            "ff02::2",
+        ] {
             assert_eq!(device_of(address.parse().expect("an address")), None, "{address}");
         }
     }

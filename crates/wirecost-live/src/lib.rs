@@ -8,7 +8,8 @@
 //! - [`forwarder`], [`recorder`], [`hosts`], [`activity`]: the link at work, every packet recorded at entry
 //! - [`check`]: a link is probed before it measures
 //! - [`driver`]: endpoints on sockets, devices and servers
-//! - [`clock`], [`timerfd`]: the run's clock and deadlines that are exact to the nanosecond asked
+//! - [`clock`], [`timerfd`], [`priority`]: the run's clock, deadlines that are exact to the nanosecond asked, and
+//!   threads that keep them
 //! - [`process`]: real servers as children that cannot outlive us
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`environment`], [`doctor`]: the machine for the record, and what it can and cannot do
@@ -28,9 +29,9 @@
 pub mod activity;
 pub mod check;
 pub mod clock;
-pub mod driver;
 pub mod congestion;
 pub mod doctor;
+pub mod driver;
 pub mod environment;
 pub mod error;
 pub mod ethtool;
@@ -40,6 +41,7 @@ pub mod namespace;
 pub mod netlink;
 pub mod packet_socket;
 pub mod port;
+pub mod priority;
 pub mod process;
 pub mod recorder;
 pub mod signals;

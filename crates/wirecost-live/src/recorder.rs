@@ -69,7 +69,11 @@ impl Recorder {
                 file
             }
         };
-        Ok(Self { file: BufWriter::with_capacity(1 << 18, file), packets: 0, error: None })
+        Ok(Self {
+            file: BufWriter::with_capacity(1 << 18, file),
+            packets: 0,
+            error: None,
+        })
     }
 
     /// Writes a packet that enters the link; returns its index.
@@ -125,7 +129,10 @@ impl Recorder {
             self.error.get_or_insert(error);
         }
         let (file, _) = self.file.into_parts();
-        Recording { file, error: self.error }
+        Recording {
+            file,
+            error: self.error,
+        }
     }
 }
 
@@ -153,7 +160,9 @@ impl Recording {
     /// The temporary file cannot be read.
     pub fn records(&mut self) -> io::Result<Records<'_>> {
         self.file.seek(SeekFrom::Start(0))?;
-        Ok(Records { reader: BufReader::with_capacity(1 << 18, &self.file) })
+        Ok(Records {
+            reader: BufReader::with_capacity(1 << 18, &self.file),
+        })
     }
 }
 
@@ -168,7 +177,10 @@ impl Records<'_> {
         match self.read_array::<1>()?[0] {
             PACKET => self.read_packet().map(Record::Packet),
             DELIVERY => self.read_delivery().map(Record::Delivery),
-            other => Err(io::Error::new(io::ErrorKind::InvalidData, format!("record type {other}"))),
+            other => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("record type {other}"),
+            )),
         }
     }
 
@@ -180,7 +192,11 @@ impl Records<'_> {
         self.reader.read_exact(&mut bytes)?;
         Ok(RecordedPacket {
             host: (host != NO_HOST).then_some(host),
-            direction: if direction == Direction::Up as u8 { Direction::Up } else { Direction::Down },
+            direction: if direction == Direction::Up as u8 {
+                Direction::Up
+            } else {
+                Direction::Down
+            },
             entered,
             fate: fate_of(fate),
             bytes,
@@ -214,8 +230,14 @@ impl Iterator for Records<'_> {
     }
 }
 
-const FATES: [Fate; 6] =
-    [Fate::Delivered, Fate::Lost, Fate::QueueDropped, Fate::TooLarge, Fate::Duplicated, Fate::Corrupted];
+const FATES: [Fate; 6] = [
+    Fate::Delivered,
+    Fate::Lost,
+    Fate::QueueDropped,
+    Fate::TooLarge,
+    Fate::Duplicated,
+    Fate::Corrupted,
+];
 
 fn fate_code(fate: Fate) -> u8 {
     FATES.iter().position(|&other| other == fate).unwrap_or(0) as u8
@@ -234,13 +256,28 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut recorder = Recorder::create(folder.path()).expect("a recorder");
         let at = Instant::from_millis;
-        assert_eq!(recorder.packet(Some(7), Direction::Down, at(3), Fate::Duplicated, b"packet"), 0);
+        assert_eq!(
+            recorder.packet(Some(7), Direction::Down, at(3), Fate::Duplicated, b"packet"),
+            0
+        );
         assert_eq!(recorder.packet(None, Direction::Up, at(4), Fate::Lost, b""), 1);
-        let delivery = RecordedDelivery { packet: 0, planned: at(5), actual: at(6) };
+        let delivery = RecordedDelivery {
+            packet: 0,
+            planned: at(5),
+            actual: at(6),
+        };
         recorder.delivery(delivery);
-        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0, "the file has no name");
-        let records: Vec<Record> =
-            recorder.finish().records().expect("readable").map(|record| record.expect("whole")).collect();
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("readable").count(),
+            0,
+            "the file has no name"
+        );
+        let records: Vec<Record> = recorder
+            .finish()
+            .records()
+            .expect("readable")
+            .map(|record| record.expect("whole"))
+            .collect();
         let packet = RecordedPacket {
             host: Some(7),
             direction: Direction::Down,

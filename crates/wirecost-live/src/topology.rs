@@ -10,8 +10,9 @@
 //! 3. A side gets its interface (TUN, or veth where /dev/net/tun is closed), one address of its own, a local route
 //!    that makes its whole prefix bindable, and a route to the other side.
 
-use crate::congestion::Allowed;
+use crate::congestion::{Allowed, is_usable};
 use crate::error::{Doing, EnvironmentError, Errno};
+use crate::hosts::{DEVICES_V4, DEVICES_V6, SERVER_V4, SERVER_V6};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
 use crate::netlink::Netlink;
 use crate::netlink::link::VethEnd;
@@ -22,25 +23,10 @@ use crate::tun::{self, Tun};
 use crate::veth::VethPair;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The server's IPv4 address.
-pub const SERVER_V4: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
-/// The server's IPv6 address.
-pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
 /// The interface of either side.
 pub const INTERFACE: &str = "wirecost0";
 
 const MINIMUM_IPV6_MTU: u32 = 1_280; // RFC 8200 section 5
-
-/// The IPv4 address of device `number`, counted from 1.
-pub fn device_v4(number: u16) -> Ipv4Addr {
-    let [high, low] = number.to_be_bytes();
-    Ipv4Addr::new(10, 77, high, low)
-}
-
-/// The IPv6 address of device `number`, counted from 1.
-pub fn device_v6(number: u16) -> Ipv6Addr {
-    Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number)
-}
 
 /// How packets leave a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,6 +183,19 @@ impl Topology {
     }
 }
 
+/// Where the namespace's default congestion control is another one but sockets may choose theirs, says so in place
+/// of the warning: our own sockets do (a foreign server's do not).
+fn note_sockets_own(applied: &mut sysctl::Applied, wanted: &str) {
+    const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
+    if applied.settings.get(DEFAULT).is_some_and(|found| found == wanted) || !is_usable(wanted) {
+        return;
+    }
+    applied.warnings.retain(|line| !line.starts_with(DEFAULT));
+    applied
+        .settings
+        .insert("TCP_CONGESTION of our sockets".into(), wanted.into());
+}
+
 /// Leaves the network namespace that the process began in; whether that took a user namespace.
 fn isolate() -> Result<bool, EnvironmentError> {
     match Namespace::unshare() {
@@ -231,11 +230,11 @@ struct Plan {
 
 const DEVICE_PREFIXES: [Prefix; 2] = [
     Prefix {
-        address: IpAddr::V4(Ipv4Addr::new(10, 77, 0, 0)),
+        address: IpAddr::V4(DEVICES_V4),
         length: 16,
     },
     Prefix {
-        address: IpAddr::V6(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 0)),
+        address: IpAddr::V6(DEVICES_V6),
         length: 64,
     },
 ];
@@ -283,7 +282,8 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn side(&mut self, plan: &Plan) -> Result<(Side, PacketPort), EnvironmentError> {
         let namespace = Namespace::unshare()?;
-        let applied = sysctl::apply(&self.config.overrides);
+        let mut applied = sysctl::apply(&self.config.overrides);
+        note_sockets_own(&mut applied, self.config.congestion_control());
         self.warnings.extend(
             applied
                 .warnings
@@ -373,17 +373,5 @@ impl Builder<'_> {
     fn has_ipv6(&self) -> bool {
         self.config.mtu >= MINIMUM_IPV6_MTU
             && sysctl::read("net.ipv6.conf.all.disable_ipv6").is_ok_and(|value| value == "0")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn devices_have_addresses_of_their_own_within_the_prefix() {
-        assert_eq!(device_v4(1), Ipv4Addr::new(10, 77, 0, 1));
-        assert_eq!(device_v4(65_000), Ipv4Addr::new(10, 77, 253, 232));
-        assert_eq!(device_v6(65_000).to_string(), "fd77::fde8");
     }
 }

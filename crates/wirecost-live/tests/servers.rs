@@ -10,8 +10,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use wirecost_live::hosts::{SERVER_V4, SERVER_V6};
 use wirecost_live::process::{Launch, Readiness, ServerProcess, libcoap, mosquitto};
-use wirecost_live::topology::{SERVER_V4, SERVER_V6};
 use wirecost_live::{EnvironmentError, Interrupt, Topology, TopologyConfig};
 
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -14,8 +14,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 use wirecost_live::congestion::set_congestion_control;
 use wirecost_live::doctor::Verdict;
+use wirecost_live::hosts::{HostIndex, SERVER_V4, SERVER_V6, device_address};
 use wirecost_live::netlink::Netlink;
-use wirecost_live::topology::{INTERFACE, SERVER_V4, SERVER_V6, device_v4, device_v6};
+use wirecost_live::topology::INTERFACE;
 use wirecost_live::{EnvironmentError, Medium, Side, Topology, TopologyConfig};
 
 const TRANSFER_BYTES: usize = 1_000_000;
@@ -92,10 +93,10 @@ fn exchange(medium: Medium) -> Result<(), String> {
     } = topology;
     let forwarder = Forwarder::start(device_port, server_port);
     let pairs: [(IpAddr, IpAddr); 4] = [
-        (device_v4(1).into(), SERVER_V4.into()),
-        (device_v4(65_000).into(), SERVER_V4.into()),
-        (device_v6(1).into(), SERVER_V6.into()),
-        (device_v6(65_000).into(), SERVER_V6.into()),
+        (address_of(1, false), SERVER_V4.into()),
+        (address_of(65_000, false), SERVER_V4.into()),
+        (address_of(1, true), SERVER_V6.into()),
+        (address_of(65_000, true), SERVER_V6.into()),
     ];
     for (from, to) in pairs {
         udp_echo(&device, &server, from, to);
@@ -261,7 +262,7 @@ fn small_mtu() -> Result<(), String> {
         tcp_transfer(
             &topology.device,
             &topology.server,
-            device_v4(2).into(),
+            address_of(2, false),
             SERVER_V4.into(),
         );
         assert_whole(&forwarder.stop(), 576);
@@ -303,7 +304,9 @@ fn overflow(medium: Medium) -> Result<(), String> {
         ..TopologyConfig::default()
     };
     let topology = create(&config)?;
-    let socket = inside(&topology.device, || UdpSocket::bind((device_v4(1), 0)).unwrap());
+    let socket = inside(&topology.device, || {
+        UdpSocket::bind((address_of(1, false), 0)).unwrap()
+    });
     for _ in 0..PACKETS {
         socket.send_to(&[0; 1_400], (SERVER_V4, 9)).unwrap();
     }
@@ -365,4 +368,9 @@ fn threads_running() -> Result<(), String> {
     drop(hold);
     assert!(thread.join().unwrap().is_err());
     Ok(())
+}
+
+/// The address of a device.
+fn address_of(host: HostIndex, ipv6: bool) -> IpAddr {
+    device_address(host, ipv6).expect("a device within the network")
 }

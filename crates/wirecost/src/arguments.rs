@@ -99,6 +99,10 @@ pub struct CompareArguments {
     #[arg(long)]
     pub ipv6: bool,
 
+    /// How packets leave the namespaces: TUN devices, or veth pairs where /dev/net/tun is closed
+    #[arg(long, value_enum, default_value_t = PacketPath::Auto)]
+    pub packet_path: PacketPath,
+
     /// MQTT topic and CoAP path
     #[arg(long, value_name = "NAME", default_value = "test")]
     pub resource: String,
@@ -182,6 +186,17 @@ pub struct LinkArguments {
 pub enum Engine {
     /// Kernel sockets over the emulated link
     Live,
+}
+
+/// How packets leave the namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PacketPath {
+    /// TUN where it can be used, else veth
+    Auto,
+    /// TUN devices
+    Tun,
+    /// veth pairs
+    Veth,
 }
 
 /// `wirecost report`.

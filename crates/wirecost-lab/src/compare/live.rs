@@ -133,6 +133,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
         .min();
     let config = TopologyConfig {
         mtu: mtu.map_or(1_500, u32::from),
+        medium: options.medium,
         ..TopologyConfig::default()
     };
     let topology = Topology::create(&config)?;
@@ -160,6 +161,10 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
         server_settings: server.settings.clone(),
         warnings,
     };
+    network
+        .warnings
+        .iter()
+        .for_each(|line| progress.note(&format!("warning: {line}")));
     let forwarder = Forwarder::new(
         [device_port, server_port],
         links,

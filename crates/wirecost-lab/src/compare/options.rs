@@ -8,6 +8,7 @@ use wirecost_link::DelayDistribution;
 pub use wirecost_link::{
     DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
 };
+pub use wirecost_live::Medium;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
 
@@ -33,6 +34,8 @@ pub struct Options {
     pub target: Target,
     /// Whether devices speak IPv6.
     pub ipv6: bool,
+    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    pub medium: Option<Medium>,
     /// Seed of every random decision.
     pub seed: u64,
     /// Topic, or path without its leading slash.

@@ -147,7 +147,8 @@ where
     pub fn new(devices: Vec<Device<E, S>>, clock: Clock, activity: Arc<Activity>) -> io::Result<Self> {
         let poll = Poll::new()?;
         let mut timer = TimerFd::new().map_err(io::Error::other)?;
-        poll.registry().register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        poll.registry()
+            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
         let slots: Vec<Slot<E, S>> = devices.into_iter().map(Slot::new).collect();
         Ok(Self {
@@ -242,7 +243,9 @@ where
     }
 
     fn handle_writable(&mut self, index: usize) {
-        let Socket::Stream(stream) = &mut self.slots[index].socket else { return };
+        let Socket::Stream(stream) = &mut self.slots[index].socket else {
+            return;
+        };
         if stream.state == State::Connecting {
             match stream.finish_connect() {
                 Ok(true) => self.opened(index),
@@ -252,7 +255,9 @@ where
         }
         self.flush(index);
         let slot = &mut self.slots[index];
-        let Socket::Stream(stream) = &slot.socket else { return };
+        let Socket::Stream(stream) = &slot.socket else {
+            return;
+        };
         if slot.congested && !stream.is_congested() {
             slot.congested = false;
             let flow = slot.flow();
@@ -461,14 +466,18 @@ where
             Transport::Stream => {
                 let mut stream = Stream::connect(local, remote)?;
                 let address = stream.socket.local_addr()?;
-                self.poll.registry().register(&mut stream.socket, Token(index), interest)?;
+                self.poll
+                    .registry()
+                    .register(&mut stream.socket, Token(index), interest)?;
                 slot.logs.push((address, FlowLog::new(Transport::Stream)));
                 slot.socket = Socket::Stream(stream);
             }
             Transport::Datagram => {
                 let mut socket = datagram::connect(local, remote)?;
                 let address = socket.local_addr()?;
-                self.poll.registry().register(&mut socket, Token(index), Interest::READABLE)?;
+                self.poll
+                    .registry()
+                    .register(&mut socket, Token(index), Interest::READABLE)?;
                 slot.logs.push((address, FlowLog::new(Transport::Datagram)));
                 slot.socket = Socket::Datagram(socket);
                 self.opened(index);

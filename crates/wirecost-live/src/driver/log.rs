@@ -37,7 +37,11 @@ pub struct DatagramLog {
 impl FlowLog {
     /// An empty log.
     pub fn new(transport: Transport) -> Self {
-        Self { transport, up: DirectionLog::default(), down: DirectionLog::default() }
+        Self {
+            transport,
+            up: DirectionLog::default(),
+            down: DirectionLog::default(),
+        }
     }
 
     /// The log of one direction.
@@ -63,7 +67,10 @@ impl FlowLog {
         let log = self.direction_mut(direction);
         log.bytes += out.covered();
         if transport == Transport::Datagram {
-            log.datagrams.push(DatagramLog { bytes: bytes.to_vec(), spans: out.spans().to_vec() });
+            log.datagrams.push(DatagramLog {
+                bytes: bytes.to_vec(),
+                spans: out.spans().to_vec(),
+            });
             return;
         }
         for span in out.spans() {

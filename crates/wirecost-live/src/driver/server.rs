@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,10 +14,11 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
 use super::log::FlowLog;
-use super::stream::{Readable, Stream};
+use super::stream::{CONGESTION_CONTROL, Readable, Stream};
 use super::wakes::Wakes;
 use super::{READ_BYTES, datagram};
 use crate::clock::{Clock, thread_cpu_time};
+use crate::congestion::set_congestion_control;
 use crate::timerfd::TimerFd;
 
 /// A server endpoint and where it listens.
@@ -66,7 +68,7 @@ pub struct ServerLoop<E: Endpoint, O> {
     poll: Poll,
     timer: TimerFd,
     stop: Arc<Waker>,
-    keep_logs: bool,
+    on_link: bool,
     services: Vec<Running<E>>,
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
@@ -92,7 +94,11 @@ enum Listener {
 
 enum FlowPlace {
     Connection(usize),
-    Peer { address: SocketAddr, log: FlowLog, cpu: Duration },
+    Peer {
+        address: SocketAddr,
+        log: FlowLog,
+        cpu: Duration,
+    },
 }
 
 struct Connection {
@@ -115,23 +121,27 @@ where
     E: Endpoint<Error: std::fmt::Display>,
     O: Observer<E>,
 {
-    /// A loop whose services listen when this returns. `keep_logs` keeps every flow's log until the end.
+    /// A loop whose services listen when this returns. On the emulated link (`on_link`) every flow's log is kept
+    /// until the end and TCP uses cubic; elsewhere the log is nobody's and the machine's settings hold.
     ///
     /// # Errors
     /// An address is taken or cannot be bound; the error's text names it.
-    pub fn new(services: Vec<Service<E>>, clock: Clock, observer: O, keep_logs: bool) -> io::Result<Self> {
+    pub fn new(services: Vec<Service<E>>, clock: Clock, observer: O, on_link: bool) -> io::Result<Self> {
         let poll = Poll::new()?;
         let mut timer = TimerFd::new().map_err(io::Error::other)?;
-        poll.registry().register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        poll.registry()
+            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
-        let services = services.into_iter().enumerate().map(|(index, service)| listen(&poll, index, service));
+        let congestion_control = on_link.then_some(CONGESTION_CONTROL);
+        let services = services.into_iter().enumerate();
+        let services = services.map(|(index, service)| listen(&poll, index, service, congestion_control));
         Ok(Self {
             clock,
             services: services.collect::<io::Result<_>>()?,
             poll,
             timer,
             stop,
-            keep_logs,
+            on_link,
             connections: Vec::new(),
             free: Vec::new(),
             reports: Vec::new(),
@@ -167,7 +177,9 @@ where
                 match event.token() {
                     STOP_TOKEN => return Ok(self.into_finished()),
                     TIMER_TOKEN => {}
-                    Token(token) if token >= LISTENERS => self.handle_listener(token - LISTENERS, &mut buffer)?,
+                    Token(token) if token >= LISTENERS => {
+                        self.handle_listener(token - LISTENERS, &mut buffer)?
+                    }
                     Token(index) => self.handle_connection(index, event, &mut buffer)?,
                 }
             }
@@ -181,7 +193,12 @@ where
         for (index, running) in self.services.iter_mut().enumerate() {
             for place in std::mem::take(&mut running.flows).into_values() {
                 if let FlowPlace::Peer { address, log, cpu } = place {
-                    self.reports.push(FlowReport { service: index, peer: address, log, cpu });
+                    self.reports.push(FlowReport {
+                        service: index,
+                        peer: address,
+                        log,
+                        cpu,
+                    });
                 }
             }
         }
@@ -210,8 +227,12 @@ where
     fn accept(&mut self, service: usize) -> io::Result<()> {
         loop {
             let running = &mut self.services[service];
-            let Listener::Tcp(listener) = &running.listener else { return Ok(()) };
-            let Ok((socket, peer)) = listener.accept() else { return Ok(()) };
+            let Listener::Tcp(listener) = &running.listener else {
+                return Ok(());
+            };
+            let Ok((socket, peer)) = listener.accept() else {
+                return Ok(());
+            };
             let flow = running.new_flow();
             let index = self.free.pop().unwrap_or_else(|| {
                 self.connections.push(None);
@@ -219,11 +240,21 @@ where
             });
             let mut stream = Stream::accepted(socket);
             let interest = Interest::READABLE | Interest::WRITABLE;
-            self.poll.registry().register(&mut stream.socket, Token(index), interest)?;
+            self.poll
+                .registry()
+                .register(&mut stream.socket, Token(index), interest)?;
             running.flows.insert(flow, FlowPlace::Connection(index));
             let log = FlowLog::new(Transport::Stream);
             let cpu = Duration::ZERO;
-            self.connections[index] = Some(Connection { stream, service, flow, peer, congested: false, log, cpu });
+            self.connections[index] = Some(Connection {
+                stream,
+                service,
+                flow,
+                peer,
+                congested: false,
+                log,
+                cpu,
+            });
             self.input(service, Some(flow), Input::Opened { flow, peer }, &[])?;
         }
     }
@@ -231,7 +262,9 @@ where
     fn receive_datagrams(&mut self, service: usize, buffer: &mut [u8]) -> io::Result<()> {
         loop {
             let running = &mut self.services[service];
-            let Listener::Udp(socket) = &running.listener else { return Ok(()) };
+            let Listener::Udp(socket) = &running.listener else {
+                return Ok(());
+            };
             let (len, peer) = match socket.recv_from(buffer) {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -260,7 +293,9 @@ where
 
     fn read(&mut self, index: usize, buffer: &mut [u8]) -> io::Result<()> {
         loop {
-            let Some(Some(connection)) = self.connections.get_mut(index) else { return Ok(()) };
+            let Some(Some(connection)) = self.connections.get_mut(index) else {
+                return Ok(());
+            };
             if connection.stream.fin_received {
                 return Ok(());
             }
@@ -281,7 +316,9 @@ where
     }
 
     fn lost(&mut self, index: usize, reason: ResetReason) -> io::Result<()> {
-        let Some(Some(connection)) = self.connections.get(index) else { return Ok(()) };
+        let Some(Some(connection)) = self.connections.get(index) else {
+            return Ok(());
+        };
         let (service, flow) = (connection.service, connection.flow);
         self.drop_connection(index);
         self.input(service, Some(flow), Input::Reset { flow, reason }, &[])
@@ -289,20 +326,38 @@ where
 
     fn drop_closed(&mut self, index: usize) {
         let closed = |connection: &Connection| connection.stream.is_closed();
-        if self.connections.get(index).and_then(Option::as_ref).is_some_and(closed) {
+        if self
+            .connections
+            .get(index)
+            .and_then(Option::as_ref)
+            .is_some_and(closed)
+        {
             self.drop_connection(index);
         }
     }
 
     fn drop_connection(&mut self, index: usize) {
-        let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else { return };
+        let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else {
+            return;
+        };
         // Deregistering can only fail for a socket that is not registered.
         drop(self.poll.registry().deregister(&mut connection.stream.socket));
         self.services[connection.service].flows.remove(&connection.flow);
         self.free.push(index);
-        if self.keep_logs {
-            let Connection { service, peer, log, cpu, .. } = connection;
-            self.reports.push(FlowReport { service, peer, log, cpu });
+        if self.on_link {
+            let Connection {
+                service,
+                peer,
+                log,
+                cpu,
+                ..
+            } = connection;
+            self.reports.push(FlowReport {
+                service,
+                peer,
+                log,
+                cpu,
+            });
         }
     }
 
@@ -314,11 +369,17 @@ where
         input: Input<'_, E::Command>,
         received: &[u8],
     ) -> io::Result<()> {
-        let before = if self.keep_logs { thread_cpu_time() } else { Duration::ZERO };
+        let before = if self.on_link {
+            thread_cpu_time()
+        } else {
+            Duration::ZERO
+        };
         let now = self.clock.now();
         let peer = flow.and_then(|flow| self.peer_of(service, flow));
         let endpoint = &mut self.services[service].service.endpoint;
-        endpoint.handle_input(input, now).map_err(|error| io::Error::other(error.to_string()))?;
+        endpoint
+            .handle_input(input, now)
+            .map_err(|error| io::Error::other(error.to_string()))?;
         let mut out = std::mem::take(&mut self.out);
         loop {
             out.clear();
@@ -337,7 +398,7 @@ where
         }
         self.out = out;
         if let Some(flow) = flow
-            && self.keep_logs
+            && self.on_link
         {
             let spent = thread_cpu_time().saturating_sub(before);
             self.charge(service, flow, spent);
@@ -347,7 +408,9 @@ where
 
     fn peer_of(&self, service: usize, flow: FlowId) -> Option<SocketAddr> {
         match self.services[service].flows.get(&flow)? {
-            FlowPlace::Connection(index) => self.connections[*index].as_ref().map(|connection| connection.peer),
+            FlowPlace::Connection(index) => self.connections[*index]
+                .as_ref()
+                .map(|connection| connection.peer),
             FlowPlace::Peer { address, .. } => Some(*address),
         }
     }
@@ -365,7 +428,7 @@ where
     }
 
     fn note_consumed(&mut self, service: usize, flow: FlowId, received: &[u8], out: &Buffer) {
-        if !self.keep_logs {
+        if !self.on_link {
             return;
         }
         match self.services[service].flows.get_mut(&flow) {
@@ -380,13 +443,15 @@ where
     }
 
     fn transmit(&mut self, service: usize, flow: FlowId, out: &Buffer) {
-        let keep_logs = self.keep_logs;
+        let on_link = self.on_link;
         let running = &mut self.services[service];
         match running.flows.get_mut(&flow) {
             Some(FlowPlace::Connection(index)) => {
                 let index = *index;
-                let Some(connection) = &mut self.connections[index] else { return };
-                if keep_logs {
+                let Some(connection) = &mut self.connections[index] else {
+                    return;
+                };
+                if on_link {
                     connection.log.transmitted(Direction::Down, out);
                 }
                 connection.stream.queue(out.bytes());
@@ -395,7 +460,7 @@ where
                 let _ = connection.stream.flush();
             }
             Some(FlowPlace::Peer { address, log, .. }) => {
-                if keep_logs {
+                if on_link {
                     log.transmitted(Direction::Down, out);
                 }
                 if let Listener::Udp(socket) = &running.listener {
@@ -408,9 +473,15 @@ where
     }
 
     fn close_flow(&mut self, service: usize, flow: FlowId, reset: bool) {
-        let Some(place) = self.services[service].flows.get(&flow) else { return };
-        let FlowPlace::Connection(index) = *place else { return self.forget_peer(service, flow) };
-        let Some(connection) = &mut self.connections[index] else { return };
+        let Some(place) = self.services[service].flows.get(&flow) else {
+            return;
+        };
+        let FlowPlace::Connection(index) = *place else {
+            return self.forget_peer(service, flow);
+        };
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
         if reset {
             connection.stream.abort();
             return self.drop_connection(index);
@@ -424,15 +495,24 @@ where
 
     fn forget_peer(&mut self, service: usize, flow: FlowId) {
         let running = &mut self.services[service];
-        let Some(FlowPlace::Peer { address, log, cpu }) = running.flows.remove(&flow) else { return };
+        let Some(FlowPlace::Peer { address, log, cpu }) = running.flows.remove(&flow) else {
+            return;
+        };
         running.peers.remove(&address);
-        if self.keep_logs {
-            self.reports.push(FlowReport { service, peer: address, log, cpu });
+        if self.on_link {
+            self.reports.push(FlowReport {
+                service,
+                peer: address,
+                log,
+                cpu,
+            });
         }
     }
 
     fn flush(&mut self, index: usize) -> io::Result<()> {
-        let Some(Some(connection)) = self.connections.get_mut(index) else { return Ok(()) };
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return Ok(());
+        };
         if let Err(reason) = connection.stream.flush() {
             return self.lost(index, reason);
         }
@@ -455,20 +535,37 @@ impl<E> Running<E> {
     fn new_peer(&mut self, address: SocketAddr) -> FlowId {
         let flow = self.new_flow();
         let log = FlowLog::new(Transport::Datagram);
-        self.flows.insert(flow, FlowPlace::Peer { address, log, cpu: Duration::ZERO });
+        self.flows.insert(
+            flow,
+            FlowPlace::Peer {
+                address,
+                log,
+                cpu: Duration::ZERO,
+            },
+        );
         self.peers.insert(address, flow);
         flow
     }
 }
 
-fn listen<E>(poll: &Poll, index: usize, service: Service<E>) -> io::Result<Running<E>> {
+fn listen<E>(
+    poll: &Poll,
+    index: usize,
+    service: Service<E>,
+    congestion_control: Option<&str>,
+) -> io::Result<Running<E>> {
     let token = Token(LISTENERS + index);
     let address = service.address;
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
     let listener = match service.transport {
         Transport::Stream => {
             let mut listener = TcpListener::bind(address).map_err(named)?;
-            poll.registry().register(&mut listener, token, Interest::READABLE)?;
+            if let Some(name) = congestion_control {
+                // Accepted connections inherit it; where it is refused, the run has said so.
+                let _ = set_congestion_control(listener.as_fd(), name);
+            }
+            poll.registry()
+                .register(&mut listener, token, Interest::READABLE)?;
             Listener::Tcp(listener)
         }
         Transport::Datagram => {
@@ -477,5 +574,11 @@ fn listen<E>(poll: &Poll, index: usize, service: Service<E>) -> io::Result<Runni
             Listener::Udp(socket)
         }
     };
-    Ok(Running { service, listener, next_flow: 0, flows: BTreeMap::new(), peers: BTreeMap::new() })
+    Ok(Running {
+        service,
+        listener,
+        next_flow: 0,
+        flows: BTreeMap::new(),
+        peers: BTreeMap::new(),
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use mio::net::TcpStream;
@@ -9,6 +10,10 @@ use socket2::{Domain, Protocol, Socket, Type};
 use wirecost_proto::ResetReason;
 
 use super::UNSENT_LIMIT;
+use crate::congestion::set_congestion_control;
+
+/// What a device's TCP uses, also where the machine's default is another one.
+pub(super) const CONGESTION_CONTROL: &str = "cubic";
 
 /// A stream's socket and what waits for it.
 #[derive(Debug)]
@@ -53,6 +58,8 @@ impl Stream {
         }
         socket.bind(&local.into())?;
         socket.set_tcp_nodelay(true)?;
+        // Where even this is refused, the run has said so when it looked at its settings.
+        let _ = set_congestion_control(socket.as_fd(), CONGESTION_CONTROL);
         match socket.connect(&remote.into()) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
             _ => {}
@@ -133,7 +140,9 @@ impl Stream {
         }
         if self.fin_requested && !self.fin_sent {
             self.fin_sent = true;
-            self.socket.shutdown(Shutdown::Write).map_err(|error| reason_of(&error))?;
+            self.socket
+                .shutdown(Shutdown::Write)
+                .map_err(|error| reason_of(&error))?;
         }
         Ok(())
     }
@@ -172,7 +181,9 @@ pub(super) fn reason_of(error: &io::Error) -> ResetReason {
         ErrorKind::ConnectionRefused => ResetReason::Refused,
         ErrorKind::TimedOut => ResetReason::TimedOut,
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => ResetReason::Unreachable,
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => ResetReason::ByPeer,
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
+            ResetReason::ByPeer
+        }
         _ => ResetReason::Local,
     }
 }

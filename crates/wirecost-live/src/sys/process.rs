@@ -205,6 +205,26 @@ pub(crate) fn in_child(work: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Puts the calling thread, but none that it starts, under SCHED_FIFO.
+pub(crate) fn set_real_time(priority: c_int) -> io::Result<()> {
+    const THIS_THREAD: libc::pid_t = 0;
+    // SAFETY: all-zero is a valid sched_param, and the kernel reads one.
+    check(unsafe {
+        let mut parameters: libc::sched_param = std::mem::zeroed();
+        parameters.sched_priority = priority;
+        let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+        libc::sched_setscheduler(THIS_THREAD, policy, &raw const parameters)
+    })
+    .map(drop)
+}
+
+/// Sets the niceness of the calling thread alone: Linux keeps one per thread (setpriority(2)).
+pub(crate) fn set_niceness(niceness: c_int) -> io::Result<()> {
+    const THIS_THREAD: libc::id_t = 0;
+    // SAFETY: takes no pointers.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, THIS_THREAD, niceness) }).map(drop)
+}
+
 /// Soft and hard limit of open files.
 pub(crate) fn open_file_limit() -> io::Result<(u64, u64)> {
     let mut limit = libc::rlimit {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use wirecost_lab::compare::finish::{Before, finish, rfc3339};
+use wirecost_lab::compare::options::Medium;
 use wirecost_lab::compare::{Options, Run, run as run_plan};
 use wirecost_lab::results::{RunFolder, Summary};
 use wirecost_live::environment::OpenFiles;
@@ -12,7 +13,7 @@ use wirecost_live::signals::Interrupt;
 use wirecost_report::terminal::{self, TableOptions};
 
 use super::link::links;
-use crate::arguments::CompareArguments;
+use crate::arguments::{CompareArguments, PacketPath};
 use crate::exit::{self, Failure};
 use crate::progress::Screen;
 
@@ -124,6 +125,11 @@ fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
         timeout: arguments.timeout,
         target: arguments.target,
         ipv6: arguments.ipv6,
+        medium: match arguments.packet_path {
+            PacketPath::Auto => None,
+            PacketPath::Tun => Some(Medium::Tun),
+            PacketPath::Veth => Some(Medium::Veth),
+        },
         seed: arguments.seed,
         resource: arguments.resource.clone(),
         keep_alive,

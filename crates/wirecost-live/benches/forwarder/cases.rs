@@ -1,0 +1,337 @@
+//! The cases of the forwarder's bench: echo, floods of datagrams, a TCP stream.
+
+use std::fmt;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wirecost_live::activity::Activity;
+use wirecost_live::check::{self, EchoPlan};
+use wirecost_live::forwarder::{Finished, Forwarder, Links};
+use wirecost_live::hosts::{HostIndex, device_address, server_address};
+use wirecost_live::recorder::Recorder;
+use wirecost_live::timerfd::minimize_timer_slack;
+use wirecost_live::{Clock, Medium, Side, Topology, TopologyConfig};
+use wirecost_proto::Path;
+use wirecost_proto::path::FixedDelay;
+
+/// How long cases run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Long enough for figures.
+    Full,
+    /// Once, to see that it works.
+    Smoke,
+}
+
+impl Effort {
+    fn time(self) -> Duration {
+        Duration::from_millis(if self == Self::Full { 2_000 } else { 20 })
+    }
+
+    fn echoes(self) -> u16 {
+        if self == Self::Full { 1_000 } else { 10 }
+    }
+}
+
+/// What crosses the link.
+#[derive(Clone, Copy)]
+enum Traffic {
+    /// ICMP echo every 2 ms over a link of this RTT.
+    Echo { rtt: Duration },
+    /// Datagrams as fast as they can be sent, of this many bytes of payload.
+    Flood { payload_bytes: usize },
+    /// One TCP connection as fast as it goes.
+    Stream,
+}
+
+/// Some traffic over some medium.
+pub(crate) struct Case {
+    medium: Medium,
+    traffic: Traffic,
+}
+
+/// What the columns of every row say.
+pub(crate) const HEADER: &str =
+    "case                        packets/s   Mbit/s  CPU ns/packet   added RTT us: p50    p99";
+
+const MEDIA: [(Medium, &str); 2] = [(Medium::Tun, "tun"), (Medium::Veth, "veth")];
+
+impl Case {
+    /// Every case, over both media.
+    pub(crate) fn all() -> Vec<Self> {
+        let echo = |millis| Traffic::Echo {
+            rtt: Duration::from_millis(millis),
+        };
+        let flood = |payload_bytes| Traffic::Flood { payload_bytes };
+        let traffic = [
+            echo(0),
+            echo(1),
+            echo(5),
+            echo(25),
+            echo(100),
+            flood(64),
+            flood(1_400),
+            Traffic::Stream,
+        ];
+        MEDIA
+            .iter()
+            .flat_map(|(medium, _)| {
+                traffic.map(|traffic| Self {
+                    medium: *medium,
+                    traffic,
+                })
+            })
+            .collect()
+    }
+
+    /// Medium and traffic in words.
+    pub(crate) fn name(&self) -> String {
+        let medium = if self.medium == Medium::Tun { "tun" } else { "veth" };
+        match self.traffic {
+            Traffic::Echo { rtt } => format!("{medium}, echo, RTT {} ms", rtt.as_millis()),
+            Traffic::Flood { payload_bytes } => format!("{medium}, UDP {payload_bytes} B"),
+            Traffic::Stream => format!("{medium}, TCP stream"),
+        }
+    }
+
+    /// Runs the case in this process, which has one thread; an error says what the machine refuses.
+    pub(crate) fn run(&self, effort: Effort) -> Result<Row, String> {
+        let config = TopologyConfig {
+            medium: Some(self.medium),
+            ..TopologyConfig::default()
+        };
+        let topology = Topology::create(&config).map_err(|error| error.to_string())?;
+        let delay = match self.traffic {
+            Traffic::Echo { rtt } => rtt / 2,
+            _ => Duration::ZERO,
+        };
+        let link = Link::start(topology, delay)?;
+        let began = Instant::now();
+        let added = match self.traffic {
+            Traffic::Echo { rtt } => Some(link.echo(rtt, effort)),
+            Traffic::Flood { payload_bytes } => link.flood(payload_bytes, effort),
+            Traffic::Stream => link.stream(effort),
+        };
+        let took = began.elapsed();
+        let finished = link.stop();
+        Ok(Row {
+            name: self.name(),
+            took,
+            finished,
+            added,
+        })
+    }
+}
+
+/// What a case found.
+pub(crate) struct Row {
+    name: String,
+    took: Duration,
+    finished: Finished<OneLink>,
+    added: Option<Vec<f64>>,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statistics = self.finished.statistics;
+        let per_second = statistics.delivered as f64 / self.took.as_secs_f64();
+        let megabits = self.finished.links.bytes as f64 * 8e-6 / self.took.as_secs_f64();
+        let nanos = statistics.cpu.as_nanos() as f64 / statistics.entered.max(1) as f64;
+        write!(
+            f,
+            "{:<26} {per_second:>10.0} {megabits:>8.0} {nanos:>14.0}",
+            self.name
+        )?;
+        match &self.added {
+            Some(added) => write!(
+                f,
+                " {:>19.1} {:>6.1}",
+                quantile(added, 0.5),
+                quantile(added, 0.99)
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}
+
+/// The link of every device, which counts its bytes.
+pub(crate) struct OneLink {
+    delay: FixedDelay,
+    bytes: u64,
+}
+
+impl Path for OneLink {
+    fn offer(
+        &mut self,
+        direction: wirecost_proto::Direction,
+        len: usize,
+        now: wirecost_proto::Instant,
+        deliveries: &mut Vec<wirecost_proto::Delivery>,
+    ) -> wirecost_proto::Fate {
+        self.bytes += len as u64;
+        self.delay.offer(direction, len, now, deliveries)
+    }
+}
+
+impl Links for OneLink {
+    fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
+        Some(self)
+    }
+}
+
+/// A forwarder at work between two sides.
+struct Link {
+    device: Side,
+    server: Side,
+    clock: Clock,
+    stop: Arc<mio::Waker>,
+    thread: std::thread::JoinHandle<std::io::Result<Finished<OneLink>>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Link {
+    fn start(topology: Topology, delay: Duration) -> Result<Self, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let recorder = Recorder::create(folder.path()).map_err(|error| error.to_string())?;
+        let links = OneLink {
+            delay: FixedDelay(delay),
+            bytes: 0,
+        };
+        let (clock, activity) = (Clock::start(), Arc::new(Activity::new(1)));
+        let Topology {
+            device,
+            server,
+            device_port,
+            server_port,
+            ..
+        } = topology;
+        let forwarder = Forwarder::new([device_port, server_port], links, recorder, clock, activity)
+            .map_err(|error| error.to_string())?;
+        let stop = forwarder.stopper();
+        let thread = std::thread::spawn(move || {
+            minimize_timer_slack()?;
+            forwarder.run()
+        });
+        Ok(Self {
+            device,
+            server,
+            clock,
+            stop,
+            thread,
+            _folder: folder,
+        })
+    }
+
+    fn stop(self) -> Finished<OneLink> {
+        self.stop.wake().expect("a forwarder to wake");
+        self.thread
+            .join()
+            .expect("the forwarder ends")
+            .expect("a forwarder that did not fail")
+    }
+
+    /// Round-trip times beyond the asked one, in microseconds, in order of size.
+    fn echo(&self, rtt: Duration, effort: Effort) -> Vec<f64> {
+        let plan = EchoPlan {
+            device: device_address(0, false).expect("the first device"),
+            server: server_address(false),
+            count: effort.echoes(),
+            interval: Duration::from_millis(2),
+            patience: Duration::from_millis(300),
+        };
+        let times = std::thread::scope(|scope| {
+            let probe = scope.spawn(|| {
+                self.device.enter().expect("a namespace to enter");
+                minimize_timer_slack().expect("a slack to set");
+                check::echo(&plan, &self.clock).expect("an echo")
+            });
+            probe.join().expect("the probe ends")
+        });
+        let mut added: Vec<f64> = times
+            .iter()
+            .map(|time| (time.as_secs_f64() - rtt.as_secs_f64()) * 1e6)
+            .collect();
+        added.sort_by(f64::total_cmp);
+        added
+    }
+
+    fn flood(&self, payload_bytes: usize, effort: Effort) -> Option<Vec<f64>> {
+        let (sink, source) = (self.server.clone(), self.device.clone());
+        let address = SocketAddr::new(server_address(false), 9);
+        std::thread::scope(|scope| {
+            let (ready, readiness) = std::sync::mpsc::channel();
+            let receiver = scope.spawn(move || {
+                sink.enter().expect("a namespace to enter");
+                let socket = UdpSocket::bind(address).expect("a port");
+                socket
+                    .set_read_timeout(Some(Duration::from_millis(100)))
+                    .expect("a time-out");
+                ready.send(()).expect("somebody waits");
+                let mut buffer = [0; 2_048];
+                while socket.recv(&mut buffer).is_ok() {}
+            });
+            readiness.recv().expect("a receiver");
+            scope.spawn(move || {
+                source.enter().expect("a namespace to enter");
+                let socket =
+                    UdpSocket::bind((device_address(0, false).expect("a device"), 0)).expect("a port");
+                let (payload, end) = (vec![7; payload_bytes], Instant::now() + effort.time());
+                while Instant::now() < end {
+                    // A full queue of the interface is part of a flood.
+                    let _ = socket.send_to(&payload, address);
+                }
+            });
+            receiver.join().expect("the receiver ends");
+        });
+        None
+    }
+
+    fn stream(&self, effort: Effort) -> Option<Vec<f64>> {
+        let (sink, source) = (self.server.clone(), self.device.clone());
+        let address = SocketAddr::new(server_address(false), 9);
+        std::thread::scope(|scope| {
+            let (ready, readiness) = std::sync::mpsc::channel();
+            scope.spawn(move || {
+                sink.enter().expect("a namespace to enter");
+                let listener = TcpListener::bind(address).expect("a port");
+                ready.send(()).expect("somebody waits");
+                let (mut stream, _) = listener.accept().expect("a connection");
+                let mut buffer = vec![0; 1 << 18];
+                while !matches!(stream.read(&mut buffer), Ok(0) | Err(_)) {}
+            });
+            readiness.recv().expect("a receiver");
+            scope.spawn(move || {
+                source.enter().expect("a namespace to enter");
+                let mut stream = connect_from_device(address);
+                let (bytes, end) = (vec![7; 1 << 16], Instant::now() + effort.time());
+                while Instant::now() < end {
+                    stream.write_all(&bytes).expect("a stream that holds");
+                }
+            });
+        });
+        None
+    }
+}
+
+/// A connection from the first device's address, which std cannot ask for.
+fn connect_from_device(to: SocketAddr) -> TcpStream {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+    let local = SocketAddr::new(device_address(0, false).expect("a device"), 0);
+    socket.bind(&local.into()).expect("a local address");
+    loop {
+        match socket.connect(&to.into()) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => {
+                result.expect("a connection");
+                return socket.into();
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! How soon the kernel runs a thread that keeps deadlines, on a machine that does other work too.
+
+use crate::sys::process::{set_niceness, set_real_time};
+use std::fmt;
+
+/// The lowest real-time priority: above every ordinary thread, below everything else that is real-time.
+const REAL_TIME_PRIORITY: i32 = 1;
+const NICENESS: i32 = -20;
+
+/// What the kernel grants a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// SCHED_FIFO: it runs as soon as it is woken.
+    RealTime,
+    /// The largest share among ordinary threads.
+    Favoured,
+    /// No more than anybody else.
+    #[default]
+    Ordinary,
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RealTime => "SCHED_FIFO",
+            Self::Favoured => "nice -20",
+            Self::Ordinary => "nice 0",
+        })
+    }
+}
+
+/// Asks for the best priority that the calling thread may have, for itself alone, and returns what it got.
+///
+/// With one CPU it asks for none: a thread that spins towards its deadline would keep from running what it waits
+/// for. With more, the kernel's real-time throttle (sched(7)) leaves a share even beside a thread that never rests.
+pub fn raise() -> Priority {
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
+        return Priority::Ordinary;
+    }
+    if set_real_time(REAL_TIME_PRIORITY).is_ok() {
+        return Priority::RealTime;
+    }
+    match set_niceness(NICENESS) {
+        Ok(()) => Priority::Favoured,
+        Err(_) => Priority::Ordinary,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_a_raised_thread_starts_is_ordinary_again() {
+        let inherited = std::thread::spawn(|| {
+            raise();
+            std::thread::spawn(|| std::fs::read_to_string("/proc/thread-self/stat").expect("statistics"))
+                .join()
+                .expect("the inner thread ends")
+        });
+        let statistics = inherited.join().expect("the outer thread ends");
+        // proc_pid_stat(5): field 41 is the scheduling policy, counted here from behind the name in field 2.
+        let policy = statistics.rsplit_once(')').expect("a name").1.split_whitespace().nth(38);
+        assert_eq!(policy, Some("0"), "{statistics}");
+    }
+}
