@@ -201,3 +201,6 @@ fn leave(members: &mut Vec<Subscription>, session: SessionId) -> bool {
     members.retain(|member| member.session != session);
     members.len() != before
 }
+
+#[cfg(test)]
+mod tests;

@@ -259,3 +259,37 @@ fn a_message_expires_and_says_how_long_it_still_lives() {
     talk.subscribe(1, "a", QOS0);
     assert!(talk.hear(1).is_empty());
 }
+
+/// [MQTT-3.3.1-3]
+#[test]
+fn dup_of_the_publisher_is_not_passed_on() {
+    let mut talk = Talk::two();
+    talk.subscribe(1, "a", QOS1);
+    let delivery = Delivery::AtLeastOnce(id(1));
+    talk.publish(
+        0,
+        Publish {
+            delivery,
+            dup: true,
+            ..message("a", "x")
+        },
+    );
+    assert_eq!(talk.hear(1), ["a=x qos1 1"]);
+}
+
+/// [MQTT-3.8.4-3]
+#[test]
+fn a_second_subscription_to_a_filter_replaces_the_first() {
+    let mut talk = Talk::two();
+    talk.subscribe(1, "a", QOS1);
+    talk.subscribe(1, "a", QOS0);
+    let delivery = Delivery::AtLeastOnce(id(1));
+    talk.publish(
+        0,
+        Publish {
+            delivery,
+            ..message("a", "x")
+        },
+    );
+    assert_eq!(talk.hear(1), ["a=x"]);
+}
