@@ -40,11 +40,13 @@ impl<E> Outbox<E> {
         }
     }
 
-    /// Queues a message.
-    pub(crate) fn send(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Kind) {
+    /// Queues a message; returns its length in bytes.
+    pub(crate) fn send(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Kind) -> usize {
         let start = self.bytes.len();
         repr.emit(&mut self.bytes);
-        self.queue_datagram(flow, self.bytes.len() - start, repr.payload.len(), kind);
+        let len = self.bytes.len() - start;
+        self.queue_datagram(flow, len, repr.payload.len(), kind);
+        len
     }
 
     /// Queues a message that was encoded before.

@@ -17,8 +17,8 @@ pub struct TransmissionParameters {
     pub nstart: usize,
     /// How long a server may wait before it answers a multicast.
     pub default_leisure: Duration,
-    /// Bytes per second to a peer that does not answer. Exposed, not enforced: the offered load is the
-    /// user's, and a request with No-Response never sees an answer.
+    /// Bytes per second to a peer that does not answer: for so long a non-confirmable request counts as
+    /// outstanding. Requests whose No-Response allows silence are left to the user's offered load.
     pub probing_rate: f64,
     /// How long a datagram can stay in the network.
     pub max_latency: Duration,
@@ -69,6 +69,12 @@ impl TransmissionParameters {
     /// NON_LIFETIME: how long a non-confirmable message's id stays taken; 145 s by default.
     pub fn non_lifetime(&self) -> Duration {
         self.max_transmit_span() + self.max_latency
+    }
+
+    /// How long a client that hears nothing waits after `bytes` bytes, so that it does not exceed PROBING_RATE
+    /// (RFC 7252 section 4.7).
+    pub fn probing_time(&self, bytes: usize) -> Duration {
+        Duration::try_from_secs_f64(bytes as f64 / self.probing_rate).unwrap_or(Duration::MAX)
     }
 
     fn scaled(&self, factor: f64) -> Duration {

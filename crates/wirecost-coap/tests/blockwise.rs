@@ -172,7 +172,9 @@ fn transfers_complete_over_a_lossy_path_and_are_carried_out_once() {
 fn a_body_above_the_limit_is_refused_with_the_limit() {
     let mut config = server_config();
     config.max_body_bytes = 2000;
-    let mut pair = pair_with(Lossy::default(), client_config(), config);
+    let mut client = client_config();
+    client.announces_size = true;
+    let mut pair = pair_with(Lossy::default(), client, config);
     let response = exchange(&mut pair, Request::put("/test", pattern(5000)));
     assert_eq!(response.code, Code::REQUEST_ENTITY_TOO_LARGE);
     assert_eq!(response.options.view().uint(OptionNumber::SIZE1), Some(2000));

@@ -100,7 +100,8 @@ fn nothing_in_the_corpus_or_near_it_breaks_parser_client_or_server() {
         }
         client.handle_input(Input::Timeout, now).unwrap();
         server.handle_input(Input::Timeout, now).unwrap();
-        (drain(&mut client, 0), drain(&mut server, 0));
+        drain(&mut client, 0);
+        drain(&mut server, 0);
     }
 }
 

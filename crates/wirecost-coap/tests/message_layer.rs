@@ -468,3 +468,47 @@ fn events_of_the_server_name_the_resource() {
     };
     assert_eq!(pair.server_events, [(Instant::START + DELAY, expected)]);
 }
+
+#[test]
+fn an_unanswered_non_request_counts_as_outstanding_for_its_bytes_at_probing_rate() {
+    // RFC 7252 section 4.7.
+    let mut pair = pair(Lossy::share(1.0, 1));
+    for _ in 0..2 {
+        pair.command(request(Request {
+            confirmable: false,
+            ..Request::put("/test", pattern(86))
+        }));
+    }
+    pair.drive_for(Duration::from_secs(1000));
+    let at: Vec<_> = pair.sent.iter().map(|sent| sent.at).collect();
+    assert_eq!(
+        at,
+        [Instant::START, Instant::from_millis(100_000)],
+        "100 B at 1 B/s"
+    );
+    let timed_out = |event: &Event| matches!(event, Event::TimedOut { .. });
+    assert_eq!(
+        pair.client_events
+            .iter()
+            .filter(|(_, event)| timed_out(event))
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn messages_wait_when_all_ids_are_taken() {
+    let mut config = client_config();
+    config.parameters.nstart = usize::MAX;
+    let mut pair = pair_with(Lossy::default(), config, server_config());
+    let put = request(Request::put_without_response("/test", *b""));
+    for _ in 0..=65_536 {
+        pair.command(put.clone());
+    }
+    assert!((64_512..=65_536).contains(&pair.sent.len()));
+    pair.drive_for(Duration::from_secs(144));
+    assert!(pair.client.stats().waited_for_message_id > 0);
+    pair.drive_for(Duration::from_secs(2));
+    assert_eq!(pair.sent.len(), 65_537);
+    assert_eq!(pair.server.stats().duplicates, 0);
+}

@@ -243,3 +243,22 @@ fn observe_goes_into_the_registration_only() {
     };
     assert_eq!(sent(&pair, Direction::Up).iter().filter(with_observe).count(), 1);
 }
+
+#[test]
+fn an_observation_is_renewed_when_nothing_comes_within_max_age() {
+    // TD_COAP_OBS_06 and RFC 7641 section 3.3.1: the server restarts and has forgotten its observers.
+    let mut pair = observing("/obs", Lossy::default());
+    let mut config = server_config();
+    config.rng = wirecost_proto::Rng::new(3);
+    pair.server = wirecost_coap::server::Server::new(config);
+    pair.drive_for(Duration::from_secs(22));
+    let registrations = sent(&pair, Direction::Up);
+    let (first, second) = (registrations[0], registrations[1]);
+    assert_eq!(first.bytes[4..], second.bytes[4..], "the same token and options");
+    let after = second.at.saturating_since(first.at).as_secs_f64();
+    assert!(
+        (10.0..=20.1).contains(&after),
+        "Max-Age 5 s and 5 to 15 s: {after}"
+    );
+    assert_eq!(pair.server.observers(), 1);
+}

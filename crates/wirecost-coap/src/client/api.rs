@@ -29,6 +29,11 @@ pub struct Config {
     pub response_timeout: Duration,
     /// The largest response body that is put together from blocks, in bytes.
     pub max_body_bytes: usize,
+    /// Whether the first block of an upload says the size of the whole (Size1, RFC 7959 section 4): 3 to 6 B.
+    pub announces_size: bool,
+    /// Whether an observation of which nothing was heard within Max-Age is registered again (RFC 7641
+    /// section 3.3.1).
+    pub renews_observations: bool,
 }
 
 impl Config {
@@ -43,6 +48,8 @@ impl Config {
             block_size: 1024,
             response_timeout: parameters.exchange_lifetime(),
             max_body_bytes: 16 << 20,
+            announces_size: false,
+            renews_observations: true,
         }
     }
 }

@@ -27,8 +27,11 @@ pub(super) enum State {
     AwaitAck(Backoff),
     /// A non-confirmable block was sent, without whose 2.31 the transfer cannot go on.
     AwaitContinue(Backoff),
-    /// The request was acknowledged or is non-confirmable; `outstanding` where it counts for NSTART.
-    AwaitResponse { deadline: Instant, outstanding: bool },
+    /// The request was acknowledged or is non-confirmable; it counts for NSTART before `outstanding_until`.
+    AwaitResponse {
+        deadline: Instant,
+        outstanding_until: Instant,
+    },
 }
 
 #[derive(Debug)]
@@ -51,15 +54,14 @@ impl Exchange {
         }
     }
 
-    /// Whether the exchange counts for NSTART (RFC 7252 section 4.7).
-    pub(super) fn is_outstanding(&self) -> bool {
-        !matches!(
-            self.state,
+    /// When the exchange ceases to count for NSTART (RFC 7252 section 4.7), or `None` where an event tells.
+    pub(super) fn outstanding_until(&self) -> Option<Instant> {
+        match &self.state {
             State::AwaitResponse {
-                outstanding: false,
-                ..
-            }
-        )
+                outstanding_until, ..
+            } => Some(*outstanding_until),
+            _ => None,
+        }
     }
 
     /// Whether an ACK or RST with `message_id` is for this exchange.
@@ -101,14 +103,14 @@ impl Exchange {
         }
     }
 
-    /// Queues the current datagram.
+    /// Queues the current datagram; returns its length in bytes.
     pub(super) fn transmit(
         &mut self,
         flow: FlowId,
         again: bool,
         scratch: &mut Options,
         outbox: &mut Outbox<Event>,
-    ) {
+    ) -> usize {
         self.transmissions += 1;
         let kind = |repr: &Repr<'_>| match again {
             true => Kind::of(repr).again(),
@@ -134,6 +136,6 @@ impl Exchange {
             options: scratch.view(),
             payload,
         };
-        outbox.send(flow, &request, kind(&request));
+        outbox.send(flow, &request, kind(&request))
     }
 }

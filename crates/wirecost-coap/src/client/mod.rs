@@ -22,6 +22,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
+use core::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 
@@ -42,6 +43,8 @@ use crate::token::Token;
 pub struct Client {
     config: Config,
     flow: Option<FlowId>,
+    /// The time of the last input.
+    now: Instant,
     exchanges: Vec<Exchange>,
     waiting: VecDeque<Waiting>,
     observations: Vec<Observation>,
@@ -70,6 +73,7 @@ impl Client {
     pub fn new(config: Config) -> Self {
         Self {
             flow: None,
+            now: Instant::START,
             exchanges: Vec::new(),
             waiting: VecDeque::new(),
             observations: Vec::new(),
@@ -111,7 +115,7 @@ impl Client {
     }
 
     fn request(&mut self, message: u64, template: Arc<RequestTemplate>, purpose: Purpose) {
-        let transfer = Transfer::new(template, purpose, self.config.block_size);
+        let transfer = Transfer::new(template, purpose, &self.config);
         self.waiting.push_back(Waiting {
             message,
             subject: Subject::Transfer(transfer),
@@ -127,13 +131,38 @@ impl Client {
         if how == Cancellation::Forget {
             return;
         }
-        let block_size = self.config.block_size;
-        let transfer = Transfer::new(observation.template, Purpose::Deregister, block_size);
+        self.request_again(observation, Purpose::Deregister);
+    }
+
+    /// Asks for an observed resource under the token of its observation.
+    fn request_again(&mut self, observation: Observation, purpose: Purpose) {
+        let transfer = Transfer::new(observation.template, purpose, &self.config);
         self.waiting.push_back(Waiting {
-            message,
+            message: observation.message,
             subject: Subject::Transfer(transfer),
             token: Some(observation.token),
         });
+    }
+
+    /// Registers again for what nothing was heard of within Max-Age (RFC 7641 section 3.3.1). The registration
+    /// keeps the token, so that a late notification counts as its response.
+    fn renew_observations(&mut self, now: Instant) {
+        while let Some(at) = self
+            .observations
+            .iter()
+            .position(|o| o.expires.is_some_and(|at| at <= now))
+        {
+            let observation = self.observations.swap_remove(at);
+            self.request_again(observation, Purpose::Register);
+        }
+    }
+
+    /// When an observation is to be renewed of which a message with this Max-Age came now.
+    fn renewal(&mut self, max_age: u32, now: Instant) -> Option<Instant> {
+        // RFC 7641 section 3.3.1: Max-Age and a random time, so that clients do not register together.
+        let spread = Duration::from_millis(5_000 + self.timeout_rng.next_below(10_000));
+        let after = Duration::from_secs(u64::from(max_age)) + spread;
+        self.config.renews_observations.then_some(now + after)
     }
 
     fn close(&mut self) {
@@ -157,7 +186,7 @@ impl Client {
 
     /// Starts what waits, as far as NSTART allows.
     fn start_waiting(&mut self, now: Instant) {
-        while self.flow.is_some() && self.outstanding() < self.config.parameters.nstart {
+        while self.flow.is_some() && self.outstanding(now) < self.config.parameters.nstart {
             let Some(waiting) = self.waiting.pop_front() else {
                 return;
             };
@@ -174,11 +203,10 @@ impl Client {
         }
     }
 
-    fn outstanding(&self) -> usize {
-        self.exchanges
-            .iter()
-            .filter(|exchange| exchange.is_outstanding())
-            .count()
+    /// Interactions that count for NSTART (RFC 7252 section 4.7).
+    fn outstanding(&self, now: Instant) -> usize {
+        let counts = |exchange: &&Exchange| exchange.outstanding_until().is_none_or(|until| until > now);
+        self.exchanges.iter().filter(counts).count()
     }
 
     /// Sends the current request of an exchange under a new message id.
@@ -190,16 +218,16 @@ impl Client {
         if let (Some(token), Some(exchange)) = (token, self.exchanges.get_mut(at)) {
             exchange.token = token;
         }
-        if self.transmit_anew(at, false, now) {
-            self.await_answer(at, now);
+        if let Some(bytes) = self.transmit_anew(at, false, now) {
+            self.await_answer(at, bytes, now);
         }
     }
 
-    /// Transmits under a new message id; false where all are taken and the exchange has to wait.
-    fn transmit_anew(&mut self, at: usize, again: bool, now: Instant) -> bool {
-        let (Some(flow), Some(exchange)) = (self.flow, self.exchanges.get_mut(at)) else {
-            return false;
-        };
+    /// Transmits under a new message id and returns the datagram's length; `None` where all ids are taken and
+    /// the exchange has to wait.
+    fn transmit_anew(&mut self, at: usize, again: bool, now: Instant) -> Option<usize> {
+        let flow = self.flow?;
+        let exchange = self.exchanges.get_mut(at)?;
         let lifetime = match exchange.is_confirmable() {
             true => self.config.parameters.exchange_lifetime(),
             false => self.config.parameters.non_lifetime(),
@@ -209,18 +237,17 @@ impl Client {
             Err(until) => {
                 self.stats.waited_for_message_id += 1;
                 exchange.state = State::Blocked { until };
-                return false;
+                return None;
             }
         }
         if matches!(exchange.subject, Subject::Ping) {
             self.last_ping = Some(exchange.message_id);
         }
-        exchange.transmit(flow, again, &mut self.scratch, &mut self.outbox);
-        true
+        Some(exchange.transmit(flow, again, &mut self.scratch, &mut self.outbox))
     }
 
     /// Sets what an exchange waits for after its request was sent; ends it where that is nothing.
-    fn await_answer(&mut self, at: usize, now: Instant) {
+    fn await_answer(&mut self, at: usize, bytes: usize, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(at) else {
             return;
         };
@@ -241,9 +268,13 @@ impl Client {
             });
             self.exchanges.swap_remove(at);
         } else {
+            let outstanding = match exchange.tolerates_silence() {
+                true => Duration::ZERO,
+                false => self.config.parameters.probing_time(bytes),
+            };
             exchange.state = State::AwaitResponse {
                 deadline: now + self.config.response_timeout,
-                outstanding: !exchange.tolerates_silence(),
+                outstanding_until: now + outstanding,
             };
         }
     }
@@ -310,6 +341,18 @@ impl Client {
         }
     }
 
+    fn next_timeout(&self) -> Option<Instant> {
+        let exchanges = self.exchanges.iter().map(Exchange::deadline);
+        // What waits may go on when a non-confirmable request ceases to count; those that ceased do not wake.
+        let waits = |until: &Instant| !self.waiting.is_empty() && *until > self.now;
+        let slots = self.exchanges.iter().filter_map(Exchange::outstanding_until);
+        let observations = self
+            .observations
+            .iter()
+            .filter_map(|observation| observation.expires);
+        exchanges.chain(slots.filter(waits)).chain(observations).min()
+    }
+
     fn time_out(&mut self, at: usize) {
         if at >= self.exchanges.len() {
             return;
@@ -336,6 +379,7 @@ impl Endpoint for Client {
     type Error = Infallible;
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
+        self.now = now;
         match input {
             Input::Opened { flow, .. } => {
                 self.flow = Some(flow);
@@ -343,7 +387,10 @@ impl Endpoint for Client {
             }
             Input::Received { flow, bytes } => self.receive(flow, bytes, now),
             Input::Command(command) => self.command(command),
-            Input::Timeout => self.handle_timeout(now),
+            Input::Timeout => {
+                self.handle_timeout(now);
+                self.renew_observations(now);
+            }
             Input::Reset { reason, .. } => {
                 self.flow = None;
                 self.abandon();
@@ -359,6 +406,6 @@ impl Endpoint for Client {
         if let Some(output) = self.outbox.poll(out) {
             return output;
         }
-        Output::Timeout(self.exchanges.iter().map(Exchange::deadline).min())
+        Output::Timeout(self.next_timeout())
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Observation {
     pub(super) template: Arc<RequestTemplate>,
     pub(super) sequence: u32,
     pub(super) at: Instant,
+    /// When it is registered again, unless a notification comes before.
+    pub(super) expires: Option<Instant>,
 }
 
 impl Observation {
@@ -59,6 +61,7 @@ mod tests {
                 template: Arc::new(RequestTemplate::new(Request::get("/obs")).expect("the path is short")),
                 sequence: last,
                 at: Instant::START,
+                expires: None,
             };
             let now = Instant::from_millis(seconds * 1000);
             assert_eq!(

@@ -26,37 +26,28 @@ impl Client {
             }
             return;
         };
-        let consumed = self.consumed_kind(&repr, flow, now);
-        self.outbox
-            .consumed(flow, bytes.len(), repr.payload.len(), consumed);
+        let known = self.is_known(&repr, flow, now);
+        let kind = match repr.kind {
+            Type::Reset if self.last_ping != Some(repr.message_id) => Kind::ACKNOWLEDGEMENT,
+            _ if known => Kind::of(&repr).again(),
+            _ => Kind::of(&repr),
+        };
+        self.outbox.consumed(flow, bytes.len(), repr.payload.len(), kind);
         match repr.kind {
             Type::Acknowledgement => self.take_ack(&repr, now),
             Type::Reset => self.take_reset(repr.message_id),
-            Type::Confirmable if repr.code == Code::EMPTY => {
-                // RFC 7252 section 4.3: a ping is answered by an RST.
-                self.reject(flow, repr.message_id, Kind::PONG);
-            }
-            Type::Confirmable | Type::NonConfirmable if consumed == Kind::of(&repr).again() => {
-                self.answer_again(flow);
-            }
-            Type::Confirmable | Type::NonConfirmable => self.take_separate(flow, &repr, now),
+            _ if known => self.answer_again(flow),
+            // RFC 7252 section 4.3: a ping is answered by an RST.
+            _ if repr.code == Code::EMPTY => self.reject(flow, repr.message_id, Kind::PONG),
+            _ => self.take_separate(flow, &repr, now),
         }
     }
 
-    /// What a received message is; remembers responses, so that their repetitions are known.
-    fn consumed_kind(&mut self, repr: &Repr<'_>, flow: FlowId, now: Instant) -> Kind {
-        let kind = Kind::of(repr);
-        match repr.kind {
-            Type::Reset if self.last_ping != Some(repr.message_id) => Kind::ACKNOWLEDGEMENT,
-            Type::Confirmable | Type::NonConfirmable if repr.code.is_response() => {
-                let message = (flow, repr.message_id, repr.kind);
-                match self.duplicates.is_known(message, now, &mut self.answer) {
-                    true => kind.again(),
-                    false => kind,
-                }
-            }
-            _ => kind,
-        }
+    /// Whether a response came before; remembers it otherwise.
+    fn is_known(&mut self, repr: &Repr<'_>, flow: FlowId, now: Instant) -> bool {
+        let separate = matches!(repr.kind, Type::Confirmable | Type::NonConfirmable);
+        let message = (flow, repr.message_id, repr.kind);
+        separate && repr.code.is_response() && self.duplicates.is_known(message, now, &mut self.answer)
     }
 
     fn reject(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
@@ -103,7 +94,7 @@ impl Client {
         };
         exchange.state = State::AwaitResponse {
             deadline: now + self.config.response_timeout,
-            outstanding: false,
+            outstanding_until: now,
         };
         let (message, transmissions) = (exchange.message, exchange.transmissions);
         if exchange.expects_nothing() {
@@ -191,6 +182,7 @@ impl Client {
     /// Takes the response to the current request of an exchange.
     fn take_response(&mut self, at: usize, response: &Repr<'_>, now: Instant) {
         let max_body = self.config.max_body_bytes;
+        let expires = self.renewal(response.options.max_age(), now);
         let Some(exchange) = self.exchanges.get_mut(at) else {
             return;
         };
@@ -198,7 +190,10 @@ impl Client {
             return;
         };
         if let Some(observation) = registered(exchange.message, exchange.token, transfer, response, now) {
-            self.observations.push(observation);
+            self.observations.push(Observation {
+                expires,
+                ..observation
+            });
         }
         match transfer.take_response(response, max_body) {
             Step::Continue => self.send_request(at, true, now),
@@ -234,6 +229,7 @@ impl Client {
     }
 
     fn take_notification(&mut self, at: usize, repr: &Repr<'_>, now: Instant) {
+        let expires = self.renewal(repr.options.max_age(), now);
         let Some(observation) = self.observations.get_mut(at) else {
             return;
         };
@@ -244,13 +240,14 @@ impl Client {
                     self.stats.stale += 1;
                     return;
                 }
+                observation.expires = expires;
             }
             // RFC 7641 section 3.2: without Observe, or with an error, the resource is observed no more.
             _ => {
                 self.observations.swap_remove(at);
             }
         }
-        let mut transfer = Transfer::new(template, Purpose::Notification, self.config.block_size);
+        let mut transfer = Transfer::new(template, Purpose::Notification, &self.config);
         match transfer.begin_download(repr, self.config.max_body_bytes) {
             Step::Done(payload) => self.outbox.event(Event::Notification(Response {
                 message,
@@ -290,5 +287,6 @@ fn registered(
         template: transfer.template.clone(),
         sequence,
         at: now,
+        expires: None,
     })
 }

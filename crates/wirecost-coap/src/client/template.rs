@@ -113,7 +113,7 @@ impl RequestTemplate {
         Ok(Self {
             method: request.method,
             confirmable: request.confirmable,
-            no_response: request.no_response.unwrap_or(0),
+            no_response: options.view().no_response().unwrap_or(0),
             options,
             payload: request.payload,
         })

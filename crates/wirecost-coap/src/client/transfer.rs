@@ -9,7 +9,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::{Failure, RequestTemplate};
+use super::{Config, Failure, RequestTemplate};
 use crate::block::{Block, BlockSize};
 use crate::code::Code;
 use crate::message::Repr;
@@ -37,6 +37,7 @@ pub(super) struct Transfer {
     pub(super) purpose: Purpose,
     stage: Stage,
     restarts: u8,
+    announces_size: bool,
 }
 
 #[derive(Debug)]
@@ -94,12 +95,12 @@ impl StageOptions {
 }
 
 impl Transfer {
-    /// A transfer of `template`, block-wise where its content exceeds `block_size`.
-    pub(super) fn new(template: Arc<RequestTemplate>, purpose: Purpose, block_size: usize) -> Self {
-        let stage = match template.payload.len() > block_size {
+    /// A transfer of `template`, block-wise where its content exceeds the block size.
+    pub(super) fn new(template: Arc<RequestTemplate>, purpose: Purpose, config: &Config) -> Self {
+        let stage = match template.payload.len() > config.block_size {
             true => Stage::Upload {
                 offset: 0,
-                size: BlockSize::at_most(block_size),
+                size: BlockSize::at_most(config.block_size),
             },
             false => Stage::Whole,
         };
@@ -108,6 +109,7 @@ impl Transfer {
             purpose,
             stage,
             restarts: 0,
+            announces_size: config.announces_size,
         }
     }
 
@@ -128,8 +130,8 @@ impl Transfer {
                 let more = offset + size.bytes() < payload.len();
                 let block = Block::at(*offset, more, *size);
                 options.block1 = block;
-                // RFC 7959 section 4: Size1 tells the server the size of the whole body, with the first block.
-                options.size1 = u32::try_from(payload.len()).ok().filter(|_| *offset == 0);
+                let announced = *offset == 0 && self.announces_size;
+                options.size1 = u32::try_from(payload.len()).ok().filter(|_| announced);
                 options.intermediate = more;
                 (options, block.map_or(payload, |block| block.slice(payload)))
             }
@@ -154,7 +156,7 @@ impl Transfer {
     /// Takes the response to the request sent last.
     pub(super) fn take_response(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
         match &mut self.stage {
-            Stage::Whole => match smaller_block(response, BlockSize::MAX) {
+            Stage::Whole => match block_asked_for(response) {
                 Some(size) if self.template.payload.len() > size.bytes() => self.upload_again(size, response),
                 _ => self.begin_download(response, max_body),
             },
@@ -173,9 +175,9 @@ impl Transfer {
         match (response.code, response.options.block1()) {
             // RFC 7959 section 2.9.2: blocks went missing, begin anew.
             (Code::REQUEST_ENTITY_INCOMPLETE, _) => self.upload_again(size, response),
-            (Code::REQUEST_ENTITY_TOO_LARGE, _) => match smaller_block(response, size) {
-                Some(smaller) => self.upload_again(smaller, response),
-                None => self.begin_download(response, max_body),
+            (Code::REQUEST_ENTITY_TOO_LARGE, _) => match block_asked_for(response) {
+                Some(smaller) if smaller < size => self.upload_again(smaller, response),
+                _ => self.begin_download(response, max_body),
             },
             (code, Some(block)) if code.is_success() && !is_last => {
                 // RFC 7959 section 2.3: a smaller size in the response holds from the next block on.
@@ -265,9 +267,8 @@ impl Download {
     }
 }
 
-/// The size below `size` that a 4.13 asks for (RFC 7959 section 2.9.3).
-fn smaller_block(response: &Repr<'_>, size: BlockSize) -> Option<BlockSize> {
+/// The block size that a 4.13 asks for (RFC 7959 section 2.9.3).
+fn block_asked_for(response: &Repr<'_>) -> Option<BlockSize> {
     let block = response.options.block1()?;
-    let too_large = response.code == Code::REQUEST_ENTITY_TOO_LARGE;
-    Some(block.size).filter(|smaller| too_large && *smaller < size)
+    (response.code == Code::REQUEST_ENTITY_TOO_LARGE).then_some(block.size)
 }

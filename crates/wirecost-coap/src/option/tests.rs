@@ -5,7 +5,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn options(list: &[(u16, &[u8])]) -> Options {
+type List<'a> = &'a [(u16, &'a [u8])];
+
+fn options(list: List<'_>) -> Options {
     let mut options = Options::new();
     for (number, value) in list {
         options
@@ -18,7 +20,7 @@ fn options(list: &[(u16, &[u8])]) -> Options {
 #[test]
 fn deltas_and_lengths_grow_by_extension_bytes() {
     let long = [0xaa; 300];
-    let table: [(&[(u16, &[u8])], &[u8]); 6] = [
+    let table: [(List<'_>, &[u8]); 6] = [
         (&[(11, b"test")], &[0xb4, b't', b'e', b's', b't']),
         (&[(11, b""), (12, &[42])], &[0xb0, 0x11, 42]),
         (&[(258, &[26])], &[0xd1, 245, 26]),

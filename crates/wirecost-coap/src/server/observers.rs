@@ -128,7 +128,9 @@ impl Server {
         let (flow, token) = (exchange.flow, exchange.token);
         let (path, changes) = (resource.definition.path, resource.changes);
         let observable = resource.definition.observable.is_some() && key.method == Method::Get;
-        let wanted = options.observe().filter(|_| observable)?;
+        // A further block of a notification is a plain GET (RFC 7959 section 3.4).
+        let further = options.block2().is_some_and(|block| block.number > 0);
+        let wanted = options.observe().filter(|_| observable && !further)?;
         let known = self.observers.remove(flow, token).is_some();
         self.outgoings.drop_notification(flow, token);
         let full = self.observers.len() >= self.config.max_observers;
