@@ -6,7 +6,7 @@
 //! - [`parameters`]: transmission parameters and the times derived from them
 //! - [`client`]: requests, block-wise transfers, observations and pings to one server
 //! - [`server`]: the plugtest resources for any number of clients
-//! - [`describe`]: which layer, phase and cause the bytes of any datagram have
+//! - [`describe()`]: which layer, phase and cause the bytes of any datagram have
 //!
 //! ```
 //! use std::sync::Arc;

@@ -512,3 +512,17 @@ fn messages_wait_when_all_ids_are_taken() {
     assert_eq!(pair.sent.len(), 65_537);
     assert_eq!(pair.server.stats().duplicates, 0);
 }
+
+#[test]
+fn separate_responses_to_one_peer_take_turns() {
+    let mut client = client_config();
+    client.parameters.nstart = 2;
+    let mut pair = pair_with(Lossy::default(), client, server_config());
+    pair.command(request(Request::get("/separate")));
+    pair.command(request(Request::get("/separate")));
+    // Both responses are due while the ACK of the first is on its way.
+    pair.drive_for(Duration::from_secs(10));
+    let turns = ["<CON 2.05", ">ACK 0.00", "<CON 2.05", ">ACK 0.00"];
+    assert_eq!(flow_of(&pair)[4..], turns);
+    assert_eq!(responses(&pair).len(), 2);
+}

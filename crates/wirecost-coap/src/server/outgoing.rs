@@ -91,16 +91,24 @@ impl Outgoings {
         self.list.retain(|outgoing| outgoing.flow != flow);
     }
 
+    /// Ends the delay of messages whose time has come; they may still have to wait for their turn.
+    fn end_delays(&mut self, now: Instant) {
+        for outgoing in &mut self.list {
+            if matches!(outgoing.state, State::Delayed { due } if due <= now) {
+                outgoing.state = State::Waiting;
+            }
+        }
+    }
+
     /// The first message that may be sent now: its peer has less than `nstart` outstanding ones.
-    fn sendable(&self, nstart: usize, now: Instant) -> Option<usize> {
+    fn sendable(&self, nstart: usize) -> Option<usize> {
         let outstanding = |flow| {
             let sent = |o: &&Outgoing| o.flow == flow && matches!(o.state, State::AwaitAck(_));
             self.list.iter().filter(sent).count()
         };
-        self.list.iter().position(|outgoing| match outgoing.state {
-            State::AwaitAck(_) => false,
-            State::Delayed { due } if due > now => false,
-            _ => !outgoing.confirmable || outstanding(outgoing.flow) < nstart,
+        self.list.iter().position(|outgoing| {
+            let waits = matches!(outgoing.state, State::Waiting);
+            waits && (!outgoing.confirmable || outstanding(outgoing.flow) < nstart)
         })
     }
 }
@@ -109,7 +117,8 @@ impl Server {
     /// Sends every message whose turn it is.
     pub(super) fn start_outgoing(&mut self, now: Instant) {
         let parameters = self.config.parameters;
-        while let Some(at) = self.outgoings.sendable(parameters.nstart, now) {
+        self.outgoings.end_delays(now);
+        while let Some(at) = self.outgoings.sendable(parameters.nstart) {
             let Some(outgoing) = self.outgoings.list.get_mut(at) else {
                 return;
             };
