@@ -1,0 +1,113 @@
+//! What a client does when time passes: retransmissions, time-outs, renewed observations.
+
+use core::time::Duration;
+
+use wirecost_proto::Instant;
+
+use super::exchange::{Exchange, State};
+use super::transfer::Purpose;
+use super::{Client, Event};
+use crate::parameters::Expiry;
+
+impl Client {
+    /// Acts on every deadline that is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        let mut at = 0;
+        while let Some(exchange) = self.exchanges.get(at) {
+            let message = exchange.message;
+            if exchange.deadline() <= now {
+                self.expire(at, now);
+            }
+            // An exchange that ended left its place to another, which has not been looked at.
+            if self
+                .exchanges
+                .get(at)
+                .is_some_and(|exchange| exchange.message == message)
+            {
+                at += 1;
+            }
+        }
+    }
+
+    /// Acts on the due deadline of an exchange.
+    fn expire(&mut self, at: usize, now: Instant) {
+        let (Some(flow), Some(exchange)) = (self.flow, self.exchanges.get_mut(at)) else {
+            return;
+        };
+        let parameters = &self.config.parameters;
+        match &mut exchange.state {
+            State::Blocked { .. } => self.send_request(at, false, now),
+            State::AwaitAck(backoff) => match backoff.expire(parameters, now) {
+                Some(Expiry::Retransmit) => {
+                    self.stats.retransmissions += 1;
+                    exchange.transmit(flow, true, &mut self.scratch, &mut self.outbox);
+                }
+                Some(Expiry::GiveUp) => self.time_out(at),
+                None => {}
+            },
+            State::AwaitContinue(backoff) => match backoff.expire(parameters, now) {
+                Some(Expiry::Retransmit) => {
+                    self.stats.retransmissions += 1;
+                    // The same id would be a duplicate to the server, and its 2.31 would never come.
+                    self.transmit_anew(at, true, now);
+                }
+                Some(Expiry::GiveUp) => self.time_out(at),
+                None => {}
+            },
+            State::AwaitResponse { .. } => self.time_out(at),
+        }
+    }
+
+    /// The earliest deadline.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        let exchanges = self.exchanges.iter().map(Exchange::deadline);
+        // What waits may go on when a non-confirmable request ceases to count; those that ceased do not wake.
+        let waits = |until: &Instant| !self.waiting.is_empty() && *until > self.now;
+        let slots = self.exchanges.iter().filter_map(Exchange::outstanding_until);
+        let observations = self
+            .observations
+            .iter()
+            .filter_map(|observation| observation.expires);
+        exchanges.chain(slots.filter(waits)).chain(observations).min()
+    }
+
+    fn time_out(&mut self, at: usize) {
+        if at >= self.exchanges.len() {
+            return;
+        }
+        let exchange = self.exchanges.swap_remove(at);
+        let (message, transmissions) = (exchange.message, exchange.transmissions);
+        let answered = matches!(exchange.state, State::AwaitResponse { .. });
+        self.outbox.event(match answered && exchange.tolerates_silence() {
+            true => Event::Sent {
+                message,
+                transmissions,
+            },
+            false => Event::TimedOut {
+                message,
+                transmissions,
+            },
+        });
+    }
+
+    /// Registers again for what nothing was heard of within Max-Age (RFC 7641 section 3.3.1). The registration
+    /// keeps the token, so that a late notification counts as its response.
+    pub(super) fn renew_observations(&mut self, now: Instant) {
+        while let Some(at) = self
+            .observations
+            .iter()
+            .position(|o| o.expires.is_some_and(|at| at <= now))
+        {
+            let observation = self.observations.swap_remove(at);
+            self.request_again(observation, Purpose::Register);
+        }
+    }
+
+    /// When an observation is to be renewed of which a message with this Max-Age came now.
+    pub(super) fn renewal(&mut self, max_age: u32, now: Instant) -> Option<Instant> {
+        // RFC 7641 section 3.3.1: Max-Age and a random time, so that clients do not register together.
+        let spread = Duration::from_millis(5_000 + self.timeout_rng.next_below(10_000));
+        let after = Duration::from_secs(u64::from(max_age)) + spread;
+        self.config.renews_observations.then_some(now + after)
+    }
+}
