@@ -157,6 +157,11 @@ fn announced_limits_are_enforced() {
         ..Config::default()
     };
     let mut raw = connected(CONNECT_5, at_most_once);
+    // [MQTT-3.2.2-10]: a subscription may ask for more and is granted less.
+    assert_eq!(
+        raw.send(0, &hex("8207 0001 00 0001 61 02")).bytes,
+        hex("9004 0001 00 00")
+    );
     assert_eq!(raw.send(0, &hex("3206 0001 61 0001 00")), closing("e001 9b"));
 }
 
@@ -175,6 +180,7 @@ fn limits_that_are_not_announced_refuse_one_thing_only() {
     let answers = [
         ("320a 0005 612f622f63 0001 00", "4003 0001 90"),
         ("340a 0005 612f622f63 0001 00", "5003 0001 90"),
+        ("3c0a 0005 612f622f63 0001 00", "5003 0001 90"),
         ("820b 0001 00 0005 612f622f63 00", "9004 0001 00 8f"),
         ("8207 0001 00 0001 23 00", "9004 0001 00 a2"),
         ("8210 0001 00 000a 2473686172652f672f61 00", "9004 0001 00 9e"),
@@ -189,7 +195,7 @@ fn limits_that_are_not_announced_refuse_one_thing_only() {
         assert_eq!(raw.send(0, &hex(bytes)).bytes, hex(answer), "{bytes}");
     }
     assert_eq!(raw.broker.retained(), 1);
-    assert_eq!(raw.broker.stats().dropped_by_limit, 3);
+    assert_eq!(raw.broker.stats().dropped_by_limit, 4);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use wirecost_mqtt::quality::QoS;
 /// A client whose server is played by hand.
 struct Played {
     client: Client,
+    flow: FlowId,
     sent: Vec<u8>,
     events: Vec<Event>,
     closed: bool,
@@ -19,6 +20,7 @@ impl Played {
     fn new(config: Config) -> Self {
         let mut played = Self {
             client: Client::new(config),
+            flow: FlowId(0),
             sent: Vec::new(),
             events: Vec::new(),
             closed: false,
@@ -37,8 +39,17 @@ impl Played {
         played
     }
 
+    /// Opens another flow after the server has closed the last one.
+    fn reopen(&mut self) {
+        let peer: Peer = "10.0.0.1:1".parse().expect("an address");
+        self.input(Input::PeerClosed { flow: self.flow });
+        self.flow = FlowId(self.flow.0 + 1);
+        let flow = self.flow;
+        self.input(Input::Opened { flow, peer });
+    }
+
     fn receive(&mut self, bytes: &str) {
-        let (flow, bytes) = (FlowId(0), hex(bytes));
+        let (flow, bytes) = (self.flow, hex(bytes));
         self.input(Input::Received { flow, bytes: &bytes });
     }
 
@@ -142,6 +153,16 @@ fn a_message_of_qos_2_is_reported_once_until_it_is_released() {
     assert_eq!(played.client.stats().duplicates, 1);
 }
 
+/// [MQTT-3.2.2-5]
+#[test]
+fn a_new_session_knows_no_identifiers_of_the_old_one() {
+    let mut played = Played::connected();
+    played.receive("3406 0001 61 0001 00");
+    played.reopen();
+    played.receive("2003 00 00 00 3406 0001 61 0001 00");
+    assert_eq!(played.client.stats().duplicates, 0);
+}
+
 /// [MQTT-3.3.4-7]
 #[test]
 fn a_server_must_keep_within_the_clients_receive_maximum() {
@@ -177,11 +198,6 @@ fn the_assigned_identifier_is_used_from_then_on() {
         ..of_version(Version::V5)
     });
     played.receive("2007 00 00 04 12 0001 7a");
-    played.input(Input::PeerClosed { flow: FlowId(0) });
-    let peer: Peer = "10.0.0.1:1".parse().expect("an address");
-    played.input(Input::Opened {
-        flow: FlowId(1),
-        peer,
-    });
+    played.reopen();
     assert!(played.sent.ends_with(&[0, 1, b'z']));
 }

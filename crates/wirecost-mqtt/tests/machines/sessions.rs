@@ -59,6 +59,31 @@ fn a_session_keeps_subscriptions_and_messages_until_it_expires() {
     assert_eq!(talk.hear(3), ["connack 0x00"]);
 }
 
+/// [MQTT-3.3.2-5]
+#[test]
+fn a_message_that_expires_while_its_receiver_is_away_is_dropped() {
+    let mut talk = watched();
+    lasting(&mut talk, 1, true, 100);
+    talk.subscribe(1, "a", QOS1);
+    talk.lose(1);
+    let expiry = properties([Property::MessageExpiryInterval(5)]);
+    for payload in ["old", "newer"] {
+        let publish = at_least_once("a", payload);
+        talk.publish(
+            0,
+            Publish {
+                properties: expiry.as_properties(),
+                ..publish
+            },
+        );
+        talk.wait(3);
+    }
+    lasting(&mut talk, 2, false, 100);
+    let newer = "a=newer qos1 1 MessageExpiryInterval(2)";
+    assert_eq!(talk.hear(2), ["connack 0x00 session", newer]);
+    assert_eq!(talk.broker.stats().dropped_expired, 1);
+}
+
 /// [MQTT-3.1.2-4]
 #[test]
 fn a_clean_start_forgets_the_session() {

@@ -168,8 +168,11 @@ impl Talk {
     }
 
     pub(crate) fn wait(&mut self, seconds: u64) {
-        let deadline = self.now + Duration::from_secs(seconds);
-        self.now = deadline;
+        self.wait_for(Duration::from_secs(seconds));
+    }
+
+    pub(crate) fn wait_for(&mut self, duration: Duration) {
+        self.now += duration;
         self.input(Input::Timeout);
     }
 
