@@ -214,6 +214,21 @@ fn a_second_connection_takes_over() {
     assert_eq!(talk.hear(3), ["close"]);
 }
 
+/// Section 3.2.2.3.2
+#[test]
+fn a_session_lasts_no_longer_than_the_broker_grants() {
+    let mut talk = Talk::new(Config {
+        maximum_session_expiry: 60,
+        ..Config::default()
+    });
+    lasting(&mut talk, 1, true, 100);
+    talk.lose(1);
+    talk.wait(59);
+    assert_eq!(talk.broker.sessions(), 1);
+    talk.wait(1);
+    assert_eq!(talk.broker.sessions(), 0);
+}
+
 #[test]
 fn a_client_without_a_name_is_given_one() {
     let mut talk = watched();
