@@ -201,7 +201,7 @@ fn timers() -> Result<String, EnvironmentError> {
     }
     Ok(limited(
         &detail,
-        "end other work on this machine, or use --engine sim",
+        "end other work on this machine while it measures",
     ))
 }
 

@@ -1,7 +1,7 @@
 //! The `wirecost` command line: thin, one module per command.
 //!
-//! Data goes to stdout, everything else to stderr. A command ends in an exit code of [`exit::Exit`] and, where it
-//! failed, in one sentence and one hint.
+//! Data goes to stdout, everything else to stderr. A command ends in an exit code of [`exit`] and, where it failed,
+//! in one sentence and one hint.
 
 #![expect(
     unreachable_pub,

@@ -438,32 +438,38 @@ fn disagreements_of(client: &FlowLog, server: &FlowLog) -> u64 {
 /// Whether what was consumed differs from what was made. A receiver cannot know a retransmission whose original
 /// was lost, and may not have consumed everything.
 fn disagreement(consumed: &DirectionLog, made: &DirectionLog) -> bool {
-    let kinds = |spans: &[Span]| {
-        let each = spans
-            .iter()
-            .map(|span| (span.layer, span.phase, u64::from(span.len)));
-        each.fold(
-            Vec::<(Layer, Phase, u64)>::new(),
-            |mut merged, (layer, phase, len)| {
-                match merged.last_mut() {
-                    Some(last) if (last.0, last.1) == (layer, phase) => last.2 += len,
-                    _ => merged.push((layer, phase, len)),
-                }
-                merged
-            },
-        )
-    };
-    let streams = {
-        let (consumed, made) = (kinds(&consumed.stream), kinds(&made.stream));
-        let differs = |(index, (one, other)): (usize, (&(Layer, Phase, u64), &(Layer, Phase, u64)))| {
-            let last = index + 1 == consumed.len();
-            (one.0, one.1) != (other.0, other.1) || if last { one.2 > other.2 } else { one.2 != other.2 }
+    let (consumed_runs, made_runs) = (runs(&consumed.stream), runs(&made.stream));
+    let complete = consumed_runs.len().saturating_sub(1);
+    let agrees = |(index, (consumed, made)): (usize, (&Run, &Run))| {
+        let (layer, phase, bytes) = *consumed;
+        let fits = if index < complete {
+            bytes == made.2
+        } else {
+            bytes <= made.2
         };
-        consumed.len() > made.len() || consumed.iter().zip(&made).enumerate().any(differs)
+        (layer, phase) == (made.0, made.1) && fits
     };
+    let mut pairs = consumed_runs.iter().zip(&made_runs).enumerate();
+    let streams_agree = consumed_runs.len() <= made_runs.len() && pairs.all(agrees);
     let unlike = |datagram: &wirecost_live::driver::log::DatagramLog| {
         let twin = made.datagrams.iter().find(|other| other.bytes == datagram.bytes);
-        twin.is_some_and(|twin| kinds(&twin.spans) != kinds(&datagram.spans))
+        twin.is_some_and(|twin| runs(&twin.spans) != runs(&datagram.spans))
     };
-    streams || consumed.datagrams.iter().any(unlike)
+    !streams_agree || consumed.datagrams.iter().any(unlike)
+}
+
+/// Bytes on end of one layer and phase.
+type Run = (Layer, Phase, u64);
+
+/// Spans without their causes, neighbours of one kind merged.
+fn runs(spans: &[Span]) -> Vec<Run> {
+    let mut merged: Vec<Run> = Vec::new();
+    for span in spans {
+        let len = u64::from(span.len);
+        match merged.last_mut() {
+            Some(last) if (last.0, last.1) == (span.layer, span.phase) => last.2 += len,
+            _ => merged.push((span.layer, span.phase, len)),
+        }
+    }
+    merged
 }

@@ -20,6 +20,9 @@ use crate::results::LadderPacket;
 /// The interfaces of a capture, by `Direction as usize`.
 pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
 
+/// The packets of one cell's ladder: when each entered the link, when it left, and what it is.
+pub type DrawnPackets = Vec<(Instant, Option<Instant>, LadderPacket)>;
+
 /// Writes every packet to the capture, commented, and keeps the packets that ladders may show.
 pub struct CaptureFile<'a> {
     writer: Writer<BufWriter<File>>,
@@ -28,7 +31,7 @@ pub struct CaptureFile<'a> {
     /// Which device is drawn for each cell, by host.
     drawn: Vec<Option<usize>>,
     /// The ladder packets of each cell, with their times.
-    pub ladders: Vec<Vec<(Instant, Option<Instant>, LadderPacket)>>,
+    pub ladders: Vec<DrawnPackets>,
     comment: String,
 }
 
@@ -63,11 +66,11 @@ impl<'a> CaptureFile<'a> {
         })
     }
 
-    /// Writes what is left.
+    /// Writes what is left; returns the ladders' packets by cell.
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn finish(self) -> io::Result<Vec<Vec<(Instant, Option<Instant>, LadderPacket)>>> {
+    pub fn finish(self) -> io::Result<Vec<DrawnPackets>> {
         let file = self.writer.finish().map_err(io::Error::other)?;
         file.into_inner()
             .map_err(|error| error.into_error())?
@@ -185,11 +188,7 @@ fn flags(segment: &tcp::Segment<'_>) -> String {
 /// The ladder of one cell: connect and first message, the settle between them cut out.
 ///
 /// `message_start` is when the first (warm-up) message was sent and `end` when the next step began.
-pub fn ladder_packets(
-    packets: Vec<(Instant, Option<Instant>, LadderPacket)>,
-    message_start: Instant,
-    end: Instant,
-) -> Vec<LadderPacket> {
+pub fn ladder_packets(packets: DrawnPackets, message_start: Instant, end: Instant) -> Vec<LadderPacket> {
     let Some(first) = packets.first().map(|(entered, ..)| *entered) else {
         return Vec::new();
     };

@@ -9,7 +9,7 @@ use wirecost_stats::hgrm::Hgrm;
 use wirecost_stats::{Histogram, Sample};
 
 use super::analysis::{Analysis, analyse};
-use super::capture::{CaptureFile, ladder_packets};
+use super::capture::{CaptureFile, DrawnPackets, ladder_packets};
 use super::cells::{self, Context};
 use super::live::{NetworkFacts, Run, RunError};
 use super::options::Options;
@@ -115,8 +115,6 @@ fn dropped(run: &Run) -> io::Result<u64> {
     }
     Ok(dropped)
 }
-
-type DrawnPackets = Vec<(Instant, Option<Instant>, crate::results::LadderPacket)>;
 
 fn named_ladders(
     options: &Options,

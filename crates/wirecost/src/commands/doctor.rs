@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use wirecost_live::doctor::{Verdict, examine};
+use wirecost_live::doctor::{Verdict, apparmor_profile, examine};
 
 use crate::arguments::DoctorArguments;
 use crate::exit::{self, Failure};
@@ -10,7 +10,8 @@ use crate::exit::{self, Failure};
 /// Runs the command.
 pub fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     if arguments.apparmor {
-        print!("{}", apparmor_profile()?);
+        let program = std::env::current_exe().map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        print!("{}", apparmor_profile(&program));
         return Ok(ExitCode::from(exit::OK));
     }
     for finding in examine() {
@@ -25,13 +26,4 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::from(exit::OK))
-}
-
-/// A profile that confines nothing and allows what Ubuntu denies to programs without one.
-fn apparmor_profile() -> Result<String, Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    Ok(format!(
-        "abi <abi/4.0>,\ninclude <tunables/global>\n\nprofile wirecost {} flags=(unconfined) {{\n  userns,\n}}\n",
-        program.display()
-    ))
 }
