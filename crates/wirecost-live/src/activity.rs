@@ -1,16 +1,18 @@
-//! What the forwarder lets the drivers know while both run: when each device's link was last busy.
+//! What the forwarder and those who use its link let each other know while both run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use wirecost_proto::Instant;
 
 use crate::hosts::HostIndex;
 
-/// When each device's link was last busy, and whether the recording still works.
+/// When each device's link was last busy, whether the recording still works, and what the path itself takes.
 #[derive(Debug)]
 pub struct Activity {
     last: Vec<AtomicU64>,
     recording_failed: AtomicBool,
+    head_start_nanos: AtomicU64,
 }
 
 impl Activity {
@@ -19,6 +21,7 @@ impl Activity {
         Self {
             last: (0..devices).map(|_| AtomicU64::new(0)).collect(),
             recording_failed: AtomicBool::new(false),
+            head_start_nanos: AtomicU64::new(0),
         }
     }
 
@@ -46,5 +49,16 @@ impl Activity {
     /// Whether packets are no longer recorded.
     pub fn recording_failed(&self) -> bool {
         self.recording_failed.load(Ordering::Relaxed)
+    }
+
+    /// Tells the forwarder how long the path itself takes from one side to the other.
+    pub fn set_head_start(&self, head_start: Duration) {
+        let nanos = u64::try_from(head_start.as_nanos()).unwrap_or(u64::MAX);
+        self.head_start_nanos.store(nanos, Ordering::Relaxed);
+    }
+
+    /// How long before its time a packet is handed over, so that it is there in time.
+    pub fn head_start(&self) -> Duration {
+        Duration::from_nanos(self.head_start_nanos.load(Ordering::Relaxed))
     }
 }

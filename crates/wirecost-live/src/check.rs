@@ -1,19 +1,20 @@
 //! The check of a link before it measures: ICMP echo at a steady pace, answered by the other side's kernel.
 
-use std::io::{self, Read};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use wirecost_proto::Instant;
 use wirecost_wire::icmp;
 use wirecost_wire::ip::{Addresses, Version};
 
 use crate::clock::Clock;
 use crate::priority;
+use crate::sys::{self, time::read_clock};
 use crate::timerfd::TimerFd;
 
 /// How a link is probed.
@@ -34,6 +35,17 @@ pub struct EchoPlan {
 /// Bytes of the IP packet that a request is, by version: the serialisation time at a rate is of these.
 pub const fn echo_wire_bytes(ipv6: bool) -> u64 {
     (if ipv6 { 40 } else { 20 }) + icmp::HEADER_BYTES as u64
+}
+
+/// What the path takes from one side to the other at the least: half the smallest round-trip time over a link
+/// without delay. Zero where nothing came back.
+///
+/// The smallest and not the median, so that no more is taken off a delay than the path does take.
+pub fn head_start(round_trips: &[Duration]) -> Duration {
+    round_trips
+        .iter()
+        .min()
+        .map_or(Duration::ZERO, |floor| *floor / 2)
 }
 
 const SOCKET_TOKEN: Token = Token(0);
@@ -102,6 +114,7 @@ impl Probe {
         };
         let socket = Socket::new(Domain::for_address(local), Type::RAW, Some(protocol))?;
         socket.set_nonblocking(true)?;
+        sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         if local.is_ipv6() {
             socket.set_freebind_v6(true)?;
         }
@@ -137,16 +150,16 @@ impl Probe {
     fn receive(&mut self, clock: &Clock) -> io::Result<()> {
         let mut buffer = [0; 256];
         loop {
-            let len = match (&self.socket).read(&mut buffer) {
-                Ok(len) => len,
+            let (len, stamp) = match sys::receive_stamped(self.socket.as_fd(), &mut buffer) {
+                Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             };
-            let now = clock.now();
+            let arrived = stamp.map_or(clock.now(), |stamp| arrival(clock, stamp));
             if let Some(sequence) = self.reply(&buffer[..len])
                 && let Some((_, answered)) = self.sent.get_mut(usize::from(sequence))
             {
-                answered.get_or_insert(now);
+                answered.get_or_insert(arrived);
             }
         }
     }
@@ -175,5 +188,23 @@ impl Probe {
         answered
             .map(|(sent, answered)| answered.saturating_since(sent))
             .collect()
+    }
+}
+
+/// When the kernel took a message in: the link ends there, and not where this thread is woken.
+fn arrival(clock: &Clock, realtime_nanos: u64) -> Instant {
+    let age = read_clock(libc::CLOCK_REALTIME).saturating_sub(realtime_nanos);
+    Instant::from_nanos(clock.now().as_nanos().saturating_sub(age))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_start_is_half_of_the_smallest_round_trip_time() {
+        let times = [90, 41, 60].map(Duration::from_micros);
+        assert_eq!(head_start(&times), Duration::from_nanos(20_500));
+        assert_eq!(head_start(&[]), Duration::ZERO);
     }
 }

@@ -3,6 +3,10 @@
 //! A packet enters (is time-stamped, decided upon and recorded) when it is read from its port, and is written to
 //! the other port at the time that its link decided. Deadlines come from an absolute timerfd, set short of the
 //! deadline by [`SPIN`]; the rest is spun away, because a sleeping thread wakes tens of microseconds late.
+//!
+//! The path takes time of its own: a packet waits until the forwarder wakes and stamps it, and once handed over it
+//! climbs the other side's stack. What it always takes is measured ([`crate::check::head_start`]) and taken off
+//! the link's delay, as far as there is any.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -241,8 +245,11 @@ impl<L: Links> Forwarder<L> {
             let last = self.deliveries.iter().map(|delivery| delivery.at).max();
             self.activity.note(host, last.unwrap_or(now).max(now));
         }
+        let head_start = self.activity.head_start();
         for copy in 0..self.deliveries.len() {
-            self.schedule(direction, record, self.deliveries[copy], bytes);
+            let Delivery { at, flip_bit } = self.deliveries[copy];
+            let at = now + at.saturating_since(now).saturating_sub(head_start);
+            self.schedule(direction, record, Delivery { at, flip_bit }, bytes);
         }
     }
 

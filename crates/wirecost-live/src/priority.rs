@@ -60,7 +60,12 @@ mod tests {
         });
         let statistics = inherited.join().expect("the outer thread ends");
         // proc_pid_stat(5): field 41 is the scheduling policy, counted here from behind the name in field 2.
-        let policy = statistics.rsplit_once(')').expect("a name").1.split_whitespace().nth(38);
+        let policy = statistics
+            .rsplit_once(')')
+            .expect("a name")
+            .1
+            .split_whitespace()
+            .nth(38);
         assert_eq!(policy, Some("0"), "{statistics}");
     }
 }

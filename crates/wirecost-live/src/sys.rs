@@ -87,6 +87,35 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> 
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
+/// Receives one message of a socket with `SO_TIMESTAMPNS` on: its length in bytes, and when the kernel took it in,
+/// in nanoseconds of CLOCK_REALTIME.
+pub(crate) fn receive_stamped(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    let mut part = libc::iovec {
+        iov_base: into.as_mut_ptr().cast(),
+        iov_len: into.len(),
+    };
+    let mut control = [0u64; 8]; // aligned for a cmsghdr, with room for the one asked for
+    // SAFETY: all-zero is a valid msghdr: no address, no parts.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = mem::size_of_val(&control) as _;
+    // SAFETY: every pointer in `message` comes with the length of what it points to, and outlives the call.
+    let received = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
+    let length = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel has filled `control` and set its length; CMSG_FIRSTHDR is null where there is no header,
+    // and a header of this kind is followed by a timespec, read unaligned.
+    let stamp = unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        let is_stamp = !header.is_null()
+            && (*header).cmsg_level == libc::SOL_SOCKET
+            && (*header).cmsg_type == libc::SCM_TIMESTAMPNS;
+        is_stamp.then(|| time::nanos(libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned()))
+    };
+    Ok((length, stamp))
+}
+
 /// Sets an option whose value is an integer.
 pub(crate) fn set_option(fd: BorrowedFd<'_>, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
     set_option_bytes(fd, level, option, &value.to_ne_bytes())

@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use wirecost_link::LinkConfig;
 use wirecost_live::activity::Activity;
 use wirecost_live::check::{self, EchoPlan};
 use wirecost_live::driver::Stopper;
@@ -140,7 +141,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     if let Some(reason) = &topology.veth_reason {
         progress.note(reason);
     }
-    let hosts = plan.devices.len() + options.links.len();
+    let hosts = plan.devices.len() + options.links.len() + 1;
     let io = |what| move |source| RunError::Io { what, source };
     let clock = Clock::start();
     let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
@@ -285,28 +286,25 @@ impl<'env> Stage<'env> {
         Ok((devices, flows, checks, interrupted, failure))
     }
 
-    /// Echoes over every link, one after the other.
+    /// Echoes over the path itself, so that the forwarder can make up for it, then over every link, one by one.
     fn check_links<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
     ) -> Result<Vec<Vec<Duration>>, RunError> {
-        let plans: Vec<EchoPlan> = self
-            .options
-            .links
-            .iter()
-            .enumerate()
-            .map(|link| self.echo_plan(link))
-            .collect();
-        let (side, clock) = (&self.sides.device, self.clock);
+        let links = &self.options.links;
+        let plans: Vec<EchoPlan> = links.iter().enumerate().map(|link| self.echo_plan(link)).collect();
+        let path = self.echo_plan((links.len(), &LinkConfig::default()));
+        let (side, clock, activity) = (&self.sides.device, self.clock, self.activity);
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
+            activity.set_head_start(check::head_start(&check::echo(&path, &clock)?));
             plans.iter().map(|plan| check::echo(plan, &clock)).collect()
         });
         join("link check", thread)
     }
 
-    fn echo_plan(&self, (index, link): (usize, &wirecost_link::LinkConfig)) -> EchoPlan {
+    fn echo_plan(&self, (index, link): (usize, &LinkConfig)) -> EchoPlan {
         let host = (self.plan.devices.len() + index) as HostIndex;
         let ipv6 = self.options.ipv6;
         let server = server_address(ipv6);

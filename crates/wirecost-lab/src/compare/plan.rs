@@ -116,18 +116,19 @@ fn planned_cells(options: &Options) -> Vec<PlannedCell> {
     cells
 }
 
-/// Every device's own link object, and one more per link for its check.
+/// Every device's own link object, one more per link for its check, and one without delay: the path itself.
 #[derive(Debug)]
 pub struct DeviceLinks {
     links: Vec<Link>,
 }
 
 impl DeviceLinks {
-    /// The links of the plan's devices, then those of the checks.
+    /// The links of the plan's devices, then those of the checks, then the one without delay.
     pub fn new(plan: &Plan, configs: &[LinkConfig], seed: u64) -> Self {
         let of_device =
             |device| Link::new(configs[plan.cells[device_cell(device)].link], plan.rng_of(device));
-        let checks = configs.iter().enumerate().map(|(index, config)| {
+        let undelayed = LinkConfig::default();
+        let checks = configs.iter().chain([&undelayed]).enumerate().map(|(index, config)| {
             Link::new(
                 *config,
                 Rng::new(seed).purpose(key_of("link check")).host(index as u64),

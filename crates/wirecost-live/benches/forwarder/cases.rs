@@ -110,7 +110,7 @@ impl Case {
         let link = Link::start(topology, delay)?;
         let began = Instant::now();
         let added = match self.traffic {
-            Traffic::Echo { rtt } => Some(link.echo(rtt, effort)),
+            Traffic::Echo { rtt } => Some(link.added(rtt, effort)),
             Traffic::Flood { payload_bytes } => link.flood(payload_bytes, effort),
             Traffic::Stream => link.stream(effort),
         };
@@ -129,7 +129,7 @@ impl Case {
 pub(crate) struct Row {
     name: String,
     took: Duration,
-    finished: Finished<OneLink>,
+    finished: Finished<TwoLinks>,
     added: Option<Vec<f64>>,
 }
 
@@ -137,7 +137,7 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let statistics = self.finished.statistics;
         let per_second = statistics.delivered as f64 / self.took.as_secs_f64();
-        let megabits = self.finished.links.bytes as f64 * 8e-6 / self.took.as_secs_f64();
+        let megabits = self.finished.links.delayed.bytes as f64 * 8e-6 / self.took.as_secs_f64();
         let nanos = statistics.cpu.as_nanos() as f64 / statistics.entered.max(1) as f64;
         write!(
             f,
@@ -161,13 +161,23 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }
 
-/// The link of every device, which counts its bytes.
-pub(crate) struct OneLink {
+/// The device that measures.
+const DEVICE: HostIndex = 0;
+/// The device whose link has no delay.
+const UNDELAYED: HostIndex = 1;
+
+/// The links of both devices, which count their bytes.
+pub(crate) struct TwoLinks {
+    delayed: Counted,
+    undelayed: Counted,
+}
+
+struct Counted {
     delay: FixedDelay,
     bytes: u64,
 }
 
-impl Path for OneLink {
+impl Path for Counted {
     fn offer(
         &mut self,
         direction: wirecost_proto::Direction,
@@ -180,19 +190,24 @@ impl Path for OneLink {
     }
 }
 
-impl Links for OneLink {
-    fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
-        Some(self)
+impl Links for TwoLinks {
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
+        match host {
+            DEVICE => Some(&mut self.delayed),
+            UNDELAYED => Some(&mut self.undelayed),
+            _ => None,
+        }
     }
 }
 
 /// A forwarder at work between two sides.
 struct Link {
+    activity: Arc<Activity>,
     device: Side,
     server: Side,
     clock: Clock,
     stop: Arc<mio::Waker>,
-    thread: std::thread::JoinHandle<std::io::Result<Finished<OneLink>>>,
+    thread: std::thread::JoinHandle<std::io::Result<Finished<TwoLinks>>>,
     _folder: tempfile::TempDir,
 }
 
@@ -200,11 +215,15 @@ impl Link {
     fn start(topology: Topology, delay: Duration) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let recorder = Recorder::create(folder.path()).map_err(|error| error.to_string())?;
-        let links = OneLink {
+        let counted = |delay| Counted {
             delay: FixedDelay(delay),
             bytes: 0,
         };
-        let (clock, activity) = (Clock::start(), Arc::new(Activity::new(1)));
+        let links = TwoLinks {
+            delayed: counted(delay),
+            undelayed: counted(Duration::ZERO),
+        };
+        let (clock, activity) = (Clock::start(), Arc::new(Activity::new(2)));
         let Topology {
             device,
             server,
@@ -212,14 +231,21 @@ impl Link {
             server_port,
             ..
         } = topology;
-        let forwarder = Forwarder::new([device_port, server_port], links, recorder, clock, activity)
-            .map_err(|error| error.to_string())?;
+        let forwarder = Forwarder::new(
+            [device_port, server_port],
+            links,
+            recorder,
+            clock,
+            Arc::clone(&activity),
+        )
+        .map_err(|error| error.to_string())?;
         let stop = forwarder.stopper();
         let thread = std::thread::spawn(move || {
             minimize_timer_slack()?;
             forwarder.run()
         });
         Ok(Self {
+            activity,
             device,
             server,
             clock,
@@ -229,7 +255,7 @@ impl Link {
         })
     }
 
-    fn stop(self) -> Finished<OneLink> {
+    fn stop(self) -> Finished<TwoLinks> {
         self.stop.wake().expect("a forwarder to wake");
         self.thread
             .join()
@@ -238,28 +264,36 @@ impl Link {
     }
 
     /// Round-trip times beyond the asked one, in microseconds, in order of size.
-    fn echo(&self, rtt: Duration, effort: Effort) -> Vec<f64> {
-        let plan = EchoPlan {
-            device: device_address(0, false).expect("the first device"),
-            server: server_address(false),
-            count: effort.echoes(),
-            interval: Duration::from_millis(2),
-            patience: Duration::from_millis(300),
-        };
-        let times = std::thread::scope(|scope| {
-            let probe = scope.spawn(|| {
-                self.device.enter().expect("a namespace to enter");
-                minimize_timer_slack().expect("a slack to set");
-                check::echo(&plan, &self.clock).expect("an echo")
-            });
-            probe.join().expect("the probe ends")
-        });
+    fn added(&self, rtt: Duration, effort: Effort) -> Vec<f64> {
+        if !rtt.is_zero() {
+            let floor = check::head_start(&self.echo(UNDELAYED, effort));
+            self.activity.set_head_start(floor);
+        }
+        let times = self.echo(DEVICE, effort);
         let mut added: Vec<f64> = times
             .iter()
             .map(|time| (time.as_secs_f64() - rtt.as_secs_f64()) * 1e6)
             .collect();
         added.sort_by(f64::total_cmp);
         added
+    }
+
+    fn echo(&self, host: HostIndex, effort: Effort) -> Vec<Duration> {
+        let plan = EchoPlan {
+            device: device_address(host, false).expect("a device"),
+            server: server_address(false),
+            count: effort.echoes(),
+            interval: Duration::from_millis(2),
+            patience: Duration::from_millis(300),
+        };
+        std::thread::scope(|scope| {
+            let probe = scope.spawn(|| {
+                self.device.enter().expect("a namespace to enter");
+                minimize_timer_slack().expect("a slack to set");
+                check::echo(&plan, &self.clock).expect("an echo")
+            });
+            probe.join().expect("the probe ends")
+        })
     }
 
     fn flood(&self, payload_bytes: usize, effort: Effort) -> Option<Vec<f64>> {
@@ -281,7 +315,7 @@ impl Link {
             scope.spawn(move || {
                 source.enter().expect("a namespace to enter");
                 let socket =
-                    UdpSocket::bind((device_address(0, false).expect("a device"), 0)).expect("a port");
+                    UdpSocket::bind((device_address(DEVICE, false).expect("a device"), 0)).expect("a port");
                 let (payload, end) = (vec![7; payload_bytes], Instant::now() + effort.time());
                 while Instant::now() < end {
                     // A full queue of the interface is part of a flood.
@@ -323,7 +357,7 @@ impl Link {
 /// A connection from the first device's address, which std cannot ask for.
 fn connect_from_device(to: SocketAddr) -> TcpStream {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
-    let local = SocketAddr::new(device_address(0, false).expect("a device"), 0);
+    let local = SocketAddr::new(device_address(DEVICE, false).expect("a device"), 0);
     socket.bind(&local.into()).expect("a local address");
     loop {
         match socket.connect(&to.into()) {
