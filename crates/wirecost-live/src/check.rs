@@ -13,7 +13,7 @@ use wirecost_wire::icmp;
 use wirecost_wire::ip::{Addresses, Version};
 
 use crate::clock::Clock;
-use crate::priority;
+use crate::priority::{self, Duty};
 use crate::sys::{self, time::read_clock};
 use crate::timerfd::TimerFd;
 
@@ -58,7 +58,7 @@ const IDENTIFIER: u16 = 0x7763;
 /// # Errors
 /// A raw socket is refused, or sending fails.
 pub fn echo(plan: &EchoPlan, clock: &Clock) -> io::Result<Vec<Duration>> {
-    priority::raise();
+    priority::raise(Duty::Host);
     let mut probe = Probe::open(plan)?;
     let mut poll = Poll::new()?;
     let mut timer = TimerFd::new().map_err(io::Error::other)?;

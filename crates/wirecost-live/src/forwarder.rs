@@ -24,7 +24,7 @@ use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::hosts::{HostIndex, device_of};
 use crate::port::PacketPort;
-use crate::priority::{self, Priority};
+use crate::priority::{self, Duty, Priority};
 use crate::recorder::{RecordedDelivery, Recorder, Recording};
 use crate::timerfd::TimerFd;
 
@@ -161,7 +161,7 @@ impl<L: Links> Forwarder<L> {
     /// # Errors
     /// Polling or reading a port failed.
     pub fn run(mut self) -> io::Result<Finished<L>> {
-        let priority = priority::raise();
+        let priority = priority::raise(Duty::Link);
         let mut events = Events::with_capacity(8);
         let mut buffer = vec![0; PACKET_BYTES];
         loop {

@@ -3,8 +3,15 @@
 use crate::sys::process::{set_niceness, set_real_time};
 use std::fmt;
 
-/// The lowest real-time priority: above every ordinary thread, below everything else that is real-time.
-const REAL_TIME_PRIORITY: i32 = 1;
+/// What a thread of a run is there for; the later goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Duty {
+    /// It is a host: it sends, receives and takes times.
+    Host = 1,
+    /// It is the link between hosts.
+    Link = 2,
+}
+
 const NICENESS: i32 = -20;
 
 /// What the kernel grants a thread.
@@ -29,15 +36,16 @@ impl fmt::Display for Priority {
     }
 }
 
-/// Asks for the best priority that the calling thread may have, for itself alone, and returns what it got.
+/// Asks for the best priority that the calling thread may have, for itself alone, and returns what it got. Real-time
+/// priorities are the lowest there are: above every ordinary thread, below everything else that is real-time.
 ///
 /// With one CPU it asks for none: a thread that spins towards its deadline would keep from running what it waits
 /// for. With more, the kernel's real-time throttle (sched(7)) leaves a share even beside a thread that never rests.
-pub fn raise() -> Priority {
+pub fn raise(duty: Duty) -> Priority {
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
         return Priority::Ordinary;
     }
-    if set_real_time(REAL_TIME_PRIORITY).is_ok() {
+    if set_real_time(duty as i32).is_ok() {
         return Priority::RealTime;
     }
     match set_niceness(NICENESS) {
@@ -53,7 +61,7 @@ mod tests {
     #[test]
     fn a_thread_that_a_raised_thread_starts_is_ordinary_again() {
         let inherited = std::thread::spawn(|| {
-            raise();
+            raise(Duty::Link);
             std::thread::spawn(|| std::fs::read_to_string("/proc/thread-self/stat").expect("statistics"))
                 .join()
                 .expect("the inner thread ends")

@@ -19,6 +19,7 @@ use wirecost_live::driver::client::{ClientLoop, Device, DeviceReport};
 use wirecost_live::driver::server::{FlowReport, ServerLoop};
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::hosts::{HostIndex, device_address, server_address};
+use wirecost_live::priority::{self, Duty};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
@@ -345,6 +346,7 @@ impl<'env> Stage<'env> {
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
+            priority::raise(Duty::Host);
             let services = services(&stacks, address, seed);
             let ports: Vec<u16> = services.iter().map(|service| service.address.port()).collect();
             let server = ServerLoop::new(services, clock, Discard, true)?;
@@ -372,6 +374,7 @@ impl<'env> Stage<'env> {
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
+            priority::raise(Duty::Host);
             let clients = ClientLoop::new(devices, clock, activity)?;
             drop(ready.send((clients.stopper(), clients.progress())));
             clients.run()
