@@ -109,6 +109,8 @@ pub struct Finished<L> {
     pub ports: [PacketPort; 2],
     /// The priority that the machine granted the forwarder's thread.
     pub priority: Priority,
+    /// How long before their time packets were handed over, to make up for what the path itself takes.
+    pub head_start: Duration,
 }
 
 impl<L: Links> Forwarder<L> {
@@ -182,6 +184,7 @@ impl<L: Links> Forwarder<L> {
             statistics: self.statistics,
             ports: self.ports,
             priority,
+            head_start: self.activity.head_start(),
         })
     }
 

@@ -1,7 +1,6 @@
 //! Everything that a run has left, into its results folder.
 
 use std::io;
-use std::time::Duration;
 
 use wirecost_live::environment::{Environment as Machine, Load};
 use wirecost_proto::Instant;
@@ -213,7 +212,7 @@ fn environment(run: &Run, analysis: &Analysis, before: &Before, dropped_packets:
         packet_path: (*packet_path).into(),
         device_network: device_settings.clone(),
         server_network: server_settings.clone(),
-        emulator: emulator(analysis, run.forwarder.statistics.cpu),
+        emulator: emulator(analysis, run),
         servers: run
             .server
             .iter()
@@ -224,7 +223,7 @@ fn environment(run: &Run, analysis: &Analysis, before: &Before, dropped_packets:
     }
 }
 
-fn emulator(analysis: &Analysis, cpu: Duration) -> Option<Emulator> {
+fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
     let sample = Sample::new(analysis.lateness_ns.clone())?;
     let quantile = |probability| sample.quantile(probability).map_or(0, |quantile| quantile.value);
     Some(Emulator {
@@ -232,7 +231,9 @@ fn emulator(analysis: &Analysis, cpu: Duration) -> Option<Emulator> {
         lateness_p50_ns: quantile(0.5),
         lateness_p99_ns: quantile(0.99),
         lateness_max_ns: analysis.lateness_ns.last().copied().unwrap_or(0),
-        cpu_ns: cpu.as_nanos() as u64,
+        cpu_ns: run.forwarder.statistics.cpu.as_nanos() as u64,
+        head_start_ns: run.forwarder.head_start.as_nanos() as u64,
+        priority: run.forwarder.priority.to_string(),
     })
 }
 
@@ -270,6 +271,7 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn times_are_written_as_rfc_3339_writes_them() {

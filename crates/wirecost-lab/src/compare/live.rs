@@ -28,6 +28,7 @@ use wirecost_proto::Instant;
 use super::options::{Options, Target};
 use super::plan::{DeviceLinks, Plan};
 use super::sampler::{Sampler, Timing};
+use super::verdict::asked_rtt;
 use crate::results::{ResultsError, RunFolder};
 use crate::stack::client::{ClientConfig, ClientError, Message};
 use crate::stack::server::{Discard, services};
@@ -271,6 +272,9 @@ impl<'env> Stage<'env> {
         RunError,
     > {
         let checks = self.check_links(scope)?;
+        for (link, round_trips) in self.options.links.iter().zip(&checks) {
+            progress.note(&checked(link, round_trips, self.options.ipv6));
+        }
         let serving = match self.foreign {
             None => Some(self.serve(scope)?),
             Some(_) => None,
@@ -466,6 +470,22 @@ impl<'env> Stage<'env> {
             return Some("packets can no longer be recorded: the disk of the results folder is full".into());
         }
         self.foreign.as_mut().and_then(Foreign::death)
+    }
+}
+
+/// The RTT asked of a link beside the one that its check found.
+fn checked(link: &LinkConfig, round_trips: &[Duration], ipv6: bool) -> String {
+    let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
+    let asked = ms(asked_rtt(link, ipv6));
+    let mut sorted = round_trips.to_vec();
+    sorted.sort_unstable();
+    match sorted.get(sorted.len() / 2) {
+        Some(median) => {
+            let count = sorted.len();
+            let achieved = ms(*median);
+            format!("link: RTT asked {asked:.3} ms, achieved {achieved:.3} ms (median of {count} echoes)")
+        }
+        None => format!("link: RTT asked {asked:.3} ms, not achieved: no echo came back"),
     }
 }
 

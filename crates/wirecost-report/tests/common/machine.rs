@@ -40,6 +40,8 @@ pub(crate) fn environment() -> Environment {
             lateness_p99_ns: 118_000,
             lateness_max_ns: 402_000,
             cpu_ns: 612_000_000,
+            head_start_ns: 14_000,
+            priority: "SCHED_FIFO".into(),
         }),
         servers: network(&[]),
         unattributed_packets: 0,
