@@ -1,0 +1,129 @@
+//! What the tests of the whole program share: running it, its results, and what tshark says of its captures.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+pub(crate) mod tshark;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+use wirecost_lab::results::Summary;
+
+/// The built program.
+pub(crate) const WIRECOST: &str = env!("CARGO_BIN_EXE_wirecost");
+/// Every stack there is.
+pub(crate) const ALL_STACKS: &str =
+    "tcp,udp,mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,coap-non,coap-con";
+/// The user that has no privileges anywhere.
+pub(crate) const NOBODY: u32 = 65_534;
+
+/// How a command ended and what it said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Said {
+    /// The line of stderr that begins with `prefix`, without it.
+    pub(crate) fn line(&self, prefix: &str) -> Option<&str> {
+        self.stderr.lines().find_map(|line| line.strip_prefix(prefix))
+    }
+}
+
+/// A command that runs wirecost in a folder of its own.
+pub(crate) fn wirecost(folder: &Path) -> Command {
+    let mut command = Command::new(WIRECOST);
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub(crate) fn said(command: &mut Command) -> Said {
+    command.output().expect("the command starts").into()
+}
+
+/// A finished comparison.
+pub(crate) struct Run {
+    pub(crate) summary: Summary,
+    home: TempDir,
+}
+
+impl Run {
+    /// Runs `wirecost compare` with arguments that are separated by blanks, into a folder that lives as long as this.
+    pub(crate) fn compare(arguments: &str) -> Self {
+        need_root();
+        Self::of(arguments, |_| {})
+    }
+
+    /// The same, with something else about the process.
+    pub(crate) fn of(arguments: &str, prepare: impl FnOnce(&mut Command)) -> Self {
+        let home = open_folder();
+        let mut command = wirecost(home.path());
+        command
+            .args(["compare", "--out", "run", "-q"])
+            .args(arguments.split(' '));
+        prepare(&mut command);
+        let said = said(&mut command);
+        assert_eq!(
+            said.code,
+            Some(0),
+            "wirecost compare {arguments}\n{}",
+            said.stderr
+        );
+        let summary = summary_in(&home.path().join("run"));
+        Self { summary, home }
+    }
+
+    /// A file of the results folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join("run").join(name)
+    }
+}
+
+/// The summary in a results folder.
+pub(crate) fn summary_in(folder: &Path) -> Summary {
+    let path = folder.join("summary.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A temporary folder that every user may write to, as /tmp is.
+pub(crate) fn open_folder() -> TempDir {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = TempDir::new().expect("a temporary folder");
+    let everyone = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), everyone).expect("permissions");
+    folder
+}
+
+/// Fails where the test cannot be what it says it is without root.
+pub(crate) fn need_root() {
+    let status = std::fs::read_to_string("/proc/self/status").expect("/proc");
+    let uid = status.lines().find_map(|line| line.strip_prefix("Uid:\t"));
+    let is_root = uid.is_some_and(|uid| uid.starts_with("0\t"));
+    assert!(is_root, "this test needs root: sudo scripts/test");
+}
+
+/// Fails where a program that the test needs is missing; returns nothing else.
+pub(crate) fn need_program(name: &str, package: &str) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .chain(["/usr/sbin".into()])
+        .any(|folder| folder.join(name).is_file());
+    assert!(
+        found,
+        "this test needs {name}: apt-get install {package} (scripts/test does)"
+    );
+}
