@@ -214,6 +214,8 @@ impl<'a> ServerFlows<'a> {
 /// One device's books while its packets are read.
 struct Account {
     cell: usize,
+    /// Of each message.
+    payload_bytes: u64,
     measurement: DeviceMeasurement,
     ledger: DeviceLedger,
     arrivals: Arrivals,
@@ -262,9 +264,9 @@ impl Account {
             server_cpu,
             disagreements,
         };
-        let cell = planned.cell;
         Self {
-            cell,
+            cell: planned.cell,
+            payload_bytes: cell.payload.len() as u64,
             measurement,
             ledger,
             arrivals: Arrivals::new(),
@@ -346,7 +348,8 @@ impl Account {
         Some(round_trips(flights(&times)))
     }
 
-    /// When the link had delivered the last payload byte that message `index` put into its flow.
+    /// When the link had delivered the last payload byte that message `index` put into its flow; `None` where its
+    /// payload was not sent in full.
     fn arrival_of(&self, marks: &[Mark], index: usize) -> Option<Instant> {
         let (_, log) = self.measurement.report.logs.last()?;
         let (ports, ids) = self.datagram_ids.last()?;
@@ -356,15 +359,15 @@ impl Account {
             .map_or(u64::MAX, |next| next.transmitted_before);
         match log.transport {
             Transport::Stream => {
-                let end = payload_end(&log.up.stream, start, end)?;
+                let end = message_end(&log.up.stream, start, end, self.payload_bytes)?;
                 self.arrivals.of_stream(*ports, Direction::Up, start..end)
             }
             Transport::Datagram => self.datagrams_arrival(*ports, ids, &log.up, start, end),
         }
     }
 
-    /// When the last datagram with payload of those from `start` to `end` (in bytes handed out) had arrived; one
-    /// that was sent more than once counts with its first arrival.
+    /// When the last datagram of the message among those from `start` to `end` (in bytes handed out) had arrived;
+    /// one that was sent more than once counts with its first arrival.
     fn datagrams_arrival(
         &self,
         ports: Ports,
@@ -373,20 +376,24 @@ impl Account {
         start: u64,
         end: u64,
     ) -> Option<Instant> {
-        let mut offset = 0;
+        let (mut offset, mut sent) = (0, 0);
         let mut first_arrival: BTreeMap<&[u8], Option<Instant>> = BTreeMap::new();
         for (datagram, id) in log.datagrams.iter().zip(ids) {
             let within = (start..end).contains(&offset);
-            offset += datagram.bytes.len() as u64;
-            if !within || !datagram.spans.iter().any(|span| span.layer == Layer::Payload) {
+            offset += datagram.bytes.len() as u64 + 1;
+            let payload: u64 = datagram.spans.iter().map(payload_of).sum();
+            if !within || (payload == 0 && self.payload_bytes > 0) {
                 continue;
             }
             let arrival = self.arrivals.of_datagram(ports, Direction::Up, *id);
-            let first = first_arrival.entry(&datagram.bytes).or_default();
+            let first = first_arrival.entry(&datagram.bytes).or_insert_with(|| {
+                sent += payload;
+                None
+            });
             *first = [*first, arrival].into_iter().flatten().min();
         }
         let arrivals: Option<Vec<Instant>> = first_arrival.into_values().collect();
-        arrivals?.into_iter().max()
+        arrivals.filter(|_| sent == self.payload_bytes)?.into_iter().max()
     }
 }
 
@@ -414,18 +421,28 @@ fn describe(
         .collect()
 }
 
-/// The offset after the last payload byte between `start` and `end`.
-fn payload_end(spans: &[Span], start: u64, end: u64) -> Option<u64> {
-    let mut offset = 0;
+/// The offset after the last payload byte between `start` and `end`, where `payload_bytes` of them lie there; of a
+/// message without payload, the offset after its last byte.
+fn message_end(spans: &[Span], start: u64, end: u64, payload_bytes: u64) -> Option<u64> {
+    let (mut offset, mut payload) = (0, 0);
     let mut found = None;
     for span in spans {
-        let span_end = offset + u64::from(span.len);
-        if span.layer == Layer::Payload && span_end > start && offset < end {
-            found = Some(span_end.min(end));
+        let (from, to) = (start.max(offset), end.min(offset + u64::from(span.len)));
+        offset += u64::from(span.len);
+        let is_message = span.phase == Phase::Message && (payload_bytes == 0 || payload_of(span) > 0);
+        if is_message && from < to {
+            payload += if payload_of(span) > 0 { to - from } else { 0 };
+            found = Some(to);
         }
-        offset = span_end;
     }
-    found
+    found.filter(|_| payload == payload_bytes)
+}
+
+fn payload_of(span: &Span) -> u64 {
+    match span.layer {
+        Layer::Payload => u64::from(span.len),
+        _ => 0,
+    }
 }
 
 /// How often client and server said something else of the same bytes.

@@ -211,6 +211,13 @@ fn messages<'a>(device: &'a DeviceMeasurement) -> impl Iterator<Item = Message<'
 }
 
 impl Message<'_> {
+    /// Whether any of it entered the link. One that shared its packets with another has none of its own.
+    fn is_sent(&self) -> bool {
+        let has_packets = self.traffic.packets[Direction::Up as usize] > 0;
+        let is_answered = matches!(self.mark.end, Some((_, End::Acknowledged)));
+        has_packets || is_answered || self.arrival.is_some()
+    }
+
     /// When the response time ends: at the acknowledgement, or at the arrival where nothing answers.
     fn response(&self, answered: bool) -> Option<Instant> {
         match (answered, self.mark.end) {
@@ -228,7 +235,13 @@ fn message_section(
     timeout: Duration,
 ) -> Section {
     let answered = planned.stack.is_answered();
-    let messages: Vec<Message<'_>> = devices.iter().copied().flat_map(messages).collect();
+    // What was never sent costs nothing, and is no sample of what a message costs.
+    let sent = devices
+        .iter()
+        .copied()
+        .flat_map(messages)
+        .filter(Message::is_sent);
+    let messages: Vec<Message<'_>> = sent.collect();
     let in_time = |message: &&Message<'_>| {
         message
             .response(answered)
@@ -446,10 +459,11 @@ fn outcomes(planned: &PlannedCell, devices: &[&DeviceMeasurement], options: &Opt
 
 fn outcome(planned: &PlannedCell, message: &Message<'_>, timeout: Duration) -> &'static str {
     if !planned.stack.is_answered() {
-        return if message.arrival.is_some() {
-            "delivered"
-        } else {
-            "lost"
+        return match message.arrival {
+            Some(_) => "delivered",
+            // An earlier transfer without an answer holds it back (RFC 7252, section 4.7: NSTART).
+            None if !message.is_sent() => "failed",
+            None => "lost",
         };
     }
     match message.mark.end {

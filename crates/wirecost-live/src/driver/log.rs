@@ -21,7 +21,7 @@ pub struct DirectionLog {
     pub stream: Vec<Span>,
     /// On datagrams: each datagram in order.
     pub datagrams: Vec<DatagramLog>,
-    /// Bytes covered so far.
+    /// Bytes covered so far; a datagram counts one more, so that an empty one has a place too.
     pub bytes: u64,
 }
 
@@ -67,6 +67,7 @@ impl FlowLog {
         let log = self.direction_mut(direction);
         log.bytes += out.covered();
         if transport == Transport::Datagram {
+            log.bytes += 1;
             log.datagrams.push(DatagramLog {
                 bytes: bytes.to_vec(),
                 spans: out.spans().to_vec(),
