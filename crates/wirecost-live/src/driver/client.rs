@@ -254,15 +254,6 @@ where
             }
         }
         self.flush(index);
-        let slot = &mut self.slots[index];
-        let Socket::Stream(stream) = &slot.socket else {
-            return;
-        };
-        if slot.congested && !stream.is_congested() {
-            slot.congested = false;
-            let flow = slot.flow();
-            self.input(index, Input::Writable { flow });
-        }
     }
 
     fn handle_readable(&mut self, index: usize, buffer: &mut [u8]) {
@@ -368,7 +359,6 @@ where
             Socket::None => {}
             Socket::Stream(stream) => {
                 stream.queue(out.bytes());
-                slot.congested |= stream.is_congested();
             }
             Socket::Datagram(socket) => match socket.send(out.bytes()) {
                 Ok(_) => {}
@@ -406,7 +396,18 @@ where
             let now = self.clock.now();
             slot.device.script.sent(now);
         }
+        self.note_congestion(index);
         self.drop_closed(index);
+    }
+
+    /// Withholds commands while too much is unsent, and lets the endpoint know when no longer.
+    fn note_congestion(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let congested = matches!(&slot.socket, Socket::Stream(stream) if stream.is_congested());
+        if std::mem::replace(&mut slot.congested, congested) && !congested {
+            let flow = slot.flow();
+            self.input(index, Input::Writable { flow });
+        }
     }
 
     /// Does what the script wants until it waits.

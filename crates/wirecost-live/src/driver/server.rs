@@ -455,9 +455,9 @@ where
                     connection.log.transmitted(Direction::Down, out);
                 }
                 connection.stream.queue(out.bytes());
-                connection.congested |= connection.stream.is_congested();
                 // A failed flush shows when the socket is read.
                 let _ = connection.stream.flush();
+                connection.congested |= connection.stream.is_congested();
             }
             Some(FlowPlace::Peer { address, log, .. }) => {
                 if on_link {

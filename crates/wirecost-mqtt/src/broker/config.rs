@@ -55,6 +55,8 @@ pub struct Config {
     pub report_no_subscribers: bool,
     /// How long a flow may stay without CONNECT.
     pub connect_timeout: Duration,
+    /// How long a client that said DISCONNECT may take to close before the broker does.
+    pub close_patience: Duration,
 }
 
 impl Default for Config {
@@ -81,6 +83,7 @@ impl Default for Config {
             response_information: None,
             report_no_subscribers: true,
             connect_timeout: Duration::from_secs(30),
+            close_patience: Duration::from_secs(1),
         }
     }
 }

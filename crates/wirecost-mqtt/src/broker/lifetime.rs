@@ -52,25 +52,45 @@ impl Broker {
 
     /// Detaches the session of a connection and closes it.
     pub(super) fn end(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) {
+        if self.leave(flow, reason, will) {
+            self.actions.push_back(Action::Close(flow));
+        }
+    }
+
+    /// Detaches the session of a client that said DISCONNECT. The connection is the client's to close; the broker
+    /// does so only when the client has not [MQTT-3.14.4-1], 3.1.1 section 3.14.4.
+    pub(super) fn end_after_client(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) {
+        if self.leave(flow, reason, will) {
+            let at = self.now + self.config.close_patience;
+            self.timers.set(Deadline::Close(flow), at);
+        }
+    }
+
+    /// Detaches the session of a connection that ends; whether it had not ended before.
+    fn leave(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) -> bool {
         let Some(connection) = self.connections.get_mut(&flow) else {
-            return;
+            return false;
         };
         self.timers.stop(Deadline::Connect(flow));
         self.timers.stop(Deadline::KeepAlive(flow));
         match core::mem::replace(&mut connection.stage, Stage::Ending) {
-            Stage::Ending => return,
+            Stage::Ending => return false,
             Stage::AwaitConnect => {}
             Stage::Connected(link) => self.detach(link.session, flow, reason, will),
         }
-        self.actions.push_back(Action::Close(flow));
+        true
     }
 
     pub(super) fn peer_closed(&mut self, flow: FlowId) {
+        if self.timers.stop(Deadline::Close(flow)) {
+            self.actions.push_back(Action::Close(flow));
+        }
         // Without a DISCONNECT the will is published [MQTT-3.1.2-8].
         self.end(flow, ReasonCode::UnspecifiedError, WillFate::Publish);
     }
 
     pub(super) fn reset(&mut self, flow: FlowId) {
+        self.timers.stop(Deadline::Close(flow));
         self.end(flow, ReasonCode::UnspecifiedError, WillFate::Publish);
         self.connections.remove(&flow);
     }
@@ -134,6 +154,7 @@ impl Broker {
                 Deadline::Connect(flow) => {
                     self.end(flow, ReasonCode::MaximumConnectTime, WillFate::Discard);
                 }
+                Deadline::Close(flow) => self.actions.push_back(Action::Close(flow)),
                 Deadline::KeepAlive(flow) => self.check_keep_alive(flow),
                 Deadline::Will(id) => self.publish_will(id),
                 Deadline::SessionExpiry(id) => self.end_session(id),

@@ -148,7 +148,7 @@ impl Broker {
             ReasonCode::Success => WillFate::Discard,
             _ => WillFate::Publish,
         };
-        self.end(flow, disconnect.reason, will);
+        self.end_after_client(flow, disconnect.reason, will);
         Ok(())
     }
 

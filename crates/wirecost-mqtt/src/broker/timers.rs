@@ -11,6 +11,8 @@ use super::session::SessionId;
 pub(super) enum Deadline {
     /// CONNECT must have come.
     Connect(FlowId),
+    /// The client that said DISCONNECT must have closed.
+    Close(FlowId),
     /// A packet must have come [MQTT-3.1.2-22].
     KeepAlive(FlowId),
     /// The will is published.
@@ -34,10 +36,10 @@ impl Timers {
         self.by_time.insert((at, deadline));
     }
 
-    pub(super) fn stop(&mut self, deadline: Deadline) {
-        if let Some(at) = self.by_name.remove(&deadline) {
-            self.by_time.remove(&(at, deadline));
-        }
+    /// Stops `deadline`; whether it was set.
+    pub(super) fn stop(&mut self, deadline: Deadline) -> bool {
+        let at = self.by_name.remove(&deadline);
+        at.is_some_and(|at| self.by_time.remove(&(at, deadline)))
     }
 
     /// The earliest deadline.

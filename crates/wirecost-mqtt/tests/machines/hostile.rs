@@ -254,9 +254,17 @@ fn a_silent_client_is_disconnected_after_one_and_a_half_keep_alives() {
 }
 
 #[test]
-fn what_arrives_after_the_close_is_counted_and_ignored() {
+fn what_arrives_after_disconnect_is_counted_and_ignored() {
     let mut raw = connected(CONNECT_4, Config::default());
-    assert!(raw.send(0, &hex("e000")).closed);
+    assert_eq!(raw.send(0, &hex("e000")), Answer::default());
     assert_eq!(raw.send(0, &hex("c000")), Answer::default());
     assert_eq!(raw.broker.stats().ignored_bytes, 2);
+}
+
+#[test]
+fn the_broker_closes_after_disconnect_where_the_client_does_not() {
+    let mut raw = connected(CONNECT_4, Config::default());
+    assert_eq!(raw.send(0, &hex("e000")), Answer::default());
+    assert_eq!(raw.wait(0, Duration::from_millis(999)), Answer::default());
+    assert_eq!(raw.wait(0, Duration::from_millis(1)), closing(""));
 }
