@@ -103,6 +103,6 @@ pub struct Stats {
     pub faults: u64,
     /// Answers to nothing that was sent.
     pub unexpected_answers: u64,
-    /// Bytes that arrived on closed flows.
+    /// Bytes that arrived on closed flows, or behind the DISCONNECT of a client.
     pub ignored_bytes: u64,
 }

@@ -50,6 +50,7 @@ impl Broker {
         };
         self.actions.push_back(Action::Consumed(flow, footprint));
         if is_ending {
+            self.stats.ignored_bytes += frame.bytes().len() as u64;
             return;
         }
         if let Err(error) = decoded.and_then(|packet| self.receive_packet(flow, packet)) {
