@@ -87,11 +87,11 @@ impl Exchange {
         }
     }
 
-    /// Whether the current request is the last and no response of any class will come.
+    /// Whether no response of any class will come.
     pub(super) fn expects_nothing(&self) -> bool {
         match &self.subject {
             Subject::Ping => false,
-            Subject::Transfer(transfer) => transfer.template.wants_nothing() && !transfer.is_intermediate(),
+            Subject::Transfer(transfer) => transfer.template.wants_nothing() && transfer.is_first(),
         }
     }
 

@@ -7,9 +7,9 @@
 //! 3. empty ACK; then a separate CON or NON response, acknowledged where it is CON
 //!
 //! A non-confirmable request is sent once. With a No-Response that suppresses every class it ends there. A
-//! non-confirmable content above the block size travels in non-confirmable blocks, stop-and-wait: each but the
-//! last leaves No-Response out, because the 2.31 is what lets the transfer go on, and is sent again with a new
-//! message id after the time-outs of a confirmable message; the last block carries No-Response and is sent once.
+//! non-confirmable content above the block size travels in non-confirmable blocks without No-Response, stop-and-wait:
+//! each but the last is sent again with a new message id after the time-outs of a confirmable message, until its 2.31
+//! comes; the last is sent once, and answered or not.
 
 mod api;
 mod exchange;

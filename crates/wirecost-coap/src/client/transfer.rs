@@ -4,7 +4,9 @@
 //! 2. Upload: a request per block of the content (Block1), each answered 2.31, the last by the response.
 //! 3. Download: a request per further block of the response (Block2).
 //!
-//! No-Response travels with the last block of an upload only: every other block needs its 2.31 to go on.
+//! No-Response travels with a whole request only. A block needs its 2.31 to go on, and the last one must carry the
+//! options of those before it: No-Response is unsafe to forward, so it belongs to the cache-key (RFC 7252 section
+//! 5.4.2) by which servers put blocks together, and they refuse a last block that has it alone.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -72,7 +74,7 @@ pub(super) struct StageOptions {
     block2: Option<Block>,
     block1: Option<Block>,
     size1: Option<u32>,
-    intermediate: bool,
+    blockwise: bool,
 }
 
 impl StageOptions {
@@ -90,7 +92,7 @@ impl StageOptions {
     /// Whether an option of the template goes into the stage's request.
     pub(super) fn keeps(&self, number: OptionNumber) -> bool {
         let replaced = self.iter().any(|(own, _)| own == number);
-        !(replaced || self.intermediate && number == OptionNumber::NO_RESPONSE)
+        !(replaced || self.blockwise && number == OptionNumber::NO_RESPONSE)
     }
 }
 
@@ -132,20 +134,24 @@ impl Transfer {
                 options.block1 = block;
                 let announced = *offset == 0 && self.announces_size;
                 options.size1 = u32::try_from(payload.len()).ok().filter(|_| announced);
-                options.intermediate = more;
+                options.blockwise = true;
                 (options, block.map_or(payload, |block| block.slice(payload)))
             }
             Stage::Download(download) => {
                 options.block2 = Block::at(download.body.len(), false, download.size);
-                options.intermediate = true;
+                options.blockwise = true;
                 (options, &[])
             }
         }
     }
 
-    /// Whether the request carries a block that is not the last of its body.
+    /// Whether the transfer goes on after the current request.
     pub(super) fn is_intermediate(&self) -> bool {
-        self.next_request().0.intermediate
+        match &self.stage {
+            Stage::Whole => false,
+            Stage::Upload { offset, size } => offset + size.bytes() < self.template.payload.len(),
+            Stage::Download(_) => true,
+        }
     }
 
     /// Whether the transfer has sent its first request only.
