@@ -37,6 +37,16 @@ impl Type {
         }
     }
 
+    /// The type's abbreviation in RFC 7252.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Confirmable => "CON",
+            Self::NonConfirmable => "NON",
+            Self::Acknowledgement => "ACK",
+            Self::Reset => "RST",
+        }
+    }
+
     /// The type of the low two bits.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0x03 {

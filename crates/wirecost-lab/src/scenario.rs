@@ -1,5 +1,7 @@
 //! What a run is asked to do, every default filled in.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A scenario without anything left open: what `scenario.resolved.yaml` holds. Quantities carry their units.
@@ -68,4 +70,61 @@ pub struct ResolvedDirection {
     pub queue: String,
     /// Largest IP packet, e.g. `1500B`.
     pub mtu: String,
+}
+
+impl fmt::Display for ResolvedLink {
+    /// The link in words: what differs from a perfect one, once where both directions are alike.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (up, down) = (self.up.words(), self.down.words());
+        for (index, ((name, up, perfect), (_, down, _))) in up.into_iter().zip(down).enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            match (up == down, up == perfect) {
+                (true, true) => {}
+                (true, false) => write!(f, "{comma}{name} {up}")?,
+                (false, _) => write!(f, "{comma}{name} {up} up {down} down")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ResolvedDirection {
+    /// Name, value and the value of a perfect link, of all that can be said. The delay is always said.
+    fn words(&self) -> [(&'static str, &str, &'static str); 8] {
+        [
+            ("delay", &self.delay, ""),
+            ("variation", &self.delay_variation, "0ms"),
+            ("loss", &self.loss, "0%"),
+            ("reorder", &self.reorder, "0%"),
+            ("duplicate", &self.duplicate, "0%"),
+            ("corrupt", &self.corrupt, "0%"),
+            ("rate", &self.rate, "unlimited"),
+            ("queue", &self.queue, "auto"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_described_by_what_it_does() {
+        let up = ResolvedDirection {
+            delay: "12500us".into(),
+            delay_variation: "0ms".into(),
+            loss: "5%".into(),
+            reorder: "0%".into(),
+            duplicate: "0%".into(),
+            corrupt: "0%".into(),
+            rate: "unlimited".into(),
+            queue: "auto".into(),
+            mtu: "1500B".into(),
+        };
+        let down = ResolvedDirection { loss: "0%".into(), ..up.clone() };
+        let one_way = ResolvedLink { up: up.clone(), down };
+        assert_eq!(one_way.to_string(), "delay 12500us, loss 5% up 0% down");
+        let both = ResolvedLink { up: up.clone(), down: up };
+        assert_eq!(both.to_string(), "delay 12500us, loss 5%");
+    }
 }

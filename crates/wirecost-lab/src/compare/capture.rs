@@ -9,13 +9,13 @@ use wirecost_cost::PacketVerdict;
 use wirecost_live::Clock;
 use wirecost_live::recorder::RecordedPacket;
 use wirecost_proto::{Instant, Layer, Phase, Span};
-use wirecost_wire::ip::{self, Protocol};
 use wirecost_wire::pcapng::{Capture, Writer};
-use wirecost_wire::tcp;
 
 use super::analysis::PacketSink;
 use super::plan::Plan;
 use crate::results::LadderPacket;
+use crate::stack::Stack;
+use crate::stack::label::label;
 
 /// The interfaces of a capture, by `Direction as usize`.
 pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
@@ -127,14 +127,19 @@ impl PacketSink for CaptureFile<'_> {
         if let (Some(cell), Some((_, verdict, spans))) = (drawn, device)
             && matches!(verdict.phase, Phase::Connect | Phase::Message)
         {
-            let step = ladder_packet(packet, verdict, spans);
+            let step = ladder_packet(self.plan.cells[cell].stack, packet, verdict, spans);
             self.ladders[cell].push((packet.entered, delivered, step));
         }
         Ok(())
     }
 }
 
-fn ladder_packet(packet: &RecordedPacket, verdict: &PacketVerdict, spans: &[Span]) -> LadderPacket {
+fn ladder_packet(
+    stack: Stack,
+    packet: &RecordedPacket,
+    verdict: &PacketVerdict,
+    spans: &[Span],
+) -> LadderPacket {
     let bytes = |layer: Layer| {
         spans
             .iter()
@@ -147,7 +152,7 @@ fn ladder_packet(packet: &RecordedPacket, verdict: &PacketVerdict, spans: &[Span
         phase: verdict.phase.name().into(),
         cause: verdict.cause.name().into(),
         fate: packet.fate.name().into(),
-        label: label(&packet.bytes),
+        label: label(stack, &packet.bytes, spans),
         ip: bytes(Layer::Ip),
         transport: bytes(Layer::Transport),
         security: bytes(Layer::Security),
@@ -155,34 +160,6 @@ fn ladder_packet(packet: &RecordedPacket, verdict: &PacketVerdict, spans: &[Span
         payload: bytes(Layer::Payload),
         ..LadderPacket::default()
     }
-}
-
-/// What a packet is by its headers: the TCP flags, `UDP`, a fragment.
-fn label(bytes: &[u8]) -> String {
-    let Ok(packet) = ip::Packet::new(bytes) else {
-        return "not IP".into();
-    };
-    if let Some(fragment) = packet.fragment() {
-        return format!("fragment at {}", fragment.offset_bytes);
-    }
-    match packet.protocol() {
-        Protocol::Tcp => tcp::Segment::new(packet.payload()).map_or("TCP".into(), |segment| flags(&segment)),
-        Protocol::Udp => "UDP".into(),
-        Protocol::Icmp | Protocol::Icmpv6 => "ICMP".into(),
-        Protocol::Other(number) => format!("protocol {number}"),
-    }
-}
-
-fn flags(segment: &tcp::Segment<'_>) -> String {
-    let names = [
-        (tcp::Flags::SYN, "SYN"),
-        (tcp::Flags::FIN, "FIN"),
-        (tcp::Flags::RST, "RST"),
-        (tcp::Flags::PSH, "PSH"),
-        (tcp::Flags::ACK, "ACK"),
-    ];
-    let set = names.iter().filter(|(flag, _)| segment.flags().contains(*flag));
-    set.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
 }
 
 /// The ladder of one cell: connect and first message, the settle between them cut out.

@@ -15,6 +15,7 @@ use super::options::Options;
 use super::plan::Plan;
 use crate::results::environment::Emulator;
 use crate::results::summary::SCHEMA;
+use crate::scenario::ResolvedScenario;
 use crate::results::{Cell, Environment, Ladder, RunFolder, SampleRow, Summary};
 
 /// The machine before a run, to be compared with the machine after it.
@@ -74,7 +75,7 @@ pub fn finish(
     folder.write_json("env.json", &environment(&run, &analysis, before, dropped_packets))?;
     folder.write_json(
         "ladder.json",
-        &named_ladders(options, &run.plan, &analysis, ladders),
+        &named_ladders(&scenario, &run.plan, &analysis, ladders),
     )?;
     folder.write("samples.csv", samples_csv(&rows).as_bytes())?;
     write_histograms(folder, &cells, &rows)?;
@@ -116,7 +117,7 @@ fn dropped(run: &Run) -> io::Result<u64> {
 }
 
 fn named_ladders(
-    options: &Options,
+    scenario: &ResolvedScenario,
     plan: &Plan,
     analysis: &Analysis,
     packets: Vec<DrawnPackets>,
@@ -143,16 +144,11 @@ fn named_ladders(
             stack: planned.stack.to_string(),
             start: "cold".into(),
             payload_bytes: planned.payload.len() as u64,
-            link: link_words(options, planned.link),
+            link: scenario.links[planned.link].to_string(),
             packets: ladder_packets(packets, first.actual, end),
         });
     }
     ladders
-}
-
-fn link_words(options: &Options, index: usize) -> String {
-    let link = &options.links[index];
-    format!("rtt {}", wirecost_proto::units::DisplayDuration(link.rtt()))
 }
 
 fn samples_csv(rows: &[SampleRow]) -> String {
@@ -180,7 +176,7 @@ fn write_histograms(folder: &RunFolder, cells: &[Cell], rows: &[SampleRow]) -> R
     Ok(())
 }
 
-fn yaml(scenario: &crate::scenario::ResolvedScenario) -> String {
+fn yaml(scenario: &ResolvedScenario) -> String {
     // A scenario is strings, numbers and lists: there is nothing that YAML cannot hold.
     serde_saphyr::to_string(scenario).unwrap_or_else(|error| format!("# not writable as YAML: {error}\n"))
 }

@@ -3,8 +3,10 @@
 //! - [`name`]: the grammar `application[+cose][+channel]` and what each stack is like
 //! - [`client`]: a device's endpoint, whatever its stack
 //! - [`server`]: the built-in servers' endpoints
+//! - [`label`]: what a packet is, in the words of its protocols
 
 pub mod client;
+pub mod label;
 pub mod name;
 pub mod server;
 

@@ -69,6 +69,28 @@ impl PacketType {
         Self::Auth,
     ];
 
+    /// The type's name as the standard writes it.
+    pub const fn name(self) -> &'static str {
+        const NAMES: [&str; 15] = [
+            "CONNECT",
+            "CONNACK",
+            "PUBLISH",
+            "PUBACK",
+            "PUBREC",
+            "PUBREL",
+            "PUBCOMP",
+            "SUBSCRIBE",
+            "SUBACK",
+            "UNSUBSCRIBE",
+            "UNSUBACK",
+            "PINGREQ",
+            "PINGRESP",
+            "DISCONNECT",
+            "AUTH",
+        ];
+        NAMES[self as usize - 1]
+    }
+
     /// The type whose number is `bits`; `None` for 0 and above 15.
     pub fn from_bits(bits: u8) -> Option<Self> {
         Self::ALL.get(usize::from(bits).checked_sub(1)?).copied()
