@@ -1,8 +1,8 @@
 //! What the benches of the stacks share: nanoseconds and allocations per message, of a client and a server that
 //! hand each other their bytes with nothing between.
 //!
-//! `--test` runs a handful of messages; `--messages N` runs exactly N of each case without a clock, for a counter
-//! of instructions; a word chooses the cases whose name contains it.
+//! `--test` runs a handful of messages; `--messages N NAME` runs exactly N of the case so named without a clock, for
+//! a counter of instructions; a word alone chooses the cases whose name contains it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -117,12 +117,17 @@ impl Bench {
         }
     }
 
+    /// A count of instructions is of one case, whose whole name it gives.
+    fn is_chosen(&self, name: &str) -> bool {
+        match (&self.filter, &self.effort) {
+            (None, _) => true,
+            (Some(filter), Effort::Messages(_)) => name == filter,
+            (Some(filter), _) => name.contains(filter.as_str()),
+        }
+    }
+
     fn measure(&self, name: &str, mut message: impl FnMut()) -> Option<Figures> {
-        if self
-            .filter
-            .as_ref()
-            .is_some_and(|filter| !name.contains(filter.as_str()))
-        {
+        if !self.is_chosen(name) {
             return None;
         }
         match self.effort {
