@@ -154,9 +154,7 @@ fn introduce(options: &Options, out: &Path) {
 
 /// `runs/` and the time, so that runs sort by age.
 fn default_folder() -> PathBuf {
-    let time = rfc3339(std::time::SystemTime::now())
-        .replace(':', "")
-        .replace('Z', "");
+    let time = rfc3339(std::time::SystemTime::now()).replace([':', 'Z'], "");
     let base = Path::new("runs").join(&time);
     if !base.exists() {
         return base;

@@ -260,6 +260,9 @@ fn check_cell(cell: &Cell, devices: &[&Books], messages: u64) {
     );
 }
 
+/// What a device's sums hold of one layer.
+type Layer = fn(&Sums) -> u64;
+
 fn check_section(place: &str, section: &Section, way: usize, devices: &[Sums], per_device: u64) {
     let bytes: &Bytes = [&section.up, &section.down][way];
     assert_eq!(
@@ -267,7 +270,7 @@ fn check_section(place: &str, section: &Section, way: usize, devices: &[Sums], p
         devices.len() as u64 * per_device,
         "{place}: samples"
     );
-    let layers: [(&str, &Count, fn(&Sums) -> u64); 6] = [
+    let layers: [(&str, &Count, Layer); 6] = [
         ("packets", &bytes.packets, |sums| sums.packets),
         ("ip", &bytes.ip, |sums| sums.ip),
         ("transport", &bytes.transport, |sums| sums.transport),

@@ -249,7 +249,7 @@ impl Direction {
     }
 }
 
-const fn segment_of<'a>(packet: &'a Packet) -> Option<&'a Segment> {
+const fn segment_of(packet: &Packet) -> Option<&Segment> {
     match &packet.body {
         Body::Tcp(segment) => Some(segment),
         _ => None,
