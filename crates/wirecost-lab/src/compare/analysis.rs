@@ -214,6 +214,8 @@ impl<'a> ServerFlows<'a> {
 /// One device's books while its packets are read.
 struct Account {
     cell: usize,
+    /// Whether the response time of a message ends with its answer.
+    answered: bool,
     /// Of each message.
     payload_bytes: u64,
     measurement: DeviceMeasurement,
@@ -266,6 +268,7 @@ impl Account {
         };
         Self {
             cell: planned.cell,
+            answered: cell.stack.is_answered(),
             payload_bytes: cell.payload.len() as u64,
             measurement,
             ledger,
@@ -324,15 +327,12 @@ impl Account {
         if let (Some((_, started)), Some(ready)) = (notes.connect_started, notes.ready) {
             self.measurement.connect_round_trips = self.round_trips(started, ready, Direction::Down);
         }
-        let trips = marks
-            .iter()
-            .zip(&arrivals)
-            .map(|(mark, arrival)| match (mark.end, arrival) {
-                (Some((end, _)), _) => self.round_trips(mark.actual, end, Direction::Down),
-                (None, Some(arrival)) => self.round_trips(mark.actual, *arrival, Direction::Up),
-                (None, None) => None,
-            });
-        self.measurement.message_round_trips = trips.collect();
+        let trips = |(mark, arrival): (&Mark, &Option<Instant>)| match (mark.end, arrival) {
+            (Some((end, _)), _) if self.answered => self.round_trips(mark.actual, end, Direction::Down),
+            (_, Some(arrival)) => self.round_trips(mark.actual, *arrival, Direction::Up),
+            _ => None,
+        };
+        self.measurement.message_round_trips = marks.iter().zip(&arrivals).map(trips).collect();
         self.measurement.arrivals = arrivals;
         self.measurement
     }

@@ -459,11 +459,13 @@ fn outcomes(planned: &PlannedCell, devices: &[&DeviceMeasurement], options: &Opt
 
 fn outcome(planned: &PlannedCell, message: &Message<'_>, timeout: Duration) -> &'static str {
     if !planned.stack.is_answered() {
-        return match message.arrival {
-            Some(_) => "delivered",
+        return match (message.mark.end, message.arrival) {
+            // A block-wise message has answers, whatever the stack asks for.
+            (Some((_, End::Refused)), _) => "refused",
+            (_, Some(_)) => "delivered",
             // An earlier transfer without an answer holds it back (RFC 7252, section 4.7: NSTART).
-            None if !message.is_sent() => "failed",
-            None => "lost",
+            (_, None) if !message.is_sent() => "failed",
+            (_, None) => "lost",
         };
     }
     match message.mark.end {
