@@ -5,6 +5,8 @@
 
 #[path = "forwarder/cases.rs"]
 mod cases;
+#[path = "forwarder/link.rs"]
+mod link;
 
 use std::process::{Command, ExitCode};
 

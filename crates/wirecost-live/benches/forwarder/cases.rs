@@ -3,18 +3,15 @@
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wirecost_live::activity::Activity;
 use wirecost_live::check::{self, EchoPlan};
-use wirecost_live::forwarder::{Finished, Forwarder, Links};
+use wirecost_live::forwarder::Finished;
 use wirecost_live::hosts::{HostIndex, device_address, server_address};
-use wirecost_live::recorder::Recorder;
 use wirecost_live::timerfd::minimize_timer_slack;
-use wirecost_live::{Clock, Medium, Side, Topology, TopologyConfig};
-use wirecost_proto::Path;
-use wirecost_proto::path::FixedDelay;
+use wirecost_live::{Medium, Topology, TopologyConfig};
+
+use crate::link::{DEVICE, Link, TwoLinks, UNDELAYED};
 
 /// How long cases run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +35,8 @@ impl Effort {
 /// What crosses the link.
 #[derive(Clone, Copy)]
 enum Traffic {
+    /// Nothing.
+    Idle,
     /// ICMP echo every 2 ms over a link of this RTT.
     Echo { rtt: Duration },
     /// Datagrams as fast as they can be sent, of this many bytes of payload.
@@ -54,9 +53,9 @@ pub(crate) struct Case {
 
 /// What the columns of every row say.
 pub(crate) const HEADER: &str =
-    "case                        packets/s   Mbit/s  CPU ns/packet   added RTT us: p50    p99";
+    "case                        packets/s   Mbit/s  CPU ns/packet   CPU %   added RTT us: p50    p99";
 
-const MEDIA: [(Medium, &str); 2] = [(Medium::Tun, "tun"), (Medium::Veth, "veth")];
+const MEDIA: [Medium; 2] = [Medium::Tun, Medium::Veth];
 
 impl Case {
     /// Every case, over both media.
@@ -66,6 +65,7 @@ impl Case {
         };
         let flood = |payload_bytes| Traffic::Flood { payload_bytes };
         let traffic = [
+            Traffic::Idle,
             echo(0),
             echo(1),
             echo(5),
@@ -75,21 +75,15 @@ impl Case {
             flood(1_400),
             Traffic::Stream,
         ];
-        MEDIA
-            .iter()
-            .flat_map(|(medium, _)| {
-                traffic.map(|traffic| Self {
-                    medium: *medium,
-                    traffic,
-                })
-            })
-            .collect()
+        let over = |medium| traffic.map(|traffic| Self { medium, traffic });
+        MEDIA.into_iter().flat_map(over).collect()
     }
 
     /// Medium and traffic in words.
     pub(crate) fn name(&self) -> String {
         let medium = if self.medium == Medium::Tun { "tun" } else { "veth" };
         match self.traffic {
+            Traffic::Idle => format!("{medium}, idle"),
             Traffic::Echo { rtt } => format!("{medium}, echo, RTT {} ms", rtt.as_millis()),
             Traffic::Flood { payload_bytes } => format!("{medium}, UDP {payload_bytes} B"),
             Traffic::Stream => format!("{medium}, TCP stream"),
@@ -110,9 +104,13 @@ impl Case {
         let link = Link::start(topology, delay)?;
         let began = Instant::now();
         let added = match self.traffic {
-            Traffic::Echo { rtt } => Some(link.added(rtt, effort)),
-            Traffic::Flood { payload_bytes } => link.flood(payload_bytes, effort),
-            Traffic::Stream => link.stream(effort),
+            Traffic::Idle => {
+                std::thread::sleep(effort.time());
+                None
+            }
+            Traffic::Echo { rtt } => Some(added(&link, rtt, effort)),
+            Traffic::Flood { payload_bytes } => flood(&link, payload_bytes, effort),
+            Traffic::Stream => stream(&link, effort),
         };
         let took = began.elapsed();
         let finished = link.stop();
@@ -138,10 +136,11 @@ impl fmt::Display for Row {
         let statistics = self.finished.statistics;
         let per_second = statistics.delivered as f64 / self.took.as_secs_f64();
         let megabits = self.finished.links.delayed.bytes as f64 * 8e-6 / self.took.as_secs_f64();
+        let share = 100.0 * statistics.cpu.as_secs_f64() / self.took.as_secs_f64();
         let nanos = statistics.cpu.as_nanos() as f64 / statistics.entered.max(1) as f64;
         write!(
             f,
-            "{:<26} {per_second:>10.0} {megabits:>8.0} {nanos:>14.0}",
+            "{:<26} {per_second:>10.0} {megabits:>8.0} {nanos:>14.0} {share:>7.1}",
             self.name
         )?;
         match &self.added {
@@ -161,197 +160,94 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }
 
-/// The device that measures.
-const DEVICE: HostIndex = 0;
-/// The device whose link has no delay.
-const UNDELAYED: HostIndex = 1;
-
-/// The links of both devices, which count their bytes.
-pub(crate) struct TwoLinks {
-    delayed: Counted,
-    undelayed: Counted,
-}
-
-struct Counted {
-    delay: FixedDelay,
-    bytes: u64,
-}
-
-impl Path for Counted {
-    fn offer(
-        &mut self,
-        direction: wirecost_proto::Direction,
-        len: usize,
-        now: wirecost_proto::Instant,
-        deliveries: &mut Vec<wirecost_proto::Delivery>,
-    ) -> wirecost_proto::Fate {
-        self.bytes += len as u64;
-        self.delay.offer(direction, len, now, deliveries)
+/// Round-trip times beyond the asked one, in microseconds, in order of size.
+fn added(link: &Link, rtt: Duration, effort: Effort) -> Vec<f64> {
+    if !rtt.is_zero() {
+        let floor = check::head_start(&echo(link, UNDELAYED, effort));
+        link.activity.set_head_start(floor);
     }
+    let times = echo(link, DEVICE, effort);
+    let mut added: Vec<f64> = times
+        .iter()
+        .map(|time| (time.as_secs_f64() - rtt.as_secs_f64()) * 1e6)
+        .collect();
+    added.sort_by(f64::total_cmp);
+    added
 }
 
-impl Links for TwoLinks {
-    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
-        match host {
-            DEVICE => Some(&mut self.delayed),
-            UNDELAYED => Some(&mut self.undelayed),
-            _ => None,
-        }
-    }
-}
-
-/// A forwarder at work between two sides.
-struct Link {
-    activity: Arc<Activity>,
-    device: Side,
-    server: Side,
-    clock: Clock,
-    stop: Arc<mio::Waker>,
-    thread: std::thread::JoinHandle<std::io::Result<Finished<TwoLinks>>>,
-    _folder: tempfile::TempDir,
-}
-
-impl Link {
-    fn start(topology: Topology, delay: Duration) -> Result<Self, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let recorder = Recorder::create(folder.path()).map_err(|error| error.to_string())?;
-        let counted = |delay| Counted {
-            delay: FixedDelay(delay),
-            bytes: 0,
-        };
-        let links = TwoLinks {
-            delayed: counted(delay),
-            undelayed: counted(Duration::ZERO),
-        };
-        let (clock, activity) = (Clock::start(), Arc::new(Activity::new(2)));
-        let Topology {
-            device,
-            server,
-            device_port,
-            server_port,
-            ..
-        } = topology;
-        let forwarder = Forwarder::new(
-            [device_port, server_port],
-            links,
-            recorder,
-            clock,
-            Arc::clone(&activity),
-        )
-        .map_err(|error| error.to_string())?;
-        let stop = forwarder.stopper();
-        let thread = std::thread::spawn(move || {
-            minimize_timer_slack()?;
-            forwarder.run()
+fn echo(link: &Link, host: HostIndex, effort: Effort) -> Vec<Duration> {
+    let plan = EchoPlan {
+        device: device_address(host, false).expect("a device"),
+        server: server_address(false),
+        count: effort.echoes(),
+        interval: Duration::from_millis(2),
+        patience: Duration::from_millis(300),
+    };
+    std::thread::scope(|scope| {
+        let probe = scope.spawn(|| {
+            link.device.enter().expect("a namespace to enter");
+            minimize_timer_slack().expect("a slack to set");
+            check::echo(&plan, &link.clock).expect("an echo")
         });
-        Ok(Self {
-            activity,
-            device,
-            server,
-            clock,
-            stop,
-            thread,
-            _folder: folder,
-        })
-    }
+        probe.join().expect("the probe ends")
+    })
+}
 
-    fn stop(self) -> Finished<TwoLinks> {
-        self.stop.wake().expect("a forwarder to wake");
-        self.thread
-            .join()
-            .expect("the forwarder ends")
-            .expect("a forwarder that did not fail")
-    }
-
-    /// Round-trip times beyond the asked one, in microseconds, in order of size.
-    fn added(&self, rtt: Duration, effort: Effort) -> Vec<f64> {
-        if !rtt.is_zero() {
-            let floor = check::head_start(&self.echo(UNDELAYED, effort));
-            self.activity.set_head_start(floor);
-        }
-        let times = self.echo(DEVICE, effort);
-        let mut added: Vec<f64> = times
-            .iter()
-            .map(|time| (time.as_secs_f64() - rtt.as_secs_f64()) * 1e6)
-            .collect();
-        added.sort_by(f64::total_cmp);
-        added
-    }
-
-    fn echo(&self, host: HostIndex, effort: Effort) -> Vec<Duration> {
-        let plan = EchoPlan {
-            device: device_address(host, false).expect("a device"),
-            server: server_address(false),
-            count: effort.echoes(),
-            interval: Duration::from_millis(2),
-            patience: Duration::from_millis(300),
-        };
-        std::thread::scope(|scope| {
-            let probe = scope.spawn(|| {
-                self.device.enter().expect("a namespace to enter");
-                minimize_timer_slack().expect("a slack to set");
-                check::echo(&plan, &self.clock).expect("an echo")
-            });
-            probe.join().expect("the probe ends")
-        })
-    }
-
-    fn flood(&self, payload_bytes: usize, effort: Effort) -> Option<Vec<f64>> {
-        let (sink, source) = (self.server.clone(), self.device.clone());
-        let address = SocketAddr::new(server_address(false), 9);
-        std::thread::scope(|scope| {
-            let (ready, readiness) = std::sync::mpsc::channel();
-            let receiver = scope.spawn(move || {
-                sink.enter().expect("a namespace to enter");
-                let socket = UdpSocket::bind(address).expect("a port");
-                socket
-                    .set_read_timeout(Some(Duration::from_millis(100)))
-                    .expect("a time-out");
-                ready.send(()).expect("somebody waits");
-                let mut buffer = [0; 2_048];
-                while socket.recv(&mut buffer).is_ok() {}
-            });
-            readiness.recv().expect("a receiver");
-            scope.spawn(move || {
-                source.enter().expect("a namespace to enter");
-                let socket =
-                    UdpSocket::bind((device_address(DEVICE, false).expect("a device"), 0)).expect("a port");
-                let (payload, end) = (vec![7; payload_bytes], Instant::now() + effort.time());
-                while Instant::now() < end {
-                    // A full queue of the interface is part of a flood.
-                    let _ = socket.send_to(&payload, address);
-                }
-            });
-            receiver.join().expect("the receiver ends");
+fn flood(link: &Link, payload_bytes: usize, effort: Effort) -> Option<Vec<f64>> {
+    let (sink, source) = (link.server.clone(), link.device.clone());
+    let address = SocketAddr::new(server_address(false), 9);
+    std::thread::scope(|scope| {
+        let (ready, readiness) = std::sync::mpsc::channel();
+        let receiver = scope.spawn(move || {
+            sink.enter().expect("a namespace to enter");
+            let socket = UdpSocket::bind(address).expect("a port");
+            socket
+                .set_read_timeout(Some(Duration::from_millis(100)))
+                .expect("a time-out");
+            ready.send(()).expect("somebody waits");
+            let mut buffer = [0; 2_048];
+            while socket.recv(&mut buffer).is_ok() {}
         });
-        None
-    }
-
-    fn stream(&self, effort: Effort) -> Option<Vec<f64>> {
-        let (sink, source) = (self.server.clone(), self.device.clone());
-        let address = SocketAddr::new(server_address(false), 9);
-        std::thread::scope(|scope| {
-            let (ready, readiness) = std::sync::mpsc::channel();
-            scope.spawn(move || {
-                sink.enter().expect("a namespace to enter");
-                let listener = TcpListener::bind(address).expect("a port");
-                ready.send(()).expect("somebody waits");
-                let (mut stream, _) = listener.accept().expect("a connection");
-                let mut buffer = vec![0; 1 << 18];
-                while !matches!(stream.read(&mut buffer), Ok(0) | Err(_)) {}
-            });
-            readiness.recv().expect("a receiver");
-            scope.spawn(move || {
-                source.enter().expect("a namespace to enter");
-                let mut stream = connect_from_device(address);
-                let (bytes, end) = (vec![7; 1 << 16], Instant::now() + effort.time());
-                while Instant::now() < end {
-                    stream.write_all(&bytes).expect("a stream that holds");
-                }
-            });
+        readiness.recv().expect("a receiver");
+        scope.spawn(move || {
+            source.enter().expect("a namespace to enter");
+            let socket =
+                UdpSocket::bind((device_address(DEVICE, false).expect("a device"), 0)).expect("a port");
+            let (payload, end) = (vec![7; payload_bytes], Instant::now() + effort.time());
+            while Instant::now() < end {
+                // A full queue of the interface is part of a flood.
+                let _ = socket.send_to(&payload, address);
+            }
         });
-        None
-    }
+        receiver.join().expect("the receiver ends");
+    });
+    None
+}
+
+fn stream(link: &Link, effort: Effort) -> Option<Vec<f64>> {
+    let (sink, source) = (link.server.clone(), link.device.clone());
+    let address = SocketAddr::new(server_address(false), 9);
+    std::thread::scope(|scope| {
+        let (ready, readiness) = std::sync::mpsc::channel();
+        scope.spawn(move || {
+            sink.enter().expect("a namespace to enter");
+            let listener = TcpListener::bind(address).expect("a port");
+            ready.send(()).expect("somebody waits");
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut buffer = vec![0; 1 << 18];
+            while !matches!(stream.read(&mut buffer), Ok(0) | Err(_)) {}
+        });
+        readiness.recv().expect("a receiver");
+        scope.spawn(move || {
+            source.enter().expect("a namespace to enter");
+            let mut stream = connect_from_device(address);
+            let (bytes, end) = (vec![7; 1 << 16], Instant::now() + effort.time());
+            while Instant::now() < end {
+                stream.write_all(&bytes).expect("a stream that holds");
+            }
+        });
+    });
+    None
 }
 
 /// A connection from the first device's address, which std cannot ask for.
