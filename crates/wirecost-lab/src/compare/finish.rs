@@ -14,9 +14,10 @@ use super::live::{NetworkFacts, Run, RunError};
 use super::options::Options;
 use super::plan::Plan;
 use crate::results::environment::Emulator;
+use crate::results::journal::{self, Entry};
 use crate::results::summary::SCHEMA;
-use crate::scenario::ResolvedScenario;
 use crate::results::{Cell, Environment, Ladder, RunFolder, SampleRow, Summary};
+use crate::scenario::ResolvedScenario;
 
 /// The machine before a run, to be compared with the machine after it.
 #[derive(Debug)]
@@ -89,7 +90,24 @@ pub fn finish(
         cells,
     };
     folder.write_json("summary.json", &summary)?;
+    write_journal(folder, &summary)?;
     Ok(summary)
+}
+
+/// Notes each cell and the end of the run.
+fn write_journal(folder: &RunFolder, summary: &Summary) -> Result<(), RunError> {
+    for (index, cell) in summary.cells.iter().enumerate() {
+        journal::append(folder, &Entry::of_cell(index, cell, summary))?;
+    }
+    let at = rfc3339(std::time::SystemTime::now());
+    journal::append(
+        folder,
+        &Entry::Ended {
+            at,
+            interrupted: summary.interrupted,
+        },
+    )?;
+    Ok(())
 }
 
 /// For each host: the cell whose ladder it draws. It is the cell's first device that came to its end.

@@ -4,10 +4,12 @@
 //! - [`environment`]: `env.json`, the machine that measured them
 //! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
 //! - [`samples`]: `samples.csv`, one row per device
+//! - [`journal`]: `journal.jsonl`, what happened to the run
 //! - [`folder`]: the files and their names, written and read back
 
 pub mod environment;
 pub mod folder;
+pub mod journal;
 pub mod ladder;
 pub mod samples;
 pub mod summary;

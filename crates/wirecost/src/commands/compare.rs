@@ -7,6 +7,7 @@ use std::time::Duration;
 use wirecost_lab::compare::finish::{Before, finish, rfc3339};
 use wirecost_lab::compare::options::Medium;
 use wirecost_lab::compare::{Options, Run, run as run_plan};
+use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::{RunFolder, Summary};
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::signals::Interrupt;
@@ -28,6 +29,12 @@ pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
     }
     let folder = RunFolder::create(&out)?;
     check_open_files(&options)?;
+    let started = Entry::Started {
+        at: rfc3339(std::time::SystemTime::now()),
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: command_line(),
+    };
+    journal::append(&folder, &started)?;
     let before = Before::look();
     let devices = options.cells() * u64::from(options.samples);
     let mut screen = Screen::new(devices, arguments.quiet, interrupt);
@@ -178,11 +185,17 @@ fn check_open_files(options: &Options) -> Result<(), Failure> {
     )))
 }
 
-/// A run that ended before anything was measured leaves no folder.
+/// A run that ended before anything was measured leaves no folder, unless there is something in it that helps, such
+/// as a server's log.
 fn remove_if_empty(folder: &RunFolder) {
-    for sub in ["latency", "capture", ""] {
-        // A folder that holds something (a server's log) stays.
+    for sub in ["latency", "capture"] {
+        // A folder that is not empty stays, and so it should.
         drop(std::fs::remove_dir(folder.file(sub)));
+    }
+    let entries = std::fs::read_dir(folder.path()).map(Iterator::count);
+    if entries.is_ok_and(|entries| entries == 1) {
+        drop(std::fs::remove_file(folder.file("journal.jsonl")));
+        drop(std::fs::remove_dir(folder.path()));
     }
 }
 

@@ -1,0 +1,121 @@
+//! `journal.jsonl`: what happened to a run, one JSON object per line, each on disk before the next thing happens.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{ResultsError, RunFolder};
+use super::summary::{Cell, Summary};
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Entry {
+    /// The run began.
+    Started {
+        /// When, RFC 3339, UTC.
+        at: String,
+        /// Version of wirecost.
+        version: String,
+        /// The command that repeats the run.
+        command: String,
+    },
+    /// A cell's figures are in `summary.json`.
+    Cell {
+        /// Its index there.
+        cell: u64,
+        /// Name of the stack.
+        stack: String,
+        /// Payload of a message in bytes.
+        payload_bytes: u64,
+        /// `finished`, `partial` (fewer samples than asked for) or `not-run`.
+        state: String,
+        /// Messages that its samples offered.
+        offered: u64,
+    },
+    /// The run ended, and everything is written.
+    Ended {
+        /// When, RFC 3339, UTC.
+        at: String,
+        /// Whether it ended before every cell had its samples.
+        interrupted: bool,
+    },
+}
+
+/// Appends a line and waits until it is on disk.
+///
+/// # Errors
+/// The file system refuses.
+pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
+    let path = folder.file("journal.jsonl");
+    let line = serde_json::to_string(entry).map_err(|error| ResultsError::Format {
+        path: path.clone(),
+        reason: error.to_string(),
+    })?;
+    let written = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&path)
+        .and_then(|mut file| {
+            file.write_all(line.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.sync_data()
+        });
+    written.map_err(|source| ResultsError::Io {
+        action: "write",
+        path,
+        source,
+    })
+}
+
+impl Entry {
+    /// The line of a cell; `offered` of a whole cell is samples times messages.
+    pub fn of_cell(index: usize, cell: &Cell, summary: &Summary) -> Self {
+        let whole = summary.scenario.samples * summary.scenario.messages_per_connection;
+        let state = match &cell.not_run {
+            Some(_) => "not-run",
+            None if cell.outcomes.offered < whole => "partial",
+            None => "finished",
+        };
+        Self::Cell {
+            cell: index as u64,
+            stack: cell.stack.clone(),
+            payload_bytes: cell.payload_bytes,
+            state: state.into(),
+            offered: cell.outcomes.offered,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_appended_and_read_back() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::open(dir.path());
+        let entries = [
+            Entry::Started {
+                at: "1970-01-01T00:00:00Z".into(),
+                version: "0".into(),
+                command: "c".into(),
+            },
+            Entry::Ended {
+                at: "1970-01-01T00:00:01Z".into(),
+                interrupted: true,
+            },
+        ];
+        entries
+            .iter()
+            .for_each(|entry| append(&folder, entry).expect("written"));
+        let text = std::fs::read_to_string(folder.file("journal.jsonl")).expect("readable");
+        let read: Vec<Entry> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("an entry"))
+            .collect();
+        assert_eq!(read, entries);
+        assert!(text.starts_with(r#"{"event":"started","at":"#), "{text}");
+    }
+}
