@@ -121,10 +121,16 @@ mod tests {
             queue: "auto".into(),
             mtu: "1500B".into(),
         };
-        let down = ResolvedDirection { loss: "0%".into(), ..up.clone() };
+        let down = ResolvedDirection {
+            loss: "0%".into(),
+            ..up.clone()
+        };
         let one_way = ResolvedLink { up: up.clone(), down };
         assert_eq!(one_way.to_string(), "delay 12500us, loss 5% up 0% down");
-        let both = ResolvedLink { up: up.clone(), down: up };
+        let both = ResolvedLink {
+            up: up.clone(),
+            down: up,
+        };
         assert_eq!(both.to_string(), "delay 12500us, loss 5%");
     }
 }

@@ -15,7 +15,9 @@ use super::{Application, Stack};
 /// `spans` cover the packet, as the ledger found them: a segment whose content does not begin with application
 /// bytes goes on with an earlier message.
 pub fn label(stack: Stack, bytes: &[u8], spans: &[Span]) -> String {
-    let Ok(packet) = ip::Packet::new(bytes) else { return "not IP".into() };
+    let Ok(packet) = ip::Packet::new(bytes) else {
+        return "not IP".into();
+    };
     if let Some(fragment) = packet.fragment() {
         return format!("fragment at {} B", fragment.offset_bytes);
     }
@@ -29,11 +31,15 @@ pub fn label(stack: Stack, bytes: &[u8], spans: &[Span]) -> String {
 
 fn segment(stack: Stack, bytes: &[u8], spans: &[Span]) -> Option<String> {
     let segment = Segment::new(bytes).ok()?;
-    let content = spans.iter().find(|span| !matches!(span.layer, Layer::Ip | Layer::Transport));
+    let content = spans
+        .iter()
+        .find(|span| !matches!(span.layer, Layer::Ip | Layer::Transport));
     let begins = content.is_some_and(|span| span.layer == Layer::Application);
     let mut words = flags(segment.flags(), segment.payload().is_empty());
     match stack.application {
-        Application::Mqtt311(_) | Application::Mqtt5(_) if begins => words.extend(mqtt_packets(segment.payload())),
+        Application::Mqtt311(_) | Application::Mqtt5(_) if begins => {
+            words.extend(mqtt_packets(segment.payload()))
+        }
         Application::Tcp if begins => words.push("message"),
         _ if !segment.payload().is_empty() => words.push("more of it"),
         _ => {}
@@ -44,8 +50,11 @@ fn segment(stack: Stack, bytes: &[u8], spans: &[Span]) -> Option<String> {
 /// The flags that tell segments apart: ACK only where it stands alone, PSH never.
 fn flags(flags: Flags, is_empty: bool) -> Vec<&'static str> {
     let telling = [(Flags::SYN, "SYN"), (Flags::FIN, "FIN"), (Flags::RST, "RST")];
-    let mut words: Vec<&str> =
-        telling.into_iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, name)| name).collect();
+    let mut words: Vec<&str> = telling
+        .into_iter()
+        .filter(|(flag, _)| flags.contains(*flag))
+        .map(|(_, name)| name)
+        .collect();
     let alone = words.is_empty() && is_empty;
     if flags.contains(Flags::ACK) && (alone || flags.contains(Flags::SYN)) {
         words.push("ACK");
@@ -57,7 +66,9 @@ fn mqtt_packets(mut bytes: &[u8]) -> Vec<&'static str> {
     let mut names = Vec::new();
     while let Some(packet) = bytes.first().and_then(|first| PacketType::from_bits(first >> 4)) {
         names.push(packet.name());
-        let Ok(Some(len)) = packet_len(bytes, u32::MAX) else { break };
+        let Ok(Some(len)) = packet_len(bytes, u32::MAX) else {
+            break;
+        };
         bytes = bytes.get(len..).unwrap_or_default();
     }
     names
@@ -70,7 +81,11 @@ fn datagram(stack: Stack, bytes: &[u8]) -> Option<String> {
             let view = View::new(datagram.payload());
             let (kind, code) = (view.kind()?, view.code()?);
             let name = code.name().filter(|_| code.is_request());
-            Some(format!("{} {}", kind.name(), name.map_or(code.to_string(), str::to_owned)))
+            Some(format!(
+                "{} {}",
+                kind.name(),
+                name.map_or(code.to_string(), str::to_owned)
+            ))
         }
         _ => Some("message".into()),
     }
