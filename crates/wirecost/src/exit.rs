@@ -93,17 +93,17 @@ impl From<ResultsError> for Failure {
             ResultsError::Io { action: "read", .. } | ResultsError::Format { .. } => USAGE,
             ResultsError::Io { .. } => INTERNAL,
         };
-        let hint = matches!(
-            &error,
+        let hint = match &error {
             ResultsError::Io {
                 action: "create" | "write",
                 ..
-            }
-        )
-        .then(|| "choose a folder that can be written to with --out, or make room on its disk".to_owned());
+            } => Some("choose a folder that can be written to with --out, or make room on its disk"),
+            ResultsError::Occupied { .. } => Some("choose a new folder with --out, or remove this one"),
+            _ => None,
+        };
         Self {
             code,
-            hint,
+            hint: hint.map(str::to_owned),
             message: error.to_string(),
         }
     }

@@ -129,6 +129,8 @@ pub struct NetworkFacts {
 /// The machine refuses the namespaces, a target does not start, a loop fails.
 pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -> Result<Run, RunError> {
     let plan = Plan::new(options);
+    // What a protocol cannot carry is found before anything is built.
+    let messages = messages(options, &plan)?;
     let mtu = options
         .links
         .iter()
@@ -182,6 +184,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let stage = Stage {
         options,
         plan: &plan,
+        messages,
         clock,
         activity: &activity,
         sides: &sides,
@@ -202,6 +205,14 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     })
 }
 
+fn messages(options: &Options, plan: &Plan) -> Result<Vec<Option<Message>>, ClientError> {
+    let runnable = |cell: &super::plan::PlannedCell| match cell.not_run {
+        Some(_) => Ok(None),
+        None => Message::new(cell.stack, &options.resource, &cell.payload).map(Some),
+    };
+    plan.cells.iter().map(runnable).collect()
+}
+
 struct Sides {
     device: wirecost_live::Side,
     server: wirecost_live::Side,
@@ -211,6 +222,8 @@ struct Sides {
 struct Stage<'a> {
     options: &'a Options,
     plan: &'a Plan,
+    /// What the devices of each cell send; none where it is not run.
+    messages: Vec<Option<Message>>,
     clock: Clock,
     activity: &'a Arc<Activity>,
     sides: &'a Sides,
@@ -279,8 +292,10 @@ impl<'env> Stage<'env> {
             None => Some(self.serve(scope)?),
             Some(_) => None,
         };
-        let clients = self.start_devices(scope)?;
-        let (devices, interrupted, failure) = self.wait(clients, progress)?;
+        let played = self
+            .start_devices(scope)
+            .and_then(|clients| self.wait(clients, progress));
+        // The scope waits for the servers: they are stopped whatever became of the devices.
         let flows = match serving {
             Some((stop, thread)) => {
                 wake(&stop);
@@ -288,6 +303,7 @@ impl<'env> Stage<'env> {
             }
             None => Vec::new(),
         };
+        let (devices, interrupted, failure) = played?;
         Ok((devices, flows, checks, interrupted, failure))
     }
 
@@ -297,7 +313,11 @@ impl<'env> Stage<'env> {
         scope: &'scope Scope<'scope, 'env>,
     ) -> Result<Vec<Vec<Duration>>, RunError> {
         let links = &self.options.links;
-        let plans: Vec<EchoPlan> = links.iter().enumerate().map(|link| self.echo_plan(link)).collect();
+        let plans: Vec<EchoPlan> = links
+            .iter()
+            .enumerate()
+            .map(|link| self.echo_plan(link))
+            .collect();
         let path = self.echo_plan((links.len(), &LinkConfig::default()));
         let (side, clock, activity) = (&self.sides.device, self.clock, self.activity);
         let thread = scope.spawn(move || {
@@ -392,19 +412,9 @@ impl<'env> Stage<'env> {
     }
 
     fn devices(&self, first: Instant) -> Result<Vec<Device<Client, Sampler>>, RunError> {
-        let runnable = |cell: &super::plan::PlannedCell| match cell.not_run {
-            Some(_) => Ok(None),
-            None => Message::new(cell.stack, &self.options.resource, &cell.payload).map(Some),
-        };
-        let messages = self
-            .plan
-            .cells
-            .iter()
-            .map(runnable)
-            .collect::<Result<Vec<_>, _>>()?;
         let planned = self.plan.devices.iter().enumerate();
         let with_message =
-            planned.filter_map(|(host, device)| Some((host, device, messages[device.cell].as_ref()?)));
+            planned.filter_map(|(host, device)| Some((host, device, self.messages[device.cell].as_ref()?)));
         with_message
             .map(|(host, device, message)| self.device(host as HostIndex, device, message, first))
             .collect()

@@ -122,6 +122,8 @@ pub enum OptionsError {
 
 /// Devices that one run can hold: as many as the network has addresses, less those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
+/// The longest that a device may wait for anything.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 /// The smallest MTU over IPv6 (RFC 8200, section 5).
 const MIN_IPV6_MTU: u16 = 1280;
 
@@ -147,8 +149,14 @@ impl Options {
                 self.samples
             )));
         }
-        if self.settle.is_zero() || self.timeout.is_zero() {
-            return absurd("--settle and --timeout must be above 0 ms");
+        let mut times = vec![("--settle", self.settle), ("--timeout", self.timeout)];
+        times.extend(self.interval.map(|interval| ("--interval", interval)));
+        if let Some((flag, time)) = times
+            .into_iter()
+            .find(|(_, time)| time.is_zero() || *time > LONGEST_WAIT)
+        {
+            let time = DisplayDuration(time);
+            return absurd(&format!("{flag} must be above 0 ms and at most 1 h, got {time}"));
         }
         for link in &self.links {
             link.validate()?;

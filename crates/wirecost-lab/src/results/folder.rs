@@ -30,8 +30,8 @@ pub enum ResultsError {
         /// Why.
         reason: String,
     },
-    /// The folder has results already.
-    #[error("{path} has the results of another run: choose another folder with --out, or remove it")]
+    /// There are files in the folder already, of another run or of something else.
+    #[error("{path} is not empty")]
     Occupied {
         /// The folder.
         path: PathBuf,
@@ -61,15 +61,14 @@ impl RunFolder {
     /// Creates the folder with its sub-folders.
     ///
     /// # Errors
-    /// It cannot be created or written to, or has the results of another run.
+    /// It cannot be created or written to, or is not empty.
     pub fn create(path: &Path) -> Result<Self, ResultsError> {
-        if path.join("summary.json").exists() {
+        if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(ResultsError::Occupied {
                 path: path.to_owned(),
             });
         }
-        for sub in ["", "latency", "capture"] {
-            let dir = path.join(sub);
+        for dir in [path.to_owned(), path.join("latency"), path.join("capture")] {
             fs::create_dir_all(&dir).map_err(|source| io("create", &dir, source))?;
         }
         Ok(Self {
