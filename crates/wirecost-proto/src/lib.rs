@@ -7,6 +7,7 @@
 //! - [`timer`]: named deadlines, the earliest of which is an endpoint's next time-out
 //! - [`random`]: seeded randomness that does not depend on call order
 //! - [`path`]: what a link does to a packet
+//! - [`script`]: what a device does and when
 //! - [`bare`]: the stacks without a protocol, bare TCP and bare UDP; the smallest example of the contract
 //! - `pair` (feature `pair`): two endpoints over any path in virtual time, for tests
 //!
@@ -31,6 +32,7 @@ pub mod endpoint;
 pub mod pair;
 pub mod path;
 pub mod random;
+pub mod script;
 pub mod span;
 pub mod time;
 pub mod timer;
@@ -39,6 +41,7 @@ pub mod units;
 pub use endpoint::{Endpoint, FlowId, Input, Output, Peer, ResetReason};
 pub use path::{Delivery, Direction, Fate, Path};
 pub use random::Rng;
+pub use script::Script;
 pub use span::{Buffer, Cause, Layer, Phase, Span};
 pub use time::Instant;
 pub use timer::TimerTable;

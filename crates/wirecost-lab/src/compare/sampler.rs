@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use wirecost_live::driver::client::{Context, Script, Step};
+use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 
 use crate::stack::{Command, Event};
@@ -310,3 +310,6 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,8 @@ use mio::event::Event;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use wirecost_proto::bare::Transport;
-use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
+use wirecost_proto::script::{Context, Script, Step};
+use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
 use super::log::FlowLog;
 use super::stream::{Readable, State, Stream, reason_of};
@@ -23,47 +24,6 @@ use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::hosts::HostIndex;
 use crate::timerfd::TimerFd;
-
-/// What a device does next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step<C> {
-    /// Open a flow to the server.
-    Connect,
-    /// Give the endpoint this command.
-    Command(C),
-    /// Nothing before something happens, or before this time.
-    Wait(Option<Instant>),
-    /// The device is done; its socket, if any is left, is closed.
-    Finished,
-}
-
-/// What a script may know when it decides.
-#[derive(Clone, Copy, Debug)]
-pub struct Context {
-    /// Now.
-    pub now: Instant,
-    /// Until when the device's link was, or is known to be, busy.
-    pub link_busy_until: Instant,
-    /// CPU time spent on this device so far.
-    pub cpu: Duration,
-    /// Bytes of the current flow that the endpoint has handed out so far.
-    pub transmitted: u64,
-}
-
-/// What a device does and when.
-pub trait Script<E: Endpoint> {
-    /// Takes what the endpoint reported.
-    fn event(&mut self, event: E::Event, now: Instant);
-
-    /// Takes the failure of the socket itself: the flow was never usable.
-    fn failed(&mut self, reason: ResetReason, now: Instant);
-
-    /// Takes that the last byte handed out has left the driver's buffer.
-    fn sent(&mut self, now: Instant);
-
-    /// Says what to do next; called again after every step that is not `Wait` or `Finished`.
-    fn next(&mut self, context: Context) -> Step<E::Command>;
-}
 
 /// A device to be run.
 #[derive(Debug)]

@@ -1,0 +1,234 @@
+use super::*;
+use crate::stack::Client;
+
+const SETTLE: Duration = Duration::from_secs(1);
+const START: Instant = Instant::from_millis(100);
+
+fn timing() -> Timing {
+    Timing {
+        start: START,
+        settle: SETTLE,
+        timeout: Duration::from_secs(30),
+        connect_timeout: Duration::from_secs(10),
+        messages: 1,
+        interval: None,
+        answered: true,
+    }
+}
+
+/// A device without protocol or link: the test says what happens, and time goes where the script wants to be woken.
+struct Bench {
+    sampler: Sampler,
+    now: Instant,
+    link_busy_until: Instant,
+    sent: Vec<(Instant, u64)>,
+    closed: Option<Instant>,
+    connects: Vec<Instant>,
+    finished: bool,
+}
+
+impl Bench {
+    fn new(timing: Timing) -> Self {
+        Self {
+            sampler: Sampler::new(timing),
+            now: Instant::START,
+            link_busy_until: Instant::START,
+            sent: Vec::new(),
+            closed: None,
+            connects: Vec::new(),
+            finished: false,
+        }
+    }
+
+    fn script(&mut self) -> &mut dyn Script<Client> {
+        &mut self.sampler
+    }
+
+    /// Does what the script wants until it waits; when it wants to be woken.
+    fn advance(&mut self) -> Option<Instant> {
+        loop {
+            let context = Context {
+                now: self.now,
+                link_busy_until: self.link_busy_until,
+                cpu: Duration::ZERO,
+                transmitted: 100 * self.sent.len() as u64,
+            };
+            match self.script().next(context) {
+                Step::Connect => self.connects.push(self.now),
+                Step::Command(Command::Send { message }) => {
+                    self.sent.push((self.now, message));
+                    let now = self.now;
+                    self.script().sent(now);
+                }
+                Step::Command(Command::Close) => self.closed = Some(self.now),
+                Step::Wait(at) if at == Some(self.now) => {}
+                Step::Wait(at) => return at,
+                Step::Finished => {
+                    self.finished = true;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Lets time pass to `deadline`, or to the end of the script.
+    fn run_until(&mut self, deadline: Instant) {
+        while let Some(at) = self.advance().filter(|at| *at <= deadline) {
+            self.now = at;
+        }
+        if !self.finished {
+            self.now = deadline;
+        }
+    }
+
+    fn report(&mut self, event: Event) {
+        let now = self.now;
+        self.script().event(event, now);
+    }
+
+    fn notes(&self) -> &Notes {
+        self.sampler.notes()
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// A device that is connected at 150 ms.
+fn connected(timing: Timing) -> Bench {
+    let mut bench = Bench::new(timing);
+    bench.run_until(at(150));
+    bench.report(Event::Ready);
+    bench
+}
+
+#[test]
+fn a_sample_connects_warms_up_measures_and_closes_with_a_settle_after_each() {
+    let mut bench = connected(timing());
+    assert_eq!(bench.connects, [START]);
+    bench.run_until(at(1_200));
+    assert_eq!(bench.sent, [(at(1_150), 0)], "1 s after the connect");
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_300));
+    assert_eq!(
+        bench.sent.last(),
+        Some(&(at(2_200), 1)),
+        "1 s after the acknowledgement"
+    );
+    bench.report(Event::Acknowledged { message: 1 });
+    bench.run_until(at(10_000));
+    assert_eq!(bench.closed, Some(at(3_300)));
+    assert!(bench.finished);
+    assert_eq!(bench.notes().done, Some(at(4_300)));
+}
+
+#[test]
+fn a_step_settles_only_when_the_link_has_been_quiet() {
+    let mut bench = connected(timing());
+    bench.link_busy_until = at(800);
+    bench.run_until(at(5_000));
+    assert_eq!(bench.sent.first(), Some(&(at(1_800), 0)));
+    assert_eq!(bench.notes().messages[0].intended, at(1_800));
+}
+
+#[test]
+fn response_time_counts_from_the_intended_time_when_the_driver_is_late() {
+    let mut bench = connected(timing());
+    bench.advance();
+    bench.now = at(1_163);
+    bench.advance();
+    let mark = bench.notes().messages[0];
+    assert_eq!((mark.intended, mark.actual), (at(1_150), at(1_163)));
+}
+
+#[test]
+fn a_message_that_nothing_answers_is_over_when_it_is_sent() {
+    let mut bench = connected(Timing {
+        answered: false,
+        ..timing()
+    });
+    bench.run_until(at(20_000));
+    assert_eq!(bench.sent, [(at(1_150), 0), (at(2_150), 1)]);
+    assert!(bench.notes().messages.iter().all(|mark| mark.end.is_none()));
+    assert!(bench.finished);
+}
+
+#[test]
+fn a_message_without_an_answer_is_given_up_after_twice_the_time_out() {
+    let mut bench = connected(timing());
+    bench.run_until(at(200_000));
+    let ends: Vec<End> = bench
+        .notes()
+        .messages
+        .iter()
+        .filter_map(|mark| mark.end)
+        .map(|(_, end)| end)
+        .collect();
+    assert_eq!(ends, [End::Unknown, End::Unknown]);
+    assert_eq!(bench.sent[1].0, at(1_150 + 60_000 + 1_000));
+    assert!(bench.finished);
+}
+
+#[test]
+fn a_connection_that_never_comes_ends_the_sample() {
+    let mut bench = Bench::new(timing());
+    bench.run_until(at(60_000));
+    assert!(bench.finished && bench.sent.is_empty());
+    assert_eq!(
+        bench.notes().failure.as_deref(),
+        Some("no connection within 10 s")
+    );
+}
+
+#[test]
+fn a_lost_connection_leaves_the_message_unknown_and_the_rest_unsent() {
+    let mut bench = connected(timing());
+    bench.run_until(at(1_200));
+    bench.report(Event::Lost {
+        reason: "reset".into(),
+    });
+    bench.run_until(at(60_000));
+    assert_eq!(bench.notes().messages.len(), 1);
+    assert!(matches!(bench.notes().messages[0].end, Some((_, End::Unknown))));
+    assert!(bench.finished && bench.closed.is_none());
+}
+
+#[test]
+fn with_an_interval_messages_leave_at_their_times_whether_or_not_they_are_answered() {
+    let interval = Some(Duration::from_millis(100));
+    let mut bench = connected(Timing {
+        messages: 3,
+        interval,
+        ..timing()
+    });
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_600));
+    assert_eq!(bench.sent[1..], [(at(2_200), 1), (at(2_300), 2), (at(2_400), 3)]);
+    for message in [2, 1, 3] {
+        bench.report(Event::Acknowledged { message });
+    }
+    bench.run_until(at(10_000));
+    assert!(
+        bench
+            .notes()
+            .messages
+            .iter()
+            .all(|mark| matches!(mark.end, Some((_, End::Acknowledged))))
+    );
+    assert_eq!(bench.closed, Some(at(3_600)), "1 s after the last answer");
+}
+
+#[test]
+fn a_server_that_closes_after_our_close_is_no_failure() {
+    let mut bench = connected(Timing {
+        answered: false,
+        ..timing()
+    });
+    bench.run_until(at(3_200));
+    assert!(bench.closed.is_some());
+    bench.report(Event::Closed);
+    bench.run_until(at(20_000));
+    assert_eq!(bench.notes().failure, None);
+}
