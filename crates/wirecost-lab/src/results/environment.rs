@@ -62,7 +62,7 @@ pub struct Emulator {
     pub lateness_max_ns: u64,
     /// CPU time of the forwarder, which no cell is charged for.
     pub cpu_ns: u64,
-    /// Half the smallest round-trip time over a link without delay: taken off every delay, as far as there is any.
+    /// Half the lowest decile of the round-trip times over a link without delay: taken off every delay, as far as there is any.
     #[serde(default)]
     pub head_start_ns: u64,
     /// Priority that the machine granted the forwarder's thread.

@@ -137,10 +137,13 @@ impl fmt::Display for Row {
         let per_second = statistics.delivered as f64 / self.took.as_secs_f64();
         let megabits = self.finished.links.delayed.bytes as f64 * 8e-6 / self.took.as_secs_f64();
         let share = 100.0 * statistics.cpu.as_secs_f64() / self.took.as_secs_f64();
-        let nanos = statistics.cpu.as_nanos() as f64 / statistics.entered.max(1) as f64;
+        let per_packet = match statistics.entered {
+            0 => "-".to_owned(),
+            packets => format!("{:.0}", statistics.cpu.as_nanos() as f64 / packets as f64),
+        };
         write!(
             f,
-            "{:<26} {per_second:>10.0} {megabits:>8.0} {nanos:>14.0} {share:>7.1}",
+            "{:<26} {per_second:>10.0} {megabits:>8.0} {per_packet:>14} {share:>7.1}",
             self.name
         )?;
         match &self.added {
