@@ -1,21 +1,20 @@
 //! From devices to the figures of cells.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_link::{Counters, DelayDistribution, DirectionConfig, LinkConfig, QueueLimit};
-use wirecost_proto::{Cause, Direction, Instant, Layer};
-use wirecost_stats::{Quantile, Sample};
+use wirecost_proto::{Direction, Instant};
+use wirecost_stats::Sample;
 
 use super::analysis::{DeviceMeasurement, Traffic};
 use super::options::Options;
+use super::outcome::{Outcome, messages, outcomes};
 use super::plan::{DeviceLinks, Plan, PlannedCell};
-use super::sampler::{End, Mark};
+use super::sampler::Mark;
+use super::sections::{connect_section, message_section, nanos_between, quiet_section};
 use super::verdict::{self, Evidence};
 use crate::results::SampleRow;
-use crate::results::summary::{
-    Achieved, Bytes, CauseBytes, Cell, Count, Cpu, CpuSide, Link, LinkDirection, Outcomes, Section, Times,
-};
+use crate::results::summary::{Achieved, Cell, Cpu, CpuSide, Link, LinkDirection};
 
 /// What cells are computed from, beside their devices.
 pub struct Context<'a> {
@@ -58,7 +57,7 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
     let link = &options.links[planned.link];
     let counters = [Direction::Up, Direction::Down].map(|direction| counters_of(context, index, direction));
     let achieved = achieved(context, planned.link, link, &counters);
-    let outcomes = outcomes(planned, devices, options);
+    let outcomes = outcomes(planned, devices, options.messages, options.timeout);
     let evidence = Evidence {
         link,
         counters: &counters,
@@ -164,234 +163,6 @@ fn link_direction(link: &LinkConfig, way: Direction) -> LinkDirection {
     }
 }
 
-fn connect_section(devices: &[&DeviceMeasurement], lossless: bool) -> Section {
-    let connected: Vec<&DeviceMeasurement> = devices
-        .iter()
-        .copied()
-        .filter(|device| device.report.script.notes().ready.is_some())
-        .collect();
-    let since = |of: fn((Instant, Instant)) -> Instant| {
-        let durations = connected.iter().filter_map(|device| {
-            let notes = device.report.script.notes();
-            Some(nanos_between(of(notes.connect_started?), notes.ready?))
-        });
-        times(durations.collect())
-    };
-    let trips = connected
-        .iter()
-        .map(|device| device.connect_round_trips)
-        .collect::<Vec<_>>();
-    let traffic: Vec<&Traffic> = connected.iter().map(|device| &device.connect).collect();
-    Section {
-        response_kind: "to_reply".into(),
-        response_time_ns: since(|(intended, _)| intended),
-        service_time_ns: since(|(_, actual)| actual),
-        round_trips: if lossless { common(&trips) } else { None },
-        ..bytes_section(&traffic)
-    }
-}
-
-/// One measured message of a device.
-struct Message<'a> {
-    mark: &'a Mark,
-    arrival: Option<Instant>,
-    round_trips: Option<f64>,
-    traffic: &'a Traffic,
-}
-
-/// The measured messages of a device: all but the warm-up one.
-fn messages<'a>(device: &'a DeviceMeasurement) -> impl Iterator<Item = Message<'a>> {
-    let marks = device.report.script.notes().messages.iter().enumerate().skip(1);
-    marks.map(|(index, mark)| Message {
-        mark,
-        arrival: device.arrivals.get(index).copied().flatten(),
-        round_trips: device.message_round_trips.get(index).copied().flatten(),
-        traffic: &device.messages[index],
-    })
-}
-
-impl Message<'_> {
-    /// Whether any of it entered the link. One that shared its packets with another has none of its own.
-    fn is_sent(&self) -> bool {
-        let has_packets = self.traffic.packets[Direction::Up as usize] > 0;
-        let is_answered = matches!(self.mark.end, Some((_, End::Acknowledged)));
-        has_packets || is_answered || self.arrival.is_some()
-    }
-
-    /// When the response time ends: at the acknowledgement, or at the arrival where nothing answers.
-    fn response(&self, answered: bool) -> Option<Instant> {
-        match (answered, self.mark.end) {
-            (false, _) => self.arrival,
-            (true, Some((at, End::Acknowledged))) => Some(at),
-            (true, _) => None,
-        }
-    }
-}
-
-fn message_section(
-    planned: &PlannedCell,
-    devices: &[&DeviceMeasurement],
-    lossless: bool,
-    timeout: Duration,
-) -> Section {
-    let answered = planned.stack.is_answered();
-    // What was never sent costs nothing, and is no sample of what a message costs.
-    let sent = devices
-        .iter()
-        .copied()
-        .flat_map(messages)
-        .filter(Message::is_sent);
-    let messages: Vec<Message<'_>> = sent.collect();
-    let in_time = |message: &&Message<'_>| {
-        message
-            .response(answered)
-            .is_some_and(|at| at <= message.mark.intended + timeout)
-    };
-    let answered_in_time: Vec<&Message<'_>> = messages.iter().filter(in_time).collect();
-    let since = |of: fn(&Mark) -> Instant| {
-        let durations = answered_in_time
-            .iter()
-            .filter_map(|message| Some(nanos_between(of(message.mark), message.response(answered)?)));
-        times(durations.collect())
-    };
-    let delays: Vec<u64> = messages
-        .iter()
-        .filter_map(|message| Some(nanos_between(message.mark.actual, message.arrival?)))
-        .collect();
-    let bits = planned.payload.len() as f64 * 8.0;
-    let rates = delays.iter().map(|nanos| bits * 1e9 / *nanos as f64);
-    let goodput = (!delays.is_empty()).then(|| rates.sum::<f64>() / delays.len() as f64);
-    let trips: Vec<Option<f64>> = answered_in_time
-        .iter()
-        .map(|message| message.round_trips)
-        .collect();
-    let traffic: Vec<&Traffic> = messages.iter().map(|message| message.traffic).collect();
-    let section = bytes_section(&traffic);
-    let payload = (planned.payload.len() * messages.len()) as f64;
-    let wire = (section.up.wire.sum + section.down.wire.sum) as f64;
-    Section {
-        response_kind: planned.stack.response_kind().into(),
-        response_time_ns: since(|mark| mark.intended),
-        service_time_ns: since(|mark| mark.actual),
-        one_way_delay_ns: times(delays),
-        round_trips: if lossless { common(&trips) } else { None },
-        goodput_bps: goodput,
-        header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
-        ..section
-    }
-}
-
-/// A phase of which only the bytes count; `None` where there were none.
-fn quiet_section(
-    devices: &[&DeviceMeasurement],
-    of: impl Fn(&DeviceMeasurement) -> &Traffic,
-) -> Option<Section> {
-    let traffic: Vec<&Traffic> = devices.iter().map(|device| of(device)).collect();
-    let section = bytes_section(&traffic);
-    let packets = section.up.packets.sum + section.down.packets.sum;
-    (packets > 0).then_some(Section {
-        response_kind: "to_reply".into(),
-        ..section
-    })
-}
-
-fn bytes_section(traffic: &[&Traffic]) -> Section {
-    let by_cause = Cause::ALL.iter().map(|cause| {
-        let mean = |way: Direction| {
-            let sum: u64 = traffic
-                .iter()
-                .map(|traffic| traffic.causes[way as usize][*cause as usize])
-                .sum();
-            sum as f64 / traffic.len().max(1) as f64
-        };
-        let bytes = CauseBytes {
-            up: mean(Direction::Up),
-            down: mean(Direction::Down),
-        };
-        (cause.name().to_owned(), bytes)
-    });
-    Section {
-        samples: traffic.len() as u64,
-        up: bytes(traffic, Direction::Up),
-        down: bytes(traffic, Direction::Down),
-        by_cause: by_cause.collect::<BTreeMap<_, _>>(),
-        ..Section::default()
-    }
-}
-
-fn bytes(traffic: &[&Traffic], way: Direction) -> Bytes {
-    let layer = |layer: Layer| count(traffic.iter().map(|traffic| traffic.layer(way, layer)));
-    Bytes {
-        packets: count(traffic.iter().map(|traffic| traffic.packets[way as usize])),
-        ip: layer(Layer::Ip),
-        transport: layer(Layer::Transport),
-        security: layer(Layer::Security),
-        application: layer(Layer::Application),
-        payload: layer(Layer::Payload),
-        wire: count(traffic.iter().map(|traffic| traffic.wire(way))),
-    }
-}
-
-fn count(values: impl Iterator<Item = u64> + Clone) -> Count {
-    let (n, sum) = (values.clone().count(), values.clone().sum::<u64>());
-    Count {
-        mean: sum as f64 / n.max(1) as f64,
-        sum,
-        min: values.clone().min().unwrap_or(0),
-        max: values.max().unwrap_or(0),
-    }
-}
-
-/// What all samples agree on, or their median; `None` where a sample has none or there is no sample.
-fn common(values: &[Option<f64>]) -> Option<f64> {
-    let mut values: Vec<f64> = values.iter().copied().collect::<Option<Vec<f64>>>()?;
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
-fn nanos_between(start: Instant, end: Instant) -> u64 {
-    end.as_nanos().saturating_sub(start.as_nanos())
-}
-
-fn times(nanos: Vec<u64>) -> Option<Times> {
-    let summary = Sample::new(nanos)?.summary();
-    let quantiles = [
-        ("p50", summary.p50),
-        ("p90", summary.p90),
-        ("p95", summary.p95),
-        ("p99", summary.p99),
-    ];
-    let value = |quantile: Option<Quantile>| quantile.map(|quantile| quantile.value);
-    let interval = |quantile: &Quantile| Some([quantile.low?, quantile.high?]);
-    let printed = || {
-        quantiles
-            .iter()
-            .filter_map(|(name, quantile)| Some((*name, quantile.as_ref()?)))
-    };
-    Some(Times {
-        n: summary.mean.n,
-        mean: summary.mean.mean,
-        ci95: summary
-            .mean
-            .low
-            .zip(summary.mean.high)
-            .map(|(low, high)| [low, high]),
-        p50: value(summary.p50),
-        p90: value(summary.p90),
-        p95: value(summary.p95),
-        p99: value(summary.p99),
-        min: summary.min,
-        max: summary.max,
-        quantile_ci95: printed()
-            .map(|(name, quantile)| (name.to_owned(), interval(quantile)))
-            .collect(),
-        low_n: printed()
-            .filter(|(_, quantile)| quantile.low_n)
-            .map(|(name, _)| name.to_owned())
-            .collect(),
-    })
-}
-
 fn cpu(options: &Options, devices: &[&DeviceMeasurement]) -> Cpu {
     if devices.is_empty() {
         return Cpu {
@@ -434,49 +205,6 @@ fn message_cpu(device: &DeviceMeasurement) -> Duration {
     })
 }
 
-fn outcomes(planned: &PlannedCell, devices: &[&DeviceMeasurement], options: &Options) -> Outcomes {
-    let mut outcomes = Outcomes::default();
-    for device in devices {
-        outcomes.offered += options.messages;
-        let mut messages = messages(device);
-        for _ in 0..options.messages {
-            match messages
-                .next()
-                .map(|message| outcome(planned, &message, options.timeout))
-            {
-                None | Some("failed") => outcomes.failed += 1,
-                Some("acknowledged") => outcomes.acknowledged += 1,
-                Some("refused") => outcomes.refused += 1,
-                Some("late") => outcomes.late += 1,
-                Some("delivered") => outcomes.delivered += 1,
-                Some("lost") => outcomes.lost += 1,
-                Some(_) => outcomes.unknown += 1,
-            }
-        }
-    }
-    outcomes
-}
-
-fn outcome(planned: &PlannedCell, message: &Message<'_>, timeout: Duration) -> &'static str {
-    if !planned.stack.is_answered() {
-        return match (message.mark.end, message.arrival) {
-            // A block-wise message has answers, whatever the stack asks for.
-            (Some((_, End::Refused)), _) => "refused",
-            (_, Some(_)) => "delivered",
-            // An earlier transfer without an answer holds it back (RFC 7252, section 4.7: NSTART).
-            (_, None) if !message.is_sent() => "failed",
-            (_, None) => "lost",
-        };
-    }
-    match message.mark.end {
-        Some((at, End::Acknowledged)) if at <= message.mark.intended + timeout => "acknowledged",
-        Some((_, End::Acknowledged)) => "late",
-        Some((_, End::Refused)) => "refused",
-        Some((_, End::Failed)) => "failed",
-        Some((_, End::Unknown)) | None => "unknown",
-    }
-}
-
 fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, timeout: Duration) -> SampleRow {
     let notes = device.report.script.notes();
     let answered = planned.stack.is_answered();
@@ -494,10 +222,7 @@ fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, timeout:
         payload_bytes: planned.payload.len() as u64,
         sample: u64::from(device.sample),
         started_ns: started.map_or(0, Instant::as_nanos),
-        outcome: first
-            .as_ref()
-            .map_or("failed", |message| outcome(planned, message, timeout))
-            .to_owned(),
+        outcome: Outcome::of(planned, first.as_ref(), timeout).name().to_owned(),
         connect_ns: notes
             .connect_started
             .zip(notes.ready)

@@ -6,7 +6,8 @@
 //! - [`live`]: the plan on kernel sockets over the emulated link
 //! - [`analysis`]: from packets and notes to measurements of devices
 //! - [`capture`]: the capture as a file, with a comment on each packet
-//! - [`cells`], [`verdict`]: from devices to the figures of cells, and whether they may be used
+//! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
+//! - [`verdict`]: whether they may be used
 //! - [`finish`]: everything into the results folder
 
 pub mod analysis;
@@ -15,8 +16,10 @@ pub mod cells;
 pub mod finish;
 pub mod live;
 pub mod options;
+mod outcome;
 pub mod plan;
 pub mod sampler;
+mod sections;
 pub mod verdict;
 
 pub use live::{Progress, Run, run};

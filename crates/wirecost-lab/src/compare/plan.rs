@@ -128,12 +128,16 @@ impl DeviceLinks {
         let of_device =
             |device| Link::new(configs[plan.cells[device_cell(device)].link], plan.rng_of(device));
         let undelayed = LinkConfig::default();
-        let checks = configs.iter().chain([&undelayed]).enumerate().map(|(index, config)| {
-            Link::new(
-                *config,
-                Rng::new(seed).purpose(key_of("link check")).host(index as u64),
-            )
-        });
+        let checks = configs
+            .iter()
+            .chain([&undelayed])
+            .enumerate()
+            .map(|(index, config)| {
+                Link::new(
+                    *config,
+                    Rng::new(seed).purpose(key_of("link check")).host(index as u64),
+                )
+            });
         Self {
             links: plan.devices.iter().map(of_device).chain(checks).collect(),
         }

@@ -61,8 +61,6 @@ pub enum End {
     Refused,
     /// Sent, and nothing came, or the connection broke.
     Unknown,
-    /// Never sent.
-    Failed,
 }
 
 /// Everything that a device noted.
