@@ -67,6 +67,11 @@ impl Target {
         ("libcoap", Self::Libcoap),
     ];
 
+    /// Whether wirecost's own servers answer.
+    pub const fn is_builtin(self) -> bool {
+        matches!(self, Self::Builtin)
+    }
+
     /// Whether the target speaks a stack.
     pub const fn speaks(self, stack: Stack) -> bool {
         match self {

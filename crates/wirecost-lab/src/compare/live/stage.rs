@@ -1,0 +1,342 @@
+//! The threads of a run: forwarder, servers, devices, and the one that waits for them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+use wirecost_link::LinkConfig;
+use wirecost_live::Clock;
+use wirecost_live::activity::Activity;
+use wirecost_live::check::{self, EchoPlan};
+use wirecost_live::driver::Stopper;
+use wirecost_live::driver::client::{ClientLoop, Device, DeviceReport};
+use wirecost_live::driver::server::{FlowReport, ServerLoop};
+use wirecost_live::forwarder::{self, Forwarder};
+use wirecost_live::hosts::{HostIndex, device_address, server_address};
+use wirecost_live::priority::{self, Duty};
+use wirecost_live::timerfd::minimize_timer_slack;
+use wirecost_proto::Instant;
+
+use super::{Progress, RunError, echo};
+use crate::compare::options::Options;
+use crate::compare::plan::{DeviceLinks, Plan, PlannedDevice};
+use crate::compare::sampler::{Sampler, Timing};
+use crate::stack::client::{ClientConfig, Message};
+use crate::stack::server::{Discard, services};
+use crate::stack::{Client, Stack};
+use crate::target::Foreign;
+
+/// How long a client may take to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often progress is reported and ends are looked for.
+const TICK: Duration = Duration::from_millis(50);
+/// Between the check of the links and the first device.
+const LEAD: Duration = Duration::from_millis(50);
+
+/// Where the threads of a run live.
+pub(super) struct Sides {
+    /// The devices' side.
+    pub(super) device: wirecost_live::Side,
+    /// The server's side.
+    pub(super) server: wirecost_live::Side,
+}
+
+/// What the threads of a run share.
+pub(super) struct Stage<'a> {
+    /// What is asked for.
+    pub(super) options: &'a Options,
+    /// Cells and devices.
+    pub(super) plan: &'a Plan,
+    /// What the devices of each cell send; none where it is not run.
+    pub(super) messages: Vec<Option<Message>>,
+    /// The clock of all threads.
+    pub(super) clock: Clock,
+    /// What the forwarder lets the others know.
+    pub(super) activity: &'a Arc<Activity>,
+    /// Where they live.
+    pub(super) sides: &'a Sides,
+    /// The foreign server, if there is one.
+    pub(super) foreign: Option<Foreign>,
+}
+
+/// What the threads of a run have left.
+pub(super) struct Played {
+    /// What the devices noted.
+    pub(super) devices: Vec<DeviceReport<Sampler>>,
+    /// What the built-in servers said of their flows, with the server's port.
+    pub(super) flows: ServerFlows,
+    /// What the forwarder has left.
+    pub(super) forwarder: forwarder::Finished<DeviceLinks>,
+    /// The round-trip times of each link's check.
+    pub(super) checks: Vec<Vec<Duration>>,
+    /// Version and program of the foreign server.
+    pub(super) server: Option<String>,
+    /// Whether the user ended it.
+    pub(super) interrupted: bool,
+    /// Why it ended early otherwise.
+    pub(super) failure: Option<String>,
+}
+
+/// The flows of the built-in servers, with the server's port.
+type ServerFlows = Vec<(u16, FlowReport)>;
+
+/// What came of the devices on a link that has been checked.
+struct OnLink {
+    watched: Watched,
+    flows: ServerFlows,
+    checks: Vec<Vec<Duration>>,
+}
+
+/// The devices, and why they ended before their time.
+struct Watched {
+    devices: Vec<DeviceReport<Sampler>>,
+    interrupted: bool,
+    failure: Option<String>,
+}
+
+/// The thread of the built-in servers.
+struct Serving<'scope> {
+    stop: Stopper,
+    thread: ScopedJoinHandle<'scope, io::Result<ServerFlows>>,
+}
+
+/// The thread of the devices.
+struct Clients<'scope> {
+    stop: Stopper,
+    done: Arc<AtomicU64>,
+    thread: ScopedJoinHandle<'scope, io::Result<Vec<DeviceReport<Sampler>>>>,
+}
+
+impl<'env> Stage<'env> {
+    /// Plays the run: the link first, its check, servers, devices; the link goes last.
+    pub(super) fn play<'scope>(
+        mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        forwarder: Forwarder<DeviceLinks>,
+        progress: &mut dyn Progress,
+    ) -> Result<Played, RunError> {
+        let stop_forwarder = forwarder.stopper();
+        let forwarding = scope.spawn(move || {
+            minimize_timer_slack()?;
+            forwarder.run()
+        });
+        let played = self.play_on_link(scope, progress);
+        // Whatever happened, nothing may keep running: the scope waits for its threads.
+        wake(&stop_forwarder);
+        let forwarder = join("link", forwarding)?;
+        let OnLink {
+            watched,
+            flows,
+            checks,
+        } = played?;
+        let Watched {
+            devices,
+            interrupted,
+            failure,
+        } = watched;
+        let server = self.foreign.take().map(Foreign::stop);
+        Ok(Played {
+            devices,
+            flows,
+            forwarder,
+            checks,
+            server,
+            interrupted,
+            failure,
+        })
+    }
+
+    fn play_on_link<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        progress: &mut dyn Progress,
+    ) -> Result<OnLink, RunError> {
+        let checks = self.check_links(scope)?;
+        for (link, round_trips) in self.options.links.iter().zip(&checks) {
+            progress.note(&echo::asked_and_achieved(link, round_trips, self.options.ipv6));
+        }
+        let serving = match self.foreign {
+            None => Some(self.serve(scope)?),
+            Some(_) => None,
+        };
+        let watched = self
+            .start_devices(scope)
+            .and_then(|clients| self.wait(clients, progress));
+        // The scope waits for the servers: they are stopped whatever became of the devices.
+        let flows = match serving {
+            Some(serving) => {
+                wake(&serving.stop);
+                join("server", serving.thread)?
+            }
+            None => Vec::new(),
+        };
+        Ok(OnLink {
+            watched: watched?,
+            flows,
+            checks,
+        })
+    }
+
+    /// Echoes over the path itself, so that the forwarder can make up for it, then over every link, one by one.
+    fn check_links<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, 'env>,
+    ) -> Result<Vec<Vec<Duration>>, RunError> {
+        let links = &self.options.links;
+        let plans: Vec<EchoPlan> = links
+            .iter()
+            .enumerate()
+            .map(|link| self.echo_plan(link))
+            .collect();
+        let path = self.echo_plan((links.len(), &LinkConfig::default()));
+        let (side, clock, activity) = (&self.sides.device, self.clock, self.activity);
+        let thread = scope.spawn(move || {
+            side.enter().map_err(io::Error::other)?;
+            minimize_timer_slack()?;
+            activity.set_head_start(check::head_start(&check::echo(&path, &clock)?));
+            plans.iter().map(|plan| check::echo(plan, &clock)).collect()
+        });
+        join("link check", thread)
+    }
+
+    fn serve<'scope>(&self, scope: &'scope Scope<'scope, 'env>) -> Result<Serving<'scope>, RunError> {
+        let (ready, readiness) = mpsc::channel();
+        let stacks: Vec<Stack> = self.plan.cells.iter().map(|cell| cell.stack).collect();
+        let (side, clock, seed) = (&self.sides.server, self.clock, self.options.seed);
+        let address = server_address(self.options.ipv6);
+        let thread = scope.spawn(move || {
+            side.enter().map_err(io::Error::other)?;
+            minimize_timer_slack()?;
+            priority::raise(Duty::Host);
+            let services = services(&stacks, address, seed);
+            let ports: Vec<u16> = services.iter().map(|service| service.address.port()).collect();
+            let server = ServerLoop::new(services, clock, Discard, true)?;
+            // The receiver only goes away together with the whole run.
+            drop(ready.send(server.stopper()));
+            let finished = server.run()?;
+            Ok(finished
+                .flows
+                .into_iter()
+                .map(|flow| (ports[flow.service], flow))
+                .collect())
+        });
+        match readiness.recv() {
+            Ok(stop) => Ok(Serving { stop, thread }),
+            Err(_) => Err(join("server", thread)
+                .err()
+                .unwrap_or(RunError::Panicked("server"))),
+        }
+    }
+
+    fn start_devices<'scope>(&self, scope: &'scope Scope<'scope, 'env>) -> Result<Clients<'scope>, RunError> {
+        let devices = self.devices(self.clock.now() + LEAD)?;
+        let (ready, readiness) = mpsc::channel();
+        let (side, clock, activity) = (&self.sides.device, self.clock, Arc::clone(self.activity));
+        let thread = scope.spawn(move || {
+            side.enter().map_err(io::Error::other)?;
+            minimize_timer_slack()?;
+            priority::raise(Duty::Host);
+            let clients = ClientLoop::new(devices, clock, activity)?;
+            drop(ready.send((clients.stopper(), clients.progress())));
+            clients.run()
+        });
+        match readiness.recv() {
+            Ok((stop, done)) => Ok(Clients { stop, done, thread }),
+            Err(_) => Err(join("device", thread)
+                .err()
+                .unwrap_or(RunError::Panicked("device"))),
+        }
+    }
+
+    fn echo_plan(&self, (index, link): (usize, &LinkConfig)) -> EchoPlan {
+        let host = (self.plan.devices.len() + index) as HostIndex;
+        echo::plan(link, host, self.options.ipv6)
+    }
+
+    fn devices(&self, first: Instant) -> Result<Vec<Device<Client, Sampler>>, RunError> {
+        let planned = self.plan.devices.iter().enumerate();
+        let with_message =
+            planned.filter_map(|(host, device)| Some((host, device, self.messages[device.cell].as_ref()?)));
+        with_message
+            .map(|(host, device, message)| self.device(host as HostIndex, device, message, first))
+            .collect()
+    }
+
+    fn device(
+        &self,
+        host: HostIndex,
+        device: &PlannedDevice,
+        message: &Message,
+        first: Instant,
+    ) -> Result<Device<Client, Sampler>, RunError> {
+        let (options, cell) = (self.options, &self.plan.cells[device.cell]);
+        let config = ClientConfig {
+            client_id: format!("wc-{:05}", host + 1),
+            keep_alive: options.keep_alive,
+            rng: self.plan.rng_of(device),
+        };
+        let server = server_address(options.ipv6);
+        Ok(Device {
+            host,
+            local: SocketAddr::new(device_address(host, options.ipv6).unwrap_or(server), 0),
+            remote: SocketAddr::new(server, cell.stack.port()),
+            transport: cell.stack.transport(),
+            endpoint: Client::new(cell.stack, message, &config)?,
+            script: Sampler::new(Timing {
+                start: first + device.start,
+                settle: options.settle,
+                timeout: options.timeout,
+                connect_timeout: CONNECT_TIMEOUT,
+                messages: options.messages,
+                interval: options.interval,
+                answered: cell.stack.is_answered(),
+            }),
+        })
+    }
+
+    /// Waits for the devices; ends them early when the user, a full disk or a dead server says so.
+    fn wait(&mut self, clients: Clients<'_>, progress: &mut dyn Progress) -> Result<Watched, RunError> {
+        let total = self.plan.devices.len() as u64;
+        let mut interrupted = false;
+        let mut failure = None;
+        while !clients.thread.is_finished() {
+            thread::sleep(TICK);
+            progress.tick(clients.done.load(Ordering::Relaxed), total);
+            failure = failure.or_else(|| self.failure());
+            interrupted |= progress.is_interrupted();
+            if interrupted || failure.is_some() {
+                wake(&clients.stop);
+            }
+        }
+        progress.tick(clients.done.load(Ordering::Relaxed), total);
+        let devices = join("device", clients.thread)?;
+        Ok(Watched {
+            devices,
+            interrupted,
+            failure,
+        })
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        if self.activity.recording_failed() {
+            return Some("packets can no longer be recorded: the disk of the results folder is full".into());
+        }
+        self.foreign.as_mut().and_then(Foreign::death)
+    }
+}
+
+/// Wakes a loop so that it stops; a loop that has ended by itself cannot be woken and need not be.
+fn wake(stopper: &Stopper) {
+    drop(stopper.wake());
+}
+
+fn join<T>(what: &'static str, thread: ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, RunError> {
+    match thread.join() {
+        Ok(result) => result.map_err(|source| RunError::Io { what, source }),
+        Err(_) => Err(RunError::Panicked(what)),
+    }
+}
