@@ -35,6 +35,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
+    println!("{}", cases::recorder(effort));
     ExitCode::SUCCESS
 }
 
