@@ -1,4 +1,4 @@
-//! The HTML report in a browser: no error, no request, every figure drawn. Skipped where there is no Chromium.
+//! The HTML report in a browser: no error, no request, every figure drawn.
 
 mod common;
 
@@ -15,15 +15,15 @@ struct Browser {
 }
 
 impl Browser {
-    /// A browser with a profile of its own, or a word on why there is none.
-    fn new() -> Option<Self> {
-        if !Path::new(CHROMIUM).exists() {
-            eprintln!("skipped: no {CHROMIUM}");
-            return None;
-        }
-        Some(Self {
+    /// A browser with a profile of its own.
+    fn new() -> Self {
+        assert!(
+            Path::new(CHROMIUM).exists(),
+            "there is no {CHROMIUM}: scripts/test installs it"
+        );
+        Self {
             folder: tempfile::tempdir().unwrap(),
-        })
+        }
     }
 
     /// What the browser prints and logs when it opens the report.
@@ -75,7 +75,7 @@ impl Browser {
 
 #[test]
 fn the_report_opens_without_errors_and_draws_every_figure() {
-    let Some(browser) = Browser::new() else { return };
+    let browser = Browser::new();
     let results = common::eight_stacks();
     let (dom, log) = browser.open(&results, &["--dump-dom"]);
     assert_eq!(console(&log), Vec::<&str>::new());
@@ -86,7 +86,7 @@ fn the_report_opens_without_errors_and_draws_every_figure() {
 
 #[test]
 fn an_error_in_the_console_is_noticed() {
-    let Some(browser) = Browser::new() else { return };
+    let browser = Browser::new();
     let (_, log) = browser.open_page("<script>missing();</script>", &["--dump-dom"]);
     assert_eq!(console(&log).len(), 1, "{log}");
 }
@@ -97,7 +97,7 @@ fn console(log: &str) -> Vec<&str> {
 
 #[test]
 fn the_report_asks_nothing_of_the_network() {
-    let Some(browser) = Browser::new() else { return };
+    let browser = Browser::new();
     let html = report(&common::troubled()).unwrap();
     assert_eq!(browser.requests_of(&html), Vec::<String>::new());
 }
@@ -105,7 +105,7 @@ fn the_report_asks_nothing_of_the_network() {
 /// Without this, a log that the browser writes differently would look like silence.
 #[test]
 fn a_page_that_asks_the_network_is_noticed() {
-    let Some(browser) = Browser::new() else { return };
+    let browser = Browser::new();
     let requests = browser.requests_of("<img src=\"http://127.0.0.1:9/x.png\">");
     assert!(
         requests.iter().any(|line| line.contains("127.0.0.1:9/x.png")),
@@ -115,7 +115,7 @@ fn a_page_that_asks_the_network_is_noticed() {
 
 #[test]
 fn a_screenshot_can_be_taken() {
-    let Some(browser) = Browser::new() else { return };
+    let browser = Browser::new();
     let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
     let runs = [
         ("eight", common::eight_stacks()),

@@ -17,18 +17,15 @@ const EXCHANGE: &str = include_str!("data/tls13_http.txt");
 #[test]
 fn tshark_decrypts_with_the_embedded_key_log() {
     let with_keys = write_capture("with-keys.pcapng", Some(key_log().as_bytes()));
-    let Some(rows) = http(&with_keys) else {
-        return;
-    };
-    assert_eq!(rows, ["/test|", "|204"]);
+    assert_eq!(http(&with_keys), ["/test|", "|204"]);
     let without_keys = write_capture("without-keys.pcapng", None);
-    assert_eq!(http(&without_keys), Some(Vec::new()));
+    assert_eq!(http(&without_keys), Vec::<String>::new());
 }
 
 /// Path and status of the HTTP messages that tshark finds.
-fn http(file: &Path) -> Option<Vec<String>> {
-    let rows = fields(file, &["http.request.uri", "http.response.code"])?;
-    Some(rows.into_iter().filter(|row| row != "|").collect())
+fn http(file: &Path) -> Vec<String> {
+    let rows = fields(file, &["http.request.uri", "http.response.code"]);
+    rows.into_iter().filter(|row| row != "|").collect()
 }
 
 fn key_log() -> String {

@@ -1,4 +1,4 @@
-//! Lets Wireshark's dissectors judge what we write. Skipped, with the reason, where they are not installed.
+//! Lets Wireshark's dissectors judge what we write.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const CAPTURE: Capture<'static> = Capture {
 fn tshark_reads_what_we_meant() {
     let file = write_capture("fields.pcapng");
     // One row per packet: what every packet has, then what only some have.
-    let Some(rows) = fields(
+    let rows = fields(
         &file,
         &[
             "frame.interface_name",
@@ -42,9 +42,7 @@ fn tshark_reads_what_we_meant() {
             "udp.dstport",
             "udp.length",
         ],
-    ) else {
-        return;
-    };
+    );
     let expected = [
         "up (device to server)|1700000000.123456789|72|SYN: lost|10.0.0.1|10.0.0.2|1883|0||",
         "up (device to server)|1700000000.123456790|85||2001:db8::1|2001:db8::2|1883|5||",
@@ -59,7 +57,7 @@ fn tshark_reads_what_we_meant() {
 #[test]
 fn tshark_finds_every_checksum_good() {
     let file = write_capture("checksums.pcapng");
-    let Some(rows) = fields(
+    let rows = fields(
         &file,
         &[
             "ip.checksum.status",
@@ -68,16 +66,14 @@ fn tshark_finds_every_checksum_good() {
             "icmp.checksum.status",
             "icmpv6.checksum.status",
         ],
-    ) else {
-        return;
-    };
+    );
     assert_eq!(rows, ["1|1|||", "|1|||", "1||1||", "||1||", "1|||1|", "||||1"]);
 }
 
 #[test]
 fn tshark_reads_every_tcp_option() {
     let file = write_capture("options.pcapng");
-    let Some(rows) = fields(
+    let rows = fields(
         &file,
         &[
             "tcp.flags.str",
@@ -90,9 +86,7 @@ fn tshark_reads_every_tcp_option() {
             "tcp.options.sack_le",
             "tcp.options.sack_re",
         ],
-    ) else {
-        return;
-    };
+    );
     assert_eq!(
         rows[0],
         "····CE····S·|2,4,8,1,3,34,0,0|1460|7|1000|0|cafebabecafebabe||"
@@ -103,9 +97,7 @@ fn tshark_reads_every_tcp_option() {
 #[test]
 fn capinfos_finds_the_interfaces_and_the_secrets() {
     let file = write_capture("capinfos.pcapng");
-    let Some(report) = output_of("capinfos", &[file.as_os_str().to_str().unwrap()]) else {
-        return;
-    };
+    let report = output_of("capinfos", &[file.as_os_str().to_str().unwrap()]);
     for line in [
         "File type:           Wireshark/... - pcapng",
         "File timestamp precision:  nanoseconds (9)",
@@ -127,9 +119,7 @@ fn our_reader_agrees_with_the_file_that_tshark_writes_again() {
     let file = write_capture("rewritten-from.pcapng");
     let again = file.with_file_name("rewritten-to.pcapng");
     let paths = [&file, &again].map(|path| path.as_os_str().to_str().unwrap());
-    if output_of("tshark", &["-r", paths[0], "-w", paths[1]]).is_none() {
-        return;
-    }
+    output_of("tshark", &["-r", paths[0], "-w", paths[1]]);
     assert_eq!(packets(&again), packets(&file));
 }
 

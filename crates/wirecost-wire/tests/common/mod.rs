@@ -11,7 +11,7 @@ const CHECK_CHECKSUMS: [&str; 3] = [
 ];
 
 /// A row per packet with `names` between bars, as tshark sees `file`.
-pub(crate) fn fields(file: &Path, names: &[&str]) -> Option<Vec<String>> {
+pub(crate) fn fields(file: &Path, names: &[&str]) -> Vec<String> {
     let mut arguments = vec![
         "-r",
         file.as_os_str().to_str().unwrap(),
@@ -26,23 +26,22 @@ pub(crate) fn fields(file: &Path, names: &[&str]) -> Option<Vec<String>> {
     for name in names {
         arguments.extend(["-e", name]);
     }
-    let output = output_of("tshark", &arguments)?;
-    Some(output.lines().map(str::to_owned).collect())
+    output_of("tshark", &arguments)
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
-/// What `program` prints; `None`, with the reason on stderr, where it is not installed.
-pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = match Command::new(program).args(arguments).output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("skipped: {program} does not start: {error}");
-            return None;
-        }
-    };
+/// What `program` prints. A judge that is not installed fails the test: scripts/test installs it.
+pub(crate) fn output_of(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .unwrap_or_else(|error| panic!("{program} does not start ({error}): scripts/test installs it"));
     assert!(
         output.status.success(),
         "{program} {arguments:?}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    Some(String::from_utf8(output.stdout).unwrap())
+    String::from_utf8(output.stdout).unwrap()
 }
