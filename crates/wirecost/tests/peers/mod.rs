@@ -1,0 +1,163 @@
+//! What the tests with programs of other makers share: servers on free ports, and programs that must end.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::common::{WIRECOST, need_program};
+
+/// How long a server may take to listen, and a message to arrive.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// Seconds that a client may run.
+const CLIENT_SECONDS: &str = "90";
+
+/// A server on a free port of the loopback interface; it ends with this value.
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    process: Child,
+    folder: TempDir,
+}
+
+impl Server {
+    /// `wirecost serve PROTOCOL`.
+    pub(crate) fn builtin(protocol: &str) -> Self {
+        let port = free_port();
+        let listen = format!("127.0.0.1:{port}");
+        let mut command = Command::new(WIRECOST);
+        command.args(["serve", protocol, "--listen", &listen]);
+        let server = Self::start(command, port);
+        server.wait(|server| server.log().contains("serving"));
+        server
+    }
+
+    /// Mosquitto, as it is without configuration but for strangers being let in.
+    pub(crate) fn mosquitto() -> Self {
+        need_program("mosquitto", "mosquitto");
+        let port = free_port();
+        let folder = TempDir::new().expect("a temporary folder");
+        let configuration = folder.path().join("mosquitto.conf");
+        let text = format!("listener {port} 127.0.0.1\nallow_anonymous true\nuser root\n");
+        fs::write(&configuration, text).expect("a configuration");
+        let mut command = Command::new("mosquitto");
+        command.arg("-c").arg(configuration).env("PATH", path());
+        let server = Self::start_in(folder, command, port);
+        server.wait(|server| TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).is_ok());
+        server
+    }
+
+    fn start(command: Command, port: u16) -> Self {
+        Self::start_in(TempDir::new().expect("a temporary folder"), command, port)
+    }
+
+    fn start_in(folder: TempDir, mut command: Command, port: u16) -> Self {
+        let log = File::create(folder.path().join("log")).expect("a log");
+        let process = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the server starts");
+        Self {
+            port,
+            process,
+            folder,
+        }
+    }
+
+    fn wait(&self, is_ready: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !is_ready(self) {
+            assert!(began.elapsed() < PATIENCE, "no server: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// What the server said of itself.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).expect("the log")
+    }
+
+    /// A folder that lives as long as the server.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; the test has said so then.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// A port that neither TCP nor UDP uses now.
+fn free_port() -> u16 {
+    let is_free = |port: &u16| UdpSocket::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let any = || {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        listener.local_addr().expect("an address").port()
+    };
+    std::iter::repeat_with(any).find(is_free).expect("a free port")
+}
+
+/// Runs a client to its end, and kills it where it does not come to one.
+pub(crate) fn client<A: AsRef<OsStr>>(program: &str, package: &str, arguments: &[A]) -> Output {
+    need_program(program, package);
+    let output = Command::new("timeout")
+        .args(["-k", "1", CLIENT_SECONDS, program])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("timeout(1) starts");
+    assert_ne!(output.status.code(), Some(124), "{program} does not end");
+    output
+}
+
+/// Runs one case of a Python script against a server; returns what it printed.
+pub(crate) fn python(script: &str, server: &Server, case: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
+    let output = Command::new("timeout")
+        .args(["-k", "1", CLIENT_SECONDS])
+        .arg(interpreter())
+        .arg(file)
+        .args([&server.port.to_string(), case])
+        .stdin(Stdio::null())
+        .output()
+        .expect("timeout(1) starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{script} {case}: {}\n{said}{}\n--- server:\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr),
+        server.log()
+    );
+    said
+}
+
+/// The Python that has the clients of scripts/requirements-test.txt.
+fn interpreter() -> PathBuf {
+    let beside_sources = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv");
+    let environment = std::env::var_os("WIRECOST_VENV").map_or_else(beside_sources, PathBuf::from);
+    let python = environment.join("bin/python");
+    assert!(
+        python.is_file(),
+        "this test needs {} with scripts/requirements-test.txt installed (scripts/test does that)",
+        python.display()
+    );
+    python
+}
+
+/// The search path, with the folder where Debian has servers.
+fn path() -> std::ffi::OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    std::env::join_paths(folders).expect("a search path")
+}
