@@ -1,10 +1,12 @@
-//! How a link is probed before it measures, and what is said of it.
+//! How a link is probed before it measures, and what is said of it: its delay by echoes, its loss and rate by its own
+//! decisions.
 
 use std::time::Duration;
 
-use wirecost_link::LinkConfig;
+use wirecost_link::{Achieved, Link, LinkConfig};
 use wirecost_live::check::{self, EchoPlan};
 use wirecost_live::hosts::{HostIndex, device_address, server_address};
+use wirecost_proto::{Direction, Instant, Path, Rng};
 
 use crate::compare::verdict::asked_rtt;
 
@@ -48,5 +50,92 @@ pub(super) fn asked_and_achieved(link: &LinkConfig, round_trips: &[Duration], ip
             format!("link: RTT asked {asked:.3} ms, achieved {achieved:.3} ms (median of {count} echoes)")
         }
         None => format!("link: RTT asked {asked:.3} ms, not achieved: no echo came back"),
+    }
+}
+
+/// Packets that a link decides about when its loss and rate are checked.
+const DECISIONS: u32 = 20_000;
+
+/// The loss and rate asked of a link beside what a link object of its kind decides, where there are any: one that no
+/// device uses, with packets of the MTU, one after the other.
+pub(super) fn decisions(link: &LinkConfig, rng: Rng) -> Option<String> {
+    let lines = Direction::ALL.map(|way| direction_decisions(link, way, rng));
+    let said: Vec<String> = lines.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("link: {}", said.join("; ")))
+}
+
+fn direction_decisions(config: &LinkConfig, way: Direction, rng: Rng) -> Option<String> {
+    let asked = config.direction(way);
+    if asked.loss.rate() == 0.0 && asked.rate.is_none() {
+        return None;
+    }
+    let mut link = Link::new(*config, rng);
+    let (mut now, mut deliveries) = (Instant::START, Vec::new());
+    let packet = usize::from(asked.mtu);
+    for _ in 0..DECISIONS {
+        deliveries.clear();
+        link.offer(way, packet, now, &mut deliveries);
+        now += asked
+            .rate
+            .map_or(Duration::from_millis(1), |rate| rate.time_for(packet as u64));
+    }
+    let achieved = Achieved::new(asked, link.counters(way));
+    let loss = achieved
+        .loss
+        .observed()
+        .filter(|_| asked.loss.rate() > 0.0)
+        .map(|observed| {
+            format!(
+                "loss {} asked {:.2} %, achieved {:.2} %",
+                way.name(),
+                asked.loss.rate() * 100.0,
+                observed * 100.0
+            )
+        });
+    let rate = asked.rate.zip(achieved.rate).map(|(asked, achieved)| {
+        let kbit = |rate: wirecost_proto::BitRate| rate.bits_per_second() as f64 / 1e3;
+        format!(
+            "rate {} asked {:.1} kbit/s, achieved {:.1} kbit/s",
+            way.name(),
+            kbit(asked),
+            kbit(achieved)
+        )
+    });
+    let said: Vec<String> = [loss, rate].into_iter().flatten().collect();
+    Some(format!("{} ({DECISIONS} decisions)", said.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_and_rate_are_said_where_they_are_asked_for() {
+        assert_eq!(decisions(&LinkConfig::default(), Rng::new(1)), None);
+        let mut link = LinkConfig::symmetric(Duration::from_millis(25));
+        link.up.loss = wirecost_link::Loss::Bernoulli("5%".parse().expect("a probability"));
+        link.down.rate = Some("50kbit".parse().expect("a rate"));
+        let said = decisions(&link, Rng::new(1)).expect("something to say");
+        assert!(
+            said.starts_with("link: loss up asked 5.00 %, achieved "),
+            "{said}"
+        );
+        assert!(
+            said.contains("; rate down asked 50.0 kbit/s, achieved 50.0 kbit/s"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_slow_link_is_probed_at_a_tenth_of_its_rate() {
+        let mut link = LinkConfig::symmetric(Duration::from_millis(25));
+        link.up.rate = Some("10kbit".parse().expect("a rate"));
+        let plan = plan(&link, 0, false);
+        assert_eq!(
+            plan.interval,
+            Duration::from_micros(224_000),
+            "28 B at 10 kbit/s take 22.4 ms"
+        );
+        assert_eq!(plan.count, 10);
     }
 }

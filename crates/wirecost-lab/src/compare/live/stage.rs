@@ -19,7 +19,8 @@ use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::hosts::{HostIndex, device_address, server_address};
 use wirecost_live::priority::{self, Duty};
 use wirecost_live::timerfd::minimize_timer_slack;
-use wirecost_proto::Instant;
+use wirecost_proto::random::key_of;
+use wirecost_proto::{Instant, Rng};
 
 use super::{Progress, RunError, echo};
 use crate::compare::options::Options;
@@ -158,6 +159,10 @@ impl<'env> Stage<'env> {
         let checks = self.check_links(scope)?;
         for (link, round_trips) in self.options.links.iter().zip(&checks) {
             progress.note(&echo::asked_and_achieved(link, round_trips, self.options.ipv6));
+            let rng = Rng::new(self.options.seed).purpose(key_of("link decisions"));
+            if let Some(line) = echo::decisions(link, rng) {
+                progress.note(&line);
+            }
         }
         let serving = match self.foreign {
             None => Some(self.serve(scope)?),
