@@ -26,6 +26,19 @@ pub struct TargetError(#[from] pub EnvironmentError);
 pub struct Foreign {
     process: ServerProcess,
     version: String,
+    /// CPU time that it had used when it was ready.
+    cpu_when_ready: Option<Duration>,
+}
+
+/// What a foreign server has left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignReport {
+    /// Its program and version.
+    pub version: String,
+    /// CPU time of the whole server from ready to stopped; `None` where it had died.
+    pub cpu: Option<Duration>,
+    /// Its resident memory at the end; `None` where it had died.
+    pub resident_bytes: Option<u64>,
 }
 
 impl Foreign {
@@ -65,7 +78,12 @@ impl Foreign {
             "{program} {}",
             version.unwrap_or_else(|| "of unknown version".into())
         );
-        Ok(Some(Self { process, version }))
+        let cpu_when_ready = process.usage().ok().map(|usage| usage.cpu_time);
+        Ok(Some(Self {
+            process,
+            version,
+            cpu_when_ready,
+        }))
     }
 
     /// How the server died, if it did.
@@ -74,10 +92,16 @@ impl Foreign {
         Some(format!("{} ended during the run with {status}", self.version))
     }
 
-    /// Stops the server; returns its program and version.
-    pub fn stop(self) -> String {
+    /// Stops the server; returns what it used, which a dead server can no longer tell.
+    pub fn stop(self) -> ForeignReport {
+        let usage = self.process.usage().ok();
         // A server that ignores SIGTERM is killed; either way it is gone.
         drop(self.process.stop(STOP_PATIENCE));
-        self.version
+        let used = usage.zip(self.cpu_when_ready);
+        ForeignReport {
+            version: self.version,
+            cpu: used.map(|(usage, before)| usage.cpu_time.saturating_sub(before)),
+            resident_bytes: usage.map(|usage| usage.resident_bytes),
+        }
     }
 }

@@ -28,6 +28,8 @@ pub struct Context<'a> {
     pub checks: &'a [Vec<Duration>],
     /// Packets that the machine dropped.
     pub dropped_packets: u64,
+    /// CPU time of a foreign server over the whole run.
+    pub foreign_cpu: Option<Duration>,
 }
 
 /// The cells of a run, in the order of its plan, and one row per finished device.
@@ -93,7 +95,7 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
         keep_alive: quiet_section(devices, |device| &device.keep_alive),
         close: quiet_section(devices, |device| &device.close),
         delivery: None,
-        cpu: cpu(options, devices),
+        cpu: cpu(context, devices),
         outcomes,
     }
 }
@@ -163,7 +165,7 @@ fn link_direction(link: &LinkConfig, way: Direction) -> LinkDirection {
     }
 }
 
-fn cpu(options: &Options, devices: &[&DeviceMeasurement]) -> Cpu {
+fn cpu(context: &Context<'_>, devices: &[&DeviceMeasurement]) -> Cpu {
     if devices.is_empty() {
         return Cpu {
             reason: Some("no device finished".into()),
@@ -180,19 +182,40 @@ fn cpu(options: &Options, devices: &[&DeviceMeasurement]) -> Cpu {
     };
     let client = CpuSide {
         device_ns: mean(&|device| device.report.cpu),
-        message_ns: Some(mean(&message_cpu) / options.messages as f64),
+        message_ns: Some(mean(&message_cpu) / context.options.messages as f64),
     };
-    let builtin = options.target.is_builtin();
-    let server = builtin.then(|| CpuSide {
-        device_ns: mean(&|device| device.server_cpu),
+    let (server, reason) = match server_cpu(context) {
+        Ok(None) => (Some(mean(&|device| device.server_cpu)), None),
+        Ok(Some(cpu)) => (Some(cpu.as_nanos() as f64 / n), None),
+        Err(reason) => (None, Some(reason.to_owned())),
+    };
+    let server = server.map(|device_ns| CpuSide {
+        device_ns,
         message_ns: None,
     });
-    let reason =
-        (!builtin).then(|| "a foreign server's CPU cannot be told apart while cells overlap".to_owned());
     Cpu {
         client: Some(client),
         server,
         reason,
+    }
+}
+
+/// Where a server's CPU time comes from: each device's own for the built-in ones, the whole process's where one cell
+/// had a foreign server to itself.
+fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
+    let running = context
+        .plan
+        .cells
+        .iter()
+        .filter(|cell| cell.not_run.is_none())
+        .count();
+    match (context.options.target.is_builtin(), running) {
+        (true, _) => Ok(None),
+        (false, 1) => context
+            .foreign_cpu
+            .map(Some)
+            .ok_or("the server could no longer be asked"),
+        (false, _) => Err("a foreign server's CPU cannot be told apart while cells overlap"),
     }
 }
 

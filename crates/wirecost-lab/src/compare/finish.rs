@@ -69,6 +69,7 @@ pub fn finish(
         links: &run.forwarder.links,
         checks: &run.checks,
         dropped_packets,
+        foreign_cpu: run.server.as_ref().and_then(|server| server.cpu),
     };
     let (cells, rows) = cells::cells(&context, &analysis.devices);
     let scenario = options.to_scenario();
@@ -230,8 +231,9 @@ fn environment(run: &Run, analysis: &Analysis, before: &Before, dropped_packets:
         servers: run
             .server
             .iter()
-            .map(|server| (name(server), server.clone()))
+            .map(|server| (name(&server.version), server.version.clone()))
             .collect(),
+        server_resident_bytes: run.server.as_ref().and_then(|server| server.resident_bytes),
         unattributed_packets: analysis.unattributed_packets,
         dropped_packets,
     }

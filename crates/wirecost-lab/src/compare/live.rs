@@ -23,7 +23,7 @@ use super::plan::{DeviceLinks, Plan};
 use super::sampler::Sampler;
 use crate::results::{ResultsError, RunFolder};
 use crate::stack::client::{ClientError, Message};
-use crate::target::{Foreign, TargetError};
+use crate::target::{Foreign, ForeignReport, TargetError};
 use stage::{Sides, Stage};
 
 /// Takes what a person wants to see while a run goes on.
@@ -82,8 +82,8 @@ pub struct Run {
     pub checks: Vec<Vec<Duration>>,
     /// What was found of the network: settings, medium, warnings.
     pub network: NetworkFacts,
-    /// Version and program of the foreign server, where there was one.
-    pub server: Option<String>,
+    /// What the foreign server has left, where there was one.
+    pub server: Option<ForeignReport>,
     /// Whether it was ended early.
     pub interrupted: bool,
     /// Why it ended early, other than by the user.

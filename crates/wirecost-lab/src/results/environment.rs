@@ -43,6 +43,9 @@ pub struct Environment {
     pub emulator: Option<Emulator>,
     /// Version and file of the foreign servers used.
     pub servers: BTreeMap<String, String>,
+    /// Resident memory of the foreign server at the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_resident_bytes: Option<u64>,
     /// Packets in the capture that belong to no cell.
     pub unattributed_packets: u64,
     /// Packets that a TUN, a packet socket or the recorder dropped: any makes the run invalid.

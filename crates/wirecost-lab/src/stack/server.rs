@@ -13,6 +13,9 @@ use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng};
 
 use super::{Application, Stack};
 
+/// Topic aliases of each direction at a broker that stands alone.
+const TOPIC_ALIASES: u16 = 32;
+
 /// A built-in server's endpoint.
 #[derive(Debug)]
 pub enum Server {
@@ -40,14 +43,29 @@ impl Server {
     pub fn new(stack: Stack, seed: u64) -> Self {
         match stack.application {
             Application::Tcp | Application::Udp => Self::Bare(bare::Server::new(stack.transport())),
-            Application::Mqtt311(_) | Application::Mqtt5(_) => {
-                Self::Mqtt(Box::new(mqtt::Broker::new(mqtt::Config::default())))
-            }
+            Application::Mqtt311(_) | Application::Mqtt5(_) => Self::broker(mqtt::Config::default()),
             Application::CoapNon | Application::CoapCon => {
                 let rng = Rng::new(seed).purpose(key_of("coap server"));
                 Self::Coap(Box::new(coap::Server::new(coap::Config::new(rng))))
             }
         }
+    }
+
+    /// The server of a stack for clients of any maker: the broker takes topic aliases, and gives them to clients that
+    /// take them, at the cost of a property in the CONNACK of MQTT 5.
+    pub fn standalone(stack: Stack, seed: u64) -> Self {
+        match stack.application {
+            Application::Mqtt311(_) | Application::Mqtt5(_) => Self::broker(mqtt::Config {
+                topic_alias_maximum: TOPIC_ALIASES,
+                sent_topic_aliases: TOPIC_ALIASES,
+                ..mqtt::Config::default()
+            }),
+            _ => Self::new(stack, seed),
+        }
+    }
+
+    fn broker(config: mqtt::Config) -> Self {
+        Self::Mqtt(Box::new(mqtt::Broker::new(config)))
     }
 }
 

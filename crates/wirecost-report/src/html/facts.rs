@@ -227,6 +227,8 @@ fn machine(environment: &Environment) -> Vec<(&'static str, String)> {
             .iter()
             .map(|(name, version)| ("server", format!("{name}: {version}"))),
     );
+    let memory = environment.server_resident_bytes;
+    facts.extend(memory.map(|bytes| ("server memory", format!("{} kB resident", bytes / 1_000))));
     facts
 }
 

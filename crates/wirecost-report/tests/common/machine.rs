@@ -44,6 +44,7 @@ pub(crate) fn environment() -> Environment {
             priority: "SCHED_FIFO".into(),
         }),
         servers: network(&[]),
+        server_resident_bytes: None,
         unattributed_packets: 0,
         dropped_packets: 0,
     }

@@ -29,7 +29,7 @@ use crate::compare::sampler::{Sampler, Timing};
 use crate::stack::client::{ClientConfig, Message};
 use crate::stack::server::{Discard, services};
 use crate::stack::{Client, Stack};
-use crate::target::Foreign;
+use crate::target::{Foreign, ForeignReport};
 
 /// How long a client may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -74,8 +74,8 @@ pub(super) struct Played {
     pub(super) forwarder: forwarder::Finished<DeviceLinks>,
     /// The round-trip times of each link's check.
     pub(super) checks: Vec<Vec<Duration>>,
-    /// Version and program of the foreign server.
-    pub(super) server: Option<String>,
+    /// What the foreign server has left.
+    pub(super) server: Option<ForeignReport>,
     /// Whether the user ended it.
     pub(super) interrupted: bool,
     /// Why it ended early otherwise.
@@ -101,13 +101,13 @@ struct Watched {
 
 /// The thread of the built-in servers.
 struct Serving<'scope> {
-    stop: Stopper,
+    stop: StopOnDrop,
     thread: ScopedJoinHandle<'scope, io::Result<ServerFlows>>,
 }
 
 /// The thread of the devices.
 struct Clients<'scope> {
-    stop: Stopper,
+    stop: StopOnDrop,
     done: Arc<AtomicU64>,
     thread: ScopedJoinHandle<'scope, io::Result<Vec<DeviceReport<Sampler>>>>,
 }
@@ -120,14 +120,13 @@ impl<'env> Stage<'env> {
         forwarder: Forwarder<DeviceLinks>,
         progress: &mut dyn Progress,
     ) -> Result<Played, RunError> {
-        let stop_forwarder = forwarder.stopper();
+        let stop_forwarder = StopOnDrop(forwarder.stopper());
         let forwarding = scope.spawn(move || {
             minimize_timer_slack()?;
             forwarder.run()
         });
         let played = self.play_on_link(scope, progress);
-        // Whatever happened, nothing may keep running: the scope waits for its threads.
-        wake(&stop_forwarder);
+        drop(stop_forwarder);
         let forwarder = join("link", forwarding)?;
         let OnLink {
             watched,
@@ -174,7 +173,7 @@ impl<'env> Stage<'env> {
         // The scope waits for the servers: they are stopped whatever became of the devices.
         let flows = match serving {
             Some(serving) => {
-                wake(&serving.stop);
+                drop(serving.stop);
                 join("server", serving.thread)?
             }
             None => Vec::new(),
@@ -230,7 +229,10 @@ impl<'env> Stage<'env> {
                 .collect())
         });
         match readiness.recv() {
-            Ok(stop) => Ok(Serving { stop, thread }),
+            Ok(stop) => Ok(Serving {
+                stop: StopOnDrop(stop),
+                thread,
+            }),
             Err(_) => Err(join("server", thread)
                 .err()
                 .unwrap_or(RunError::Panicked("server"))),
@@ -250,7 +252,11 @@ impl<'env> Stage<'env> {
             clients.run()
         });
         match readiness.recv() {
-            Ok((stop, done)) => Ok(Clients { stop, done, thread }),
+            Ok((stop, done)) => Ok(Clients {
+                stop: StopOnDrop(stop),
+                done,
+                thread,
+            }),
             Err(_) => Err(join("device", thread)
                 .err()
                 .unwrap_or(RunError::Panicked("device"))),
@@ -314,7 +320,7 @@ impl<'env> Stage<'env> {
             failure = failure.or_else(|| self.failure());
             interrupted |= progress.is_interrupted();
             if interrupted || failure.is_some() {
-                wake(&clients.stop);
+                clients.stop.wake();
             }
         }
         progress.tick(clients.done.load(Ordering::Relaxed), total);
@@ -334,9 +340,20 @@ impl<'env> Stage<'env> {
     }
 }
 
-/// Wakes a loop so that it stops; a loop that has ended by itself cannot be woken and need not be.
-fn wake(stopper: &Stopper) {
-    drop(stopper.wake());
+/// Stops the loop of a thread when it goes: the scope waits for its threads, whatever happened, a panic included.
+struct StopOnDrop(Stopper);
+
+impl StopOnDrop {
+    /// Wakes the loop so that it stops; one that has ended by itself cannot be woken and need not be.
+    fn wake(&self) {
+        drop(self.0.wake());
+    }
+}
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.wake();
+    }
 }
 
 fn join<T>(what: &'static str, thread: ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, RunError> {
