@@ -87,6 +87,10 @@ pub struct CompareArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub interval: Option<Duration>,
 
+    /// Devices per cell in the capture of a run of more than 10,000 messages; a shorter run's holds all
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub record_hosts: u32,
+
     /// How to run: kernel sockets over the emulated link
     #[arg(long, value_enum, default_value_t = Engine::Live)]
     pub engine: Engine,

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use crate::output;
 use wirecost_lab::compare::{OptionsError, live::RunError};
 use wirecost_lab::results::ResultsError;
 use wirecost_live::EnvironmentError;
@@ -56,9 +57,9 @@ impl Failure {
 
     /// Prints the failure and gives its exit code.
     pub fn report(self) -> ExitCode {
-        eprintln!("error: {}", self.message);
+        output::note(format_args!("error: {}", self.message));
         if let Some(hint) = self.hint {
-            eprintln!("hint: {hint}");
+            output::note(format_args!("hint: {hint}"));
         }
         ExitCode::from(self.code)
     }

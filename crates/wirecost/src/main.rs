@@ -11,6 +11,7 @@
 mod arguments;
 mod commands;
 mod exit;
+mod output;
 mod progress;
 
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wirecost_lab::compare::Progress;
 use wirecost_live::signals::Interrupt;
@@ -44,10 +45,10 @@ impl Screen {
             return;
         }
         self.last_line = Some(Instant::now());
-        eprintln!(
+        output::note(format_args!(
             "{:>4} s  {done}/{of} devices done",
             self.started.elapsed().as_secs()
-        );
+        ));
     }
 }
 
@@ -66,7 +67,7 @@ impl Progress for Screen {
         match &self.bar {
             _ if self.quiet => {}
             Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            None => output::note(format_args!("{line}")),
         }
     }
 

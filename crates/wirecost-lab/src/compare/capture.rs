@@ -28,6 +28,8 @@ pub struct CaptureFile<'a> {
     writer: Writer<BufWriter<File>>,
     plan: &'a Plan,
     clock: Clock,
+    /// Whether a device's packets are written, by host; what belongs to no device always is.
+    recorded: Vec<bool>,
     /// Which device is drawn for each cell, by host.
     drawn: Vec<Option<usize>>,
     /// The ladder packets of each cell, with their times.
@@ -36,11 +38,18 @@ pub struct CaptureFile<'a> {
 }
 
 impl<'a> CaptureFile<'a> {
-    /// A capture at `path`. `drawn` gives the cell for which a device's packets are kept.
+    /// A capture at `path` of the devices that are `recorded`. `drawn` gives the cell for whose ladder a device's
+    /// packets are kept.
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn create(path: &Path, plan: &'a Plan, clock: Clock, drawn: Vec<Option<usize>>) -> io::Result<Self> {
+    pub fn create(
+        path: &Path,
+        plan: &'a Plan,
+        clock: Clock,
+        recorded: Vec<bool>,
+        drawn: Vec<Option<usize>>,
+    ) -> io::Result<Self> {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -60,6 +69,7 @@ impl<'a> CaptureFile<'a> {
             writer,
             plan,
             clock,
+            recorded,
             drawn,
             ladders,
             comment: String::new(),
@@ -76,6 +86,11 @@ impl<'a> CaptureFile<'a> {
             .map_err(|error| error.into_error())?
             .sync_data()?;
         Ok(self.ladders)
+    }
+
+    fn is_recorded(&self, packet: &RecordedPacket) -> bool {
+        let recorded = packet.host.and_then(|host| self.recorded.get(host as usize));
+        recorded.copied().unwrap_or(true)
     }
 
     fn describe(
@@ -116,11 +131,13 @@ impl PacketSink for CaptureFile<'_> {
         delivered: Option<Instant>,
         device: Option<(usize, &PacketVerdict, &[Span])>,
     ) -> io::Result<()> {
-        self.describe(packet, delivered, device);
-        let at = self.clock.utc_nanos(packet.entered);
-        self.writer
-            .packet(packet.direction as u32, at, &packet.bytes, Some(&self.comment))
-            .map_err(io::Error::other)?;
+        if self.is_recorded(packet) {
+            self.describe(packet, delivered, device);
+            let at = self.clock.utc_nanos(packet.entered);
+            self.writer
+                .packet(packet.direction as u32, at, &packet.bytes, Some(&self.comment))
+                .map_err(io::Error::other)?;
+        }
         let drawn = packet
             .host
             .and_then(|host| self.drawn.get(host as usize).copied().flatten());

@@ -55,8 +55,10 @@ pub fn finish(
     let drawn = drawn_devices(&run);
     let capture_path = folder.file("capture/all.pcapng");
     let io = |what| move |source| RunError::Io { what, source };
-    let mut capture =
-        CaptureFile::create(&capture_path, &run.plan, run.clock, drawn).map_err(io("write the capture"))?;
+    let hosts = 0..run.plan.devices.len() as u32;
+    let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
+    let mut capture = CaptureFile::create(&capture_path, &run.plan, run.clock, recorded, drawn)
+        .map_err(io("write the capture"))?;
     let recording = &mut run.forwarder.recording;
     let devices = std::mem::take(&mut run.devices);
     let analysis = analyse(&run.plan, devices, &run.flows, recording, &mut capture);

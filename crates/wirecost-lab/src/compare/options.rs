@@ -46,6 +46,8 @@ pub struct Options {
     pub messages: u64,
     /// Time between the measured messages of a device; `None` where each one settles.
     pub interval: Option<Duration>,
+    /// Devices per cell whose packets the capture holds where a run is too long to hold all.
+    pub record_hosts: u32,
 }
 
 /// What answers the devices.

@@ -47,6 +47,8 @@ pub struct Plan {
     pub devices: Vec<PlannedDevice>,
 }
 
+/// Messages up to which a run's capture holds every packet. The ledger always covers every packet.
+pub const FULL_CAPTURE_MESSAGES: u64 = 10_000;
 /// Time between the starts of two devices, so that the machine, not the link, never becomes the bottleneck.
 const START_GAP: Duration = Duration::from_millis(10);
 /// What the starts of devices are spread to, in bytes of payload per second: a tenth of what the forwarder carries.
@@ -80,6 +82,14 @@ impl Plan {
         self.devices
             .get(host as usize)
             .map(|device| &self.cells[device.cell])
+    }
+
+    /// Whether the capture holds the packets of a device: of every one up to [`FULL_CAPTURE_MESSAGES`], else of the
+    /// first samples of each cell.
+    pub fn is_recorded(&self, host: HostIndex, options: &Options) -> bool {
+        let messages = self.devices.len() as u64 * options.messages;
+        let device = self.devices.get(host as usize);
+        messages <= FULL_CAPTURE_MESSAGES || device.is_some_and(|device| device.sample < options.record_hosts)
     }
 
     /// The random stream of a device.

@@ -16,6 +16,7 @@ use wirecost_report::terminal::{self, TableOptions};
 use super::link::links;
 use crate::arguments::{CompareArguments, PacketPath};
 use crate::exit::{self, Failure};
+use crate::output;
 use crate::progress::Screen;
 
 /// Runs the command.
@@ -57,12 +58,18 @@ fn conclude(
     wirecost_report::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
     print_results(arguments, &summary, folder)?;
     if let Some(failure) = failure {
-        eprintln!("error: {failure}");
-        eprintln!("hint: what was measured before is in {}", folder.path().display());
+        output::note(format_args!("error: {failure}"));
+        output::note(format_args!(
+            "hint: what was measured before is in {}",
+            folder.path().display()
+        ));
         return Ok(ExitCode::from(exit::CELLS_FAILED));
     }
     if interrupted {
-        eprintln!("interrupted: what was measured is in {}", folder.path().display());
+        output::note(format_args!(
+            "interrupted: what was measured is in {}",
+            folder.path().display()
+        ));
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
     Ok(ExitCode::from(verdict(&summary)))
@@ -82,18 +89,21 @@ fn print_results(arguments: &CompareArguments, summary: &Summary, folder: &RunFo
     let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
     let json = || serde_json::to_string_pretty(summary).map_err(|error| internal(&error));
     match arguments.json.as_deref() {
-        Some(path) if path == Path::new("-") => println!("{}", json()?),
+        Some(path) if path == Path::new("-") => output::data(format_args!("{}\n", json()?)),
         Some(path) => {
             let text = json()? + "\n";
             std::fs::write(path, text)
                 .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
-            print!("{}", table(arguments, summary));
+            output::data(table(arguments, summary));
         }
-        None => print!("{}", table(arguments, summary)),
+        None => output::data(table(arguments, summary)),
     }
     if !arguments.quiet {
-        eprintln!("report:  {}", folder.file("report.html").display());
-        eprintln!("capture: {}", folder.file("capture/all.pcapng").display());
+        output::note(format_args!("report:  {}", folder.file("report.html").display()));
+        output::note(format_args!(
+            "capture: {}",
+            folder.file("capture/all.pcapng").display()
+        ));
     }
     Ok(())
 }
@@ -142,13 +152,14 @@ fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
         keep_alive,
         messages: arguments.messages_per_connection,
         interval: arguments.interval,
+        record_hosts: arguments.record_hosts,
     })
 }
 
 /// The first line: what runs, and where the results will be.
 fn introduce(options: &Options, out: &Path) {
     let stacks: Vec<String> = options.stacks.iter().map(ToString::to_string).collect();
-    eprintln!(
+    output::note(format_args!(
         "wirecost {}: {} on {} link(s), {} samples each, seed {}, into {}",
         env!("CARGO_PKG_VERSION"),
         stacks.join(" "),
@@ -156,7 +167,7 @@ fn introduce(options: &Options, out: &Path) {
         options.samples,
         options.seed,
         out.display()
-    );
+    ));
 }
 
 /// `runs/` and the time, so that runs sort by age.

@@ -6,12 +6,13 @@ use wirecost_live::doctor::{Verdict, apparmor_profile, examine};
 
 use crate::arguments::DoctorArguments;
 use crate::exit::{self, Failure};
+use crate::output;
 
 /// Runs the command.
 pub fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     if arguments.apparmor {
         let program = std::env::current_exe().map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        print!("{}", apparmor_profile(&program));
+        output::data(apparmor_profile(&program));
         return Ok(ExitCode::from(exit::OK));
     }
     for finding in examine() {
@@ -20,9 +21,12 @@ pub fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
             Verdict::Limited => "limited",
             Verdict::Missing => "missing",
         };
-        println!("{verdict:<8} {:<20} {}", finding.what, finding.detail);
+        output::data(format_args!(
+            "{verdict:<8} {:<20} {}\n",
+            finding.what, finding.detail
+        ));
         if let Some(advice) = finding.advice {
-            println!("{:<29} -> {advice}", "");
+            output::data(format_args!("{:<29} -> {advice}\n", ""));
         }
     }
     Ok(ExitCode::from(exit::OK))

@@ -6,12 +6,13 @@ use wirecost_lab::results::RunFolder;
 
 use crate::arguments::ReportArguments;
 use crate::exit::{self, Failure};
+use crate::output;
 
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let folder = RunFolder::open(&arguments.run);
     folder.read()?;
     wirecost_report::write_all(&folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    println!("{}", folder.file("report.html").display());
+    output::data(format_args!("{}\n", folder.file("report.html").display()));
     Ok(ExitCode::from(exit::OK))
 }

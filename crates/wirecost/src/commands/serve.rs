@@ -14,6 +14,7 @@ use wirecost_proto::Instant;
 
 use crate::arguments::{Protocol, ServeArguments};
 use crate::exit::{self, Failure};
+use crate::output;
 
 /// Runs the command until it is interrupted.
 pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
@@ -29,7 +30,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let service = Service {
         address,
         transport: stack.transport(),
-        endpoint: Server::new(stack, 0),
+        endpoint: Server::standalone(stack, 0),
     };
     let clock = Clock::start();
     let server = ServerLoop::new(
@@ -42,10 +43,10 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     );
     let server = server.map_err(|error| cannot_listen(&error))?;
     if !arguments.quiet {
-        eprintln!(
+        output::note(format_args!(
             "serving {} on {address}; Ctrl-C ends it",
             name(arguments.protocol)
-        );
+        ));
     }
     let stop = server.stopper();
     let serving = std::thread::spawn(move || server.run());
@@ -106,9 +107,9 @@ impl Observer<Server> for Log {
         }
         let from = peer.map(|peer| peer.to_string()).unwrap_or_default();
         match event {
-            ServerEvent::Bare(event) => eprintln!("{now} {from} {event:?}"),
-            ServerEvent::Mqtt(event) => eprintln!("{now} {from} {event:?}"),
-            ServerEvent::Coap(event) => eprintln!("{now} {from} {event:?}"),
+            ServerEvent::Bare(event) => output::note(format_args!("{now} {from} {event:?}")),
+            ServerEvent::Mqtt(event) => output::note(format_args!("{now} {from} {event:?}")),
+            ServerEvent::Coap(event) => output::note(format_args!("{now} {from} {event:?}")),
         }
     }
 }
