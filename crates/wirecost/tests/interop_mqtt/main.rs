@@ -9,6 +9,7 @@ mod common;
 mod peers;
 
 mod mosquitto;
+mod paho;
 mod subscriber;
 
 use std::fmt::Debug;
