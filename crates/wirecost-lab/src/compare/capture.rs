@@ -35,6 +35,8 @@ pub struct CaptureFile<'a> {
     /// The ladder packets of each cell, with their times.
     pub ladders: Vec<DrawnPackets>,
     comment: String,
+    /// Why nothing more is written.
+    error: Option<io::Error>,
 }
 
 impl<'a> CaptureFile<'a> {
@@ -73,19 +75,26 @@ impl<'a> CaptureFile<'a> {
             drawn,
             ladders,
             comment: String::new(),
+            error: None,
         })
     }
 
-    /// Writes what is left; returns the ladders' packets by cell.
-    ///
-    /// # Errors
-    /// The file system refuses.
-    pub fn finish(self) -> io::Result<Vec<DrawnPackets>> {
-        let file = self.writer.finish().map_err(io::Error::other)?;
-        file.into_inner()
-            .map_err(|error| error.into_error())?
-            .sync_data()?;
-        Ok(self.ladders)
+    /// Writes what is left; returns the ladders' packets by cell, and why the capture is cut short, if it is.
+    pub fn finish(self) -> (Vec<DrawnPackets>, Option<io::Error>) {
+        let error = match self.error {
+            Some(error) => Some(error),
+            None => flush(self.writer).err(),
+        };
+        (self.ladders, error)
+    }
+
+    /// Writes a packet. After a write that failed nothing more is written: figures do not need the capture.
+    fn write(&mut self, packet: &RecordedPacket) {
+        let at = self.clock.utc_nanos(packet.entered);
+        let written = self
+            .writer
+            .packet(packet.direction as u32, at, &packet.bytes, Some(&self.comment));
+        self.error = written.map_err(io::Error::other).err();
     }
 
     fn is_recorded(&self, packet: &RecordedPacket) -> bool {
@@ -131,12 +140,9 @@ impl PacketSink for CaptureFile<'_> {
         delivered: Option<Instant>,
         device: Option<(usize, &PacketVerdict, &[Span])>,
     ) -> io::Result<()> {
-        if self.is_recorded(packet) {
+        if self.error.is_none() && self.is_recorded(packet) {
             self.describe(packet, delivered, device);
-            let at = self.clock.utc_nanos(packet.entered);
-            self.writer
-                .packet(packet.direction as u32, at, &packet.bytes, Some(&self.comment))
-                .map_err(io::Error::other)?;
+            self.write(packet);
         }
         let drawn = packet
             .host
@@ -149,6 +155,13 @@ impl PacketSink for CaptureFile<'_> {
         }
         Ok(())
     }
+}
+
+fn flush(writer: Writer<BufWriter<File>>) -> io::Result<()> {
+    let file = writer.finish().map_err(io::Error::other)?;
+    file.into_inner()
+        .map_err(|error| error.into_error())?
+        .sync_data()
 }
 
 fn ladder_packet(

@@ -40,8 +40,17 @@ impl Before {
     }
 }
 
+/// What a run has come to.
+#[derive(Debug)]
+pub struct Finished {
+    /// The contents of `summary.json`.
+    pub summary: Summary,
+    /// Why the run or its capture ended early, other than by the user.
+    pub failure: Option<String>,
+}
+
 /// Analyses a run and writes `summary.json`, `env.json`, `ladder.json`, `samples.csv`, `scenario.resolved.yaml`,
-/// `latency/*.hgrm` and `capture/all.pcapng`; returns the summary.
+/// `latency/*.hgrm` and `capture/all.pcapng`.
 ///
 /// # Errors
 /// The recording cannot be read back, or a file cannot be written. What was written before stays.
@@ -51,7 +60,7 @@ pub fn finish(
     folder: &RunFolder,
     before: &Before,
     command: String,
-) -> Result<Summary, RunError> {
+) -> Result<Finished, RunError> {
     let drawn = drawn_devices(&run);
     let capture_path = folder.file("capture/all.pcapng");
     let io = |what| move |source| RunError::Io { what, source };
@@ -63,7 +72,11 @@ pub fn finish(
     let devices = std::mem::take(&mut run.devices);
     let analysis = analyse(&run.plan, devices, &run.flows, recording, &mut capture);
     let analysis = analysis.map_err(io("read the recorded packets back"))?;
-    let ladders = capture.finish().map_err(io("write the capture"))?;
+    let (ladders, capture_error) = capture.finish();
+    // On a disk that is full its space is what the results are written to.
+    recording.discard().map_err(io("discard the recorded packets"))?;
+    let cut_short = |error| format!("the capture is cut short: {error}");
+    let failure = run.failure.take().or_else(|| capture_error.map(cut_short));
     let dropped_packets = dropped(&run).map_err(io("read the interfaces' counters"))?;
     let context = Context {
         options,
@@ -89,12 +102,12 @@ pub fn finish(
         command,
         scenario,
         seed: options.seed,
-        interrupted: run.interrupted || run.failure.is_some(),
+        interrupted: run.interrupted || failure.is_some(),
         cells,
     };
     folder.write_json("summary.json", &summary)?;
     write_journal(folder, &summary)?;
-    Ok(summary)
+    Ok(Finished { summary, failure })
 }
 
 /// Notes each cell and the end of the run.

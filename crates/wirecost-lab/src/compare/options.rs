@@ -190,6 +190,21 @@ impl Options {
         (self.stacks.len() * self.sizes.len() * self.links.len()) as u64
     }
 
+    /// How many devices can be at work at the same time: those that start within the longest life of one.
+    pub fn overlapping_devices(&self) -> u64 {
+        let messages = u32::try_from(self.messages).unwrap_or(u32::MAX);
+        let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
+        // Connect, warm-up and close settle too. Where packets are lost, each step may take twice the time-out.
+        let steps = messages.saturating_add(3);
+        let lossless = self.links.iter().all(super::verdict::is_lossless);
+        let waiting = if lossless { rtt * 4 } else { self.timeout * 2 };
+        let pace = self.interval.unwrap_or_default();
+        let life = (self.settle + waiting + pace).saturating_mul(steps);
+        let started = life.as_nanos() / super::plan::START_GAP.as_nanos() + 1;
+        let devices = self.cells() * u64::from(self.samples);
+        devices.min(u64::try_from(started).unwrap_or(u64::MAX))
+    }
+
     /// The scenario as the results folder keeps it.
     pub fn to_scenario(&self) -> ResolvedScenario {
         let duration = |duration: Duration| DisplayDuration(duration).to_string();

@@ -50,7 +50,7 @@ pub struct Plan {
 /// Messages up to which a run's capture holds every packet. The ledger always covers every packet.
 pub const FULL_CAPTURE_MESSAGES: u64 = 10_000;
 /// Time between the starts of two devices, so that the machine, not the link, never becomes the bottleneck.
-const START_GAP: Duration = Duration::from_millis(10);
+pub(super) const START_GAP: Duration = Duration::from_millis(10);
 /// What the starts of devices are spread to, in bytes of payload per second: a tenth of what the forwarder carries.
 const PAYLOAD_RATE: u64 = 20_000_000;
 

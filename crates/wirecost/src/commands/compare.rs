@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use wirecost_lab::compare::finish::{Before, finish, rfc3339};
+use wirecost_lab::compare::finish::{Before, Finished, finish, rfc3339};
 use wirecost_lab::compare::options::Medium;
 use wirecost_lab::compare::{Options, Run, run as run_plan};
 use wirecost_lab::results::journal::{self, Entry};
@@ -28,8 +28,8 @@ pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
     if !arguments.quiet {
         introduce(&options, &out);
     }
-    let folder = RunFolder::create(&out)?;
     check_open_files(&options)?;
+    let folder = RunFolder::create(&out)?;
     let started = Entry::Started {
         at: rfc3339(std::time::SystemTime::now()),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -53,8 +53,8 @@ fn conclude(
     folder: &RunFolder,
     before: &Before,
 ) -> Result<ExitCode, Failure> {
-    let (interrupted, failure) = (run.interrupted, run.failure.clone());
-    let summary = finish(options, run, folder, before, command_line())?;
+    let interrupted = run.interrupted;
+    let Finished { summary, failure } = finish(options, run, folder, before, command_line())?;
     wirecost_report::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
     print_results(arguments, &summary, folder)?;
     if let Some(failure) = failure {
@@ -181,15 +181,16 @@ fn default_folder() -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or(base)
 }
 
-/// Every device has a socket on each side; the limit is raised as far as it goes, and tested before the run.
+/// Every device at work has a socket on each side; the limit is raised as far as it goes, and tested before the run.
 fn check_open_files(options: &Options) -> Result<(), Failure> {
     let limit = OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    let devices = options.cells() * u64::from(options.samples);
+    let devices = options.overlapping_devices();
     let needed = devices * 2 + 64;
     if needed <= limit {
         return Ok(());
     }
-    let message = format!("{devices} devices need {needed} open files, this process may have {limit}");
+    let message =
+        format!("{devices} devices at a time need {needed} open files, this process may have {limit}");
     let reachable = (limit.saturating_sub(64) / 2 / options.cells().max(1)).max(1);
     Err(Failure::new(exit::PRIVILEGE, message).with_hint(format!(
         "raise it: ulimit -n {needed}; or take -n {reachable} or shorter lists"
