@@ -164,6 +164,14 @@ impl Recording {
             reader: BufReader::with_capacity(1 << 18, &self.file),
         })
     }
+
+    /// Gives the disk its space back: nothing is left to be read.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn discard(&mut self) -> io::Result<()> {
+        self.file.set_len(0)
+    }
 }
 
 /// Iterator over a recording; ends at its end, or at the entry that a full disk cut short.

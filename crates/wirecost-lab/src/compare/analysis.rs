@@ -144,8 +144,10 @@ pub fn analyse(
     let mut unattributed_packets = 0;
     let mut spans = Buffer::new();
     let mut index = 0;
+    let mut last_entered = Instant::from_nanos(0);
     for record in recording.records()? {
         let Record::Packet(packet) = record? else { continue };
+        last_entered = packet.entered;
         let delivered = delivered.get(index).copied().flatten();
         index += 1;
         let account = packet.host.and_then(|host| accounts.get_mut(host as usize));
@@ -157,6 +159,11 @@ pub fn analyse(
         spans.clear();
         let verdict = account.packet(&packet, delivered, &mut spans);
         sink.packet(&packet, delivered, Some((account.cell, &verdict, spans.spans())))?;
+    }
+    if recording.error.is_some() {
+        accounts
+            .iter_mut()
+            .for_each(|account| account.distrust_after(last_entered));
     }
     let devices = accounts.into_iter().map(Account::finish).collect();
     Ok(Analysis {
@@ -316,6 +323,16 @@ impl Account {
                 measurement.messages.get_mut(message)
             }
         }
+    }
+
+    /// Counts the device as unfinished if it ended after the last packet of a recording that was cut short.
+    fn distrust_after(&mut self, last_entered: Instant) {
+        let report = &mut self.measurement.report;
+        report.finished &= report
+            .script
+            .notes()
+            .done
+            .is_some_and(|done| done <= last_entered);
     }
 
     fn finish(mut self) -> DeviceMeasurement {

@@ -159,9 +159,7 @@ impl PacketSink for CaptureFile<'_> {
 
 fn flush(writer: Writer<BufWriter<File>>) -> io::Result<()> {
     let file = writer.finish().map_err(io::Error::other)?;
-    file.into_inner()
-        .map_err(|error| error.into_error())?
-        .sync_data()
+    file.into_inner().map_err(|error| error.into_error())?.sync_data()
 }
 
 fn ladder_packet(
