@@ -234,7 +234,7 @@ impl Server {
         match effect {
             Effect::Nothing => {}
             Effect::Changed => self.notify(resource, now),
-            Effect::FormatChanged => self.dismiss(resource, Some(Code::INTERNAL_SERVER_ERROR)),
+            Effect::FormatChanged => self.dismiss(resource, Some(Code::NOT_ACCEPTABLE)),
             Effect::Removed => self.dismiss(resource, Some(Code::NOT_FOUND)),
             Effect::Forgets(path) => {
                 let forgotten = self

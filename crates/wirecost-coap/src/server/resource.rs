@@ -127,7 +127,7 @@ pub(super) enum Content {
 pub(super) enum Effect {
     Nothing,
     Changed,
-    /// The format changed: observers get 5.00 and are forgotten (RFC 7641 section 4.2).
+    /// The format changed: observers get 4.06 and are forgotten (RFC 7641 section 4.2).
     FormatChanged,
     /// The resource is gone: observers get 4.04 and are forgotten.
     Removed,
