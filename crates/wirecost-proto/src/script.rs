@@ -30,6 +30,9 @@ pub struct Context {
     pub cpu: Duration,
     /// Bytes of the current flow that the endpoint has handed out so far.
     pub transmitted: u64,
+    /// Whether so much waits for the socket that no command may be given; the script is asked again when it no
+    /// longer does.
+    pub congested: bool,
 }
 
 /// What a device does and when.

@@ -218,6 +218,34 @@ impl Sampler {
         }
     }
 
+    /// Whether what comes next, or is awaited, needs a connection that takes bytes.
+    const fn needs_room(&self) -> bool {
+        !matches!(
+            self.state,
+            State::Waiting
+                | State::Connecting { .. }
+                | State::Done
+                | State::Settling {
+                    then: Next::Finish,
+                    ..
+                }
+        )
+    }
+
+    /// Waits for a connection that takes no more bytes; one over which nothing has moved for the time-out is left.
+    fn wait_for_room(&mut self, context: Context) -> Step<Command> {
+        let until = context.link_busy_until + self.timing.timeout;
+        if context.now < until {
+            return Step::Wait(Some(until));
+        }
+        let seconds = self.timing.timeout.as_secs_f64();
+        self.break_off(
+            format!("the connection took no more bytes for {seconds} s"),
+            context.now,
+        );
+        Step::Wait(Some(context.now))
+    }
+
     /// Gives up what was not answered within twice the time-out.
     fn give_up(&mut self, now: Instant) {
         for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
@@ -266,6 +294,9 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
 
     fn next(&mut self, context: Context) -> Step<Command> {
         let now = context.now;
+        if context.congested && self.needs_room() {
+            return self.wait_for_room(context);
+        }
         match self.state {
             State::Waiting if now < self.timing.start => Step::Wait(Some(self.timing.start)),
             State::Waiting => {

@@ -145,8 +145,12 @@ where
         for index in 0..self.slots.len() {
             self.wakes.want(index, self.clock.now());
         }
-        while self.running > 0 {
+        loop {
             self.run_due();
+            // Asked after what was due: the last device may have finished there, and nothing would wake the poll.
+            if self.running == 0 {
+                return Ok(self.into_reports());
+            }
             if let Some(next) = self.wakes.next() {
                 self.timer.arm(&self.clock, next)?;
             }
@@ -163,7 +167,6 @@ where
                 }
             }
         }
-        Ok(self.into_reports())
     }
 
     fn into_reports(self) -> Vec<DeviceReport<S>> {
@@ -173,6 +176,9 @@ where
     fn run_due(&mut self) {
         let now = self.clock.now();
         while let Some(index) = self.wakes.due(now) {
+            if self.slots[index].finished {
+                continue;
+            }
             self.charged(index, |this| {
                 this.input(index, Input::Timeout);
                 this.advance(index);
@@ -349,7 +355,9 @@ where
                 Ok(()) => stream.is_flushed(),
                 Err(reason) => return self.lost(index, reason, false),
             },
-            Socket::Datagram(_) | Socket::None => true,
+            Socket::Datagram(_) => true,
+            // What waited for the socket has gone with it.
+            Socket::None => false,
         };
         if flushed && slot.unsent_command {
             slot.unsent_command = false;
@@ -374,7 +382,7 @@ where
     fn advance(&mut self, index: usize) {
         loop {
             let slot = &mut self.slots[index];
-            if slot.finished || slot.congested {
+            if slot.finished {
                 return;
             }
             if slot.error.is_some() {
@@ -385,6 +393,7 @@ where
                 link_busy_until: self.activity.last(slot.device.host),
                 cpu: slot.cpu,
                 transmitted: slot.logs.last().map_or(0, |(_, log)| log.up.bytes),
+                congested: slot.congested,
             };
             match slot.device.script.next(context) {
                 Step::Connect => self.connect(index),

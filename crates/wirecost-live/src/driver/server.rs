@@ -1,25 +1,25 @@
 //! The servers' loop: one thread, one poll instance, any number of services with any number of flows.
 
-use std::collections::BTreeMap;
+mod flows;
+
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mio::event::Event;
-use mio::net::{TcpListener, UdpSocket};
 use mio::{Events, Interest, Poll, Token, Waker};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
+use super::READ_BYTES;
 use super::log::FlowLog;
 use super::stream::{CONGESTION_CONTROL, Readable, Stream};
 use super::wakes::Wakes;
-use super::{READ_BYTES, datagram};
 use crate::clock::{Clock, thread_cpu_time};
-use crate::congestion::set_congestion_control;
 use crate::timerfd::TimerFd;
+use flows::{Connection, FlowPlace, Listener, Running, listen};
 
 /// A server endpoint and where it listens.
 #[derive(Debug)]
@@ -47,7 +47,8 @@ pub struct FlowReport {
     pub peer: SocketAddr,
     /// What the endpoint said of the bytes; empty unless it was asked for.
     pub log: FlowLog,
-    /// CPU time of endpoint and socket calls.
+    /// CPU time of endpoint and socket calls that input of the flow has caused, where logs were asked for. What a
+    /// timer causes is no single flow's.
     pub cpu: Duration,
 }
 
@@ -72,49 +73,26 @@ pub struct ServerLoop<E: Endpoint, O> {
     services: Vec<Running<E>>,
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
+    /// Tokens of sockets that had more to give than one turn takes.
+    unread: BTreeSet<Token>,
+    /// Services with connections that wait for a descriptor.
+    starved: BTreeSet<usize>,
+    /// The thread's CPU time when it was last charged.
+    lap: Duration,
     reports: Vec<FlowReport>,
     observer: O,
     wakes: Wakes,
     out: Buffer,
 }
 
-struct Running<E> {
-    service: Service<E>,
-    listener: Listener,
-    next_flow: u32,
-    /// Where a flow's socket is: a connection's index, or a peer's address.
-    flows: BTreeMap<FlowId, FlowPlace>,
-    peers: BTreeMap<SocketAddr, FlowId>,
-}
-
-enum Listener {
-    Tcp(TcpListener),
-    Udp(UdpSocket),
-}
-
-enum FlowPlace {
-    Connection(usize),
-    Peer {
-        address: SocketAddr,
-        log: FlowLog,
-        cpu: Duration,
-    },
-}
-
-struct Connection {
-    stream: Stream,
-    service: usize,
-    flow: FlowId,
-    peer: SocketAddr,
-    congested: bool,
-    log: FlowLog,
-    cpu: Duration,
-}
-
 const TIMER_TOKEN: Token = Token(usize::MAX - 1);
 const STOP_TOKEN: Token = Token(usize::MAX - 2);
 /// Tokens from here on are listeners; below are connections.
 const LISTENERS: usize = usize::MAX / 2;
+/// Reads of one socket before the others, the timers and the stopper get their turn.
+const READS_PER_TURN: usize = 64;
+/// Peers of a datagram service that it remembers at a time where nobody bounds them.
+const MAX_PEERS: usize = 65_536;
 
 impl<E, O> ServerLoop<E, O>
 where
@@ -144,6 +122,9 @@ where
             on_link,
             connections: Vec::new(),
             free: Vec::new(),
+            unread: BTreeSet::new(),
+            starved: BTreeSet::new(),
+            lap: Duration::ZERO,
             reports: Vec::new(),
             observer,
             wakes: Wakes::default(),
@@ -168,7 +149,8 @@ where
             if let Some(next) = self.wakes.next() {
                 self.timer.arm(&self.clock, next)?;
             }
-            match self.poll.poll(&mut events, None) {
+            let timeout = (!self.unread.is_empty()).then_some(Duration::ZERO);
+            match self.poll.poll(&mut events, timeout) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 result => result?,
             }
@@ -177,30 +159,24 @@ where
                 match event.token() {
                     STOP_TOKEN => return Ok(self.into_finished()),
                     TIMER_TOKEN => {}
-                    Token(token) if token >= LISTENERS => {
-                        self.handle_listener(token - LISTENERS, &mut buffer)?
-                    }
-                    Token(index) => self.handle_connection(index, event, &mut buffer)?,
+                    token => self.handle_event(token, event)?,
                 }
+            }
+            for token in std::mem::take(&mut self.unread) {
+                self.handle_readable(token, &mut buffer)?;
             }
         }
     }
 
     fn into_finished(mut self) -> Finished<E, O> {
+        self.lap();
         for index in 0..self.connections.len() {
             self.drop_connection(index);
         }
         for (index, running) in self.services.iter_mut().enumerate() {
-            for place in std::mem::take(&mut running.flows).into_values() {
-                if let FlowPlace::Peer { address, log, cpu } = place {
-                    self.reports.push(FlowReport {
-                        service: index,
-                        peer: address,
-                        log,
-                        cpu,
-                    });
-                }
-            }
+            let places = std::mem::take(&mut running.flows).into_values();
+            self.reports
+                .extend(places.filter_map(|place| place.into_report(index)));
         }
         Finished {
             services: self.services.into_iter().map(|running| running.service).collect(),
@@ -209,15 +185,46 @@ where
         }
     }
 
+    /// The CPU time of the thread since it was last asked for; none where nobody is charged.
+    fn lap(&mut self) -> Duration {
+        if !self.on_link {
+            return Duration::ZERO;
+        }
+        let before = std::mem::replace(&mut self.lap, thread_cpu_time());
+        self.lap.saturating_sub(before)
+    }
+
     fn run_due(&mut self) -> io::Result<()> {
         let now = self.clock.now();
+        self.lap();
         while let Some(service) = self.wakes.due(now) {
             self.input(service, None, Input::Timeout, &[])?;
         }
         Ok(())
     }
 
-    fn handle_listener(&mut self, service: usize, buffer: &mut [u8]) -> io::Result<()> {
+    /// Writes at once; reading is left until every event of the turn is known.
+    fn handle_event(&mut self, token: Token, event: &Event) -> io::Result<()> {
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            self.unread.insert(token);
+        }
+        let Token(index) = token;
+        if index >= LISTENERS || !event.is_writable() {
+            return Ok(());
+        }
+        self.lap();
+        self.flush(index)?;
+        self.charge_connection(index);
+        Ok(())
+    }
+
+    fn handle_readable(&mut self, Token(token): Token, buffer: &mut [u8]) -> io::Result<()> {
+        self.lap();
+        let Some(service) = token.checked_sub(LISTENERS) else {
+            self.read(token, buffer)?;
+            self.charge_connection(token);
+            return Ok(());
+        };
         match self.services[service].listener {
             Listener::Tcp(_) => self.accept(service),
             Listener::Udp(_) => self.receive_datagrams(service, buffer),
@@ -230,8 +237,17 @@ where
             let Listener::Tcp(listener) = &running.listener else {
                 return Ok(());
             };
-            let Ok((socket, peer)) = listener.accept() else {
-                return Ok(());
+            let (socket, peer) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // This one is gone already (accept(2)); the next may not be.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // No descriptor is left: the poll has said so once, and says no more until another one comes.
+                Err(_) => {
+                    self.starved.insert(service);
+                    return Ok(());
+                }
             };
             let flow = running.new_flow();
             let index = self.free.pop().unwrap_or_else(|| {
@@ -260,7 +276,7 @@ where
     }
 
     fn receive_datagrams(&mut self, service: usize, buffer: &mut [u8]) -> io::Result<()> {
-        loop {
+        for _ in 0..READS_PER_TURN {
             let running = &mut self.services[service];
             let Listener::Udp(socket) = &running.listener else {
                 return Ok(());
@@ -271,28 +287,33 @@ where
                 // An ICMP error of an earlier answer: the peer is gone, the socket is not.
                 Err(_) => continue,
             };
-            let known = running.peers.get(&peer).copied();
-            let flow = known.unwrap_or_else(|| running.new_peer(peer));
-            if known.is_none() {
-                self.input(service, Some(flow), Input::Opened { flow, peer }, &[])?;
-            }
+            let flow = match running.peers.get(&peer) {
+                Some(flow) => *flow,
+                None => self.open_peer(service, peer)?,
+            };
             let bytes = &buffer[..len];
             self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
         }
-    }
-
-    fn handle_connection(&mut self, index: usize, event: &Event, buffer: &mut [u8]) -> io::Result<()> {
-        if event.is_writable() {
-            self.flush(index)?;
-        }
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            self.read(index, buffer)?;
-        }
+        self.unread.insert(Token(LISTENERS + service));
         Ok(())
     }
 
+    /// A flow for a new peer. Anyone can send from any number of addresses: off the link the oldest peer makes room.
+    fn open_peer(&mut self, service: usize, peer: SocketAddr) -> io::Result<FlowId> {
+        let running = &mut self.services[service];
+        let oldest = running.flows.keys().next().copied();
+        if let Some(flow) = oldest.filter(|_| !self.on_link && running.peers.len() >= MAX_PEERS) {
+            self.forget_peer(service, flow);
+            let reason = ResetReason::TimedOut;
+            self.input(service, Some(flow), Input::Reset { flow, reason }, &[])?;
+        }
+        let flow = self.services[service].new_peer(peer);
+        self.input(service, Some(flow), Input::Opened { flow, peer }, &[])?;
+        Ok(flow)
+    }
+
     fn read(&mut self, index: usize, buffer: &mut [u8]) -> io::Result<()> {
-        loop {
+        for _ in 0..READS_PER_TURN {
             let Some(Some(connection)) = self.connections.get_mut(index) else {
                 return Ok(());
             };
@@ -313,6 +334,8 @@ where
                 Readable::Reset(reason) => return self.lost(index, reason),
             }
         }
+        self.unread.insert(Token(index));
+        Ok(())
     }
 
     fn lost(&mut self, index: usize, reason: ResetReason) -> io::Result<()> {
@@ -344,20 +367,13 @@ where
         drop(self.poll.registry().deregister(&mut connection.stream.socket));
         self.services[connection.service].flows.remove(&connection.flow);
         self.free.push(index);
+        // Its descriptor is free for one that waits.
+        let starved = std::mem::take(&mut self.starved).into_iter();
+        self.unread
+            .extend(starved.map(|service| Token(LISTENERS + service)));
         if self.on_link {
-            let Connection {
-                service,
-                peer,
-                log,
-                cpu,
-                ..
-            } = connection;
-            self.reports.push(FlowReport {
-                service,
-                peer,
-                log,
-                cpu,
-            });
+            connection.cpu += self.lap();
+            self.reports.push(connection.into_report());
         }
     }
 
@@ -369,11 +385,6 @@ where
         input: Input<'_, E::Command>,
         received: &[u8],
     ) -> io::Result<()> {
-        let before = if self.on_link {
-            thread_cpu_time()
-        } else {
-            Duration::ZERO
-        };
         let now = self.clock.now();
         let peer = flow.and_then(|flow| self.peer_of(service, flow));
         let endpoint = &mut self.services[service].service.endpoint;
@@ -397,10 +408,8 @@ where
             }
         }
         self.out = out;
-        if let Some(flow) = flow
-            && self.on_link
-        {
-            let spent = thread_cpu_time().saturating_sub(before);
+        let spent = self.lap();
+        if let Some(flow) = flow {
             self.charge(service, flow, spent);
         }
         Ok(())
@@ -412,6 +421,14 @@ where
                 .as_ref()
                 .map(|connection| connection.peer),
             FlowPlace::Peer { address, .. } => Some(*address),
+        }
+    }
+
+    /// Charges a connection, if it is still there, with what has been spent since the last charge.
+    fn charge_connection(&mut self, index: usize) {
+        let spent = self.lap();
+        if let Some(Some(connection)) = self.connections.get_mut(index) {
+            connection.cpu += spent;
         }
     }
 
@@ -495,17 +512,14 @@ where
 
     fn forget_peer(&mut self, service: usize, flow: FlowId) {
         let running = &mut self.services[service];
-        let Some(FlowPlace::Peer { address, log, cpu }) = running.flows.remove(&flow) else {
+        let Some(place) = running.flows.remove(&flow) else {
             return;
         };
-        running.peers.remove(&address);
+        if let FlowPlace::Peer { address, .. } = &place {
+            running.peers.remove(address);
+        }
         if self.on_link {
-            self.reports.push(FlowReport {
-                service,
-                peer: address,
-                log,
-                cpu,
-            });
+            self.reports.extend(place.into_report(service));
         }
     }
 
@@ -524,61 +538,4 @@ where
         self.drop_closed(index);
         Ok(())
     }
-}
-
-impl<E> Running<E> {
-    fn new_flow(&mut self) -> FlowId {
-        self.next_flow += 1;
-        FlowId(self.next_flow - 1)
-    }
-
-    fn new_peer(&mut self, address: SocketAddr) -> FlowId {
-        let flow = self.new_flow();
-        let log = FlowLog::new(Transport::Datagram);
-        self.flows.insert(
-            flow,
-            FlowPlace::Peer {
-                address,
-                log,
-                cpu: Duration::ZERO,
-            },
-        );
-        self.peers.insert(address, flow);
-        flow
-    }
-}
-
-fn listen<E>(
-    poll: &Poll,
-    index: usize,
-    service: Service<E>,
-    congestion_control: Option<&str>,
-) -> io::Result<Running<E>> {
-    let token = Token(LISTENERS + index);
-    let address = service.address;
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
-    let listener = match service.transport {
-        Transport::Stream => {
-            let mut listener = TcpListener::bind(address).map_err(named)?;
-            if let Some(name) = congestion_control {
-                // Accepted connections inherit it; where it is refused, the run has said so.
-                let _ = set_congestion_control(listener.as_fd(), name);
-            }
-            poll.registry()
-                .register(&mut listener, token, Interest::READABLE)?;
-            Listener::Tcp(listener)
-        }
-        Transport::Datagram => {
-            let mut socket = datagram::bind(address).map_err(named)?;
-            poll.registry().register(&mut socket, token, Interest::READABLE)?;
-            Listener::Udp(socket)
-        }
-    };
-    Ok(Running {
-        service,
-        listener,
-        next_flow: 0,
-        flows: BTreeMap::new(),
-        peers: BTreeMap::new(),
-    })
 }

@@ -103,8 +103,9 @@ impl Stream {
 
     /// Queues bytes behind what is unsent.
     pub(super) fn queue(&mut self, bytes: &[u8]) {
-        if self.sent == self.unsent.len() {
-            self.unsent.clear();
+        // What is sent goes, lest a flow that always has something unsent keeps all it ever had.
+        if self.sent >= UNSENT_LIMIT || self.is_flushed() {
+            self.unsent.drain(..self.sent);
             self.sent = 0;
         }
         self.unsent.extend_from_slice(bytes);

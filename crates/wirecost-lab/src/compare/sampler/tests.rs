@@ -21,6 +21,7 @@ struct Bench {
     sampler: Sampler,
     now: Instant,
     link_busy_until: Instant,
+    congested: bool,
     sent: Vec<(Instant, u64)>,
     closed: Option<Instant>,
     connects: Vec<Instant>,
@@ -33,6 +34,7 @@ impl Bench {
             sampler: Sampler::new(timing),
             now: Instant::START,
             link_busy_until: Instant::START,
+            congested: false,
             sent: Vec::new(),
             closed: None,
             connects: Vec::new(),
@@ -52,6 +54,7 @@ impl Bench {
                 link_busy_until: self.link_busy_until,
                 cpu: Duration::ZERO,
                 transmitted: 100 * self.sent.len() as u64,
+                congested: self.congested,
             };
             match self.script().next(context) {
                 Step::Connect => self.connects.push(self.now),
@@ -168,6 +171,45 @@ fn a_message_without_an_answer_is_given_up_after_twice_the_time_out() {
     assert_eq!(ends, [End::Unknown, End::Unknown]);
     assert_eq!(bench.sent[1].0, at(1_150 + 60_000 + 1_000));
     assert!(bench.finished);
+}
+
+#[test]
+fn a_connection_that_takes_no_bytes_is_left_after_the_time_out_and_not_before() {
+    let mut bench = connected(timing());
+    bench.run_until(at(1_200));
+    bench.congested = true;
+    bench.link_busy_until = at(90_000);
+    bench.run_until(at(119_000));
+    assert_eq!(bench.sent.len(), 1);
+    assert!(
+        !bench.finished && bench.notes().failure.is_none(),
+        "the link moved at 90 s"
+    );
+    bench.run_until(at(200_000));
+    assert!(bench.finished && bench.closed.is_none());
+    assert_eq!(
+        bench.notes().failure.as_deref(),
+        Some("the connection took no more bytes for 30 s")
+    );
+}
+
+#[test]
+fn commands_wait_until_the_connection_takes_bytes_again() {
+    let mut bench = connected(Timing {
+        answered: false,
+        ..timing()
+    });
+    bench.congested = true;
+    bench.run_until(at(1_300));
+    assert!(bench.sent.is_empty());
+    bench.congested = false;
+    bench.advance();
+    assert_eq!(bench.sent, [(at(1_300), 0)]);
+    assert_eq!(
+        bench.notes().messages[0].intended,
+        at(1_150),
+        "waiting is part of the response time"
+    );
 }
 
 #[test]
