@@ -70,10 +70,11 @@ impl Server {
         }
     }
 
-    fn wait(&self, is_ready: impl Fn(&Self) -> bool) {
+    /// Waits until something is true of the server.
+    pub(crate) fn wait(&self, is_ready: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !is_ready(self) {
-            assert!(began.elapsed() < PATIENCE, "no server: {}", self.log());
+            assert!(began.elapsed() < PATIENCE, "in vain: {}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
     }

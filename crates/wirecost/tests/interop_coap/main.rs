@@ -1,0 +1,9 @@
+//! CoAP clients of other makers against `wirecost serve coap`.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../peers/mod.rs"]
+mod peers;
+
+mod aiocoap;
+mod libcoap;
