@@ -4,7 +4,10 @@
 pub(crate) mod tshark;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 use wirecost_lab::results::Summary;
@@ -14,6 +17,8 @@ pub(crate) const WIRECOST: &str = env!("CARGO_BIN_EXE_wirecost");
 /// Every stack there is.
 pub(crate) const ALL_STACKS: &str =
     "tcp,udp,mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,coap-non,coap-con";
+/// The longest that a command may take; everything here takes far less.
+const PATIENCE: Duration = Duration::from_secs(150);
 /// The user that has no privileges anywhere.
 pub(crate) const NOBODY: u32 = 65_534;
 
@@ -49,9 +54,45 @@ pub(crate) fn wirecost(folder: &Path) -> Command {
     command
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end, which is no further than [`PATIENCE`] away: a hang is a failure.
 pub(crate) fn said(command: &mut Command) -> Said {
-    command.output().expect("the command starts").into()
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    ended(child)
+}
+
+/// How a started program ends and what it says.
+pub(crate) fn ended(child: Child) -> Said {
+    let pid = child.id();
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(output) = receiver.recv_timeout(PATIENCE) else {
+        signal(pid, "KILL");
+        panic!("process {pid} did not end within {} s", PATIENCE.as_secs());
+    };
+    output.expect("the output").into()
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let sent = Command::new("sh")
+        .arg("-c")
+        .arg(format!("kill -{name} {pid}"))
+        .status();
+    assert!(sent.is_ok_and(|status| status.success()), "SIG{name} to {pid}");
+}
+
+/// Waits until something is the case, at most a few seconds.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let attempts = 0..300;
+    let became = attempts.into_iter().any(|_| {
+        thread::sleep(Duration::from_millis(20));
+        is_so()
+    });
+    assert!(became, "{what}: not within 6 s");
 }
 
 /// A finished comparison.
@@ -64,18 +105,22 @@ impl Run {
     /// Runs `wirecost compare` with arguments that are separated by blanks, into a folder that lives as long as this.
     pub(crate) fn compare(arguments: &str) -> Self {
         need_root();
-        Self::of(arguments, |_| {})
+        Self::of(arguments, |command, _| command)
     }
 
-    /// The same, with something else about the process.
-    pub(crate) fn of(arguments: &str, prepare: impl FnOnce(&mut Command)) -> Self {
+    /// The same by a user without privileges.
+    pub(crate) fn compare_as_nobody(arguments: &str) -> Self {
+        need_root();
+        Self::of(arguments, as_nobody)
+    }
+
+    fn of(arguments: &str, prepare: impl FnOnce(Command, &Path) -> Command) -> Self {
         let home = open_folder();
         let mut command = wirecost(home.path());
         command
             .args(["compare", "--out", "run", "-q"])
             .args(arguments.split(' '));
-        prepare(&mut command);
-        let said = said(&mut command);
+        let said = said(&mut prepare(command, home.path()));
         assert_eq!(
             said.code,
             Some(0),
@@ -106,6 +151,19 @@ pub(crate) fn open_folder() -> TempDir {
     let everyone = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(folder.path(), everyone).expect("permissions");
     folder
+}
+
+/// Makes the command run by [`NOBODY`], from a copy of the program that every user can reach.
+pub(crate) fn as_nobody(command: Command, folder: &Path) -> Command {
+    use std::os::unix::process::CommandExt as _;
+    let program = folder.join("wirecost");
+    std::fs::copy(WIRECOST, &program).expect("a copy of the program");
+    let mut copy = Command::new(program);
+    copy.args(command.get_args())
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    copy.env("HOME", folder).uid(NOBODY).gid(NOBODY);
+    copy
 }
 
 /// Fails where the test cannot be what it says it is without root.

@@ -1,0 +1,193 @@
+//! Machines that do not give what a run needs.
+
+use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{WIRECOST, as_nobody, need_root, open_folder, said, summary_in, wirecost};
+use crate::{files, nothing_is_left_behind};
+
+/// Runs `wirecost` with arguments inside of namespaces that `sh` prepares: `unshare` with `flags`, then `script`.
+fn in_namespaces(flags: &str, script: &str, folder: &Path, arguments: &[&str]) -> Command {
+    need_root();
+    let mut command = Command::new("unshare");
+    command
+        .args(flags.split(' '))
+        .args(["sh", "-c", script, WIRECOST])
+        .args(arguments);
+    command.current_dir(folder);
+    command
+}
+
+#[test]
+fn without_namespaces_a_live_run_says_what_to_do() {
+    let home = open_folder();
+    let run = home.path().join("run");
+    let out = run.to_str().expect("a text");
+    // In a user namespace of its own a process may forbid itself further ones, as an administrator may everybody.
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
+                  --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\"";
+    let arguments = ["compare", "tcp", "-n", "1", "--out", out];
+    let said = said(&mut in_namespaces(
+        "--user --map-root-user",
+        script,
+        home.path(),
+        &arguments,
+    ));
+    assert_eq!(said.code, Some(10), "{}", said.stderr);
+    let error = said.line("error: ").expect("a sentence");
+    assert!(
+        error.contains("cannot create a user namespace (unshare: "),
+        "{error}"
+    );
+    assert!(error.contains("user.max_user_namespaces=0"), "{error}");
+    let hint = said.line("hint: ").expect("a way out");
+    assert!(
+        hint.contains("sudo wirecost") && hint.contains("sysctl -w user.max_user_namespaces="),
+        "{hint}"
+    );
+    assert_eq!(files(home.path()), Vec::<String>::new());
+    assert!(!run.exists(), "a run that never began leaves no folder");
+    nothing_is_left_behind(home.path());
+}
+
+#[test]
+fn a_missing_target_names_its_package() {
+    let script = "mount -t tmpfs none /usr/sbin && mount -t tmpfs none /usr/local/sbin && PATH=/nonexistent exec \"$0\" \"$@\"";
+    for (target, stack, package) in [
+        ("mosquitto", "mqtt-qos0", "mosquitto"),
+        ("libcoap", "coap-con", "libcoap3-bin"),
+    ] {
+        let home = open_folder();
+        let arguments = ["compare", stack, "-n", "1", "--target", target, "--out", "run"];
+        let said = said(&mut in_namespaces("--mount", script, home.path(), &arguments));
+        assert_eq!(said.code, Some(11), "{}", said.stderr);
+        assert!(said.line("error: cannot find ").is_some(), "{}", said.stderr);
+        let hint = said.line("hint: ").expect("a way out");
+        assert!(hint.contains(&format!("apt-get install {package}")), "{hint}");
+        assert!(hint.contains("--target builtin"), "{hint}");
+        assert!(!home.path().join("run").exists());
+        nothing_is_left_behind(home.path());
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_keeps_what_was_measured() {
+    let home = open_folder();
+    let disk = home.path().join("disk");
+    std::fs::create_dir(&disk).expect("a folder");
+    let out = home.path().join("copy");
+    // The mount goes with its namespace: the results are copied out first.
+    let script = format!(
+        "mount -t tmpfs -o size=3m none {disk} && \"$0\" \"$@\"; code=$?; cp -r {disk}/run {out}; exit $code",
+        disk = disk.display(),
+        out = out.display()
+    );
+    let run = disk.join("run");
+    let run = run.to_str().expect("a text");
+    let arguments = [
+        "compare", "tcp", "-s", "10kB", "-n", "200", "--settle", "200ms", "--rtt", "5ms", "-q", "--out", run,
+    ];
+    let said = said(&mut in_namespaces("--mount", &script, home.path(), &arguments));
+    assert_eq!(said.code, Some(13), "{}", said.stderr);
+    let error = said.line("error: ").expect("a sentence");
+    assert!(
+        error.contains("disk of the results folder is full") || error.contains("No space left"),
+        "{error}"
+    );
+    assert!(
+        said.line("hint: what was measured before is in ").is_some(),
+        "{}",
+        said.stderr
+    );
+    let summary = summary_in(&out);
+    assert!(summary.interrupted);
+    let samples = summary.cells[0].outcomes.offered;
+    assert!((1..400).contains(&samples), "{samples} samples");
+    // Exact figures of whole samples only: every message of 10 kB has the same packets up.
+    let message = summary.cells[0].message.as_ref().expect("a section");
+    assert_eq!((message.up.payload.min, message.up.payload.max), (10_000, 10_000));
+    nothing_is_left_behind(home.path());
+}
+
+#[test]
+fn a_taken_port_is_named() {
+    let home = open_folder();
+    let stream = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let datagram = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let streams = stream.local_addr().expect("an address");
+    let datagrams = datagram.local_addr().expect("an address");
+    for (protocol, address) in [
+        ("mqtt", streams),
+        ("tcp", streams),
+        ("coap", datagrams),
+        ("udp", datagrams),
+    ] {
+        let address = address.to_string();
+        let said = said(wirecost(home.path()).args(["serve", protocol, "--listen", &address]));
+        assert_eq!(said.code, Some(10), "{}", said.stderr);
+        let error = said.line("error: ").expect("a sentence");
+        assert!(
+            error.starts_with(&format!("cannot listen on {address}")),
+            "{error}"
+        );
+        assert!(
+            said.line("hint: another program listens there").is_some(),
+            "{}",
+            said.stderr
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_the_user_may_not_write_is_refused_before_anything_runs() {
+    need_root();
+    let home = open_folder();
+    let locked = home.path().join("locked");
+    std::fs::create_dir(&locked).expect("a folder of root's");
+    let mut command = wirecost(home.path());
+    command.args(["compare", "tcp", "-n", "1", "--out", "locked/run"]);
+    let said = said(&mut as_nobody(command, home.path()));
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(
+        said.line("error: cannot create locked/run: Permission denied")
+            .is_some(),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(files(&locked), Vec::<String>::new());
+}
+
+#[test]
+fn too_few_open_files_are_found_before_the_run() {
+    need_root();
+    let home = open_folder();
+    let mut command = Command::new("prlimit");
+    command.args([
+        "--nofile=100:100",
+        WIRECOST,
+        "compare",
+        "tcp",
+        "-n",
+        "100",
+        "--out",
+        "run",
+    ]);
+    let said = said(command.current_dir(home.path()));
+    assert_eq!(said.code, Some(10), "{}", said.stderr);
+    let error = said.line("error: ").expect("a sentence");
+    assert!(
+        error.contains("need 264 open files, this process may have 100"),
+        "{error}"
+    );
+    assert!(
+        said.line("hint: raise it: ulimit -n 264; or take -n 18")
+            .is_some(),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        !home.path().join("run").exists(),
+        "a run that never began leaves no folder"
+    );
+}

@@ -1,0 +1,218 @@
+//! Command lines that cannot be meant.
+
+use crate::common::{open_folder, said, wirecost};
+use crate::files;
+
+/// Arguments, and what the sentence and the hint must say. Every one is exit code 2 and writes nothing.
+const CASES: &[(&str, &str, &str)] = &[
+    (
+        "compare carrier-pigeon",
+        "unknown stack \"carrier-pigeon\"; the stacks are tcp udp mqtt-qos0",
+        "",
+    ),
+    (
+        "compare mqtt-qos3",
+        "unknown stack \"mqtt-qos3\" (did you mean mqtt-qos0?)",
+        "",
+    ),
+    (
+        "compare udp+tls1.3",
+        "udp cannot be combined with \"tls1.3\"; the stacks are tcp udp",
+        "",
+    ),
+    (
+        "compare coap-con+dtls9",
+        "coap-con cannot be combined with \"dtls9\"",
+        "",
+    ),
+    (
+        "compare --size 128",
+        "\"128\" has no unit: write 128B or 10kB",
+        "",
+    ),
+    ("compare --rtt 25", "\"25\" has no unit: write 40ms or 15min", ""),
+    ("compare --loss 5", "\"5\" has no unit", ""),
+    ("compare --rate 50", "\"50\" has no unit", ""),
+    ("compare --queue 5", "\"5\" has no unit", ""),
+    ("compare --size=-1B", "\"-1B\" is outside the range of a size", ""),
+    (
+        "compare --rtt=-5ms",
+        "\"-5ms\" is outside the range of a time",
+        "",
+    ),
+    ("compare --seed=-1", "invalid digit", ""),
+    (
+        "compare --size 10TB",
+        "\"TB\" in \"10TB\" is not a unit of a size: use one of B, kB, MB",
+        "",
+    ),
+    (
+        "compare --size 99999999999999999GB",
+        "is outside the range of a size",
+        "",
+    ),
+    (
+        "compare --loss 150%",
+        "\"150%\" is outside the range of a probability: 0% to 100%",
+        "",
+    ),
+    (
+        "compare --rate 0bit",
+        "\"0bit\" is outside the range of a bit rate",
+        "",
+    ),
+    ("compare -n 0", "-n must be at least 1", ""),
+    (
+        "compare -n 4000000000",
+        "more than the 60000 that one run holds: lower -n",
+        "",
+    ),
+    (
+        "compare --messages-per-connection 0",
+        "--messages-per-connection must be at least 1",
+        "",
+    ),
+    ("compare --settle 0s", "--settle must be above 0 ms", ""),
+    (
+        "compare --settle 100h",
+        "--settle must be above 0 ms and at most 1 h",
+        "",
+    ),
+    ("compare --timeout 0s", "--timeout must be above 0 ms", ""),
+    ("compare --interval 0s", "--interval must be above 0 ms", ""),
+    (
+        "compare --keep-alive 1500ms",
+        "--keep-alive must be whole seconds, at most 65535s",
+        "",
+    ),
+    ("compare --rtt 10000000s", "delay must be at most 60min", ""),
+    (
+        "compare --queue 0packets",
+        "a queue holds at least one packet",
+        "",
+    ),
+    (
+        "compare --loss-burst 0.5 --loss 5%",
+        "the mean is at least 1 packet",
+        "",
+    ),
+    (
+        "compare --up jitter=1ms",
+        "unknown key \"jitter\"; the keys are delay, delay_variation, loss",
+        "",
+    ),
+    (
+        "compare --down loss",
+        "--down takes KEY=VALUE,..., got \"loss\"",
+        "",
+    ),
+    ("compare --up delay=5", "\"5\" has no unit", ""),
+    (
+        "compare --ipv6 --mtu 600B",
+        "IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got 600 B",
+        "",
+    ),
+    ("compare --mtu 20B", "mtu must be at least 68B, got 20B", ""),
+    ("compare --mtu 1MB", "--mtu must be at most 65535B", ""),
+    (
+        "compare --target rabbitmq",
+        "unknown target \"rabbitmq\"; the targets are builtin, mosquitto, libcoap",
+        "",
+    ),
+    (
+        "compare --target mosquitto coap-con",
+        "mosquitto speaks none of the stacks asked for; it speaks the mqtt",
+        "",
+    ),
+    (
+        "compare --target libcoap tcp",
+        "libcoap speaks none of the stacks asked for; it speaks the coap",
+        "",
+    ),
+    (
+        "compare --engine sim",
+        "invalid value 'sim' for '--engine <ENGINE>'",
+        "",
+    ),
+    (
+        "compare mqtt-qos0 --resource #",
+        "topic name must have a character and no wildcard, got \"#\"",
+        "",
+    ),
+    (
+        "compare --out /proc/nope",
+        "cannot create /proc/nope: ",
+        "hint: choose a folder that can be written to with --out",
+    ),
+    (
+        "compare --out /etc/passwd",
+        "cannot create /etc/passwd: ",
+        "hint: choose a folder that can be written to with --out",
+    ),
+    (
+        "compare --out /etc",
+        "/etc is not empty",
+        "hint: choose a new folder with --out, or remove this one",
+    ),
+    ("frobnicate", "unrecognized subcommand 'frobnicate'", ""),
+    ("report nowhere", "cannot read nowhere/summary.json: ", ""),
+    ("serve amqp", "invalid value 'amqp' for '<PROTOCOL>'", ""),
+    (
+        "serve mqtt --listen 0.0.0.0:0",
+        "0.0.0.0:0 is open to the network",
+        "hint: add --open if that is what you want",
+    ),
+    (
+        "serve mqtt --listen 127.0.0.1",
+        "invalid value '127.0.0.1' for '--listen <ADDR:PORT>'",
+        "",
+    ),
+];
+
+#[test]
+fn an_impossible_command_line_is_refused_with_the_reason_and_writes_nothing() {
+    for (arguments, sentence, hint) in CASES {
+        let home = open_folder();
+        let said = said(wirecost(home.path()).args(arguments.split(' ')));
+        let place = format!("wirecost {arguments}\n{}", said.stderr);
+        assert_eq!(said.code, Some(2), "{place}");
+        let errors: Vec<&str> = said
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("error: "))
+            .collect();
+        assert_eq!(errors.len(), 1, "{place}");
+        assert!(errors[0].contains(sentence), "expected {sentence:?}\n{place}");
+        assert!(said.stderr.contains(hint), "expected {hint:?}\n{place}");
+        assert!(!said.stderr.contains("panicked"), "{place}");
+        assert_eq!(said.stdout, "", "{place}");
+        assert_eq!(files(home.path()), Vec::<String>::new(), "{place}");
+    }
+}
+
+#[test]
+fn results_are_never_written_over() {
+    let home = open_folder();
+    std::fs::create_dir(home.path().join("run")).expect("a folder");
+    std::fs::write(home.path().join("run/summary.json"), "mine").expect("a file");
+    let said = said(wirecost(home.path()).args(["compare", "-n", "1", "--out", "run"]));
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert_eq!(said.line("error: "), Some("run is not empty"));
+    assert_eq!(files(home.path()), ["run/summary.json"]);
+}
+
+#[test]
+fn a_payload_that_a_stack_cannot_carry_is_not_run_and_the_others_are() {
+    crate::common::need_root();
+    let run = crate::common::Run::compare("udp,tcp -s 70kB -n 1 --settle 200ms");
+    let [udp, tcp] = run.summary.cells.as_slice() else {
+        panic!("two cells")
+    };
+    assert!(
+        udp.not_run.as_ref().is_some_and(|why| why.contains("65507")),
+        "{:?}",
+        udp.not_run
+    );
+    assert!(udp.message.is_none() && udp.outcomes.offered == 0);
+    assert!(tcp.valid && tcp.not_run.is_none() && tcp.outcomes.delivered == 1);
+}

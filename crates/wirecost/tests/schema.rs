@@ -1,0 +1,53 @@
+//! The summary of real runs against the schema in the repository.
+
+mod common;
+
+use boon::{Compiler, Schemas};
+use serde_json::Value;
+
+use common::Run;
+
+const SCHEMA: &str = include_str!("../../../schema/summary.schema.json");
+
+#[test]
+fn the_summary_of_a_run_is_valid() {
+    let runs = [
+        // A cell that is not run, one without a connect, one with everything.
+        "udp,tcp,mqtt5-qos2,coap-con -s 1B,70kB -n 2 --settle 200ms",
+        // Every setting of a link, several links, keep-alive, a stream of messages.
+        "mqtt-qos1 -n 2 --settle 300ms --keep-alive 1s --messages-per-connection 2 --interval 1500ms \
+         --rtt 5ms,25ms --rate 1Mbit --queue 20packets --delay-variation 1ms --reorder 1% --duplicate 1% \
+         --up loss=1%,queue=64kB --loss-burst 2",
+    ];
+    for arguments in runs {
+        let arguments = arguments.split_whitespace().collect::<Vec<_>>().join(" ");
+        let run = Run::compare(&arguments);
+        let text = std::fs::read_to_string(run.file("summary.json")).expect("summary.json");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(accepts(&value), Ok(()), "{arguments}");
+    }
+}
+
+#[test]
+fn what_json_prints_is_the_summary() {
+    common::need_root();
+    let home = common::open_folder();
+    let arguments = [
+        "compare", "udp", "-n", "2", "--settle", "200ms", "--out", "run", "--json", "-",
+    ];
+    let said = common::said(common::wirecost(home.path()).args(arguments));
+    let printed: Value = serde_json::from_str(&said.stdout).expect("stdout holds JSON and nothing else");
+    let text = std::fs::read_to_string(home.path().join("run/summary.json")).expect("summary.json");
+    assert_eq!(printed, serde_json::from_str::<Value>(&text).expect("JSON"));
+    assert_eq!(accepts(&printed), Ok(()));
+}
+
+fn accepts(value: &Value) -> Result<(), String> {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    compiler.add_resource("summary.json", schema).expect("a resource");
+    let index = compiler.compile("summary.json", &mut schemas).expect("a schema");
+    schemas
+        .validate(value, index)
+        .map_err(|error| format!("{error:#}"))
+}
