@@ -326,6 +326,28 @@ fn a_response_that_nothing_waits_for_is_rejected_when_confirmable() {
 }
 
 #[test]
+fn a_rejected_request_changes_nothing_of_what_a_response_was_answered() {
+    let mut client = Client::new(client_config());
+    open(&mut client);
+    let mut answers = |datagram| answer_to(&mut client, &hex(datagram), Instant::START);
+    assert_eq!(answers("41 45 00 01 aa ff 68"), [hex("70 00 00 01")]);
+    assert_eq!(answers("40 01 00 02"), [hex("70 00 00 02")]);
+    assert_eq!(answers("41 45 00 01 aa ff 68"), [hex("70 00 00 01")]);
+}
+
+#[test]
+fn a_closed_client_answers_nothing() {
+    let mut client = Client::new(client_config());
+    open(&mut client);
+    client
+        .handle_input(Input::Command(Command::Close), Instant::START)
+        .unwrap();
+    drain(&mut client, 0);
+    assert!(answer_to(&mut client, &hex("40 00 00 01"), Instant::START).is_empty());
+    assert_eq!(client.stats().unmatched, 1);
+}
+
+#[test]
 fn a_piggybacked_response_needs_message_id_and_token() {
     let mut client = Client::new(client_config());
     open(&mut client);

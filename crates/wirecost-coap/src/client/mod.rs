@@ -287,6 +287,7 @@ impl Endpoint for Client {
                 self.flow = Some(flow);
                 self.outbox.event(Event::Opened);
             }
+            Input::Received { flow, bytes } if self.flow != Some(flow) => self.receive_late(flow, bytes),
             Input::Received { flow, bytes } => self.receive(flow, bytes, now),
             Input::Command(command) => self.command(command),
             Input::Timeout => {

@@ -17,6 +17,12 @@ fn supports(number: OptionNumber) -> bool {
 }
 
 impl Client {
+    /// A datagram that was under way when its flow was closed is not answered: nothing leaves on a closed flow.
+    pub(super) fn receive_late(&mut self, flow: FlowId, bytes: &[u8]) {
+        self.stats.unmatched += 1;
+        self.outbox.consumed(flow, bytes.len(), 0, Kind::ORIGINAL);
+    }
+
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
         let Ok(repr) = Repr::parse(bytes) else {
             self.stats.malformed += 1;
@@ -174,7 +180,8 @@ impl Client {
         Repr::empty(kind, repr.message_id).emit(&mut self.answer);
         self.outbox
             .send_encoded(flow, &self.answer, 0, Kind::ACKNOWLEDGEMENT);
-        if repr.kind == Type::Confirmable {
+        // Of what comes from a server only responses are remembered; a request is rejected each time it comes.
+        if repr.kind == Type::Confirmable && repr.code.is_response() {
             self.duplicates.answered(&self.answer);
         }
     }
