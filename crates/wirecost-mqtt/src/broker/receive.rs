@@ -156,12 +156,11 @@ impl Broker {
     /// Ends a connection whose client did what it must not. `offered` is the version that a CONNECT asks for.
     fn fail(&mut self, flow: FlowId, offered: Option<u8>, error: DecodeError) {
         self.stats.faults += 1;
-        let reason = error.reason_code();
         let stage = self.connections.get(&flow).map(|connection| &connection.stage);
         match (stage, offered) {
             (Some(Stage::AwaitConnect), Some(level)) => self.refuse_malformed(flow, level, error),
             // [MQTT-4.13.1-1], [MQTT-4.13.2-1]
-            _ => self.disconnect(flow, reason),
+            _ => self.disconnect(flow, error.disconnect_reason()),
         }
     }
 

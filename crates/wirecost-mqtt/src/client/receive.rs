@@ -246,7 +246,7 @@ impl Client {
             return;
         }
         if self.config.version == Version::V5 && self.is_connected() {
-            self.answer(Packet::Disconnect(Disconnect::new(error.reason_code())));
+            self.answer(Packet::Disconnect(Disconnect::new(error.disconnect_reason())));
         }
         self.report(Event::Failed(error));
         self.end();

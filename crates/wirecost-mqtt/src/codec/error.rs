@@ -143,4 +143,13 @@ impl DecodeError {
             Self::UnsupportedVersion(_) => ReasonCode::UnsupportedProtocolVersion,
         }
     }
+
+    /// The reason code of a DISCONNECT in answer. A CONNECT that is not the first packet is a protocol error,
+    /// whatever version it asks for [MQTT-3.1.0-2].
+    pub const fn disconnect_reason(&self) -> ReasonCode {
+        match self {
+            Self::UnsupportedVersion(_) => ReasonCode::ProtocolError,
+            other => other.reason_code(),
+        }
+    }
 }

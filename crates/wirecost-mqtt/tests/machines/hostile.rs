@@ -74,6 +74,7 @@ fn a_connected_client_that_breaks_a_rule_is_disconnected() {
     let table = [
         // [MQTT-3.1.0-2]: a second CONNECT
         (CONNECT_5, "82"),
+        ("100e 0004 4d515454 06 02 000a 00 0001 61", "82"),
         // What only servers send
         ("2003 00 00 00", "82"),
         ("9004 0001 00 00", "82"),
