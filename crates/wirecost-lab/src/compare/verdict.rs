@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_link::{Counters, LinkConfig, Loss};
+use wirecost_link::{Counters, LinkConfig};
 use wirecost_live::check::echo_wire_bytes;
 use wirecost_proto::Direction;
 
@@ -32,12 +32,15 @@ const FEW_SAMPLES: usize = 30;
 /// Tolerance of the checked RTT where 1 % of it is less.
 const RTT_TOLERANCE: Duration = Duration::from_micros(50);
 
-/// Whether a link neither loses nor corrupts nor drops by design: its round trips can be counted.
-pub fn is_lossless(link: &LinkConfig) -> bool {
-    Direction::ALL.iter().all(|way| {
+/// Whether a link is asked to lose or corrupt nothing, and its queues have dropped nothing either: round trips can be
+/// counted.
+pub fn is_lossless(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
+    let asks_none = |way: &Direction| {
         let direction = link.direction(*way);
-        matches!(direction.loss, Loss::None) || direction.loss.rate() == 0.0
-    })
+        direction.loss.rate() == 0.0 && direction.corrupt.is_zero()
+    };
+    let lost_none = |counters: &Counters| counters.offered.packets == counters.delivered.packets;
+    Direction::ALL.iter().all(asks_none) && counters.iter().all(lost_none)
 }
 
 /// Every reason to look before trusting a cell.

@@ -55,6 +55,9 @@ pub const DEFAULT: [&str; 8] = [
     "coap-con",
 ];
 
+/// Payload above which CoAP goes block-wise, in bytes.
+const COAP_BLOCK_BYTES: usize = 1_024;
+
 /// Largest payload of a UDP datagram over IPv4: 65,535 less the IPv4 and UDP headers (RFC 768, RFC 791).
 pub const UDP_PAYLOAD_LIMIT: u64 = 65_507;
 
@@ -107,6 +110,13 @@ impl Stack {
             self.application,
             Application::Mqtt311(1..) | Application::Mqtt5(1..) | Application::CoapCon
         )
+    }
+
+    /// Whether a device hears that a message of this many bytes is over: an answer, or the answers to the blocks of a
+    /// non-confirmable body (RFC 7959, section 2.9.1), which go on until the last one.
+    pub const fn awaits_answer(self, payload_bytes: usize) -> bool {
+        let is_body = matches!(self.application, Application::CoapNon) && payload_bytes > COAP_BLOCK_BYTES;
+        self.is_answered() || is_body
     }
 
     /// Whether there is something to be done before the client may send.
@@ -249,6 +259,13 @@ mod tests {
             error.starts_with("udp cannot be combined with \"tls1.3\""),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_non_confirmable_body_is_over_when_its_last_block_is_answered() {
+        let coap: Stack = "coap-non".parse().expect("a stack");
+        assert!(!coap.awaits_answer(1_024) && coap.awaits_answer(1_025));
+        assert_eq!(coap.response_kind(), "to_arrival");
     }
 
     #[test]

@@ -304,7 +304,7 @@ impl<'env> Stage<'env> {
                 connect_timeout: CONNECT_TIMEOUT,
                 messages: options.messages,
                 interval: options.interval,
-                answered: cell.stack.is_answered(),
+                answered: cell.stack.awaits_answer(cell.payload.len()),
             }),
         })
     }
