@@ -1,0 +1,49 @@
+//! What must hold for any bytes: a body per parser and per machine that takes bytes of others.
+//!
+//! `fuzz/` at the root of the repository gives the bodies to libFuzzer; `tests/replay.rs` gives them the kept inputs
+//! and seeded mutations of those, on stable Rust. See `docs/fuzzing.md`.
+//!
+//! - [`wire`]: IP packets and what they carry, TCP segments, ICMP messages, captures
+//! - [`mqtt`]: packets, framing, client, broker
+//! - [`coap`]: messages, client, server
+//! - [`cost`]: the ledger
+//! - [`text`]: quantities, names of stacks, rows of samples
+//! - [`lab`]: what a packet is called in a ladder
+//! - `script`: bytes as a sequence of decisions
+//! - `rig`: an endpoint under such a script, with the rules of its contract checked
+//!
+//! ```
+//! assert!(wirecost_fuzz::text::quantities(b"128B"));
+//! assert!(!wirecost_fuzz::text::quantities(b"128 parsecs"));
+//! ```
+
+pub mod coap;
+pub mod cost;
+pub mod lab;
+pub mod mqtt;
+mod rig;
+mod script;
+pub mod text;
+pub mod wire;
+
+/// Checks one input; returns whether it was understood to its end. Panics where a property does not hold.
+pub type Target = fn(&[u8]) -> bool;
+
+/// Every target, by the name of its fuzz target and of its folders of inputs.
+pub const TARGETS: [(&str, Target); 15] = [
+    ("wire_ip", wire::ip_packet),
+    ("wire_tcp", wire::tcp_segment),
+    ("wire_icmp", wire::icmp_message),
+    ("wire_pcapng", wire::capture),
+    ("mqtt_packet", mqtt::packet),
+    ("mqtt_framer", mqtt::framer),
+    ("mqtt_client", mqtt::client),
+    ("mqtt_broker", mqtt::broker),
+    ("coap_message", coap::message),
+    ("coap_client", coap::client),
+    ("coap_server", coap::server),
+    ("cost_ledger", cost::ledger),
+    ("proto_units", text::quantities),
+    ("lab_text", text::names_and_rows),
+    ("lab_label", lab::label),
+];

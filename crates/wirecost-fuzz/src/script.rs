@@ -1,0 +1,81 @@
+//! Bytes as a sequence of decisions.
+
+use std::time::Duration;
+
+/// The decisions that are left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Script<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Script<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// The next byte; `None` at the end.
+    pub(crate) fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    /// The next two bytes as a number.
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_be_bytes([self.byte()?, self.byte()?]))
+    }
+
+    /// The next `len` bytes, or as many as are left.
+    pub(crate) fn take(&mut self, len: usize) -> &'a [u8] {
+        let (taken, rest) = self.rest.split_at(len.min(self.rest.len()));
+        self.rest = rest;
+        taken
+    }
+
+    /// What is left.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The next step of an endpoint's life; `None` at the end.
+    pub(crate) fn step(&mut self) -> Option<(usize, Step<'a>)> {
+        let first = self.byte()?;
+        let step = match first & 0x07 {
+            0 => Step::Open,
+            1 => {
+                let len = usize::from(self.byte()?);
+                Step::Receive(self.take(len))
+            }
+            2 => {
+                let len = usize::from(self.u16()?);
+                Step::Receive(self.take(len))
+            }
+            3 if first & 0x08 == 0 => Step::PeerClosed,
+            3 => Step::Reset,
+            4 => Step::Command(self.byte()?),
+            // A nanosecond to 39 hours.
+            5 => Step::Wait(Duration::from_nanos(1 << (self.byte()? % 48))),
+            6 => Step::Wake,
+            _ => Step::Writable,
+        };
+        Some((usize::from(first >> 6), step))
+    }
+}
+
+/// What happens to an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step<'a> {
+    /// A flow opens, unless one is open here.
+    Open,
+    /// Bytes arrive: on an open flow, or late on one that the endpoint closed.
+    Receive(&'a [u8]),
+    PeerClosed,
+    Reset,
+    Writable,
+    /// The user's command of this number.
+    Command(u8),
+    /// Time goes by.
+    Wait(Duration),
+    /// The time comes that the endpoint waits for.
+    Wake,
+}
