@@ -91,6 +91,8 @@ pub struct Statistics {
     pub delivered: u64,
     /// Copies that the other port refused.
     pub refused: u64,
+    /// Copies so corrupted that no port takes them for IP packets: they end on the link.
+    pub unrecognisable: u64,
     /// Packets of no device of the run.
     pub unattributed: u64,
     /// CPU time of the forwarder's thread.
@@ -274,6 +276,11 @@ impl<L: Links> Forwarder<L> {
             && let Some(byte) = held.bytes.get_mut(bit as usize / 8)
         {
             *byte ^= 0x80 >> (bit % 8);
+            // A port refuses what has another version, and would count it as dropped by the machine.
+            if bit < 4 && !matches!(held.bytes[0] >> 4, 4 | 6) {
+                self.statistics.unrecognisable += 1;
+                return self.free.push(slot);
+            }
         }
         self.order += 1;
         self.pending.push(Reverse((delivery.at, self.order, slot)));

@@ -349,7 +349,17 @@ impl Account {
             (_, Some(arrival)) => self.round_trips(mark.actual, *arrival, Direction::Up),
             _ => None,
         };
-        self.measurement.message_round_trips = marks.iter().zip(&arrivals).map(trips).collect();
+        let ended = |index: usize| marks[index].end.map(|(end, _)| end).max(arrivals[index]);
+        // The flights of messages that overlap cannot be told apart.
+        let alone = |index: usize| {
+            let (before, after) = (index.checked_sub(1), marks.get(index + 1));
+            before.is_none_or(|before| ended(before).is_some_and(|end| end <= marks[index].actual))
+                && after.is_none_or(|after| ended(index).is_some_and(|end| end <= after.actual))
+        };
+        let message_trips = marks.iter().zip(&arrivals).map(trips).enumerate();
+        self.measurement.message_round_trips = message_trips
+            .map(|(index, trips)| trips.filter(|_| alone(index)))
+            .collect();
         self.measurement.arrivals = arrivals;
         self.measurement
     }
@@ -384,7 +394,8 @@ impl Account {
     }
 
     /// When the last datagram of the message among those from `start` to `end` (in bytes handed out) had arrived;
-    /// one that was sent more than once counts with its first arrival.
+    /// a payload that was sent more than once counts with its first arrival. It is the payload that tells: a
+    /// non-confirmable message that is sent again has a message id of its own (RFC 7252, section 4.3).
     fn datagrams_arrival(
         &self,
         ports: Ports,
@@ -403,7 +414,9 @@ impl Account {
                 continue;
             }
             let arrival = self.arrivals.of_datagram(ports, Direction::Up, *id);
-            let first = first_arrival.entry(&datagram.bytes).or_insert_with(|| {
+            // The payload ends the datagram, whatever the protocol.
+            let header = datagram.bytes.len().saturating_sub(payload as usize);
+            let first = first_arrival.entry(&datagram.bytes[header..]).or_insert_with(|| {
                 sent += payload;
                 None
             });

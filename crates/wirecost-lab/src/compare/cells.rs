@@ -75,7 +75,7 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
         verdict::warnings(&evidence)
     };
     let measured = !devices.is_empty();
-    let lossless = verdict::is_lossless(link, &counters);
+    let lossless = verdict::has_round_trips(link, &counters);
     Cell {
         stack: planned.stack.to_string(),
         start: "cold".into(),

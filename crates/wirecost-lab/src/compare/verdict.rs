@@ -32,15 +32,18 @@ const FEW_SAMPLES: usize = 30;
 /// Tolerance of the checked RTT where 1 % of it is less.
 const RTT_TOLERANCE: Duration = Duration::from_micros(50);
 
-/// Whether a link is asked to lose or corrupt nothing, and its queues have dropped nothing either: round trips can be
-/// counted.
-pub fn is_lossless(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
-    let asks_none = |way: &Direction| {
+/// Whether a link neither loses nor corrupts by design.
+pub fn is_lossless(link: &LinkConfig) -> bool {
+    Direction::ALL.iter().all(|way| {
         let direction = link.direction(*way);
         direction.loss.rate() == 0.0 && direction.corrupt.is_zero()
-    };
-    let lost_none = |counters: &Counters| counters.offered.packets == counters.delivered.packets;
-    Direction::ALL.iter().all(asks_none) && counters.iter().all(lost_none)
+    })
+}
+
+/// Whether round trips can be counted: nothing may be lost by design, and no queue may have dropped anything.
+pub fn has_round_trips(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
+    let dropped_none = |counters: &Counters| counters.offered.packets == counters.delivered.packets;
+    is_lossless(link) && counters.iter().all(dropped_none)
 }
 
 /// Every reason to look before trusting a cell.
@@ -196,4 +199,77 @@ fn endpoint_errors(evidence: &Evidence<'_>) -> Option<Warning> {
         "devices-failed",
         format!("{} devices failed; the first: {first}", more + 1),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirecost_link::{Loss, QueueLimit};
+
+    fn counters(offered: u64, delivered: u64) -> Counters {
+        let mut counters = Counters::default();
+        counters.offered.packets = offered;
+        counters.delivered.packets = delivered;
+        counters
+    }
+
+    #[test]
+    fn round_trips_count_only_where_nothing_is_lost_corrupted_or_dropped() {
+        let whole = [counters(10, 10), counters(7, 7)];
+        let clean = LinkConfig::symmetric(Duration::from_millis(25));
+        assert!(has_round_trips(&clean, &whole));
+        let mut lossy = clean;
+        lossy.down.loss = Loss::Bernoulli("1%".parse().expect("a probability"));
+        assert!(
+            !has_round_trips(&lossy, &whole),
+            "even where nothing happened to be lost"
+        );
+        let mut corrupting = clean;
+        corrupting.up.corrupt = "1%".parse().expect("a probability");
+        assert!(!has_round_trips(&corrupting, &whole));
+        let mut queued = clean;
+        queued.up.queue = Some(QueueLimit::Packets(1));
+        assert!(has_round_trips(&queued, &whole));
+        assert!(!has_round_trips(&queued, &[counters(10, 9), counters(7, 7)]));
+    }
+
+    #[test]
+    fn the_rtt_asked_for_includes_what_sending_an_echo_takes() {
+        let mut link = LinkConfig::symmetric(Duration::from_millis(25));
+        link.up.rate = Some("10kbit".parse().expect("a rate"));
+        assert_eq!(asked_rtt(&link, false), Duration::from_micros(25_000 + 22_400));
+    }
+
+    /// The kind of a cell's warning about the RTT, where its check found `median`, and whether it invalidates.
+    fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(String, bool)> {
+        let link = LinkConfig::symmetric(asked);
+        let achieved = Achieved {
+            rtt_p50_ns: median.map(|median| median.as_nanos() as u64),
+            ..Achieved::default()
+        };
+        let warning = rtt(&Evidence {
+            link: &link,
+            counters: &[counters(1, 1), counters(1, 1)],
+            achieved: &achieved,
+            outcomes: &Outcomes::default(),
+            devices: &[],
+            dropped_packets: 0,
+            ipv6: false,
+        });
+        warning.map(|warning| (warning.kind, warning.invalidates))
+    }
+
+    #[test]
+    fn an_rtt_within_the_larger_of_50_us_and_1_percent_is_as_asked() {
+        let us = Duration::from_micros;
+        let off = |invalid| Some(("link-rtt-off".to_owned(), invalid));
+        assert_eq!(rtt_warning(us(1_000), Some(us(1_050))), None);
+        assert_eq!(rtt_warning(us(100_000), Some(us(99_000))), None);
+        assert_eq!(rtt_warning(us(100_000), Some(us(101_001))), off(false));
+        assert_eq!(rtt_warning(us(100_000), Some(us(105_001))), off(true));
+        assert_eq!(
+            rtt_warning(us(1_000), None),
+            Some(("link-not-checked".to_owned(), false))
+        );
+    }
 }

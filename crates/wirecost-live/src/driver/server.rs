@@ -173,7 +173,8 @@ where
         for index in 0..self.connections.len() {
             self.drop_connection(index);
         }
-        for (index, running) in self.services.iter_mut().enumerate() {
+        let logged = self.services.iter_mut().filter(|_| self.on_link);
+        for (index, running) in logged.enumerate() {
             let places = std::mem::take(&mut running.flows).into_values();
             self.reports
                 .extend(places.filter_map(|place| place.into_report(index)));

@@ -1,0 +1,5 @@
+//! The devices' and the servers' loop over loopback sockets: what the kernel does to a flow, and what comes of it.
+
+mod client;
+mod rig;
+mod server;
