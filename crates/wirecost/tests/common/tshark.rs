@@ -117,13 +117,14 @@ pub(crate) struct Coap {
     /// Class and detail in one number.
     pub(crate) code: u8,
     pub(crate) message_id: u16,
+    pub(crate) token: String,
     /// Number of the block, where there is one.
     pub(crate) block: Option<u32>,
     /// Header, token, options and payload marker.
     pub(crate) application_bytes: u64,
 }
 
-const FIELDS: [&str; 47] = [
+const FIELDS: [&str; 48] = [
     "frame.number",
     "frame.time_epoch",
     "frame.interface_id",
@@ -166,6 +167,7 @@ const FIELDS: [&str; 47] = [
     "coap.type",
     "coap.code",
     "coap.mid",
+    "coap.token",
     "coap.token_len",
     "coap.opt.delta",
     "coap.opt.length",
@@ -378,6 +380,7 @@ impl Row<'_> {
             kind: self.sure("coap.type") as u8,
             code: self.sure("coap.code") as u8,
             message_id: self.sure("coap.mid") as u16,
+            token: self.text("coap.token").to_owned(),
             block: self.number("coap.opt.block_number").map(|number| number as u32),
             application_bytes: 4
                 + self.sure("coap.token_len")

@@ -134,13 +134,10 @@ struct Shared {
     is_resent: bool,
 }
 
-/// Type of a CoAP message that acknowledges.
-const ACK: u8 = 2;
-
 fn of_datagrams(packets: &[&Packet], sizes: &[u64]) -> Books {
     let mut books = Books::default();
     let mut fragmented: BTreeMap<(usize, String), Shared> = BTreeMap::new();
-    let mut sent: BTreeSet<(usize, u8, u16)> = BTreeSet::new();
+    let mut sent: BTreeSet<(usize, u8, String)> = BTreeSet::new();
     let mut messages = 0_u64;
     for packet in packets {
         let key = packet
@@ -151,10 +148,7 @@ fn of_datagrams(packets: &[&Packet], sizes: &[u64]) -> Books {
             Body::LaterFragment => (fragmented[&key.expect("a fragment")], 0, 0),
             Body::Udp(datagram) => {
                 let coap = datagram.coap.as_ref();
-                let is_again =
-                    coap.is_some_and(|coap| !sent.insert((packet.way, coap.kind, coap.message_id)));
-                // An ACK that answers a CON sent again is an acknowledgement like the first (RFC 7252 section 4.5).
-                let is_resent = is_again && coap.is_some_and(|coap| coap.kind != ACK);
+                let is_resent = coap.is_some_and(|coap| !sent.insert(name_of(coap, packet)));
                 if packet.way == 0 && !is_resent && begins_message(coap) {
                     messages += 1;
                 }
@@ -185,6 +179,20 @@ fn of_datagrams(packets: &[&Packet], sizes: &[u64]) -> Books {
     }
     books.measured = messages.saturating_sub(1);
     books
+}
+
+/// What a message and its repetitions share: a CON its message id (RFC 7252 section 4.2), a request in a NON, which
+/// gets a new message id, its token. An ACK that answers a CON sent again is an acknowledgement like the first, and
+/// a NON response to a NON sent again is an answer of its own.
+fn name_of(coap: &Coap, packet: &Packet) -> (usize, u8, String) {
+    const CON: u8 = 0;
+    const NON: u8 = 1;
+    let name = match coap.kind {
+        CON => coap.message_id.to_string(),
+        NON if packet.way == 0 => coap.token.clone(),
+        _ => format!("frame {}", packet.frame),
+    };
+    (packet.way, coap.kind, name)
 }
 
 /// A bare datagram is a message; a CoAP message begins with its first block, or has none (RFC 7959 section 2.2).
