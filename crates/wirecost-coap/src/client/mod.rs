@@ -294,12 +294,13 @@ impl Endpoint for Client {
                 self.handle_timeout(now);
                 self.renew_observations(now);
             }
-            Input::Reset { reason, .. } => {
+            // An earlier flow's end says nothing of the present one.
+            Input::Reset { flow, reason } if self.flow == Some(flow) => {
                 self.flow = None;
                 self.abandon();
                 self.outbox.event(Event::FlowReset(reason));
             }
-            Input::Writable { .. } | Input::PeerClosed { .. } => {}
+            Input::Reset { .. } | Input::Writable { .. } | Input::PeerClosed { .. } => {}
         }
         self.start_waiting(now);
         Ok(())
