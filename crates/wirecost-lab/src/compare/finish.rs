@@ -237,6 +237,7 @@ fn environment(run: &Run, analysis: &Analysis, before: &Before, dropped_packets:
         clock_source: machine.clock_source.clone(),
         clock_resolution_ns: machine.clock.resolution.as_nanos() as u64,
         clock_read_ns: machine.clock.read_cost.as_nanos() as u64,
+        cpu_clock_read_ns: machine.cpu_clock.read_cost.as_nanos() as u64,
         load_average: [before.load.average[0], after.average[0]],
         steal: Some(after.steal_share_since(&before.load)),
         packet_path: (*packet_path).into(),

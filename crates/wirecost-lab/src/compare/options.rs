@@ -129,6 +129,15 @@ pub enum OptionsError {
 
 /// Devices that one run can hold: as many as the network has addresses, less those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
+/// The largest payload: it is held in memory, on both sides and on the link.
+const MAX_SIZE: u64 = 1_000_000_000;
+/// Payload bytes that one run may send: more than half a day at the pace at which devices start.
+const MAX_PAYLOAD: u64 = 1_000_000_000_000;
+/// Messages of one device.
+const MAX_MESSAGES: u64 = 1_000_000;
+/// Beside the RTTs, what a PINGREQ and its answer keep a link from quiet: a delayed acknowledgement (RFC 9293,
+/// section 3.8.6.3, allows 500 ms; Linux takes 40 ms), generously.
+const KEEP_ALIVE_MARGIN: Duration = Duration::from_millis(100);
 /// The longest that a device may wait for anything.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 /// The smallest MTU over IPv6 (RFC 8200, section 5).
@@ -165,6 +174,8 @@ impl Options {
             let time = DisplayDuration(time);
             return absurd(&format!("{flag} must be above 0 ms and at most 1 h, got {time}"));
         }
+        self.validate_amount()?;
+        self.validate_keep_alive()?;
         for link in &self.links {
             link.validate()?;
             let mtu = link.up.mtu.min(link.down.mtu);
@@ -183,6 +194,48 @@ impl Options {
             });
         }
         Ok(())
+    }
+
+    /// What is to be sent must fit into memory and into a day.
+    fn validate_amount(&self) -> Result<(), OptionsError> {
+        let absurd = |text: String| Err(OptionsError::Absurd(text));
+        if self.messages > MAX_MESSAGES {
+            return absurd(format!(
+                "--messages-per-connection must be at most {MAX_MESSAGES}, got {}",
+                self.messages
+            ));
+        }
+        if let Some(size) = self.sizes.iter().find(|size| size.bytes() > MAX_SIZE) {
+            return absurd(format!("--size must be at most 1GB, got {size}"));
+        }
+        let sizes: u64 = self.sizes.iter().map(|size| size.bytes()).sum();
+        let cells_per_size = (self.stacks.len() * self.links.len()) as u64;
+        let messages = cells_per_size * u64::from(self.samples) * (self.messages + 1);
+        let payload = sizes.saturating_mul(messages);
+        if payload > MAX_PAYLOAD {
+            let gigabytes = payload / 1_000_000_000;
+            return absurd(format!(
+                "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
+                 lower -n, --size or --messages-per-connection"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A step ends when the link is quiet, which it never is where PINGREQs follow one another faster.
+    fn validate_keep_alive(&self) -> Result<(), OptionsError> {
+        let keep_alive = Duration::from_secs(self.keep_alive.into());
+        let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
+        let quiet_after = self.settle + rtt * 2 + KEEP_ALIVE_MARGIN;
+        let is_mqtt = |stack: &Stack| Target::Mosquitto.speaks(*stack);
+        if keep_alive.is_zero() || keep_alive > quiet_after || !self.stacks.iter().any(is_mqtt) {
+            return Ok(());
+        }
+        Err(OptionsError::Absurd(format!(
+            "--keep-alive {} leaves the link no {} of quiet: raise it, set it to 0s, or lower --settle",
+            DisplayDuration(keep_alive),
+            DisplayDuration(self.settle)
+        )))
     }
 
     /// How many cells there are.
@@ -275,3 +328,6 @@ fn loss_text(loss: &Loss) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

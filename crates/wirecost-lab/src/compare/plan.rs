@@ -52,7 +52,7 @@ pub const FULL_CAPTURE_MESSAGES: u64 = 10_000;
 /// Time between the starts of two devices, so that the machine, not the link, never becomes the bottleneck.
 pub(super) const START_GAP: Duration = Duration::from_millis(10);
 /// What the starts of devices are spread to, in bytes of payload per second: a tenth of what the forwarder carries.
-const PAYLOAD_RATE: u64 = 20_000_000;
+const PAYLOAD_RATE: u32 = 20_000_000;
 
 impl Plan {
     /// The plan of a comparison: the order of samples is seeded and random, so that drift favours no stack.
@@ -72,7 +72,7 @@ impl Plan {
         for (cell, sample) in order {
             devices.push(PlannedDevice { cell, sample, start });
             let bytes = cells[cell].payload.len() as u64 * (options.messages + 1);
-            start += START_GAP.max(Duration::from_nanos(bytes * 1_000_000_000 / PAYLOAD_RATE));
+            start += START_GAP.max(Duration::from_secs(bytes) / PAYLOAD_RATE);
         }
         Self { cells, devices }
     }
@@ -170,3 +170,6 @@ impl Links for DeviceLinks {
             .map(|link| link as &mut dyn Path)
     }
 }
+
+#[cfg(test)]
+mod tests;

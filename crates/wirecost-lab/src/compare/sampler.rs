@@ -158,6 +158,13 @@ impl Sampler {
         }
     }
 
+    fn is_open(&self, message: u64) -> bool {
+        let mark = usize::try_from(message)
+            .ok()
+            .and_then(|index| self.notes.messages.get(index));
+        mark.is_some_and(|mark| mark.end.is_none())
+    }
+
     fn is_answered(&self) -> bool {
         !self.timing.answered || self.notes.messages.iter().all(|mark| mark.end.is_some())
     }
@@ -266,7 +273,10 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             }
             Event::Acknowledged { message } => self.end_message(message, now, End::Acknowledged),
             Event::Refused { message, reason } => {
-                self.notes.failure.get_or_insert(reason);
+                // One that was given up before has ended; that its flow ends too is no news.
+                if self.is_open(message) {
+                    self.notes.failure.get_or_insert(reason);
+                }
                 self.end_message(message, now, End::Refused);
             }
             Event::TimedOut { message } => self.end_message(message, now, End::Unknown),

@@ -27,8 +27,12 @@ pub struct Environment {
     pub clock_source: Option<String>,
     /// Resolution of the monotonic clock.
     pub clock_resolution_ns: u64,
-    /// Cost of reading it: median.
+    /// Cost of reading it: mean.
     pub clock_read_ns: u64,
+    /// Cost of reading the thread's CPU clock: mean. It is read twice around the work that a cell is charged for, and
+    /// about one read in each pair is part of what is charged.
+    #[serde(default)]
+    pub cpu_clock_read_ns: u64,
     /// One-minute load average before and after.
     pub load_average: [f64; 2],
     /// Share of CPU time stolen by the hypervisor during the run.

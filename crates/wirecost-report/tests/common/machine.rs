@@ -29,6 +29,7 @@ pub(crate) fn environment() -> Environment {
         clock_source: Some("tsc".into()),
         clock_resolution_ns: 1,
         clock_read_ns: 24,
+        cpu_clock_read_ns: 210,
         load_average: [0.31, 0.62],
         steal: Some(0.0012),
         packet_path: "tun".into(),

@@ -174,6 +174,19 @@ fn a_message_without_an_answer_is_given_up_after_twice_the_time_out() {
 }
 
 #[test]
+fn a_message_that_was_given_up_is_not_refused_by_the_close() {
+    let mut bench = connected(timing());
+    bench.run_until(at(130_000));
+    assert!(bench.closed.is_some());
+    bench.report(Event::Refused {
+        message: 1,
+        reason: "the flow ended".into(),
+    });
+    assert_eq!(bench.notes().failure, None);
+    assert!(matches!(bench.notes().messages[1].end, Some((_, End::Unknown))));
+}
+
+#[test]
 fn a_connection_that_takes_no_bytes_is_left_after_the_time_out_and_not_before() {
     let mut bench = connected(timing());
     bench.run_until(at(1_200));

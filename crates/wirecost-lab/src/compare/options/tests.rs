@@ -1,0 +1,64 @@
+use super::*;
+
+/// A comparison of `stacks` that can be run.
+pub(crate) fn options(stacks: &[&str]) -> Options {
+    Options {
+        stacks: stacks
+            .iter()
+            .map(|stack| stack.parse().expect("a stack"))
+            .collect(),
+        sizes: vec![ByteSize::from_bytes(128)],
+        links: vec![LinkConfig::symmetric(Duration::from_millis(25))],
+        samples: 10,
+        settle: Duration::from_secs(1),
+        timeout: Duration::from_secs(30),
+        target: Target::Builtin,
+        ipv6: false,
+        medium: None,
+        seed: 42,
+        resource: "test".into(),
+        keep_alive: 60,
+        messages: 1,
+        interval: None,
+        record_hosts: 1,
+    }
+}
+
+/// What is wrong with a comparison of MQTT that `change` has changed.
+fn refusal(change: impl FnOnce(&mut Options)) -> String {
+    let mut options = options(&["mqtt-qos1"]);
+    change(&mut options);
+    options.validate().expect_err("absurd").to_string()
+}
+
+#[test]
+fn what_can_be_run_is_valid() {
+    assert_eq!(options(&["tcp", "mqtt-qos1", "coap-con"]).validate(), Ok(()));
+}
+
+#[test]
+fn more_than_memory_or_a_day_holds_is_refused_by_the_flags_name() {
+    let size = refusal(|options| options.sizes = vec![ByteSize::from_bytes(100_000_000_000)]);
+    assert!(size.contains("--size must be at most 1GB"), "{size}");
+    let messages = refusal(|options| options.messages = u64::MAX);
+    assert!(messages.contains("--messages-per-connection"), "{messages}");
+    let payload = refusal(|options| {
+        options.sizes = vec![ByteSize::from_bytes(1_000_000_000)];
+        options.samples = 1_000;
+    });
+    assert!(payload.contains("2000 GB"), "{payload}");
+    let devices = refusal(|options| options.samples = u32::MAX);
+    assert!(devices.contains("lower -n"), "{devices}");
+}
+
+#[test]
+fn a_keep_alive_must_let_the_link_settle() {
+    let short = refusal(|options| options.keep_alive = 1);
+    assert!(short.contains("--keep-alive 1s"), "{short}");
+    let mut never = options(&["mqtt-qos1"]);
+    never.keep_alive = 0;
+    assert_eq!(never.validate(), Ok(()));
+    let mut without_mqtt = options(&["coap-con"]);
+    without_mqtt.keep_alive = 1;
+    assert_eq!(without_mqtt.validate(), Ok(()));
+}
