@@ -327,11 +327,12 @@ where
                 stream.queue(out.bytes());
             }
             Socket::Datagram(socket) => match socket.send(out.bytes()) {
-                Ok(_) => {}
-                Err(error) => {
+                // A datagram that the kernel has no room for is lost before the link; the protocol repairs it or not.
+                Err(error) if !is_out_of_room(&error) => {
                     let (reason, now) = (reason_of(&error), self.clock.now());
                     slot.device.script.failed(reason, now);
                 }
+                _ => {}
             },
         }
     }
@@ -503,4 +504,9 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Readable {
             Err(error) => Readable::Reset(reason_of(&error)),
         };
     }
+}
+
+/// Whether the kernel had no room for a datagram: the socket is as good as before.
+fn is_out_of_room(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS)
 }
