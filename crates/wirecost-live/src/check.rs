@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mio::unix::SourceFd;
@@ -52,13 +53,15 @@ pub fn head_start(round_trips: &[Duration]) -> Duration {
 const SOCKET_TOKEN: Token = Token(0);
 const TIMER_TOKEN: Token = Token(1);
 const IDENTIFIER: u16 = 0x7763;
+/// How often a check that waits looks whether it is to stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The round-trip times of the replies that came, in the order of the requests. Call it in the device's namespace,
-/// on a thread of its own, whose priority it raises.
+/// on a thread of its own, whose priority it raises. Once `stop` is set it waits for no more.
 ///
 /// # Errors
 /// A raw socket is refused, or sending fails.
-pub fn echo(plan: &EchoPlan, clock: &Clock) -> io::Result<Vec<Duration>> {
+pub fn echo(plan: &EchoPlan, clock: &Clock, stop: &AtomicBool) -> io::Result<Vec<Duration>> {
     priority::raise(Duty::Host);
     let mut probe = Probe::open(plan)?;
     let mut poll = Poll::new()?;
@@ -72,8 +75,8 @@ pub fn echo(plan: &EchoPlan, clock: &Clock) -> io::Result<Vec<Duration>> {
         .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
     let mut events = Events::with_capacity(4);
     let mut next = clock.now() + plan.interval;
-    loop {
-        timer.arm(clock, next)?;
+    while !stop.load(Ordering::Relaxed) {
+        timer.arm(clock, next.min(clock.now() + STOP_INTERVAL))?;
         match poll.poll(&mut events, None) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             result => result?,

@@ -47,7 +47,11 @@ pub enum Command {
 )]
 pub struct CompareArguments {
     /// Stacks to compare
-    #[arg(value_name = "STACK", value_delimiter = ',', default_values = wirecost_lab::stack::name::DEFAULT)]
+    #[arg(
+        value_name = "STACK",
+        value_delimiter = ',',
+        default_values = wirecost_lab::stack::name::DEFAULT
+    )]
     pub stacks: Vec<Stack>,
 
     /// Payload of a message
@@ -56,7 +60,8 @@ pub struct CompareArguments {
         long,
         value_name = "SIZE",
         value_delimiter = ',',
-        default_value = "128B"
+        default_value = "128B",
+        allow_hyphen_values = true
     )]
     pub size: Vec<ByteSize>,
 
@@ -64,31 +69,49 @@ pub struct CompareArguments {
     pub link: LinkArguments,
 
     /// Samples per cell: each is a device that connects, sends and closes
-    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 150)]
+    #[arg(
+        short = 'n',
+        long = "count",
+        value_name = "N",
+        default_value_t = 150,
+        allow_hyphen_values = true
+    )]
     pub count: u32,
 
     /// Seed of every random decision
-    #[arg(long, value_name = "SEED", default_value_t = 42)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Quiet time after each step of a sample, so that late acknowledgements belong to their message
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
     pub settle: Duration,
 
     /// After this an acknowledgement is late; after twice this it is not waited for
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
     pub timeout: Duration,
 
     /// Measured messages per connection, after one warm-up message
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
     pub messages_per_connection: u64,
 
     /// Send the measured messages at this interval instead of letting each one settle
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub interval: Option<Duration>,
 
     /// Devices per cell in the capture of a run of more than 10,000 messages; a shorter run's holds all
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
     pub record_hosts: u32,
 
     /// How to run: kernel sockets over the emulated link
@@ -112,7 +135,13 @@ pub struct CompareArguments {
     pub resource: String,
 
     /// MQTT keep-alive
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
     pub keep_alive: Duration,
 
     /// Results folder [default: runs/TIME]
@@ -137,43 +166,66 @@ pub struct CompareArguments {
 #[command(next_help_heading = "Link")]
 pub struct LinkArguments {
     /// Round-trip time, half of it each way
-    #[arg(long, value_name = "TIME", value_delimiter = ',', default_value = "25ms", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_delimiter = ',',
+        default_value = "25ms",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
     pub rtt: Vec<Duration>,
 
     /// Packet loss per direction
-    #[arg(long, value_name = "P", value_delimiter = ',', default_value = "0%")]
+    #[arg(
+        long,
+        value_name = "P",
+        value_delimiter = ',',
+        default_value = "0%",
+        allow_hyphen_values = true
+    )]
     pub loss: Vec<Probability>,
 
     /// Mean length of a burst of losses in packets: Gilbert-Elliott instead of independent loss
-    #[arg(long, value_name = "PACKETS")]
+    #[arg(long, value_name = "PACKETS", allow_hyphen_values = true)]
     pub loss_burst: Option<f64>,
 
     /// Rate per direction, of IP packets
-    #[arg(long, value_name = "RATE", value_delimiter = ',')]
+    #[arg(long, value_name = "RATE", value_delimiter = ',', allow_hyphen_values = true)]
     pub rate: Vec<BitRate>,
 
     /// Queue in front of the rate: packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
-    #[arg(long, value_name = "LIMIT", value_parser = crate::commands::link::parse_queue)]
+    #[arg(
+        long,
+        value_name = "LIMIT",
+        value_parser = crate::commands::link::parse_queue,
+        allow_hyphen_values = true
+    )]
     pub queue: Option<wirecost_lab::compare::options::QueueLimit>,
 
     /// Delay variation per direction, uniform in plus or minus TIME
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub delay_variation: Option<Duration>,
 
     /// Probability that a packet is held back behind later ones
-    #[arg(long, value_name = "P", default_value = "0%")]
+    #[arg(long, value_name = "P", default_value = "0%", allow_hyphen_values = true)]
     pub reorder: Probability,
 
     /// Probability that a packet arrives twice
-    #[arg(long, value_name = "P", default_value = "0%")]
+    #[arg(long, value_name = "P", default_value = "0%", allow_hyphen_values = true)]
     pub duplicate: Probability,
 
     /// Probability that a packet arrives with a flipped bit
-    #[arg(long, value_name = "P", default_value = "0%")]
+    #[arg(long, value_name = "P", default_value = "0%", allow_hyphen_values = true)]
     pub corrupt: Probability,
 
     /// Largest IP packet
-    #[arg(long, value_name = "SIZE", default_value = "1500B")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1500B",
+        allow_hyphen_values = true
+    )]
     pub mtu: ByteSize,
 
     /// What differs from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...

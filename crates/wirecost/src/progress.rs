@@ -1,5 +1,8 @@
 //! What a person sees while a run goes on: a bar on a terminal, a line per second elsewhere.
 
+use std::fmt::Display;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::output;
@@ -40,15 +43,47 @@ impl Screen {
         }
     }
 
-    fn line(&mut self, done: u64, of: u64) {
+    /// Does some work of unknown length, and says so every second.
+    pub fn working<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        if self.quiet {
+            return work();
+        }
+        let since_line = self.last_line.map_or(Duration::ZERO, |last| last.elapsed());
+        let mut pause = LINE_INTERVAL.saturating_sub(since_line);
+        thread::scope(|scope| {
+            let (done, waiting) = mpsc::channel::<()>();
+            scope.spawn(move || {
+                while waiting.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    self.print(what);
+                    pause = LINE_INTERVAL;
+                }
+            });
+            let result = work();
+            drop(done);
+            result
+        })
+    }
+
+    /// Prints a line, unless the last one is too young.
+    fn line(&mut self, what: impl Display) {
         if self.last_line.is_some_and(|last| last.elapsed() < LINE_INTERVAL) {
             return;
         }
         self.last_line = Some(Instant::now());
-        output::note(format_args!(
-            "{:>4} s  {done}/{of} devices done",
-            self.started.elapsed().as_secs()
-        ));
+        self.print(what);
+    }
+
+    fn print(&self, what: impl Display) {
+        output::note(format_args!("{:>4} s  {what}", self.started.elapsed().as_secs()));
+    }
+}
+
+/// `noun` for one, `nouns` for any other number.
+pub fn plural(number: usize, noun: &str) -> String {
+    if number == 1 {
+        noun.into()
+    } else {
+        format!("{noun}s")
     }
 }
 
@@ -71,6 +106,14 @@ impl Progress for Screen {
         }
     }
 
+    fn checking(&mut self, links: usize) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.tick(),
+            None => self.line(format_args!("checking {links} {}", plural(links, "link"))),
+        }
+    }
+
     fn tick(&mut self, done: u64, of: u64) {
         match &self.bar {
             _ if self.quiet => {}
@@ -78,7 +121,7 @@ impl Progress for Screen {
                 bar.set_position(done);
                 bar.tick();
             }
-            None => self.line(done, of),
+            None => self.line(format_args!("{done}/{of} devices done")),
         }
     }
 

@@ -31,6 +31,9 @@ pub trait Progress {
     /// A line worth keeping.
     fn note(&mut self, line: &str);
 
+    /// So many links are still being checked.
+    fn checking(&mut self, links: usize);
+
     /// Something moved: devices done, of how many.
     fn tick(&mut self, done: u64, of: u64);
 

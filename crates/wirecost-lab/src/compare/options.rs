@@ -175,7 +175,6 @@ impl Options {
             return absurd(&format!("{flag} must be above 0 ms and at most 1 h, got {time}"));
         }
         self.validate_amount()?;
-        self.validate_keep_alive()?;
         for link in &self.links {
             link.validate()?;
             let mtu = link.up.mtu.min(link.down.mtu);
@@ -183,6 +182,7 @@ impl Options {
                 return Err(OptionsError::MtuBelowIpv6(mtu));
             }
         }
+        self.validate_keep_alive()?;
         if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
             let speaks = match self.target {
                 Target::Mosquitto => "the mqtt and mqtt5 stacks",

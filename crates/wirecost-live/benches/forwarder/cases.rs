@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use wirecost_live::check::{self, EchoPlan};
@@ -211,7 +212,7 @@ fn echo(link: &Link, host: HostIndex, effort: Effort) -> Vec<Duration> {
         let probe = scope.spawn(|| {
             link.device.enter().expect("a namespace to enter");
             minimize_timer_slack().expect("a slack to set");
-            check::echo(&plan, &link.clock).expect("an echo")
+            check::echo(&plan, &link.clock, &AtomicBool::new(false)).expect("an echo")
         });
         probe.join().expect("the probe ends")
     })

@@ -17,13 +17,17 @@ use super::link::links;
 use crate::arguments::{CompareArguments, PacketPath};
 use crate::exit::{self, Failure};
 use crate::output;
-use crate::progress::Screen;
+use crate::progress::{Screen, plural};
 
 /// Runs the command.
 pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     let options = options(&arguments)?;
     options.validate()?;
+    once("stack", &options.stacks)?;
+    once("size", &options.sizes)?;
+    once("link", &options.links)?;
+    check_json(&arguments)?;
     let out = arguments.out.clone().unwrap_or_else(default_folder);
     if !arguments.quiet {
         introduce(&options, &out);
@@ -42,7 +46,39 @@ pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
     let run = run_plan(&options, &folder, &mut screen);
     screen.clear();
     let run = run.inspect_err(|_| remove_if_empty(&folder))?;
-    conclude(&arguments, &options, run, &folder, &before)
+    conclude(&arguments, &options, run, &folder, &before, &screen)
+}
+
+/// Refuses a list in which something stands twice: its cells could not be told apart.
+fn once<T: PartialEq>(what: &str, list: &[T]) -> Result<(), Failure> {
+    let mut places = list.iter().enumerate();
+    match places.find(|(place, item)| list[..*place].contains(item)) {
+        Some((place, _)) => {
+            let number = place + 1;
+            let message = format!(
+                "{what} {number} of {} has been asked for before: name each {what} once",
+                list.len()
+            );
+            Err(Failure::usage(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Makes the file of `--json`, so that one that cannot be written is known before the run and not after it.
+fn check_json(arguments: &CompareArguments) -> Result<(), Failure> {
+    match arguments.json.as_deref() {
+        Some(path) if path != Path::new("-") => {
+            let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            opened.map(drop).map_err(|error| unwritable(path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("cannot write {}: {error}", path.display()))
+        .with_hint("choose a file that can be written to with --json, or - for stdout")
 }
 
 /// Writes the results, prints them, and judges how the run ended.
@@ -52,10 +88,14 @@ fn conclude(
     run: Run,
     folder: &RunFolder,
     before: &Before,
+    screen: &Screen,
 ) -> Result<ExitCode, Failure> {
     let interrupted = run.interrupted;
-    let Finished { summary, failure } = finish(options, run, folder, before, command_line())?;
-    wirecost_report::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let Finished { summary, failure } = screen.working("analysing", || {
+        let finished = finish(options, run, folder, before, command_line())?;
+        wirecost_report::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        Ok::<_, Failure>(finished)
+    })?;
     print_results(arguments, &summary, folder)?;
     if let Some(failure) = failure {
         output::note(format_args!("error: {failure}"));
@@ -91,10 +131,8 @@ fn print_results(arguments: &CompareArguments, summary: &Summary, folder: &RunFo
     match arguments.json.as_deref() {
         Some(path) if path == Path::new("-") => output::data(format_args!("{}\n", json()?)),
         Some(path) => {
-            let text = json()? + "\n";
-            std::fs::write(path, text)
-                .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
             output::data(table(arguments, summary));
+            std::fs::write(path, json()? + "\n").map_err(|error| unwritable(path, &error))?;
         }
         None => output::data(table(arguments, summary)),
     }
@@ -159,12 +197,15 @@ fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
 /// The first line: what runs, and where the results will be.
 fn introduce(options: &Options, out: &Path) {
     let stacks: Vec<String> = options.stacks.iter().map(ToString::to_string).collect();
+    let (sizes, links) = (options.sizes.len(), options.links.len());
     output::note(format_args!(
-        "wirecost {}: {} on {} link(s), {} samples each, seed {}, into {}",
+        "wirecost {}: {}, {sizes} {}, {links} {}, {} {} each, seed {}, into {}",
         env!("CARGO_PKG_VERSION"),
         stacks.join(" "),
-        options.links.len(),
+        plural(sizes, "size"),
+        plural(links, "link"),
         options.samples,
+        plural(options.samples as usize, "sample"),
         options.seed,
         out.display()
     ));

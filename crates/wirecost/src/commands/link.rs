@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_lab::compare::options::{
     DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
 };
-use wirecost_proto::units::parse_duration;
+use wirecost_proto::units::{UnitError, parse_duration};
 use wirecost_proto::{BitRate, ByteSize, Probability};
 
 use crate::arguments::LinkArguments;
@@ -25,6 +25,12 @@ pub fn links(arguments: &LinkArguments) -> Result<Vec<LinkConfig>, Failure> {
             }
         }
     }
+    let loses = |link: &LinkConfig| link.up.loss.rate() + link.down.loss.rate() > 0.0;
+    if arguments.loss_burst.is_some() && !links.iter().any(loses) {
+        return Err(Failure::usage(
+            "--loss-burst says how losses come, and there are none: add --loss",
+        ));
+    }
     Ok(links)
 }
 
@@ -37,7 +43,7 @@ fn link(
     let mtu = u16::try_from(arguments.mtu.bytes());
     let mtu =
         mtu.map_err(|_| Failure::usage(format!("--mtu must be at most 65535B, got {}", arguments.mtu)))?;
-    let loss = loss_model(loss, arguments.loss_burst)?;
+    let loss = loss_model(loss, arguments.loss_burst).map_err(Failure::usage)?;
     let both = |delay: Duration| DirectionConfig {
         delay,
         delay_variation: arguments.delay_variation.map(DelayVariation::uniform),
@@ -54,12 +60,23 @@ fn link(
         up: both(symmetric.up.delay),
         down: both(symmetric.down.delay),
     };
-    overrides(&mut link.up, "--up", arguments.up.as_deref(), rtt)?;
-    overrides(&mut link.down, "--down", arguments.down.as_deref(), rtt)?;
+    let base = Base {
+        rtt,
+        burst: arguments.loss_burst,
+    };
+    overrides(&mut link.up, "--up", arguments.up.as_deref(), base)?;
+    overrides(&mut link.down, "--down", arguments.down.as_deref(), base)?;
     Ok(link)
 }
 
-fn loss_model(loss: Probability, burst: Option<f64>) -> Result<Loss, Failure> {
+/// What a setting of one direction takes from the settings of both.
+#[derive(Clone, Copy)]
+struct Base {
+    rtt: Duration,
+    burst: Option<f64>,
+}
+
+fn loss_model(loss: Probability, burst: Option<f64>) -> Result<Loss, String> {
     let Some(packets) = burst else {
         return Ok(if loss.is_zero() {
             Loss::None
@@ -71,7 +88,7 @@ fn loss_model(loss: Probability, burst: Option<f64>) -> Result<Loss, Failure> {
         || format!("no bursts of {packets} packets on average lose {loss}: the mean is at least 1 packet");
     GilbertElliott::bursts(loss, packets)
         .map(Loss::GilbertElliott)
-        .ok_or_else(|| Failure::usage(text()))
+        .ok_or_else(text)
 }
 
 /// A packet that is held back comes a quarter of the RTT, but at least 1 ms, later.
@@ -95,7 +112,12 @@ pub fn parse_queue(text: &str) -> Result<QueueLimit, String> {
         None => text
             .parse::<ByteSize>()
             .map(|size| QueueLimit::Bytes(size.bytes()))
-            .map_err(|e| e.to_string()),
+            .map_err(|error| match error {
+                UnitError::MissingUnit { text, .. } => {
+                    format!("{text:?} has no unit: write 64packets or 32kB")
+                }
+                error => error.to_string(),
+            }),
     }?;
     match limit {
         QueueLimit::Packets(0) | QueueLimit::Bytes(0) => Err("a queue holds at least one packet".into()),
@@ -107,7 +129,7 @@ fn overrides(
     direction: &mut DirectionConfig,
     flag: &str,
     text: Option<&str>,
-    rtt: Duration,
+    base: Base,
 ) -> Result<(), Failure> {
     let settings = text.into_iter().flat_map(|text| text.split(','));
     for setting in settings {
@@ -116,7 +138,7 @@ fn overrides(
                 "{flag} takes KEY=VALUE,..., got {setting:?}"
             )));
         };
-        let set = set(direction, key.trim(), value.trim(), rtt);
+        let set = set(direction, key.trim(), value.trim(), base);
         set.map_err(|why| Failure::usage(format!("{flag} {setting}: {why}")))?;
     }
     Ok(())
@@ -124,14 +146,14 @@ fn overrides(
 
 const KEYS: &str = "delay, delay_variation, loss, reorder, duplicate, corrupt, rate, queue";
 
-fn set(direction: &mut DirectionConfig, key: &str, value: &str, rtt: Duration) -> Result<(), String> {
+fn set(direction: &mut DirectionConfig, key: &str, value: &str, base: Base) -> Result<(), String> {
     let time = || parse_duration(value).map_err(|error| error.to_string());
     let probability = || value.parse::<Probability>().map_err(|error| error.to_string());
     match key {
         "delay" => direction.delay = time()?,
         "delay_variation" => direction.delay_variation = Some(DelayVariation::uniform(time()?)),
-        "loss" => direction.loss = Loss::Bernoulli(probability()?),
-        "reorder" => direction.reorder = reorder(probability()?, rtt),
+        "loss" => direction.loss = loss_model(probability()?, base.burst)?,
+        "reorder" => direction.reorder = reorder(probability()?, base.rtt),
         "duplicate" => direction.duplicate = probability()?,
         "corrupt" => direction.corrupt = probability()?,
         "rate" => direction.rate = Some(value.parse().map_err(|error| format!("{error}"))?),
@@ -148,12 +170,15 @@ mod tests {
     #[test]
     fn each_direction_can_be_its_own() {
         let mut up = DirectionConfig::default();
-        let rtt = Duration::from_millis(40);
+        let base = Base {
+            rtt: Duration::from_millis(40),
+            burst: None,
+        };
         overrides(
             &mut up,
             "--up",
             Some("loss=5%, rate=50kbit,queue=10packets,delay=1ms"),
-            rtt,
+            base,
         )
         .expect("valid");
         assert_eq!(up.delay, Duration::from_millis(1));
@@ -164,9 +189,23 @@ mod tests {
 
     #[test]
     fn an_unknown_key_names_the_known_ones() {
-        let error =
-            set(&mut DirectionConfig::default(), "jitter", "1ms", Duration::ZERO).expect_err("unknown");
+        let base = Base {
+            rtt: Duration::ZERO,
+            burst: None,
+        };
+        let error = set(&mut DirectionConfig::default(), "jitter", "1ms", base).expect_err("unknown");
         assert!(error.contains("delay_variation"), "{error}");
+    }
+
+    #[test]
+    fn a_direction_of_its_own_loses_in_bursts_too() {
+        let mut up = DirectionConfig::default();
+        let base = Base {
+            rtt: Duration::ZERO,
+            burst: Some(3.0),
+        };
+        set(&mut up, "loss", "5%", base).expect("valid");
+        assert!(matches!(up.loss, Loss::GilbertElliott(_)), "{:?}", up.loss);
     }
 
     #[test]

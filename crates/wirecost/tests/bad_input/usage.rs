@@ -33,7 +33,11 @@ const CASES: &[(&str, &str, &str)] = &[
     ("compare --rtt 25", "\"25\" has no unit: write 40ms or 15min", ""),
     ("compare --loss 5", "\"5\" has no unit", ""),
     ("compare --rate 50", "\"50\" has no unit", ""),
-    ("compare --queue 5", "\"5\" has no unit", ""),
+    (
+        "compare --queue 5",
+        "\"5\" has no unit: write 64packets or 32kB",
+        "",
+    ),
     ("compare --size=-1B", "\"-1B\" is outside the range of a size", ""),
     (
         "compare --rtt=-5ms",
@@ -90,6 +94,33 @@ const CASES: &[(&str, &str, &str)] = &[
         "compare --queue 0packets",
         "a queue holds at least one packet",
         "",
+    ),
+    (
+        "compare --loss-burst 3 tcp",
+        "--loss-burst says how losses come, and there are none: add --loss",
+        "",
+    ),
+    ("compare --size -1B", "\"-1B\" is outside the range of a size", ""),
+    (
+        "compare --rtt -5ms tcp",
+        "\"-5ms\" is outside the range of a time",
+        "",
+    ),
+    ("compare -n -1", "invalid value '-1' for '--count <N>'", ""),
+    (
+        "compare tcp udp tcp",
+        "stack 3 of 3 has been asked for before: name each stack once",
+        "",
+    ),
+    (
+        "compare --size 1kB,1000B",
+        "size 2 of 2 has been asked for before",
+        "",
+    ),
+    (
+        "compare --json nowhere/summary.json tcp",
+        "cannot write nowhere/summary.json: ",
+        "hint: choose a file that can be written to with --json",
     ),
     (
         "compare --loss-burst 0.5 --loss 5%",

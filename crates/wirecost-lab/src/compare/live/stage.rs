@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -31,7 +31,7 @@ use crate::stack::server::{Discard, services};
 use crate::stack::{Client, Stack};
 use crate::target::{Foreign, ForeignReport};
 
-/// How long a client may take to connect.
+/// How long a client may take to connect, beside four round trips.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often progress is reported and ends are looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -155,7 +155,7 @@ impl<'env> Stage<'env> {
         scope: &'scope Scope<'scope, 'env>,
         progress: &mut dyn Progress,
     ) -> Result<OnLink, RunError> {
-        let checks = self.check_links(scope)?;
+        let checks = self.check_links(scope, progress)?;
         for (link, round_trips) in self.options.links.iter().zip(&checks) {
             progress.note(&echo::asked_and_achieved(link, round_trips, self.options.ipv6));
             let rng = Rng::new(self.options.seed).purpose(key_of("link decisions"));
@@ -189,6 +189,7 @@ impl<'env> Stage<'env> {
     fn check_links<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
+        progress: &mut dyn Progress,
     ) -> Result<Vec<Vec<Duration>>, RunError> {
         let links = &self.options.links;
         let plans: Vec<EchoPlan> = links
@@ -198,12 +199,22 @@ impl<'env> Stage<'env> {
             .collect();
         let path = self.echo_plan((links.len(), &LinkConfig::default()));
         let (side, clock, activity) = (&self.sides.device, self.clock, self.activity);
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
-            activity.set_head_start(check::head_start(&check::echo(&path, &clock)?));
-            plans.iter().map(|plan| check::echo(plan, &clock)).collect()
+            activity.set_head_start(check::head_start(&check::echo(&path, &clock, &told)?));
+            plans
+                .iter()
+                .map(|plan| check::echo(plan, &clock, &told))
+                .collect()
         });
+        while !thread.is_finished() {
+            thread::sleep(TICK);
+            progress.checking(self.options.links.len());
+            stop.fetch_or(progress.is_interrupted(), Ordering::Relaxed);
+        }
         join("link check", thread)
     }
 
@@ -301,7 +312,7 @@ impl<'env> Stage<'env> {
                 start: first + device.start,
                 settle: options.settle,
                 timeout: options.timeout,
-                connect_timeout: CONNECT_TIMEOUT,
+                connect_timeout: CONNECT_TIMEOUT + options.links[cell.link].rtt() * 4,
                 messages: options.messages,
                 interval: options.interval,
                 answered: cell.stack.awaits_answer(cell.payload.len()),
