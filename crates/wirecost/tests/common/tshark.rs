@@ -205,15 +205,23 @@ impl Row<'_> {
             .collect()
     }
 
-    /// The only occurrence of a number.
+    /// The only occurrence of a number; the first where an ICMP error quotes another packet.
     fn number(&self, field: &str) -> Option<u64> {
         let numbers = self.numbers(field);
+        let place = self.text("frame.number");
         assert!(
-            numbers.len() <= 1,
-            "frame {}: {field} occurs more than once",
-            self.text("frame.number")
+            numbers.len() <= 1 || self.is_icmp(),
+            "frame {place}: {field} occurs more than once"
         );
         numbers.first().copied()
+    }
+
+    fn is_icmp(&self) -> bool {
+        !self.text("icmp.type").is_empty() || !self.text("icmpv6.type").is_empty()
+    }
+
+    fn first(&self, field: &str) -> String {
+        self.text(field).split(',').next().unwrap_or_default().to_owned()
     }
 
     fn sure(&self, field: &str) -> u64 {
@@ -241,7 +249,7 @@ impl Row<'_> {
             way,
             interface: self.text("frame.interface_name").to_owned(),
             comment: self.text("frame.comment").to_owned(),
-            device: self.text(&format!("{version}.{end}")).to_owned(),
+            device: self.first(&format!("{version}.{end}")),
             wire_bytes: total_bytes,
             ip_bytes,
             fragment_of: self.fragment_of(),
@@ -279,11 +287,11 @@ impl Row<'_> {
     }
 
     fn body(&self) -> Body {
+        if self.is_icmp() {
+            return Body::Icmp;
+        }
         if self.is_later_fragment() {
             return Body::LaterFragment;
-        }
-        if !self.text("icmp.type").is_empty() || !self.text("icmpv6.type").is_empty() {
-            return Body::Icmp;
         }
         match self.text("udp.length") {
             "" => Body::Tcp(self.segment()),
