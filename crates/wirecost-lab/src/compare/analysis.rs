@@ -298,8 +298,10 @@ impl Account {
         }
         self.measurement.unattributed_bytes += u64::from(verdict.unattributed_bytes);
         let direction = packet.direction;
-        if let Some(traffic) = self.traffic_of(verdict.phase, packet.entered) {
-            traffic.add(direction, spans.spans());
+        match self.traffic_of(verdict.phase, packet.entered) {
+            Some(traffic) => traffic.add(direction, spans.spans()),
+            // Bytes of a message that the device never sent belong to nothing.
+            None => self.measurement.unattributed_bytes += u64::from(verdict.wire_bytes),
         }
         self.packets.push(SeenPacket {
             direction,
