@@ -90,7 +90,18 @@ pub fn cell_line(cell: &Cell) -> String {
 }
 
 fn heading(summary: &Summary, group: &Group<'_>) -> String {
-    format!("{}, {} samples per cell", group.heading, summary.scenario.samples)
+    let scenario = &summary.scenario;
+    let messages = match (scenario.messages_per_connection, &scenario.interval) {
+        (1, None) => String::new(),
+        (messages, None) => format!(", {messages} messages each"),
+        (messages, Some(interval)) => {
+            format!(", {messages} messages each, one per {}", number::plain(interval))
+        }
+    };
+    format!(
+        "{}, {} samples per cell{messages}",
+        group.heading, scenario.samples
+    )
 }
 
 /// A group's rows, each value ranked among the cells of the group.

@@ -107,3 +107,27 @@ fn a_cell_is_one_line() {
     snapshot("cell-lines.txt", &lines);
     assert_eq!(lines.lines().count(), summary.cells.len());
 }
+
+#[test]
+fn a_stream_of_messages_is_labelled_so() {
+    let mut summary = common::eight_stacks().summary;
+    summary.scenario.messages_per_connection = 20;
+    summary.scenario.interval = Some("50ms".into());
+    let text = table(&summary, &TableOptions::default());
+    assert!(
+        text.starts_with("128 B, rtt 25ms, 150 samples per cell, 20 messages each, one per 50ms\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn messages_that_did_not_arrive_are_told() {
+    let mut summary = common::eight_stacks().summary;
+    let outcomes = &mut summary.cells[0].outcomes;
+    (outcomes.delivered, outcomes.lost) = (143, 7);
+    let text = table(&summary, &TableOptions::default());
+    assert!(
+        text.contains("tcp, 128 B, rtt 25ms: of 150 messages 7 lost\n"),
+        "{text}"
+    );
+}

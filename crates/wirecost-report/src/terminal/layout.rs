@@ -174,6 +174,17 @@ impl Layout {
         self.bar.is_some()
     }
 
+    /// The names of the columns that had no place.
+    pub(super) fn left_out(&self) -> Vec<&'static str> {
+        let has_place = |column: &Column| {
+            self.columns
+                .iter()
+                .any(|(index, _)| Column::ALL[*index] == *column)
+        };
+        let left_out = Column::ALL.iter().filter(|column| !has_place(column));
+        left_out.map(|column| column.heading().0).collect()
+    }
+
     /// Whether the cell's reason not to run has place in its row.
     pub(super) fn shows_reason(&self, reason: &str) -> bool {
         self.label + GAP + chars("not run: ") + chars(reason) <= self.width

@@ -20,9 +20,13 @@ pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: us
     }
     let footnotes = footnotes(summary)
         .into_iter()
+        .chain(left_out(layout))
         .flat_map(|note| wrapped(&note, width));
     lines.extend(footnotes.map(|line| style.faint(&line)));
-    let reasons = reasons(summary, layout).into_iter().chain(warnings(summary));
+    let reasons = reasons(summary, layout)
+        .into_iter()
+        .chain(shortfalls(summary))
+        .chain(warnings(summary));
     lines.extend(reasons.flat_map(|reason| wrapped(&reason, width)));
     let invalid = invalid(summary)
         .into_iter()
@@ -62,6 +66,16 @@ fn footnotes(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
+fn left_out(layout: &Layout) -> Option<String> {
+    let names = layout.left_out();
+    (!names.is_empty()).then(|| {
+        format!(
+            "left out for want of width: {}; report.html has them",
+            names.join(", ")
+        )
+    })
+}
+
 fn all_marks(summary: &Summary) -> String {
     let of_group = |group: Group<'_>| {
         let cells: Vec<&Cell> = group.iter().collect();
@@ -82,6 +96,36 @@ fn reasons(summary: &Summary, layout: &Layout) -> Vec<String> {
         (!layout.shows_reason(&reason)).then(line)
     };
     summary.cells.iter().filter_map(reason).collect()
+}
+
+/// The cells in which a message ended otherwise than acknowledged or delivered, and how.
+fn shortfalls(summary: &Summary) -> Vec<String> {
+    let of_group = |group: Group<'_>| -> Vec<String> {
+        let line = |cell: &Cell| {
+            Some(format!(
+                "{}, {}: {}",
+                figures::label(cell),
+                group.heading,
+                shortfall(cell)?
+            ))
+        };
+        group.iter().filter_map(line).collect()
+    };
+    Group::all(summary).into_iter().flat_map(of_group).collect()
+}
+
+fn shortfall(cell: &Cell) -> Option<String> {
+    let outcomes = &cell.outcomes;
+    let otherwise = [
+        (outcomes.lost, "lost"),
+        (outcomes.late, "late"),
+        (outcomes.refused, "refused"),
+        (outcomes.failed, "not sent"),
+        (outcomes.unknown, "never answered"),
+    ];
+    let ended = otherwise.iter().filter(|(number, _)| *number > 0);
+    let ended: Vec<String> = ended.map(|(number, how)| format!("{number} {how}")).collect();
+    (!ended.is_empty()).then(|| format!("of {} messages {}", outcomes.offered, ended.join(", ")))
 }
 
 fn warnings(summary: &Summary) -> Vec<String> {
