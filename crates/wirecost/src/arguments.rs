@@ -46,7 +46,7 @@ pub enum Command {
     14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {
-    /// Stacks to compare
+    /// Stacks to compare: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con
     #[arg(
         value_name = "STACK",
         value_delimiter = ',',
@@ -64,9 +64,6 @@ pub struct CompareArguments {
         allow_hyphen_values = true
     )]
     pub size: Vec<ByteSize>,
-
-    #[command(flatten)]
-    pub link: LinkArguments,
 
     /// Samples per cell: each is a device that connects, sends and closes
     #[arg(
@@ -159,6 +156,10 @@ pub struct CompareArguments {
     /// Print without colour (NO_COLOR does the same)
     #[arg(long)]
     pub no_color: bool,
+
+    // Last, because its heading holds for everything after it.
+    #[command(flatten)]
+    pub link: LinkArguments,
 }
 
 /// The link of a comparison.
