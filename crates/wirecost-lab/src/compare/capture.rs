@@ -124,6 +124,7 @@ impl<'a> CaptureFile<'a> {
                     packet.fate.name()
                 )
             }
+            None if packet.host.is_some() => write!(comment, "link check | {}", packet.fate.name()),
             None => write!(comment, "no cell | {}", packet.fate.name()),
         };
         if let Some(at) = delivered {

@@ -184,10 +184,11 @@ fn cpu(context: &Context<'_>, devices: &[&DeviceMeasurement]) -> Cpu {
         device_ns: mean(&|device| device.report.cpu),
         message_ns: Some(mean(&message_cpu) / context.options.messages as f64),
     };
+    const PER_DEVICE: &str = "a server's CPU is measured per device, not per message";
     let (server, reason) = match server_cpu(context) {
-        Ok(None) => (Some(mean(&|device| device.server_cpu)), None),
-        Ok(Some(cpu)) => (Some(cpu.as_nanos() as f64 / n), None),
-        Err(reason) => (None, Some(reason.to_owned())),
+        Ok(None) => (Some(mean(&|device| device.server_cpu)), PER_DEVICE),
+        Ok(Some(cpu)) => (Some(cpu.as_nanos() as f64 / n), PER_DEVICE),
+        Err(reason) => (None, reason),
     };
     let server = server.map(|device_ns| CpuSide {
         device_ns,
@@ -196,7 +197,7 @@ fn cpu(context: &Context<'_>, devices: &[&DeviceMeasurement]) -> Cpu {
     Cpu {
         client: Some(client),
         server,
-        reason,
+        reason: Some(reason.to_owned()),
     }
 }
 

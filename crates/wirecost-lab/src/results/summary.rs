@@ -235,7 +235,7 @@ pub struct Cpu {
     pub client: Option<CpuSide>,
     /// The server: thread clock of the built-in one, schedstat of a foreign one; null where not measured.
     pub server: Option<CpuSide>,
-    /// Why a side is null.
+    /// Why a side, or a figure of one, is null.
     pub reason: Option<String>,
 }
 

@@ -159,7 +159,7 @@ fn check_comments(packets: &[Packet], books: &BTreeMap<String, Books>) {
     for packet in packets {
         if matches!(packet.body, Body::Icmp) {
             assert!(
-                packet.comment.starts_with("no cell | "),
+                packet.comment.starts_with("link check | "),
                 "frame {}: {}",
                 packet.frame,
                 packet.comment
