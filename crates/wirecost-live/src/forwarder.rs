@@ -72,6 +72,8 @@ struct Slot {
     bytes: Vec<u8>,
     direction: Direction,
     record: u64,
+    /// Whether no bit of it was flipped.
+    intact: bool,
 }
 
 /// What a turn of work ends with.
@@ -264,6 +266,7 @@ impl<L: Links> Forwarder<L> {
                 bytes: Vec::new(),
                 direction,
                 record,
+                intact: true,
             });
             self.slots.len() - 1
         });
@@ -272,6 +275,7 @@ impl<L: Links> Forwarder<L> {
         held.bytes.extend_from_slice(bytes);
         held.direction = direction;
         held.record = record;
+        held.intact = delivery.flip_bit.is_none();
         if let Some(bit) = delivery.flip_bit
             && let Some(byte) = held.bytes.get_mut(bit as usize / 8)
         {
@@ -297,6 +301,7 @@ impl<L: Links> Forwarder<L> {
                 bytes,
                 direction,
                 record,
+                intact,
             } = &self.slots[slot];
             match self.ports[direction.reverse() as usize].send(bytes) {
                 Ok(()) => {
@@ -305,6 +310,7 @@ impl<L: Links> Forwarder<L> {
                         packet: *record,
                         planned,
                         actual,
+                        intact: *intact,
                     });
                 }
                 Err(_) => self.statistics.refused += 1,

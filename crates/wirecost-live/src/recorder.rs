@@ -36,6 +36,8 @@ pub struct RecordedDelivery {
     pub planned: Instant,
     /// When it was handed to the other side.
     pub actual: Instant,
+    /// Whether no bit of it was flipped.
+    pub intact: bool,
 }
 
 /// Writes the temporary file.
@@ -101,11 +103,12 @@ impl Recorder {
 
     /// Writes that a copy of a packet left the link.
     pub fn delivery(&mut self, delivery: RecordedDelivery) {
-        let mut record = [0u8; 25];
+        let mut record = [0u8; 26];
         record[0] = DELIVERY;
         record[1..9].copy_from_slice(&delivery.packet.to_le_bytes());
         record[9..17].copy_from_slice(&delivery.planned.as_nanos().to_le_bytes());
         record[17..25].copy_from_slice(&delivery.actual.as_nanos().to_le_bytes());
+        record[25] = u8::from(delivery.intact);
         self.write(&record);
     }
 
@@ -217,6 +220,7 @@ impl Records<'_> {
             packet: number()?,
             planned: Instant::from_nanos(number()?),
             actual: Instant::from_nanos(number()?),
+            intact: self.read_array::<1>()?[0] != 0,
         })
     }
 
@@ -273,8 +277,14 @@ mod tests {
             packet: 0,
             planned: at(5),
             actual: at(6),
+            intact: true,
+        };
+        let flipped = RecordedDelivery {
+            intact: false,
+            ..delivery
         };
         recorder.delivery(delivery);
+        recorder.delivery(flipped);
         assert_eq!(
             std::fs::read_dir(folder.path()).expect("readable").count(),
             0,
@@ -293,9 +303,10 @@ mod tests {
             fate: Fate::Duplicated,
             bytes: b"packet".to_vec(),
         };
-        assert_eq!(records.len(), 3);
+        assert_eq!(records.len(), 4);
         assert_eq!(records[0], Record::Packet(packet));
         assert_eq!(records[2], Record::Delivery(delivery));
+        assert_eq!(records[3], Record::Delivery(flipped));
     }
 
     #[test]

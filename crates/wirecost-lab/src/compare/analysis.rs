@@ -17,7 +17,7 @@ use wirecost_live::driver::log::{DirectionLog, FlowLog};
 use wirecost_live::driver::server::FlowReport;
 use wirecost_live::recorder::{Record, RecordedPacket, Recording};
 use wirecost_proto::bare::Transport;
-use wirecost_proto::{Buffer, Direction, Fate, Instant, Layer, Phase, Span};
+use wirecost_proto::{Buffer, Direction, Instant, Layer, Phase, Span};
 
 use super::plan::Plan;
 use super::sampler::{Mark, Sampler};
@@ -173,7 +173,7 @@ pub fn analyse(
     })
 }
 
-/// The first delivery of every packet by its index, and how late each delivery was.
+/// The first intact delivery of every packet by its index, and how late each delivery was.
 fn deliveries(recording: &mut Recording) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
     let mut first: Vec<Option<Instant>> = Vec::new();
     let mut lateness = Vec::new();
@@ -187,7 +187,9 @@ fn deliveries(recording: &mut Recording) -> io::Result<(Vec<Option<Instant>>, Ve
                         .as_nanos()
                         .saturating_sub(delivery.planned.as_nanos()),
                 );
-                if let Some(slot) = first.get_mut(delivery.packet as usize) {
+                // A copy with a flipped bit is no arrival: its receiver drops it by the checksum.
+                let slot = first.get_mut(delivery.packet as usize);
+                if let Some(slot) = slot.filter(|_| delivery.intact) {
                     slot.get_or_insert(delivery.actual);
                 }
             }
@@ -292,7 +294,6 @@ impl Account {
         spans: &mut Buffer,
     ) -> PacketVerdict {
         let verdict = self.ledger.packet(packet.direction, &packet.bytes, spans);
-        let delivered = delivered.filter(|_| packet.fate != Fate::Corrupted);
         if let Some(at) = delivered {
             self.arrivals.delivered(packet.direction, &verdict, at);
         }
@@ -521,4 +522,33 @@ fn runs(spans: &[Span]) -> Vec<Run> {
         }
     }
     merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirecost_live::recorder::{RecordedDelivery, Recorder};
+    use wirecost_proto::Fate;
+
+    #[test]
+    fn a_copy_with_a_flipped_bit_is_no_arrival() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut recorder = Recorder::create(folder.path()).expect("a recorder");
+        let at = Instant::from_millis;
+        for intact in [[false, true], [false, false]] {
+            let packet = recorder.packet(Some(0), Direction::Up, at(0), Fate::Duplicated, b"packet");
+            for (millis, intact) in (5..).zip(intact) {
+                let (planned, actual) = (at(millis), at(millis));
+                recorder.delivery(RecordedDelivery {
+                    packet,
+                    planned,
+                    actual,
+                    intact,
+                });
+            }
+        }
+        let (first, lateness) = deliveries(&mut recorder.finish()).expect("readable");
+        assert_eq!(first, [Some(at(6)), None]);
+        assert_eq!(lateness, [0; 4]);
+    }
 }

@@ -138,6 +138,7 @@ pub(crate) fn recorder(effort: Effort) -> String {
             packet,
             planned: at,
             actual: at,
+            intact: true,
         });
     }
     drop(recorder.finish());
