@@ -24,7 +24,7 @@ pub struct LadderPacket {
     pub direction: String,
     /// When it entered the link.
     pub sent_ns: u64,
-    /// When it left the link; null where it did not.
+    /// When its first intact copy left the link; null where none did.
     pub delivered_ns: Option<u64>,
     /// `connect` or `message`.
     pub phase: String,
