@@ -4,11 +4,10 @@
 //! is the payload. Nothing answers: delivery is judged by the link.
 
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use crate::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
+use crate::{Buffer, Cause, Content, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
 
 /// The transport under a bare message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +24,8 @@ pub const LENGTH_PREFIX_BYTES: usize = 4;
 /// What a bare client can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientCommand {
-    /// Send this payload as one message.
-    Send(Arc<[u8]>),
+    /// Send this content as one message.
+    Send(Content),
     /// Close the flow.
     Close,
 }
@@ -47,7 +46,7 @@ pub enum ClientEvent {
 pub struct Client {
     transport: Transport,
     flow: Option<FlowId>,
-    outbox: VecDeque<Arc<[u8]>>,
+    outbox: VecDeque<Content>,
     closing: bool,
     events: VecDeque<ClientEvent>,
     ignored_bytes: u64,
@@ -116,12 +115,12 @@ impl Endpoint for Client {
     }
 }
 
-fn emit(transport: Transport, payload: &[u8], out: &mut Buffer) {
+fn emit(transport: Transport, content: &Content, out: &mut Buffer) {
     if transport == Transport::Stream {
-        let prefix = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes();
+        let prefix = u32::try_from(content.len()).unwrap_or(u32::MAX).to_be_bytes();
         out.push(&prefix, Layer::Application, Phase::Message, Cause::Original);
     }
-    out.push(payload, Layer::Payload, Phase::Message, Cause::Original);
+    content.push(0..content.len(), Phase::Message, Cause::Original, out);
 }
 
 /// What a bare server reports.

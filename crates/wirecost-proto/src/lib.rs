@@ -3,6 +3,7 @@
 //! - [`time`]: [`Instant`], nanoseconds since the start of the run, real or virtual
 //! - [`units`]: sizes, bit rates, probabilities and durations, always written with their unit
 //! - [`span`]: which layer, phase and cause a run of bytes belongs to, and the [`Buffer`] that carries both
+//! - [`content`]: what a message carries, payload or an object that protects it
 //! - [`endpoint`]: the contract of a sans-IO protocol machine
 //! - [`timer`]: named deadlines, the earliest of which is an endpoint's next time-out
 //! - [`random`]: seeded randomness that does not depend on call order
@@ -27,6 +28,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod bare;
+pub mod content;
 pub mod endpoint;
 #[cfg(any(test, feature = "pair"))]
 pub mod pair;
@@ -38,6 +40,7 @@ pub mod time;
 pub mod timer;
 pub mod units;
 
+pub use content::Content;
 pub use endpoint::{Endpoint, FlowId, Input, Output, Peer, ResetReason};
 pub use path::{Delivery, Direction, Fate, Path};
 pub use random::Rng;

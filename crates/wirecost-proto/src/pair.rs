@@ -423,7 +423,6 @@ mod tests {
     use super::*;
     use crate::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent};
     use crate::path::FixedDelay;
-    use alloc::sync::Arc;
 
     #[test]
     fn a_bare_tcp_message_arrives_after_the_delay_and_is_accounted_alike_on_both_sides() {
@@ -435,8 +434,8 @@ mod tests {
             FixedDelay(Duration::from_millis(5)),
         );
         pair.open();
-        pair.command(ClientCommand::Send(Arc::from([7u8; 128].as_slice())));
-        pair.command(ClientCommand::Send(Arc::from([].as_slice())));
+        pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
+        pair.command(ClientCommand::Send([].as_slice().into()));
         pair.drive_for(Duration::from_secs(1));
         let arrived = Instant::from_millis(5);
         let message = |payload_bytes| {
@@ -469,7 +468,7 @@ mod tests {
             FixedDelay(Duration::from_millis(5)),
         );
         pair.open();
-        pair.command(ClientCommand::Send(Arc::from([7u8; 128].as_slice())));
+        pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
         pair.drive_for(Duration::from_secs(1));
         assert_eq!(pair.sent.len(), 1);
         assert_eq!(pair.sent[0].bytes.len(), 128);

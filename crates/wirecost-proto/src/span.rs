@@ -193,6 +193,11 @@ impl Buffer {
         &self.spans
     }
 
+    /// Takes the spans behind the first `at` away, to be laid anew over the same bytes.
+    pub fn split_off_spans(&mut self, at: usize) -> Vec<Span> {
+        self.spans.split_off(at.min(self.spans.len()))
+    }
+
     /// Bytes covered by the spans.
     pub fn covered(&self) -> u64 {
         self.spans.iter().map(|span| u64::from(span.len)).sum()

@@ -6,7 +6,7 @@ use wirecost_coap::client as coap;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::{ReasonCode, Version};
 use wirecost_mqtt::quality::QoS;
-use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
+use wirecost_proto::{Buffer, Content, Endpoint, Input, Instant, Output, Rng, bare};
 
 use super::{Application, Command, Event, Stack};
 
@@ -34,8 +34,8 @@ pub struct ClientError {
 /// What the devices of a cell send, encoded once as far as the protocol allows.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// The payload itself.
-    Bare(Arc<[u8]>),
+    /// The content itself.
+    Bare(Content),
     /// A PUBLISH.
     Mqtt(Arc<mqtt::PublishTemplate>),
     /// A PUT.
@@ -66,7 +66,7 @@ impl Message {
                 .map_err(|reason| error(reason.to_string()))
         };
         match stack.application {
-            Application::Tcp | Application::Udp => Ok(Self::Bare(Arc::clone(payload))),
+            Application::Tcp | Application::Udp => Ok(Self::Bare(Arc::clone(payload).into())),
             Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos),
             Application::CoapNon => put(coap::Request::put_without_response(resource, payload.to_vec())),
             Application::CoapCon => put(coap::Request::put(resource, payload.to_vec())),
@@ -78,7 +78,7 @@ impl Message {
 #[derive(Debug)]
 pub enum Client {
     /// Bare TCP or UDP.
-    Bare(bare::Client, Arc<[u8]>),
+    Bare(bare::Client, Content),
     /// MQTT 3.1.1 or 5.
     Mqtt(Box<mqtt::Client>, Arc<mqtt::PublishTemplate>),
     /// CoAP.
@@ -96,7 +96,7 @@ impl Client {
             reason,
         };
         Ok(match message {
-            Message::Bare(payload) => Self::Bare(bare::Client::new(stack.transport()), Arc::clone(payload)),
+            Message::Bare(payload) => Self::Bare(bare::Client::new(stack.transport()), payload.clone()),
             Message::Mqtt(template) => {
                 let client_id = config.client_id.parse();
                 let config = mqtt::Config {
@@ -133,7 +133,7 @@ impl Endpoint for Client {
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
         match self {
             Self::Bare(client, payload) => forward(client, input, now, |command| match command {
-                Command::Send { .. } => bare::ClientCommand::Send(Arc::clone(payload)),
+                Command::Send { .. } => bare::ClientCommand::Send(payload.clone()),
                 Command::Close => bare::ClientCommand::Close,
             }),
             Self::Mqtt(client, template) => forward(&mut **client, input, now, |command| match command {

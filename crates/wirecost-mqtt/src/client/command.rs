@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wirecost_proto::ResetReason;
+use wirecost_proto::{Content, ResetReason};
 
 use crate::codec::properties::Variable;
 use crate::codec::text::OwnedText;
@@ -21,7 +21,7 @@ pub struct PublishTemplate {
     topic: OwnedText,
     qos: QoS,
     retain: bool,
-    payload: Arc<[u8]>,
+    content: Content,
     properties: PropertiesBuf,
 }
 
@@ -47,19 +47,19 @@ impl PublishTemplate {
     ///
     /// # Errors
     /// The topic is not a topic name, or the payload is above [`MAXIMUM_PAYLOAD_BYTES`].
-    pub fn new(topic: &str, qos: QoS, payload: impl Into<Arc<[u8]>>) -> Result<Self, TemplateError> {
-        let payload = payload.into();
+    pub fn new(topic: &str, qos: QoS, payload: impl Into<Content>) -> Result<Self, TemplateError> {
+        let content = payload.into();
         if topic.is_empty() || topic::has_wildcard(topic) {
             return Err(TemplateError::Topic(topic.into()));
         }
-        if payload.len() > MAXIMUM_PAYLOAD_BYTES {
-            return Err(TemplateError::Payload(payload.len()));
+        if content.len() > MAXIMUM_PAYLOAD_BYTES {
+            return Err(TemplateError::Payload(content.len()));
         }
         Ok(Self {
             topic: topic.parse()?,
             qos,
             retain: false,
-            payload,
+            content,
             properties: PropertiesBuf::new(),
         })
     }
@@ -92,9 +92,14 @@ impl PublishTemplate {
         self.retain
     }
 
-    /// What the user gave.
+    /// What the PUBLISH carries.
     pub fn payload(&self) -> &[u8] {
-        &self.payload
+        self.content.bytes()
+    }
+
+    /// What the PUBLISH carries, with the layers of its bytes.
+    pub fn content(&self) -> &Content {
+        &self.content
     }
 
     /// MQTT 5 properties.

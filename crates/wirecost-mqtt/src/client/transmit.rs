@@ -115,7 +115,9 @@ impl Client {
         } else {
             self.actions.push_back(Action::Event(Event::Sent { message }));
         }
+        let since = out.spans().len();
         Packet::Publish(publish).emit(version, out);
+        template.content().relabel(out, since, 0);
         Some(self.transmitted(flow))
     }
 
@@ -240,7 +242,9 @@ fn resend(exchange: &Exchange<Subject>, version: Version, out: &mut Buffer) {
             dup: true,
             ..published(outgoing, delivery)
         };
-        return Packet::Publish(publish).emit(version, out);
+        let since = out.spans().len();
+        Packet::Publish(publish).emit(version, out);
+        return outgoing.template.content().relabel(out, since, 0);
     }
     let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
     Packet::Pubrel(release).emit_as(version, Cause::Retransmission, out);

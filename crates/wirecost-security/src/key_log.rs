@@ -1,0 +1,78 @@
+//! The secrets of a run in the format that Wireshark reads (NSS key log, RFC 9850).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Collects the secrets of any number of endpoints, from any thread. Clones share what they collect.
+#[derive(Clone, Debug, Default)]
+pub struct KeyLog {
+    lines: Option<Arc<Mutex<String>>>,
+}
+
+impl KeyLog {
+    /// A key log that keeps nothing.
+    pub const fn disabled() -> Self {
+        Self { lines: None }
+    }
+
+    /// A key log without a secret yet.
+    pub fn new() -> Self {
+        Self {
+            lines: Some(Arc::default()),
+        }
+    }
+
+    /// Whether secrets are kept.
+    pub const fn is_enabled(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// Adds a line: a label, the client's random and the secret.
+    pub fn append(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        let Some(lines) = &self.lines else { return };
+        let mut line = String::with_capacity(label.len() + 2 * (client_random.len() + secret.len()) + 3);
+        line.push_str(label);
+        for bytes in [client_random, secret] {
+            line.push(' ');
+            for digit in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+                line.extend(char::from_digit(digit.into(), 16));
+            }
+        }
+        line.push('\n');
+        lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_str(&line);
+    }
+
+    /// All lines so far; both ends of one connection give the same ones, so each stands once.
+    pub fn text(&self) -> String {
+        let Some(lines) = &self.lines else {
+            return String::new();
+        };
+        let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = std::collections::BTreeSet::new();
+        let mut text = String::with_capacity(lines.len());
+        for line in lines.lines().filter(|line| seen.insert(*line)) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_secret_stands_once_and_a_disabled_log_keeps_none() {
+        let log = KeyLog::new();
+        for _ in 0..2 {
+            log.clone().append("CLIENT_RANDOM", &[0, 0xab], &[0xff]);
+        }
+        assert_eq!(log.text(), "CLIENT_RANDOM 00ab ff\n");
+        let none = KeyLog::disabled();
+        none.append("CLIENT_RANDOM", &[0], &[0]);
+        assert_eq!(none.text(), "");
+    }
+}

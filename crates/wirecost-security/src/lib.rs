@@ -1,0 +1,26 @@
+//! Security for any stack: TLS and DTLS as layers, certificates, key logs, protected objects.
+//!
+//! A layer is an [`Endpoint`](wirecost_proto::Endpoint) around another one, whose bytes it protects: it takes the
+//! inner endpoint's commands, reports its events beside its own ([`Event`]), and maps the inner spans onto the
+//! protected bytes.
+//!
+//! - [`epoch`]: where the run's clock stands among the clocks of the libraries below
+//! - [`start`]: how a connection starts: cold, resumed, 0-RTT
+//! - [`key_log`]: the secrets of a run, for the capture
+//! - [`layer`]: what every layer reports
+//!
+//! ```
+//! use wirecost_security::Start;
+//!
+//! assert_eq!("0rtt".parse(), Ok(Start::ZeroRtt));
+//! ```
+
+pub mod epoch;
+pub mod key_log;
+pub mod layer;
+pub mod start;
+
+pub use epoch::Epoch;
+pub use key_log::KeyLog;
+pub use layer::Event;
+pub use start::Start;

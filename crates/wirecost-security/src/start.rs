@@ -1,0 +1,68 @@
+//! How a connection starts.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How a connection starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Start {
+    /// Without anything kept from an earlier connection.
+    #[default]
+    Cold,
+    /// With a session ticket or identifier of an earlier connection (RFC 8446 section 2.2, RFC 5077, RFC 5246
+    /// section 7.3).
+    Resumed,
+    /// Resumed, with application data in the first flight, which an attacker can replay (RFC 8446 section 2.3).
+    ZeroRtt,
+}
+
+impl Start {
+    /// Every start.
+    pub const ALL: [Self; 3] = [Self::Cold, Self::Resumed, Self::ZeroRtt];
+
+    /// The start's name in results files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Resumed => "resumed",
+            Self::ZeroRtt => "0rtt",
+        }
+    }
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text that names no start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown start {0:?}; connections start cold, resumed or 0rtt")]
+pub struct UnknownStart(pub String);
+
+impl FromStr for Start {
+    type Err = UnknownStart;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStart> {
+        let found = Self::ALL.into_iter().find(|start| start.name() == text);
+        found.ok_or_else(|| UnknownStart(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_survives_parse_and_print() {
+        for start in Start::ALL {
+            assert_eq!(start.to_string().parse(), Ok(start));
+        }
+        let error = "warm".parse::<Start>().expect_err("no start");
+        assert_eq!(
+            error.to_string(),
+            "unknown start \"warm\"; connections start cold, resumed or 0rtt"
+        );
+    }
+}
