@@ -6,6 +6,8 @@
 //!
 //! - [`epoch`]: where the run's clock stands among the clocks of the libraries below
 //! - [`start`]: how a connection starts: cold, resumed, 0-RTT
+//! - [`certificate`]: an authority, and identities of the same size every time
+//! - [`entropy`]: where keys come from: the system, or a seed
 //! - [`key_log`]: the secrets of a run, for the capture
 //! - [`layer`]: what every layer reports
 //!
@@ -15,6 +17,8 @@
 //! assert_eq!("0rtt".parse(), Ok(Start::ZeroRtt));
 //! ```
 
+pub mod certificate;
+pub mod entropy;
 pub mod epoch;
 pub mod key_log;
 pub mod layer;

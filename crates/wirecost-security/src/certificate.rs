@@ -1,0 +1,303 @@
+//! Certificates of the same size every time: an authority, and the identities that it vouches for.
+//!
+//! Every key is P-256, every signature ECDSA with SHA-256. A signature's DER form has 70 to 72 bytes by chance; a
+//! certificate is signed anew, under another serial number, until it has [`SIGNATURE_BYTES`]. So the length of a
+//! certificate depends on the names in it alone. The authority's certificate is not part of a chain: clients are given
+//! it, and trust it.
+//!
+//! ```
+//! use wirecost_security::certificate::{Authority, Identity};
+//!
+//! let authority = Authority::generate()?;
+//! let server = Identity::generate(&authority)?;
+//! let again = Identity::from_pem(&server.certificates_to_pem()?, &server.private_key_to_pem()?)?;
+//! assert_eq!(again.chain(), server.chain());
+//! # Ok::<(), wirecost_security::certificate::Error>(())
+//! ```
+
+mod key;
+mod pem;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyUsagePurpose,
+    SerialNumber,
+};
+
+pub(crate) use self::key::Key;
+use crate::entropy::{Entropy, NoEntropy};
+
+/// Bytes of an ECDSA signature over P-256 in DER that half of all signatures have (RFC 3279 section 2.2.3: two
+/// integers, of which one needs a leading zero).
+pub const SIGNATURE_BYTES: usize = 71;
+
+/// When generated certificates become valid, since 1970-01-01 00:00 UTC: 2026-01-01.
+pub const VALID_FROM: Duration = Duration::from_secs(1_767_225_600);
+
+/// When generated certificates expire, since 1970-01-01 00:00 UTC: 2036-01-01.
+pub const VALID_UNTIL: Duration = Duration::from_secs(2_082_758_400);
+
+/// The names that a generated server certificate is good for.
+pub const SERVER_NAMES: [&str; 6] = ["localhost", "server", "10.78.0.1", "fd78::1", "127.0.0.1", "::1"];
+
+/// Bytes of a serial number; the first byte is never 0 and never above 0x7f, so that none is left out or added
+/// (RFC 5280 section 4.1.2.2: at most 20).
+const SERIAL_BYTES: usize = 16;
+
+/// Signatures tried before giving up; half of them have the usual length.
+pub(crate) const SIGNATURE_TRIES: usize = 256;
+
+/// Why there is no certificate or no key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The system gives no random bytes.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// The certificate cannot be written.
+    #[error("cannot make a certificate: {0}")]
+    Generate(String),
+    /// A name is neither a host name nor an IP address.
+    #[error("no certificate can be good for {names:?}: {reason}; expected host names and IP addresses")]
+    Names {
+        /// The names that it should be good for.
+        names: Vec<String>,
+        /// Why not.
+        reason: String,
+    },
+    /// Not one signature had the usual length.
+    #[error("no signature of {SIGNATURE_BYTES} bytes in {SIGNATURE_TRIES} tries")]
+    SignatureLength,
+    /// A PEM text holds no certificate.
+    #[error("no certificate in the PEM text; expected \"-----BEGIN CERTIFICATE-----\"")]
+    NoCertificate,
+    /// A PEM text cannot be read.
+    #[error("cannot read the {what} as PEM: {reason}")]
+    Pem {
+        /// `certificates`, `private key`.
+        what: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A private key is of no kind that is known here.
+    #[error("cannot use the private key: {0}; expected PKCS #8, or SEC 1 on P-256")]
+    PrivateKey(String),
+}
+
+/// What a certificate is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// Servers (RFC 5280 section 4.2.1.12, id-kp-serverAuth).
+    Server,
+    /// Clients (id-kp-clientAuth).
+    Client,
+}
+
+/// Issues certificates. Its own certificate is what the other side trusts.
+#[derive(Clone)]
+pub struct Authority {
+    key: Arc<Key>,
+    entropy: Entropy,
+    certificate: Arc<[u8]>,
+}
+
+impl Authority {
+    /// A new authority with a key of its own.
+    ///
+    /// # Errors
+    /// [`Error`] where the system gives no randomness.
+    pub fn generate() -> Result<Self, Error> {
+        Self::from_entropy(Entropy::system())
+    }
+
+    /// An authority that follows from `entropy`, as does all that it issues.
+    ///
+    /// # Errors
+    /// [`Error`] where the system gives no randomness.
+    pub fn from_entropy(mut entropy: Entropy) -> Result<Self, Error> {
+        let key = Arc::new(Key::generate(&mut entropy)?);
+        let mut params = authority_params();
+        let certificate = sign_until_usual(&mut params, &mut entropy, &key, &key)?;
+        Ok(Self {
+            key,
+            entropy,
+            certificate: certificate.into(),
+        })
+    }
+
+    /// The authority's own certificate in DER: the trust anchor.
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+
+    /// The authority's own certificate in PEM: the file that other programs trust.
+    ///
+    /// # Errors
+    /// [`Error::Pem`] where the encoder fails.
+    pub fn to_pem(&self) -> Result<String, Error> {
+        pem::certificates([self.certificate()])
+    }
+
+    /// A certificate and key for `names` (host names or IP addresses, of which the first is the common name too).
+    ///
+    /// Two calls give two identities, but with a seeded authority, where all follows from the usage and the names.
+    ///
+    /// # Errors
+    /// [`Error::Names`] where a name is none.
+    pub fn issue(&self, usage: Usage, names: &[&str]) -> Result<Identity, Error> {
+        let mut params = leaf_params(usage, names)?;
+        let mut entropy = self.entropy.derive(&format!("{usage:?} {names:?}"));
+        let key = Key::generate(&mut entropy)?;
+        let certificate = sign_until_usual(&mut params, &mut entropy, &key, &self.key)?;
+        Ok(Identity {
+            chain: [certificate].into(),
+            private_key: key.to_pkcs8()?.into(),
+        })
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority").finish_non_exhaustive()
+    }
+}
+
+/// Who one is: certificates, and the private key of the first one. Clones share them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity {
+    chain: Arc<[Vec<u8>]>,
+    private_key: Arc<[u8]>,
+}
+
+impl Identity {
+    /// A server's identity, good for [`SERVER_NAMES`].
+    ///
+    /// # Errors
+    /// As [`Authority::issue`].
+    pub fn generate(authority: &Authority) -> Result<Self, Error> {
+        authority.issue(Usage::Server, &SERVER_NAMES)
+    }
+
+    /// A client's identity; `name` is its common and its alternative name.
+    ///
+    /// # Errors
+    /// As [`Authority::issue`].
+    pub fn client(authority: &Authority, name: &str) -> Result<Self, Error> {
+        authority.issue(Usage::Client, &[name])
+    }
+
+    /// An identity from two PEM texts: certificates with one's own first, and a private key (PKCS #8, or SEC 1 on
+    /// P-256).
+    ///
+    /// # Errors
+    /// [`Error`] says which text is at fault.
+    pub fn from_pem(certificates: &str, private_key: &str) -> Result<Self, Error> {
+        Ok(Self {
+            chain: pem::read_certificates(certificates)?.into(),
+            private_key: pem::read_private_key(private_key)?.into(),
+        })
+    }
+
+    /// The certificates in DER, one's own first.
+    pub fn chain(&self) -> &[Vec<u8>] {
+        &self.chain
+    }
+
+    /// One's own certificate in DER; empty where the chain is.
+    pub fn certificate(&self) -> &[u8] {
+        self.chain.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// The private key in DER (PKCS #8).
+    pub fn private_key(&self) -> &[u8] {
+        &self.private_key
+    }
+
+    /// The certificates in PEM.
+    ///
+    /// # Errors
+    /// [`Error::Pem`] where the encoder fails.
+    pub fn certificates_to_pem(&self) -> Result<String, Error> {
+        pem::certificates(self.chain.iter().map(Vec::as_slice))
+    }
+
+    /// The private key in PEM. It is a secret: a file of mode 0600 is the place for it.
+    ///
+    /// # Errors
+    /// [`Error::Pem`] where the encoder fails.
+    pub fn private_key_to_pem(&self) -> Result<String, Error> {
+        pem::encode("PRIVATE KEY", &self.private_key)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("certificates", &self.chain.len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn authority_params() -> CertificateParams {
+    let mut params = dated(CertificateParams::default());
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "wirecost test CA");
+    // RFC 5280 section 4.2.1.9: no authority below this one.
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    params
+}
+
+fn leaf_params(usage: Usage, names: &[&str]) -> Result<CertificateParams, Error> {
+    let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let params = CertificateParams::new(owned.clone()).map_err(|error| Error::Names {
+        names: owned,
+        reason: error.to_string(),
+    })?;
+    let mut params = dated(params);
+    if let Some(name) = names.first() {
+        params.distinguished_name.push(DnType::CommonName, *name);
+    }
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![match usage {
+        Usage::Server => ExtendedKeyUsagePurpose::ServerAuth,
+        Usage::Client => ExtendedKeyUsagePurpose::ClientAuth,
+    }];
+    Ok(params)
+}
+
+/// The parameters with the fixed validity and without the library's own common name.
+fn dated(mut params: CertificateParams) -> CertificateParams {
+    params.not_before = rcgen::date_time_ymd(2026, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2036, 1, 1);
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params
+}
+
+/// The certificate in DER for `subject`, under the first serial number that gives the signature its usual length.
+fn sign_until_usual(
+    params: &mut CertificateParams,
+    entropy: &mut Entropy,
+    subject: &Key,
+    authority: &Key,
+) -> Result<Vec<u8>, Error> {
+    let issuer = Issuer::new(authority_params(), authority);
+    for _ in 0..SIGNATURE_TRIES {
+        let mut serial = [0; SERIAL_BYTES];
+        entropy.fill(&mut serial)?;
+        serial[0] = serial[0] & 0x3f | 0x40;
+        params.serial_number = Some(SerialNumber::from_slice(&serial));
+        match params.signed_by(subject, &issuer) {
+            Ok(certificate) => return Ok(certificate.der().to_vec()),
+            Err(key::UNUSUAL_LENGTH) => {}
+            Err(error) => return Err(Error::Generate(error.to_string())),
+        }
+    }
+    Err(Error::SignatureLength)
+}
+
+#[cfg(test)]
+mod tests;

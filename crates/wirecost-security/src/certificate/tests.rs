@@ -1,0 +1,83 @@
+use wirecost_proto::Rng;
+
+use super::*;
+
+#[test]
+fn every_generated_certificate_has_the_same_length() {
+    let lengths: std::collections::BTreeSet<(usize, usize, usize)> = (0..20)
+        .map(|_| {
+            let authority = Authority::generate().expect("an authority");
+            let server = Identity::generate(&authority).expect("a server");
+            let client = Identity::client(&authority, "wc-00001").expect("a client");
+            (
+                authority.certificate().len(),
+                server.certificate().len(),
+                client.certificate().len(),
+            )
+        })
+        .collect();
+    assert_eq!(lengths.len(), 1, "{lengths:?}");
+}
+
+#[test]
+fn a_seed_decides_every_byte() {
+    let identity = |seed| {
+        let authority = Authority::from_entropy(Entropy::seeded(Rng::new(seed))).expect("an authority");
+        Identity::generate(&authority).expect("a server")
+    };
+    assert_eq!(identity(1), identity(1));
+    assert_ne!(identity(1).private_key(), identity(2).private_key());
+}
+
+#[test]
+fn a_seeded_authority_gives_every_name_its_own_key() {
+    let authority = Authority::from_entropy(Entropy::seeded(Rng::new(1))).expect("an authority");
+    let keys = ["a", "b"].map(|name| Identity::client(&authority, name).expect("a client"));
+    assert_ne!(keys[0].private_key(), keys[1].private_key());
+}
+
+#[test]
+fn the_authority_is_no_part_of_a_chain() {
+    let authority = Authority::generate().expect("an authority");
+    let server = Identity::generate(&authority).expect("a server");
+    assert_eq!(server.chain().len(), 1);
+    assert_ne!(server.certificate(), authority.certificate());
+}
+
+#[test]
+fn the_fixed_dates_are_the_constants() {
+    let seconds = |at: Duration| i64::try_from(at.as_secs()).expect("a date of this century");
+    let params = authority_params();
+    assert_eq!(params.not_before.unix_timestamp(), seconds(VALID_FROM));
+    assert_eq!(params.not_after.unix_timestamp(), seconds(VALID_UNTIL));
+}
+
+#[test]
+fn pem_survives_writing_and_reading() {
+    let authority = Authority::generate().expect("an authority");
+    let server = Identity::generate(&authority).expect("a server");
+    let certificates = server.certificates_to_pem().expect("certificates");
+    let private_key = server.private_key_to_pem().expect("a key");
+    assert_eq!(Identity::from_pem(&certificates, &private_key), Ok(server));
+    let chain = certificates + &authority.to_pem().expect("an authority");
+    let both = Identity::from_pem(&chain, &private_key).expect("an identity");
+    assert_eq!(both.chain().len(), 2);
+}
+
+#[test]
+fn refuses_what_holds_no_certificate_or_key() {
+    assert_eq!(Identity::from_pem("", ""), Err(Error::NoCertificate));
+    let authority = Authority::generate().expect("an authority");
+    let certificates = authority.to_pem().expect("certificates");
+    let refused = Identity::from_pem(&certificates, "no key").expect_err("no key");
+    assert!(
+        refused
+            .to_string()
+            .starts_with("cannot read the private key as PEM"),
+        "{refused}"
+    );
+    let name = authority
+        .issue(Usage::Server, &["no\u{fc}"])
+        .expect_err("no name");
+    assert!(name.to_string().contains("expected host names"), "{name}");
+}

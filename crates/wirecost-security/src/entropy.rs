@@ -1,0 +1,88 @@
+//! Where keys, nonces and serial numbers come from.
+
+#[cfg(any(test, feature = "seeded"))]
+use wirecost_proto::Rng;
+
+/// A source of random bytes: the system's, or a seed's.
+///
+/// A seed makes two runs the same byte for byte and gives every secret away: it is for tests and simulation, behind
+/// the feature `seeded`.
+#[derive(Clone, Debug, Default)]
+pub struct Entropy {
+    source: Source,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Source {
+    #[default]
+    System,
+    #[cfg(any(test, feature = "seeded"))]
+    Seed(Rng),
+}
+
+/// The system gives no random bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random bytes")]
+pub struct NoEntropy;
+
+impl Entropy {
+    /// The system's randomness.
+    pub const fn system() -> Self {
+        Self {
+            source: Source::System,
+        }
+    }
+
+    /// Bytes that follow from `rng` alone.
+    #[cfg(any(test, feature = "seeded"))]
+    pub const fn seeded(rng: Rng) -> Self {
+        Self {
+            source: Source::Seed(rng),
+        }
+    }
+
+    /// A source of its own for what `label` names: of a seed, another part of what follows from it.
+    #[cfg_attr(not(any(test, feature = "seeded")), expect(unused_variables))]
+    pub fn derive(&self, label: &str) -> Self {
+        match &self.source {
+            Source::System => Self::system(),
+            #[cfg(any(test, feature = "seeded"))]
+            Source::Seed(rng) => Self::seeded(rng.purpose(wirecost_proto::random::key_of(label))),
+        }
+    }
+
+    /// Fills `bytes`.
+    ///
+    /// # Errors
+    /// [`NoEntropy`] where the system fails.
+    pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        match &mut self.source {
+            Source::System => aws_lc_rs::rand::fill(bytes).map_err(|_| NoEntropy),
+            #[cfg(any(test, feature = "seeded"))]
+            Source::Seed(rng) => {
+                rng.fill(bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(mut entropy: Entropy) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        entropy.fill(&mut bytes).expect("random bytes");
+        bytes
+    }
+
+    #[test]
+    fn a_seed_gives_each_label_its_own_bytes_and_the_system_never_the_same() {
+        let seeded = Entropy::seeded(Rng::new(1));
+        assert_eq!(drawn(seeded.derive("a")), drawn(seeded.derive("a")));
+        assert_ne!(drawn(seeded.derive("a")), drawn(seeded.derive("b")));
+        let system = Entropy::system();
+        assert_ne!(drawn(system.derive("a")), drawn(system.derive("a")));
+    }
+}
