@@ -1,1 +1,20 @@
-//! HTTP/1.1 and HTTP/3 as sans-IO machines: client and server.
+//! HTTP/1.1 and HTTP/3 as sans-IO machines: client and server, with one vocabulary and one set of resources.
+//!
+//! - [`message`]: methods, statuses, requests that are encoded once, responses
+//! - [`client`]: what a client of either version can be asked and reports
+//! - [`server`]: what a server of either version can be told and reports
+//! - [`resource`]: the reference server's resources: a store, long polls, pages of messages
+//!
+//! ```
+//! use wirecost_http::message::{Method, RequestTemplate};
+//!
+//! let octets = Some("application/octet-stream");
+//! let request = RequestTemplate::new(Method::Post, "wirecost", "/test", octets, [7; 128])?;
+//! assert_eq!(request.content_length(), Some(128));
+//! # Ok::<(), wirecost_http::message::TemplateError>(())
+//! ```
+
+pub mod client;
+pub mod message;
+pub mod resource;
+pub mod server;

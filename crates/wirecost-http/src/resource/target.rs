@@ -1,0 +1,101 @@
+//! Which resource a path and query name.
+
+use std::time::Duration;
+
+use crate::message::{Method, Response, Status};
+
+/// Messages on a page where the query does not say, and at most.
+const PAGE_MESSAGES: usize = 1_000;
+
+/// A resource, with what the query asks of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target<'a> {
+    Test,
+    LongPoll {
+        name: &'a str,
+        timeout: Option<Duration>,
+    },
+    Messages {
+        next_key: u64,
+        limit: usize,
+    },
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// No such resource.
+    Unknown,
+    /// A value in the query that is no number.
+    Query,
+    /// Not with this method; the methods there are.
+    Method(&'static str),
+    /// Not in early data.
+    Early,
+}
+
+impl<'a> Target<'a> {
+    pub(super) fn parse(target: &'a str) -> Result<Self, Fault> {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        match path {
+            "/test" => Ok(Self::Test),
+            "/messages" => Ok(Self::Messages {
+                next_key: number(query, "next_key")?.unwrap_or(0),
+                limit: limit(number(query, "limit")?),
+            }),
+            _ => match path.strip_prefix("/long-poll/") {
+                Some(name) if !name.is_empty() => Ok(Self::LongPoll {
+                    name,
+                    timeout: number(query, "timeout")?.map(Duration::from_secs),
+                }),
+                _ => Err(Fault::Unknown),
+            },
+        }
+    }
+
+    pub(super) const fn methods(&self) -> &'static [Method] {
+        match self {
+            Self::Test | Self::LongPoll { .. } => &[Method::Get, Method::Head, Method::Post, Method::Put],
+            Self::Messages { .. } => &[Method::Get, Method::Head, Method::Post],
+        }
+    }
+
+    /// [`Target::methods`] as the Allow field lists them.
+    pub(super) const fn allow(&self) -> &'static str {
+        match self {
+            Self::Test | Self::LongPoll { .. } => "GET, HEAD, POST, PUT",
+            Self::Messages { .. } => "GET, HEAD, POST",
+        }
+    }
+}
+
+impl Fault {
+    pub(super) fn response(self) -> Response {
+        let mut response = Response::empty(match self {
+            Self::Unknown => Status::NOT_FOUND,
+            Self::Query => Status::BAD_REQUEST,
+            Self::Method(_) => Status::METHOD_NOT_ALLOWED,
+            Self::Early => Status::TOO_EARLY,
+        });
+        if let Self::Method(allow) = self {
+            response.allow = Some(allow);
+        }
+        response
+    }
+}
+
+fn limit(asked: Option<u64>) -> usize {
+    let asked = asked.and_then(|asked| usize::try_from(asked).ok());
+    asked.unwrap_or(PAGE_MESSAGES).min(PAGE_MESSAGES)
+}
+
+/// The value of `name` in a query of `name=value` pairs.
+fn number(query: &str, name: &str) -> Result<Option<u64>, Fault> {
+    let value = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .find_map(|(key, value)| (key == name).then_some(value));
+    value
+        .map(|text| text.parse().map_err(|_| Fault::Query))
+        .transpose()
+}

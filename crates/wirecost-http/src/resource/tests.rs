@@ -1,0 +1,157 @@
+use super::*;
+
+const EXCHANGE: Exchange = Exchange {
+    flow: FlowId(1),
+    request: 0,
+};
+
+const fn request(method: Method, target: &str) -> Request<'_> {
+    Request {
+        method,
+        target,
+        content_type: Some("application/json"),
+        early: false,
+    }
+}
+
+/// What the resources answer at once.
+fn ask(resources: &mut Resources, method: Method, target: &str, body: &[u8]) -> Response {
+    let answer = resources.answer(EXCHANGE, &request(method, target), body, Instant::START);
+    answer.expect("an answer at once")
+}
+
+fn text(response: &Response) -> &str {
+    std::str::from_utf8(response.content.bytes()).unwrap()
+}
+
+#[test]
+fn the_last_content_comes_back() {
+    let mut resources = Resources::new(Config::default());
+    assert_eq!(ask(&mut resources, Method::Get, "/test", b"").status.code(), 404);
+    assert_eq!(ask(&mut resources, Method::Put, "/test", b"1").status.code(), 201);
+    assert_eq!(ask(&mut resources, Method::Put, "/test", b"2").status.code(), 204);
+    assert_eq!(
+        ask(&mut resources, Method::Post, "/test", b"3").status.code(),
+        204
+    );
+    assert_eq!(text(&ask(&mut resources, Method::Get, "/test", b"")), "3");
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_its_content_comes() {
+    let resources = Resources::new(Config {
+        max_body_bytes: 10,
+        ..Config::default()
+    });
+    let refusal = |request: &Request<'_>, length| resources.check(request, length).unwrap_err();
+    assert_eq!(
+        refusal(&request(Method::Get, "/other"), None).status,
+        Status::NOT_FOUND
+    );
+    let refused = refusal(&request(Method::Delete, "/test"), None);
+    assert_eq!(
+        (refused.status, refused.allow),
+        (Status::METHOD_NOT_ALLOWED, Some("GET, HEAD, POST, PUT"))
+    );
+    let post = request(Method::Post, "/test");
+    assert_eq!(resources.check(&post, Some(10)), Ok(()));
+    assert_eq!(refusal(&post, Some(11)).status, Status::CONTENT_TOO_LARGE);
+    let word = request(Method::Get, "/messages?limit=many");
+    assert_eq!(refusal(&word, None).status, Status::BAD_REQUEST);
+    assert_eq!(
+        refusal(&request(Method::Get, "/long-poll/"), None).status,
+        Status::NOT_FOUND
+    );
+}
+
+#[test]
+fn a_method_that_changes_something_is_too_early_in_early_data() {
+    let early = |method| Request {
+        early: true,
+        ..request(method, "/test")
+    };
+    let resources = Resources::new(Config::default());
+    let refused = resources.check(&early(Method::Post), None).unwrap_err();
+    assert_eq!(refused.status, Status::TOO_EARLY);
+    assert_eq!(resources.check(&early(Method::Get), None), Ok(()));
+    let resources = Resources::new(Config {
+        unsafe_early_data: true,
+        ..Config::default()
+    });
+    assert_eq!(resources.check(&early(Method::Post), None), Ok(()));
+}
+
+#[test]
+fn a_long_poll_waits_for_the_next_value() {
+    let mut resources = Resources::new(Config::default());
+    ask(&mut resources, Method::Post, "/long-poll/a", b"before");
+    let poll = request(Method::Get, "/long-poll/a?timeout=10");
+    assert_eq!(
+        resources.answer(EXCHANGE, &poll, b"", Instant::from_millis(1)),
+        None
+    );
+    ask(&mut resources, Method::Post, "/long-poll/b", b"elsewhere");
+    assert_eq!(resources.poll_answer(), None);
+    assert_eq!(resources.next_timeout(), Some(Instant::from_millis(10_001)));
+    ask(&mut resources, Method::Post, "/long-poll/a", b"now");
+    let (exchange, response) = resources.poll_answer().unwrap();
+    assert_eq!((exchange, text(&response)), (EXCHANGE, "now"));
+    assert_eq!(resources.next_timeout(), None);
+}
+
+#[test]
+fn a_long_poll_ends_at_its_time_out_and_with_its_flow() {
+    let mut resources = Resources::new(Config::default());
+    let poll = request(Method::Get, "/long-poll/a?timeout=10");
+    assert_eq!(resources.answer(EXCHANGE, &poll, b"", Instant::START), None);
+    resources.expire(Instant::from_millis(9_999));
+    assert_eq!(resources.poll_answer(), None);
+    resources.expire(Instant::from_millis(10_000));
+    let (_, response) = resources.poll_answer().unwrap();
+    assert_eq!(response.status, Status::NO_CONTENT);
+    assert_eq!(resources.answer(EXCHANGE, &poll, b"", Instant::START), None);
+    resources.forget(EXCHANGE.flow);
+    assert_eq!(resources.next_timeout(), None);
+    resources.expire(Instant::from_millis(20_000));
+    assert_eq!(resources.poll_answer(), None);
+}
+
+#[test]
+fn pages_go_on_where_the_last_one_ended() {
+    let mut resources = Resources::new(Config::default());
+    for message in ["{\"test\":1}", "{\"test\":2}", "no json"] {
+        ask(&mut resources, Method::Post, "/messages", message.as_bytes());
+    }
+    let mut page = |query: &str| {
+        let response = ask(&mut resources, Method::Get, &format!("/messages{query}"), b"");
+        text(&response).to_owned()
+    };
+    assert_eq!(
+        page("?limit=2"),
+        "{\"result\":[{\"test\":1},{\"test\":2}],\"next_key\":2}"
+    );
+    assert_eq!(
+        page("?next_key=2&limit=2"),
+        "{\"result\":[\"bm8ganNvbg==\"],\"next_key\":3}"
+    );
+    assert_eq!(page("?next_key=3"), "{\"result\":[],\"next_key\":3}");
+    assert_eq!(
+        page("?next_key=18446744073709551615"),
+        "{\"result\":[],\"next_key\":3}"
+    );
+}
+
+#[test]
+fn the_oldest_messages_make_room() {
+    let mut resources = Resources::new(Config {
+        kept_messages: 2,
+        kept_bytes: 4,
+        ..Config::default()
+    });
+    for message in ["1", "22", "3", "444"] {
+        ask(&mut resources, Method::Post, "/messages", message.as_bytes());
+    }
+    let page = ask(&mut resources, Method::Get, "/messages?next_key=0", b"");
+    assert_eq!(text(&page), "{\"result\":[3,444],\"next_key\":4}");
+    assert_eq!(resources.posted(), 4);
+}
