@@ -49,6 +49,32 @@ impl Sum {
     }
 }
 
+/// What the checksum of a segment or datagram says about where the packet was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// Correct.
+    Valid,
+    /// The sum of the pseudo header alone: the packet was seen before its network card completed it.
+    Partial,
+    /// Wrong.
+    Invalid,
+}
+
+impl Checksum {
+    /// What `field` is, given the sum of the pseudo header and the one of everything.
+    pub(crate) fn judge(field: u16, pseudo: Sum, all: impl FnOnce(Sum) -> Sum) -> Self {
+        // A card is handed the folded sum, not its complement.
+        if field == !pseudo.finish() {
+            return Self::Partial;
+        }
+        if all(pseudo).is_valid() {
+            Self::Valid
+        } else {
+            Self::Invalid
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

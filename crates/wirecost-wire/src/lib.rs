@@ -9,7 +9,9 @@
 //! - [`udp`]: datagrams and their ports
 //! - [`icmp`]: echo, unreachable and packet-too-big messages of both versions
 //! - [`upper`]: from an IP packet to what it carries, and back
-//! - [`pcapng`]: writing captures that can be decrypted, and reading any capture
+//! - [`pcapng`]: writing captures that can be decrypted, and reading them block by block
+//! - [`pcap`]: reading the older format
+//! - [`capture`]: reading either format, without a copy per packet
 //!
 //! ```
 //! use wirecost_wire::{ip, udp};
@@ -25,10 +27,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod capture;
 pub mod icmp;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
+pub mod pcap;
 pub mod pcapng;
 pub mod tcp;
 pub mod udp;
@@ -37,5 +41,7 @@ pub mod upper;
 mod bytes;
 mod checksum;
 mod error;
+mod window;
 
+pub use checksum::Checksum;
 pub use error::Error;

@@ -34,6 +34,9 @@ pub const LINK_TYPE_RAW: u16 = 101;
 /// The secrets type of a TLS key log, "TLSK" (draft-ietf-opsawg-pcapng section 4.7).
 pub const SECRETS_TLS_KEY_LOG: u32 = 0x544c_534b;
 
+/// The block type that a file starts with, which reads the same in either byte order.
+pub(crate) const SECTION_HEADER: u32 = block_type::SECTION_HEADER;
+
 /// Block types (draft-ietf-opsawg-pcapng section 10.1).
 mod block_type {
     pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;

@@ -5,7 +5,7 @@ use core::ops::{BitOr, BitOrAssign};
 
 use crate::Error;
 use crate::bytes::{fixed_header, part, u16_at, u32_at};
-use crate::checksum::Sum;
+use crate::checksum::{Checksum, Sum};
 use crate::ip::{Addresses, Protocol};
 
 pub mod options;
@@ -201,6 +201,15 @@ impl<'a> Segment<'a> {
             .and(self.options)
             .and(self.payload)
             .is_valid()
+    }
+
+    /// What the checksum of a whole segment between `addresses` says.
+    pub fn checksum(&self, addresses: &Addresses) -> Checksum {
+        let bytes = self.header_bytes() + self.payload.len();
+        let pseudo = Sum::pseudo_header(addresses, Protocol::Tcp, bytes);
+        Checksum::judge(u16_at(self.fixed, 16), pseudo, |sum| {
+            sum.and(self.fixed).and(self.options).and(self.payload)
+        })
     }
 
     /// The segment's meaning; reserved bits are left out.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::bytes::{fixed_header, u16_at};
-use crate::checksum::Sum;
+use crate::checksum::{Checksum, Sum};
 use crate::ip::{Addresses, Protocol, Version, length_field};
 
 /// Bytes of the header.
@@ -73,6 +73,16 @@ impl<'a> Datagram<'a> {
             .and(self.header)
             .and(self.payload)
             .is_valid()
+    }
+
+    /// What the checksum of a whole datagram between `addresses` says.
+    pub fn checksum(&self, addresses: &Addresses) -> Checksum {
+        let field = u16_at(self.header, 6);
+        if field == 0 && addresses.version() == Version::V4 {
+            return Checksum::Valid;
+        }
+        let pseudo = Sum::pseudo_header(addresses, Protocol::Udp, self.length);
+        Checksum::judge(field, pseudo, |sum| sum.and(self.header).and(self.payload))
     }
 
     /// The datagram's meaning.

@@ -3,6 +3,7 @@
 use super::fields::{ByteOrder, Fields, text};
 use super::option_code;
 use super::reader::ReadError;
+use crate::capture;
 
 /// A block of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,51 +122,91 @@ impl Interface {
     /// What reading the interface's packets takes.
     pub(super) const fn decoding(&self) -> Decoding {
         Decoding {
+            link_type: self.link_type,
             snap_bytes: self.snap_bytes,
             clock: self.clock,
         }
     }
 }
 
-impl Packet {
+/// A packet as it lies in its block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketView<'a> {
+    interface: u32,
+    link_type: u16,
+    timestamp_ns: Option<u64>,
+    bytes: &'a [u8],
+    original_bytes: u32,
+    options: Option<Fields<'a>>,
+}
+
+impl<'a> PacketView<'a> {
     /// The packet of an Enhanced Packet Block (draft-ietf-opsawg-pcapng section 4.3).
-    pub(super) fn enhanced(mut fields: Fields<'_>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
+    pub(super) fn enhanced(mut fields: Fields<'a>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
         let interface = fields.u32()?;
         let decoding = decoding(interfaces, interface)?;
         let units = u64::from(fields.u32()?) << 32 | u64::from(fields.u32()?);
         let captured = fields.u32()? as usize;
         let original_bytes = fields.u32()?;
-        let mut packet = Self {
+        Ok(Self {
             interface,
+            link_type: decoding.link_type,
             timestamp_ns: Some(decoding.clock.nanoseconds(units)),
-            bytes: fields.padded(captured)?.to_vec(),
+            bytes: fields.padded(captured)?,
             original_bytes,
-            comment: None,
-        };
-        while let Some((code, value)) = fields.option()? {
-            if code == option_code::COMMENT && packet.comment.is_none() {
-                packet.comment = Some(text(value));
-            }
-        }
-        Ok(packet)
+            options: Some(fields),
+        })
     }
 
     /// The packet of a Simple Packet Block: on the first interface, without time (section 4.4).
-    pub(super) fn simple(mut fields: Fields<'_>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
-        let snap_bytes = decoding(interfaces, 0)?.snap_bytes;
+    pub(super) fn simple(mut fields: Fields<'a>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
+        let decoding = decoding(interfaces, 0)?;
         let original_bytes = fields.u32()?;
-        let captured = match snap_bytes {
+        let captured = match decoding.snap_bytes {
             0 => original_bytes,
             limit => original_bytes.min(limit),
         };
         Ok(Self {
             interface: 0,
+            link_type: decoding.link_type,
             timestamp_ns: None,
-            bytes: fields.padded(captured as usize)?.to_vec(),
+            bytes: fields.padded(captured as usize)?,
             original_bytes,
-            comment: None,
+            options: None,
         })
     }
+
+    /// The packet without its options.
+    pub(super) const fn captured(&self) -> capture::Packet<'a> {
+        capture::Packet {
+            timestamp_ns: self.timestamp_ns,
+            link_type: self.link_type,
+            bytes: self.bytes,
+            original_bytes: self.original_bytes,
+        }
+    }
+
+    /// The packet with its comment, apart from the window.
+    pub(super) fn to_packet(&self) -> Result<Packet, ReadError> {
+        Ok(Packet {
+            interface: self.interface,
+            timestamp_ns: self.timestamp_ns,
+            bytes: self.bytes.to_vec(),
+            original_bytes: self.original_bytes,
+            comment: self.options.map(comment).transpose()?.flatten(),
+        })
+    }
+}
+
+/// The first comment among `options`.
+fn comment(mut options: Fields<'_>) -> Result<Option<String>, ReadError> {
+    let mut comment = None;
+    while let Some((code, value)) = options.option()? {
+        if code == option_code::COMMENT {
+            comment.get_or_insert_with(|| text(value));
+        }
+    }
+    Ok(comment)
 }
 
 impl Secrets {
@@ -192,6 +233,7 @@ fn decoding(interfaces: &[Decoding], interface: u32) -> Result<Decoding, ReadErr
 /// What a reader must know of an interface to read its packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decoding {
+    link_type: u16,
     snap_bytes: u32,
     clock: Clock,
 }

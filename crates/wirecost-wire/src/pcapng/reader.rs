@@ -2,9 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::blocks::{Block, Decoding, Interface, Packet, Secrets, Section};
+use super::blocks::{Block, Decoding, Interface, PacketView, Secrets, Section};
 use super::fields::{ByteOrder, Fields};
 use super::{BLOCK_FRAME_BYTES, BYTE_ORDER_MAGIC, MAX_BLOCK_BYTES, MAX_INTERFACES, block_type};
+use crate::capture::Item;
+use crate::window::Window;
 
 /// Why a capture cannot be read on.
 #[derive(Debug, thiserror::Error)]
@@ -72,8 +74,14 @@ pub enum ReadError {
 /// Holds one block at a time, of at most [`MAX_BLOCK_BYTES`], and what it needs to know of the interfaces.
 #[derive(Debug)]
 pub struct Reader<R> {
-    source: R,
+    source: Window<R>,
     state: State,
+}
+
+/// A block as it lies in the window.
+enum View<'a> {
+    Packet(PacketView<'a>),
+    Other(Block),
 }
 
 #[derive(Debug)]
@@ -87,21 +95,52 @@ enum State {
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader of `source`, best a buffered one.
+    /// A reader of `source`, which it buffers by itself.
     pub const fn new(source: R) -> Self {
+        Self::of_window(Window::new(source))
+    }
+
+    pub(crate) const fn of_window(source: Window<R>) -> Self {
         Self {
             source,
             state: State::AwaitSection,
         }
     }
 
-    fn block(&mut self) -> Result<Option<Block>, ReadError> {
+    /// The next packet or secrets, other blocks left out; `None` at the end of the file.
+    pub(crate) fn packet_or_secrets(&mut self) -> Result<Option<Item<'_>>, ReadError> {
+        // The borrow checker wants to see that no block that is left out is kept.
+        while self.is_left_out()? {
+            self.view()?;
+        }
+        Ok(match self.view()? {
+            Some(View::Packet(packet)) => Some(Item::Packet(packet.captured())),
+            Some(View::Other(Block::Secrets(secrets))) => Some(Item::Secrets(secrets)),
+            _ => None,
+        })
+    }
+
+    /// Whether the next block is neither a packet nor secrets.
+    fn is_left_out(&mut self) -> Result<bool, ReadError> {
+        let kind = self.source.peek(4)?.first_chunk();
+        let (Some(kind), State::InSection { order, .. }) = (kind, &self.state) else {
+            return Ok(kind.is_some());
+        };
+        let kept = [
+            block_type::ENHANCED_PACKET,
+            block_type::SIMPLE_PACKET,
+            block_type::DECRYPTION_SECRETS,
+        ];
+        Ok(!kept.contains(&order.u32(*kind)))
+    }
+
+    fn view(&mut self) -> Result<Option<View<'_>>, ReadError> {
         let Some(kind) = self.block_start()? else {
             return Ok(None);
         };
         // Type 0x0a0d0d0a reads the same in either byte order (draft-ietf-opsawg-pcapng section 4.1).
         if u32::from_be_bytes(kind) == block_type::SECTION_HEADER {
-            return self.section().map(Some);
+            return self.section().map(|section| Some(View::Other(section)));
         }
         let State::InSection { order, interfaces } = &mut self.state else {
             let got = u32::from_be_bytes(kind);
@@ -109,12 +148,12 @@ impl<R: Read> Reader<R> {
         };
         let length = block_length(*order, read_array(&mut self.source)?)?;
         let body = read_body(&mut self.source, *order, length, 8)?;
-        decoded(order.u32(kind), *order, &body, interfaces).map(Some)
+        decoded(order.u32(kind), *order, body, interfaces).map(Some)
     }
 
     /// The bytes of the next block's type; `None` at the end of the file.
     fn block_start(&mut self) -> Result<Option<[u8; 4]>, ReadError> {
-        let kind = read_up_to(&mut self.source, 4)?;
+        let kind = self.source.take(4)?;
         match kind.first_chunk() {
             Some(kind) => Ok(Some(*kind)),
             None if kind.is_empty() => Ok(None),
@@ -136,11 +175,12 @@ impl<R: Read> Reader<R> {
         };
         let length = block_length(order, length)?;
         let body = read_body(&mut self.source, order, length, 12)?;
+        let section = Section::new(Fields::new(order, body))?;
         self.state = State::InSection {
             order,
             interfaces: Vec::new(),
         };
-        Section::new(Fields::new(order, &body)).map(Block::Section)
+        Ok(Block::Section(section))
     }
 }
 
@@ -151,7 +191,11 @@ impl<R: Read> Iterator for Reader<R> {
         if matches!(self.state, State::Ended) {
             return None;
         }
-        let block = self.block().transpose();
+        let owned = |view| match view {
+            View::Packet(packet) => PacketView::to_packet(&packet).map(Block::Packet),
+            View::Other(block) => Ok(block),
+        };
+        let block = self.view().transpose().map(|view| view.and_then(owned));
         if !matches!(block, Some(Ok(_))) {
             self.state = State::Ended;
         }
@@ -160,30 +204,31 @@ impl<R: Read> Iterator for Reader<R> {
 }
 
 /// The block of `block_type` with `body`; an interface joins `interfaces`.
-fn decoded(
+fn decoded<'a>(
     block_type: u32,
     order: ByteOrder,
-    body: &[u8],
+    body: &'a [u8],
     interfaces: &mut Vec<Decoding>,
-) -> Result<Block, ReadError> {
+) -> Result<View<'a>, ReadError> {
     let fields = Fields::new(order, body);
-    match block_type {
+    let block = match block_type {
         block_type::INTERFACE_DESCRIPTION => {
             if interfaces.len() >= MAX_INTERFACES {
                 return Err(ReadError::TooManyInterfaces);
             }
             let interface = Interface::new(fields, order)?;
             interfaces.push(interface.decoding());
-            Ok(Block::Interface(interface))
+            Block::Interface(interface)
         }
-        block_type::ENHANCED_PACKET => Packet::enhanced(fields, interfaces).map(Block::Packet),
-        block_type::SIMPLE_PACKET => Packet::simple(fields, interfaces).map(Block::Packet),
-        block_type::DECRYPTION_SECRETS => Secrets::new(fields).map(Block::Secrets),
-        block_type => Ok(Block::Other {
+        block_type::ENHANCED_PACKET => return PacketView::enhanced(fields, interfaces).map(View::Packet),
+        block_type::SIMPLE_PACKET => return PacketView::simple(fields, interfaces).map(View::Packet),
+        block_type::DECRYPTION_SECRETS => Block::Secrets(Secrets::new(fields)?),
+        block_type => Block::Other {
             block_type,
             body_bytes: body.len(),
-        }),
-    }
+        },
+    };
+    Ok(View::Other(block))
 }
 
 fn block_length(order: ByteOrder, bytes: [u8; 4]) -> Result<u32, ReadError> {
@@ -195,17 +240,23 @@ fn block_length(order: ByteOrder, bytes: [u8; 4]) -> Result<u32, ReadError> {
 }
 
 /// The rest of a block's body, of which `read` bytes of the block are gone, with the trailing length checked.
-fn read_body(source: &mut impl Read, order: ByteOrder, length: u32, read: u32) -> Result<Vec<u8>, ReadError> {
+fn read_body<R: Read>(
+    source: &mut Window<R>,
+    order: ByteOrder,
+    length: u32,
+    read: u32,
+) -> Result<&[u8], ReadError> {
     // The trailing length takes four bytes.
     let expected = length
         .checked_sub(read + 4)
         .ok_or(ReadError::BlockLength { got: length })? as usize;
-    let body = read_up_to(source, expected)?;
-    if body.len() < expected {
-        let got = body.len();
-        return Err(ReadError::Truncated { expected, got });
-    }
-    let trailing = order.u32(read_array(source)?);
+    let bytes = source.take(expected + 4)?;
+    let truncated = |expected, got| ReadError::Truncated { expected, got };
+    let (body, trailing) = bytes
+        .split_at_checked(expected)
+        .ok_or(truncated(expected, bytes.len()))?;
+    let trailing = trailing.first_chunk().ok_or(truncated(4, trailing.len()))?;
+    let trailing = order.u32(*trailing);
     if trailing != length {
         return Err(ReadError::TrailingLength {
             expected: length,
@@ -215,17 +266,10 @@ fn read_body(source: &mut impl Read, order: ByteOrder, length: u32, read: u32) -
     Ok(body)
 }
 
-fn read_array<const N: usize>(source: &mut impl Read) -> Result<[u8; N], ReadError> {
-    let bytes = read_up_to(source, N)?;
+fn read_array<const N: usize, R: Read>(source: &mut Window<R>) -> Result<[u8; N], ReadError> {
+    let bytes = source.take(N)?;
     bytes.first_chunk().copied().ok_or(ReadError::Truncated {
         expected: N,
         got: bytes.len(),
     })
-}
-
-/// The next `count` bytes, or as many as there are: a wrong length must not reserve memory.
-fn read_up_to(source: &mut impl Read, count: usize) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::new();
-    source.take(count as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

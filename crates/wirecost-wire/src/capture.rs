@@ -1,0 +1,162 @@
+//! Captures of either format, pcap or pcapng, read without a copy per packet.
+//!
+//! ```
+//! use wirecost_wire::capture::{Item, Reader};
+//! use wirecost_wire::pcapng::{Capture, Writer};
+//!
+//! let capture = Capture { interfaces: &["lo"], ..Capture::default() };
+//! let mut writer = Writer::new(Vec::new(), &capture)?;
+//! writer.packet(0, 42, &[0x45, 0x00], None)?;
+//! let file = writer.finish()?;
+//!
+//! let mut reader = Reader::new(file.as_slice())?;
+//! let Some(Item::Packet(packet)) = reader.item()? else { panic!("one packet") };
+//! assert_eq!((packet.timestamp_ns, packet.link_type, packet.bytes), (Some(42), 101, &[0x45, 0x00][..]));
+//! assert!(reader.item()?.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::io::{self, Read};
+
+use crate::window::Window;
+use crate::{pcap, pcapng};
+
+/// The file headers of gzip (RFC 1952 section 2.3.1), Zstandard (RFC 8878 section 3.1.1) and xz.
+const COMPRESSED: [(&[u8], &str); 3] = [
+    (&[0x1f, 0x8b], "gzip"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+    (&[0xfd, b'7', b'z', b'X'], "xz"),
+];
+
+/// Why a capture cannot be read, or not any further.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file refused.
+    #[error("cannot read the capture: {0}")]
+    Io(#[from] io::Error),
+    /// The file has no byte.
+    #[error("the file is empty")]
+    Empty,
+    /// The file is compressed.
+    #[error("the file is compressed with {program}, not a capture as it stands")]
+    Compressed {
+        /// What decompresses it.
+        program: &'static str,
+    },
+    /// The file is of no known format.
+    #[error("not a capture: a pcap or pcapng file starts with a magic number, this one with 0x{got:08x}")]
+    NotACapture {
+        /// The first four bytes, as a big-endian number.
+        got: u32,
+    },
+    /// A pcap file is damaged or cut short.
+    #[error(transparent)]
+    Pcap(#[from] pcap::ReadError),
+    /// A pcapng file is damaged or cut short.
+    #[error(transparent)]
+    Pcapng(#[from] pcapng::ReadError),
+}
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// When it was seen, in nanoseconds since 1970; `None` where the capture does not say.
+    pub timestamp_ns: Option<u64>,
+    /// What it starts with, in the registry "LINKTYPE values".
+    pub link_type: u16,
+    /// Its bytes, perhaps cut to the snap length.
+    pub bytes: &'a [u8],
+    /// Its length on the link, in bytes.
+    pub original_bytes: u32,
+}
+
+/// Something of a capture that matters to who reads packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A packet.
+    Packet(Packet<'a>),
+    /// Secrets to decrypt packets with.
+    Secrets(pcapng::Secrets),
+}
+
+/// The packets and secrets of a capture, in their order.
+#[derive(Debug)]
+pub struct Reader<R>(Format<R>);
+
+#[derive(Debug)]
+enum Format<R> {
+    Pcap(pcap::Reader<R>),
+    Pcapng(pcapng::Reader<R>),
+}
+
+impl<R: Read> Reader<R> {
+    /// A reader of `source`, which it buffers by itself.
+    ///
+    /// # Errors
+    /// The file is empty, compressed, or no capture.
+    pub fn new(source: R) -> Result<Self, ReadError> {
+        let mut window = Window::new(source);
+        let magic = window.peek(4)?;
+        if magic.is_empty() {
+            return Err(ReadError::Empty);
+        }
+        if let Some((_, program)) = COMPRESSED.iter().find(|(head, _)| magic.starts_with(head)) {
+            return Err(ReadError::Compressed { program });
+        }
+        let mut first = [0; 4];
+        first.iter_mut().zip(magic).for_each(|(to, from)| *to = *from);
+        match u32::from_be_bytes(first) {
+            pcapng::SECTION_HEADER => Ok(Self(Format::Pcapng(pcapng::Reader::of_window(window)))),
+            magic if pcap::is_magic(magic) => Ok(Self(Format::Pcap(pcap::Reader::of_window(window)?))),
+            got => Err(ReadError::NotACapture { got }),
+        }
+    }
+
+    /// The next packet or secrets; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// The file is damaged or ends inside a packet: nothing more can be read.
+    pub fn item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
+        match &mut self.0 {
+            Format::Pcap(reader) => {
+                let link_type = reader.link_type();
+                Ok(reader.packet()?.map(|packet| {
+                    Item::Packet(Packet {
+                        timestamp_ns: Some(packet.timestamp_ns),
+                        link_type,
+                        bytes: packet.bytes,
+                        original_bytes: packet.original_bytes,
+                    })
+                }))
+            }
+            Format::Pcapng(reader) => Ok(reader.packet_or_secrets()?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_capture_is_named() {
+        let table: [(&[u8], &str); 4] = [
+            (b"", "the file is empty"),
+            (
+                &[0x1f, 0x8b, 8, 0],
+                "the file is compressed with gzip, not a capture as it stands",
+            ),
+            (
+                b"GET / HTTP/1.1",
+                "not a capture: a pcap or pcapng file starts with a magic number, this one with 0x47455420",
+            ),
+            (
+                &[0xa1, 0xb2, 0xc3, 0xd4, 0],
+                "file header needs 24 bytes, the file has 5",
+            ),
+        ];
+        for (file, text) in table {
+            assert_eq!(Reader::new(file).unwrap_err().to_string(), text);
+        }
+    }
+}
