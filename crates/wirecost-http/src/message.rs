@@ -311,17 +311,17 @@ pub struct Response {
     /// Media type of the content.
     pub content_type: Option<String>,
     /// What the response carries; of the response to a HEAD, what a GET would have carried.
-    pub content: Content,
+    pub content: Option<Content>,
 }
 
 impl Response {
     /// A response without content.
-    pub fn empty(status: Status) -> Self {
+    pub const fn empty(status: Status) -> Self {
         Self {
             status,
             allow: None,
             content_type: None,
-            content: Content::from([]),
+            content: None,
         }
     }
 
@@ -329,9 +329,14 @@ impl Response {
     pub fn ok(content_type: Option<&str>, content: impl Into<Content>) -> Self {
         Self {
             content_type: content_type.map(String::from),
-            content: content.into(),
+            content: Some(content.into()),
             ..Self::empty(Status::OK)
         }
+    }
+
+    /// Bytes of the content.
+    pub fn content_length(&self) -> usize {
+        self.content.as_ref().map_or(0, Content::len)
     }
 }
 

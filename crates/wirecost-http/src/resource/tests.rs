@@ -21,7 +21,7 @@ fn ask(resources: &mut Resources, method: Method, target: &str, body: &[u8]) -> 
 }
 
 fn text(response: &Response) -> &str {
-    std::str::from_utf8(response.content.bytes()).unwrap()
+    std::str::from_utf8(response.content.as_ref().unwrap().bytes()).unwrap()
 }
 
 #[test]
