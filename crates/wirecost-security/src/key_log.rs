@@ -60,6 +60,16 @@ impl KeyLog {
     }
 }
 
+impl rustls::KeyLog for KeyLog {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.append(label, client_random, secret);
+    }
+
+    fn will_log(&self, _label: &str) -> bool {
+        self.is_enabled()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,8 @@
 //! - [`start`]: how a connection starts: cold, resumed, 0-RTT
 //! - [`certificate`]: an authority, and identities of the same size every time
 //! - [`entropy`]: where keys come from: the system, or a seed
+//! - [`interleave`]: the inner endpoint's spans among the bytes of records
+//! - [`provider`]: the cryptography of TLS and QUIC, of one size and if need be from a seed
 //! - [`key_log`]: the secrets of a run, for the capture
 //! - [`layer`]: what every layer reports
 //!
@@ -20,8 +22,10 @@
 pub mod certificate;
 pub mod entropy;
 pub mod epoch;
+pub mod interleave;
 pub mod key_log;
 pub mod layer;
+pub mod provider;
 pub mod start;
 
 pub use epoch::Epoch;

@@ -1,0 +1,254 @@
+//! Puts the spans of an inner endpoint back among the bytes of the layer around it, in byte order.
+//!
+//! A record is some bytes of the layer's own, the plaintext, and some bytes of the layer's own again. What the plaintext
+//! was is known when the inner endpoint says so, which on a stream may be later: until then everything behind it waits.
+
+use std::collections::VecDeque;
+
+use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
+
+/// What the bytes of one flow and direction were, in their order, as far as is known.
+///
+/// ```
+/// use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
+/// use wirecost_security::interleave::{Interleaver, Record};
+///
+/// let mut interleaver = Interleaver::default();
+/// interleaver.push_record(Record { front: 5, plain: 2, back: 17 });
+/// let (layer, phase, cause) = (Layer::Application, Phase::KeepAlive, Cause::Original);
+/// interleaver.inner(&[Span { len: 2, layer, phase, cause }]);
+/// let mut out = Buffer::new();
+/// interleaver.drain(&mut out);
+/// let spans: Vec<_> = out.spans().iter().map(|span| (span.len, span.layer)).collect();
+/// assert_eq!(spans, [(5, Layer::Security), (2, Layer::Application), (17, Layer::Security)]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Interleaver {
+    pieces: VecDeque<Piece>,
+    inner: VecDeque<Span>,
+}
+
+/// The bytes of a protected record: the layer's before the plaintext, the plaintext, the layer's behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Bytes of header and explicit nonce.
+    pub front: usize,
+    /// Bytes of plaintext.
+    pub plain: usize,
+    /// Bytes of content type, padding and tag.
+    pub back: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    Known(Span),
+    /// A record whose first plaintext byte is not known yet.
+    Unknown(Record),
+    /// The rest of a record whose first plaintext byte had this phase and cause.
+    Begun {
+        plain: usize,
+        back: usize,
+        phase: Phase,
+        cause: Cause,
+    },
+}
+
+impl Interleaver {
+    /// Appends bytes that are the layer's own: handshake, tickets, alerts.
+    pub fn push_own(&mut self, bytes: usize, phase: Phase, cause: Cause) {
+        if bytes > 0 {
+            self.pieces.push_back(Piece::Known(own(bytes, phase, cause)));
+        }
+    }
+
+    /// Appends a record; its own bytes get the phase and cause of its first plaintext byte. One without plaintext
+    /// counts as handshake.
+    pub fn push_record(&mut self, record: Record) {
+        if record.plain == 0 {
+            return self.push_own(record.front + record.back, Phase::Connect, Cause::Original);
+        }
+        self.pieces.push_back(Piece::Unknown(record));
+    }
+
+    /// Takes what the inner endpoint says of its next bytes.
+    pub fn inner(&mut self, spans: &[Span]) {
+        self.inner.extend(spans);
+    }
+
+    /// Appends to `out` the spans of all bytes up to the first that is not known; says whether there was one.
+    pub fn drain(&mut self, out: &mut Buffer) -> bool {
+        let before = out.covered();
+        while let Some(piece) = self.pieces.pop_front() {
+            if let Some(rest) = self.emit(piece, out) {
+                self.pieces.push_front(rest);
+                break;
+            }
+        }
+        out.covered() > before
+    }
+
+    /// Appends what is known of a piece and returns the rest of it.
+    fn emit(&mut self, piece: Piece, out: &mut Buffer) -> Option<Piece> {
+        match piece {
+            Piece::Known(span) => {
+                out.cover_span(span);
+                None
+            }
+            Piece::Unknown(Record { front, plain, back }) => {
+                let Some(&Span { phase, cause, .. }) = self.inner.front() else {
+                    return Some(piece);
+                };
+                out.cover_span(own(front, phase, cause));
+                self.emit_begun(plain, back, phase, cause, out)
+            }
+            Piece::Begun {
+                plain,
+                back,
+                phase,
+                cause,
+            } => self.emit_begun(plain, back, phase, cause, out),
+        }
+    }
+
+    fn emit_begun(
+        &mut self,
+        plain: usize,
+        back: usize,
+        phase: Phase,
+        cause: Cause,
+        out: &mut Buffer,
+    ) -> Option<Piece> {
+        let plain = plain - self.emit_inner(plain, out);
+        if plain > 0 {
+            return Some(Piece::Begun {
+                plain,
+                back,
+                phase,
+                cause,
+            });
+        }
+        out.cover_span(own(back, phase, cause));
+        None
+    }
+
+    /// Appends up to `limit` bytes of the inner endpoint's and returns how many.
+    fn emit_inner(&mut self, limit: usize, out: &mut Buffer) -> usize {
+        let mut left = limit;
+        while left > 0 {
+            let Some(mut span) = self.inner.pop_front() else {
+                break;
+            };
+            let taken = (span.len as usize).min(left);
+            out.cover(taken, span.layer, span.phase, span.cause);
+            left -= taken;
+            span.len -= taken as u32;
+            if span.len > 0 {
+                self.inner.push_front(span);
+            }
+        }
+        limit - left
+    }
+}
+
+/// Appends `bytes`, which `spans` cover from end to end; bytes that none covers are left out.
+pub fn push_labelled(bytes: &[u8], spans: &[Span], out: &mut Buffer) {
+    let mut rest = bytes;
+    for span in spans {
+        let (these, behind) = rest.split_at((span.len as usize).min(rest.len()));
+        out.push(these, span.layer, span.phase, span.cause);
+        rest = behind;
+    }
+}
+
+fn own(bytes: usize, phase: Phase, cause: Cause) -> Span {
+    Span {
+        len: u32::try_from(bytes).unwrap_or(u32::MAX),
+        layer: Layer::Security,
+        phase,
+        cause,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APPLICATION: Span = Span {
+        len: 3,
+        layer: Layer::Application,
+        phase: Phase::KeepAlive,
+        cause: Cause::Acknowledgement,
+    };
+    const PAYLOAD: Span = Span {
+        len: 4,
+        layer: Layer::Payload,
+        phase: Phase::Message,
+        cause: Cause::Original,
+    };
+
+    fn drained(interleaver: &mut Interleaver) -> Vec<(u32, Layer, Phase)> {
+        let mut out = Buffer::new();
+        interleaver.drain(&mut out);
+        let of = |span: &Span| (span.len, span.layer, span.phase);
+        out.spans().iter().map(of).collect()
+    }
+
+    fn record(plain: usize) -> Record {
+        Record {
+            front: 5,
+            plain,
+            back: 17,
+        }
+    }
+
+    #[test]
+    fn a_record_has_the_phase_of_its_first_plaintext() {
+        let mut interleaver = Interleaver::default();
+        interleaver.push_record(record(7));
+        interleaver.inner(&[APPLICATION, PAYLOAD]);
+        let expected = [
+            (5, Layer::Security, Phase::KeepAlive),
+            (3, Layer::Application, Phase::KeepAlive),
+            (4, Layer::Payload, Phase::Message),
+            (17, Layer::Security, Phase::KeepAlive),
+        ];
+        assert_eq!(drained(&mut interleaver), expected);
+    }
+
+    #[test]
+    fn what_lies_behind_unknown_plaintext_waits_for_it() {
+        let mut interleaver = Interleaver::default();
+        interleaver.push_own(1, Phase::Connect, Cause::Original);
+        interleaver.push_record(record(2));
+        interleaver.push_record(record(1));
+        interleaver.push_own(24, Phase::Close, Cause::Original);
+        assert_eq!(drained(&mut interleaver), [(1, Layer::Security, Phase::Connect)]);
+        interleaver.inner(&[Span {
+            len: 1,
+            ..APPLICATION
+        }]);
+        let begun = [
+            (5, Layer::Security, Phase::KeepAlive),
+            (1, Layer::Application, Phase::KeepAlive),
+        ];
+        assert_eq!(drained(&mut interleaver), begun);
+        interleaver.inner(&[Span { len: 2, ..PAYLOAD }]);
+        let rest = [
+            (1, Layer::Payload, Phase::Message),
+            (17, Layer::Security, Phase::KeepAlive),
+            (5, Layer::Security, Phase::Message),
+            (1, Layer::Payload, Phase::Message),
+            (17, Layer::Security, Phase::Message),
+            (24, Layer::Security, Phase::Close),
+        ];
+        assert_eq!(drained(&mut interleaver), rest);
+        assert_eq!(drained(&mut interleaver), []);
+    }
+
+    #[test]
+    fn a_record_without_plaintext_is_handshake() {
+        let mut interleaver = Interleaver::default();
+        interleaver.push_record(record(0));
+        assert_eq!(drained(&mut interleaver), [(22, Layer::Security, Phase::Connect)]);
+    }
+}

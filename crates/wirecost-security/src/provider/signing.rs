@@ -1,0 +1,67 @@
+//! Signatures of the usual length.
+
+use std::sync::Arc;
+
+use rustls::crypto::KeyProvider;
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
+use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
+use rustls::sign::{Signer, SigningKey};
+use rustls::{Error, SignatureAlgorithm, SignatureScheme};
+
+use crate::certificate::{SIGNATURE_BYTES, SIGNATURE_TRIES};
+
+/// Loads keys whose P-256 signatures all have [`SIGNATURE_BYTES`].
+#[derive(Debug)]
+pub(super) struct UsualLength;
+
+impl KeyProvider for UsualLength {
+    fn load_private_key(&self, key_der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        Ok(Arc::new(Key(any_supported_type(&key_der)?)))
+    }
+}
+
+#[derive(Debug)]
+struct Key(Arc<dyn SigningKey>);
+
+impl SigningKey for Key {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        let signer = self.0.choose_scheme(offered)?;
+        Some(match signer.scheme() {
+            SignatureScheme::ECDSA_NISTP256_SHA256 => Box::new(Retry(signer)),
+            _ => signer,
+        })
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        self.0.public_key()
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.0.algorithm()
+    }
+}
+
+#[derive(Debug)]
+struct Retry(Box<dyn Signer>);
+
+impl Signer for Retry {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        until_usual(|| self.0.sign(message))
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.0.scheme()
+    }
+}
+
+/// The first signature of the usual length that `sign` makes; the last one where none has it.
+pub(super) fn until_usual(sign: impl Fn() -> Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
+    let mut signature = sign()?;
+    for _ in 1..SIGNATURE_TRIES {
+        if signature.len() == SIGNATURE_BYTES {
+            break;
+        }
+        signature = sign()?;
+    }
+    Ok(signature)
+}
