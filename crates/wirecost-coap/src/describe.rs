@@ -11,9 +11,10 @@
 //! Header, token, options and payload marker are of the application layer, the content of the payload layer;
 //! of a datagram that is not a message every byte is of the application layer.
 
-use wirecost_proto::{Buffer, Cause, Layer, Phase};
+use wirecost_proto::{Buffer, Cause, Phase};
 
 use crate::code::Code;
+use crate::layout::Layout;
 use crate::message::{Repr, Type};
 
 /// The phase and cause of a whole datagram.
@@ -64,10 +65,11 @@ impl Kind {
         }
     }
 
-    /// Appends the spans of `head` bytes of application and `payload` bytes of content.
-    pub(crate) fn cover(self, head: usize, payload: usize, out: &mut Buffer) {
-        out.cover(head, Layer::Application, self.phase, self.cause);
-        out.cover(payload, Layer::Payload, self.phase, self.cause);
+    /// Appends the spans of a datagram.
+    pub(crate) fn cover(self, layout: &Layout, out: &mut Buffer) {
+        for (len, layer) in layout.runs() {
+            out.cover(len, layer, self.phase, self.cause);
+        }
     }
 }
 
@@ -83,11 +85,11 @@ impl Kind {
 /// assert_eq!(spans, [(7, Layer::Application), (3, Layer::Payload)]);
 /// ```
 pub fn describe(datagram: &[u8], out: &mut Buffer) {
-    let (kind, payload) = match Repr::parse(datagram) {
-        Ok(repr) => (Kind::of(&repr), repr.payload.len()),
-        Err(_) => (Kind::ORIGINAL, 0),
+    let (kind, layout) = match Repr::parse(datagram) {
+        Ok(repr) => (Kind::of(&repr), Layout::of(&repr, datagram.len())),
+        Err(_) => (Kind::ORIGINAL, Layout::plain(datagram.len(), 0)),
     };
-    kind.cover(datagram.len() - payload, payload, out);
+    kind.cover(&layout, out);
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! Sans-IO CoAP (RFC 7252) over datagrams, with block-wise transfers (RFC 7959), observation (RFC 7641) and
-//! No-Response (RFC 7967). A flow is a UDP peer, or a channel that carries datagrams as DTLS does.
+//! Sans-IO CoAP (RFC 7252) over datagrams, with block-wise transfers (RFC 7959), observation (RFC 7641),
+//! No-Response (RFC 7967) and OSCORE (RFC 8613). A flow is a UDP peer, or a channel that carries datagrams as DTLS does.
 //!
 //! - [`message`]: a datagram as it is, and as what it means
 //! - [`code`], [`token`], [`option`], [`block`]: the parts of a message
 //! - [`parameters`]: transmission parameters and the times derived from them
 //! - [`client`]: requests, block-wise transfers, observations and pings to one server
 //! - [`server`]: the plugtest resources for any number of clients
+//! - [`oscore`]: contexts that protect messages end to end
 //! - [`describe()`]: which layer, phase and cause the bytes of any datagram have
 //!
 //! ```
@@ -33,12 +34,15 @@ pub mod client;
 pub mod code;
 mod describe;
 mod duplicates;
+mod layout;
 pub mod message;
 mod message_ids;
 pub mod option;
+pub mod oscore;
 mod outbox;
 pub mod parameters;
 pub mod server;
+mod short;
 #[cfg(test)]
 mod testing;
 pub mod token;

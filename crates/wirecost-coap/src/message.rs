@@ -234,6 +234,21 @@ impl<'a> Repr<'a> {
 
     /// Appends the encoded message to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
+        self.emit_head(out);
+        if self.code == Code::EMPTY {
+            return;
+        }
+        out.extend_from_slice(self.options.bytes());
+        if !self.payload.is_empty() {
+            out.push(PAYLOAD_MARKER);
+            out.extend_from_slice(self.payload);
+        }
+    }
+}
+
+impl Repr<'_> {
+    /// Appends the header and the token.
+    pub(crate) fn emit_head(&self, out: &mut Vec<u8>) {
         let token = match self.code {
             Code::EMPTY => &[],
             _ => self.token.bytes(),
@@ -241,15 +256,7 @@ impl<'a> Repr<'a> {
         out.push(VERSION << 6 | self.kind.bits() << 4 | token.len() as u8);
         out.push(self.code.byte());
         out.extend_from_slice(&self.message_id.to_be_bytes());
-        if self.code == Code::EMPTY {
-            return;
-        }
         out.extend_from_slice(token);
-        out.extend_from_slice(self.options.bytes());
-        if !self.payload.is_empty() {
-            out.push(PAYLOAD_MARKER);
-            out.extend_from_slice(self.payload);
-        }
     }
 }
 
@@ -280,7 +287,8 @@ fn split_token<'a>(view: View<'_>, datagram: &'a [u8]) -> Result<(Token, &'a [u8
     Ok((token, rest))
 }
 
-fn split_options(bytes: &[u8]) -> Result<(OptionsView<'_>, &[u8]), MessageError> {
+/// The options at the start of `bytes`, and the payload behind their marker.
+pub(crate) fn split_options(bytes: &[u8]) -> Result<(OptionsView<'_>, &[u8]), MessageError> {
     let (mut rest, mut number) = (bytes, 0);
     while let Some(&first) = rest.first() {
         if first == PAYLOAD_MARKER {

@@ -3,9 +3,10 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use wirecost_proto::{Buffer, FlowId, Layer, Output};
+use wirecost_proto::{Buffer, Content, FlowId, Output};
 
 use crate::describe::Kind;
+use crate::layout::Layout;
 use crate::message::Repr;
 
 /// A queue of outputs; the bytes of queued datagrams lie end to end in one buffer.
@@ -19,16 +20,35 @@ pub(crate) struct Outbox<E> {
 #[derive(Debug)]
 enum Queued<E> {
     Transmit(FlowId, Datagram),
-    Consumed(FlowId, Datagram),
+    Consumed(FlowId, Layout, Kind),
     Event(E),
     Close(FlowId),
 }
 
-#[derive(Debug)]
-struct Datagram {
-    head: usize,
-    payload: usize,
+/// What is known of a datagram's bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Datagram {
+    layout: Layout,
     kind: Kind,
+    /// What the payload is a part of, and where that part begins.
+    content: Option<(Content, usize)>,
+}
+
+impl Datagram {
+    /// A datagram whose payload is payload throughout.
+    pub(crate) fn new(layout: Layout, kind: Kind) -> Self {
+        Self {
+            layout,
+            kind,
+            content: None,
+        }
+    }
+
+    /// The same, its payload the part of a content that begins at the offset given.
+    pub(crate) fn carrying(self, content: Option<(&Content, usize)>) -> Self {
+        let content = content.map(|(content, offset)| (content.clone(), offset));
+        Self { content, ..self }
+    }
 }
 
 impl<E> Outbox<E> {
@@ -40,32 +60,32 @@ impl<E> Outbox<E> {
         }
     }
 
-    /// Queues a message; returns its length in bytes.
-    pub(crate) fn send(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Kind) -> usize {
+    /// Queues a message, whose payload may be the part of a content that begins at the offset given; returns its
+    /// length in bytes.
+    pub(crate) fn send(
+        &mut self,
+        flow: FlowId,
+        repr: &Repr<'_>,
+        kind: Kind,
+        content: Option<(&Content, usize)>,
+    ) -> usize {
         let start = self.bytes.len();
         repr.emit(&mut self.bytes);
         let len = self.bytes.len() - start;
-        self.queue_datagram(flow, len, repr.payload.len(), kind);
+        let datagram = Datagram::new(Layout::of(repr, len), kind).carrying(content);
+        self.queue.push_back(Queued::Transmit(flow, datagram));
         len
     }
 
     /// Queues a message that was encoded before.
-    pub(crate) fn send_encoded(&mut self, flow: FlowId, datagram: &[u8], payload: usize, kind: Kind) {
-        self.bytes.extend_from_slice(datagram);
-        self.queue_datagram(flow, datagram.len(), payload, kind);
-    }
-
-    fn queue_datagram(&mut self, flow: FlowId, len: usize, payload: usize, kind: Kind) {
-        let head = len.saturating_sub(payload);
-        let datagram = Datagram { head, payload, kind };
+    pub(crate) fn send_encoded(&mut self, flow: FlowId, bytes: &[u8], datagram: Datagram) {
+        self.bytes.extend_from_slice(bytes);
         self.queue.push_back(Queued::Transmit(flow, datagram));
     }
 
-    /// Says what a received datagram of `len` bytes was.
-    pub(crate) fn consumed(&mut self, flow: FlowId, len: usize, payload: usize, kind: Kind) {
-        let head = len.saturating_sub(payload);
-        let datagram = Datagram { head, payload, kind };
-        self.queue.push_back(Queued::Consumed(flow, datagram));
+    /// Says what a received datagram was.
+    pub(crate) fn consumed(&mut self, flow: FlowId, layout: Layout, kind: Kind) {
+        self.queue.push_back(Queued::Consumed(flow, layout, kind));
     }
 
     pub(crate) fn event(&mut self, event: E) {
@@ -88,8 +108,8 @@ impl<E> Outbox<E> {
                 self.write(&datagram, out);
                 Output::Transmit { flow }
             }
-            Queued::Consumed(flow, Datagram { head, payload, kind }) => {
-                kind.cover(head, payload, out);
+            Queued::Consumed(flow, layout, kind) => {
+                kind.cover(&layout, out);
                 Output::Consumed { flow }
             }
             Queued::Event(event) => Output::Event(event),
@@ -98,12 +118,14 @@ impl<E> Outbox<E> {
     }
 
     fn write(&mut self, datagram: &Datagram, out: &mut Buffer) {
-        let Kind { phase, cause } = datagram.kind;
-        let middle = self.read + datagram.head;
-        let end = middle + datagram.payload;
-        let part = |range| self.bytes.get(range).unwrap_or_default();
-        out.push(part(self.read..middle), Layer::Application, phase, cause);
-        out.push(part(middle..end), Layer::Payload, phase, cause);
-        self.read = end;
+        let (since, Kind { phase, cause }) = (out.spans().len(), datagram.kind);
+        for (len, layer) in datagram.layout.runs() {
+            let run = self.bytes.get(self.read..self.read + len).unwrap_or_default();
+            out.push(run, layer, phase, cause);
+            self.read += len;
+        }
+        if let Some((content, offset)) = &datagram.content {
+            content.relabel(out, since, *offset);
+        }
     }
 }

@@ -2,29 +2,22 @@
 
 use core::fmt;
 
+use crate::short::ShortBytes;
+
 /// The longest token in bytes (RFC 7252 section 3; RFC 8974's longer ones are not used).
 pub const MAX_TOKEN_BYTES: usize = 8;
 
 /// 0 to 8 bytes that a client chose and a server echoes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Token {
-    bytes: [u8; MAX_TOKEN_BYTES],
-    len: u8,
-}
+pub struct Token(ShortBytes<MAX_TOKEN_BYTES>);
 
 impl Token {
     /// The token without bytes.
-    pub const EMPTY: Self = Self {
-        bytes: [0; MAX_TOKEN_BYTES],
-        len: 0,
-    };
+    pub const EMPTY: Self = Self(ShortBytes::EMPTY);
 
     /// The token of these bytes, or `None` where there are more than 8.
     pub fn new(bytes: &[u8]) -> Option<Self> {
-        let mut token = Self::EMPTY;
-        token.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        token.len = bytes.len() as u8;
-        Some(token)
+        ShortBytes::new(bytes).map(Self)
     }
 
     /// The token of the low `len` bytes of `number`, big-endian; at most 8.
@@ -36,14 +29,13 @@ impl Token {
 
     /// The token's bytes.
     pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+        self.0.bytes()
     }
 }
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("0x")?;
-        self.bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.0.fmt(f)
     }
 }
 

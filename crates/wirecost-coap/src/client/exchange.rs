@@ -118,9 +118,9 @@ impl Exchange {
         };
         let Subject::Transfer(transfer) = &self.subject else {
             let ping = Repr::empty(Type::Confirmable, self.message_id);
-            return outbox.send(flow, &ping, kind(&ping));
+            return outbox.send(flow, &ping, kind(&ping), None);
         };
-        let (options, payload) = transfer.next_request();
+        let (options, payload, offset) = transfer.next_request();
         let template = &transfer.template;
         scratch.merge(template.options.view(), options.iter(), |number| {
             options.keeps(number)
@@ -136,6 +136,7 @@ impl Exchange {
             options: scratch.view(),
             payload,
         };
-        outbox.send(flow, &request, kind(&request))
+        let content = Some((&template.content, offset));
+        outbox.send(flow, &request, kind(&request), content)
     }
 }

@@ -7,8 +7,10 @@ use super::transfer::{Purpose, Step, Transfer};
 use super::{Client, Event, Observation, Response, Waiting};
 use crate::code::Code;
 use crate::describe::Kind;
+use crate::layout::Layout;
 use crate::message::{Repr, Type, View};
 use crate::option::{OptionNumber, Options};
+use crate::outbox::Datagram;
 
 /// The critical options that a response may carry and this client understands.
 fn supports(number: OptionNumber) -> bool {
@@ -20,13 +22,15 @@ impl Client {
     /// A datagram that was under way when its flow was closed is not answered: nothing leaves on a closed flow.
     pub(super) fn receive_late(&mut self, flow: FlowId, bytes: &[u8]) {
         self.stats.unmatched += 1;
-        self.outbox.consumed(flow, bytes.len(), 0, Kind::ORIGINAL);
+        self.outbox
+            .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
     }
 
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
         let Ok(repr) = Repr::parse(bytes) else {
             self.stats.malformed += 1;
-            self.outbox.consumed(flow, bytes.len(), 0, Kind::ORIGINAL);
+            self.outbox
+                .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
             if let Some(id) = View::new(bytes).rejectable() {
                 self.reject(flow, id, Kind::ACKNOWLEDGEMENT);
             }
@@ -38,7 +42,7 @@ impl Client {
             _ if known => Kind::of(&repr).again(),
             _ => Kind::of(&repr),
         };
-        self.outbox.consumed(flow, bytes.len(), repr.payload.len(), kind);
+        self.outbox.consumed(flow, Layout::of(&repr, bytes.len()), kind);
         match repr.kind {
             Type::Acknowledgement => self.take_ack(&repr, now),
             Type::Reset => self.take_reset(repr.message_id),
@@ -53,22 +57,35 @@ impl Client {
     fn is_known(&mut self, repr: &Repr<'_>, flow: FlowId, now: Instant) -> bool {
         let separate = matches!(repr.kind, Type::Confirmable | Type::NonConfirmable);
         let message = (flow, repr.message_id, repr.kind);
-        separate && repr.code.is_response() && self.duplicates.is_known(message, now, &mut self.answer)
+        if !separate || !repr.code.is_response() {
+            return false;
+        }
+        let known = self.duplicates.find(message, now, &mut self.answer).is_some();
+        if !known {
+            self.duplicates.remember(message, now);
+        }
+        known
     }
 
     fn reject(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
         self.stats.rejected += 1;
         let reset = Repr::empty(Type::Reset, message_id);
-        self.outbox.send(flow, &reset, kind);
+        self.outbox.send(flow, &reset, kind, None);
     }
 
     /// Answers a repeated response as it was answered before (RFC 7252 section 4.5).
     fn answer_again(&mut self, flow: FlowId) {
         self.stats.duplicates += 1;
         if !self.answer.is_empty() {
-            self.outbox
-                .send_encoded(flow, &self.answer, 0, Kind::ACKNOWLEDGEMENT);
+            self.send_answer(flow);
         }
+    }
+
+    /// Sends the ACK or RST in `self.answer`.
+    fn send_answer(&mut self, flow: FlowId) {
+        let layout = Layout::plain(self.answer.len(), 0);
+        let datagram = Datagram::new(layout, Kind::ACKNOWLEDGEMENT);
+        self.outbox.send_encoded(flow, &self.answer, datagram);
     }
 
     fn take_ack(&mut self, ack: &Repr<'_>, now: Instant) {
@@ -178,11 +195,11 @@ impl Client {
     fn answer_with(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Type) {
         self.answer.clear();
         Repr::empty(kind, repr.message_id).emit(&mut self.answer);
-        self.outbox
-            .send_encoded(flow, &self.answer, 0, Kind::ACKNOWLEDGEMENT);
+        self.send_answer(flow);
         // Of what comes from a server only responses are remembered; a request is rejected each time it comes.
         if repr.kind == Type::Confirmable && repr.code.is_response() {
-            self.duplicates.answered(&self.answer);
+            let layout = Layout::plain(self.answer.len(), 0);
+            self.duplicates.answered(&self.answer, layout);
         }
     }
 

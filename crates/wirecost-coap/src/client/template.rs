@@ -3,6 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use wirecost_proto::Content;
+
 use crate::code::Method;
 use crate::option::{OptionError, OptionNumber, Options, content_format};
 
@@ -25,8 +27,8 @@ pub struct Request {
     pub no_response: Option<u8>,
     /// Any other options.
     pub options: Vec<(OptionNumber, Vec<u8>)>,
-    /// The content.
-    pub payload: Vec<u8>,
+    /// The content: payload, or an object that protects it.
+    pub payload: Content,
 }
 
 /// The value of No-Response that suppresses every class (RFC 7967 section 2.1).
@@ -44,12 +46,12 @@ impl Request {
             accept: None,
             no_response: None,
             options: Vec::new(),
-            payload: Vec::new(),
+            payload: Content::from(Vec::new()),
         }
     }
 
     /// A confirmable PUT of `payload` as application/octet-stream: one `coap-con` message.
-    pub fn put(path: impl Into<String>, payload: impl Into<Vec<u8>>) -> Self {
+    pub fn put(path: impl Into<String>, payload: impl Into<Content>) -> Self {
         Self {
             content_format: Some(content_format::OCTET_STREAM),
             payload: payload.into(),
@@ -58,7 +60,7 @@ impl Request {
     }
 
     /// A non-confirmable PUT that wants no response of any class: one `coap-non` message.
-    pub fn put_without_response(path: impl Into<String>, payload: impl Into<Vec<u8>>) -> Self {
+    pub fn put_without_response(path: impl Into<String>, payload: impl Into<Content>) -> Self {
         Self {
             confirmable: false,
             no_response: Some(NO_RESPONSE_AT_ALL),
@@ -79,7 +81,7 @@ pub struct RequestTemplate {
     pub(super) confirmable: bool,
     pub(super) no_response: u8,
     pub(super) options: Options,
-    pub(super) payload: Vec<u8>,
+    pub(super) content: Content,
 }
 
 impl RequestTemplate {
@@ -115,13 +117,13 @@ impl RequestTemplate {
             confirmable: request.confirmable,
             no_response: options.view().no_response().unwrap_or(0),
             options,
-            payload: request.payload,
+            content: request.payload,
         })
     }
 
-    /// The content in bytes.
-    pub fn payload(&self) -> &[u8] {
-        &self.payload
+    /// What the message carries.
+    pub fn content(&self) -> &Content {
+        &self.content
     }
 
     /// Whether the request wants no response of any class.

@@ -99,7 +99,7 @@ impl StageOptions {
 impl Transfer {
     /// A transfer of `template`, block-wise where its content exceeds the block size.
     pub(super) fn new(template: Arc<RequestTemplate>, purpose: Purpose, config: &Config) -> Self {
-        let stage = match template.payload.len() > config.block_size {
+        let stage = match template.content.len() > config.block_size {
             true => Stage::Upload {
                 offset: 0,
                 size: BlockSize::at_most(config.block_size),
@@ -115,9 +115,9 @@ impl Transfer {
         }
     }
 
-    /// The options and the content of the next request.
-    pub(super) fn next_request(&self) -> (StageOptions, &[u8]) {
-        let payload = self.template.payload.as_slice();
+    /// The options of the next request, its payload, and where in the content that begins.
+    pub(super) fn next_request(&self) -> (StageOptions, &[u8], usize) {
+        let payload = self.template.content.bytes();
         let mut options = StageOptions::default();
         match &self.stage {
             Stage::Whole => {
@@ -126,7 +126,7 @@ impl Transfer {
                     Purpose::Deregister => Some(1),
                     Purpose::Request | Purpose::Notification => None,
                 };
-                (options, payload)
+                (options, payload, 0)
             }
             Stage::Upload { offset, size } => {
                 let more = offset + size.bytes() < payload.len();
@@ -135,12 +135,13 @@ impl Transfer {
                 let announced = *offset == 0 && self.announces_size;
                 options.size1 = u32::try_from(payload.len()).ok().filter(|_| announced);
                 options.blockwise = true;
-                (options, block.map_or(payload, |block| block.slice(payload)))
+                let part = block.map_or(payload, |block| block.slice(payload));
+                (options, part, *offset)
             }
             Stage::Download(download) => {
                 options.block2 = Block::at(download.body.len(), false, download.size);
                 options.blockwise = true;
-                (options, &[])
+                (options, &[], 0)
             }
         }
     }
@@ -149,7 +150,7 @@ impl Transfer {
     pub(super) fn is_intermediate(&self) -> bool {
         match &self.stage {
             Stage::Whole => false,
-            Stage::Upload { offset, size } => offset + size.bytes() < self.template.payload.len(),
+            Stage::Upload { offset, size } => offset + size.bytes() < self.template.content.len(),
             Stage::Download(_) => true,
         }
     }
@@ -163,7 +164,7 @@ impl Transfer {
     pub(super) fn take_response(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
         match &mut self.stage {
             Stage::Whole => match block_asked_for(response) {
-                Some(size) if self.template.payload.len() > size.bytes() => self.upload_again(size, response),
+                Some(size) if self.template.content.len() > size.bytes() => self.upload_again(size, response),
                 _ => self.begin_download(response, max_body),
             },
             Stage::Upload { offset, size } => {
@@ -177,7 +178,7 @@ impl Transfer {
     /// Goes on after a block of the upload was answered.
     fn after_block(&mut self, offset: usize, size: BlockSize, response: &Repr<'_>, max_body: usize) -> Step {
         let next = offset + size.bytes();
-        let is_last = next >= self.template.payload.len();
+        let is_last = next >= self.template.content.len();
         match (response.code, response.options.block1()) {
             // RFC 7959 section 2.9.2: blocks went missing, begin anew.
             (Code::REQUEST_ENTITY_INCOMPLETE, _) => self.upload_again(size, response),
@@ -247,7 +248,7 @@ impl Transfer {
 
     fn download_again(&mut self) -> Step {
         // A body that a POST produced cannot be asked for anew without doing the POST again.
-        let repeatable = self.template.payload.is_empty();
+        let repeatable = self.template.content.is_empty();
         let Stage::Download(download) = &mut self.stage else {
             return Step::Failed(Failure::BodyChanged);
         };

@@ -11,8 +11,16 @@ use core::time::Duration;
 use wirecost_proto::{FlowId, Instant};
 
 use self::index::Index;
+use crate::layout::Layout;
 use crate::message::Type;
 use crate::parameters::TransmissionParameters;
+
+/// Whose message, with which id, CON or NON.
+pub(crate) type Message = (FlowId, u16, Type);
+
+fn key((flow, message_id, _): Message) -> u64 {
+    u64::from(flow.0) << 16 | u64::from(message_id)
+}
 
 /// Remembers the messages of all peers for as long as their ids stay taken.
 #[derive(Debug)]
@@ -30,24 +38,33 @@ impl Duplicates {
         }
     }
 
-    /// Whether the message came before; remembers it otherwise. What was answered is written to `answer`.
-    pub(crate) fn is_known(
+    /// What was answered to a message that came before, its bytes written to `answer`: the layout of the answer, or
+    /// `Some(None)` where it was not answered. `None` where the message is new.
+    pub(crate) fn find(
         &mut self,
-        (flow, message_id, kind): (FlowId, u16, Type),
+        message: Message,
         now: Instant,
         answer: &mut Vec<u8>,
-    ) -> bool {
+    ) -> Option<Option<Layout>> {
         answer.clear();
-        let window = match kind {
-            Type::Confirmable => &mut self.confirmable,
-            _ => &mut self.non_confirmable,
-        };
-        window.is_known(u64::from(flow.0) << 16 | u64::from(message_id), now, answer)
+        self.window(message).find(key(message), now, answer)
+    }
+
+    /// Remembers a message that is new.
+    pub(crate) fn remember(&mut self, message: Message, now: Instant) {
+        self.window(message).remember(key(message), now);
     }
 
     /// Remembers the ACK or RST that answers the confirmable message remembered last.
-    pub(crate) fn answered(&mut self, datagram: &[u8]) {
-        self.confirmable.answered(datagram);
+    pub(crate) fn answered(&mut self, datagram: &[u8], layout: Layout) {
+        self.confirmable.answered(datagram, layout);
+    }
+
+    fn window(&mut self, (_, _, kind): Message) -> &mut Window {
+        match kind {
+            Type::Confirmable => &mut self.confirmable,
+            _ => &mut self.non_confirmable,
+        }
     }
 
     /// How many messages are remembered.
@@ -74,7 +91,13 @@ struct Entry {
     key: u64,
     expires: Instant,
     answer_start: u64,
-    answer_len: usize,
+    answer: Option<Layout>,
+}
+
+impl Entry {
+    fn answer_len(&self) -> usize {
+        self.answer.map_or(0, |layout| layout.len())
+    }
 }
 
 impl Window {
@@ -89,35 +112,31 @@ impl Window {
         }
     }
 
-    fn is_known(&mut self, key: u64, now: Instant, answer: &mut Vec<u8>) -> bool {
+    fn find(&mut self, key: u64, now: Instant, answer: &mut Vec<u8>) -> Option<Option<Layout>> {
         self.expire(now);
-        if let Some(number) = self.index.find(key) {
-            self.copy_answer(number, answer);
-            return true;
-        }
+        let number = self.index.find(key)?;
+        let entry = self.entries.get((number - self.gone) as usize)?;
+        let start = (entry.answer_start - self.answers_gone) as usize;
+        answer.extend(self.answers.iter().skip(start).take(entry.answer_len()));
+        Some(entry.answer)
+    }
+
+    fn remember(&mut self, key: u64, now: Instant) {
+        self.expire(now);
         self.index.insert(key, self.gone + self.entries.len() as u64);
         self.entries.push_back(Entry {
             key,
             expires: now + self.lifetime,
             answer_start: self.answers_gone + self.answers.len() as u64,
-            answer_len: 0,
+            answer: None,
         });
-        false
     }
 
-    fn answered(&mut self, datagram: &[u8]) {
-        if let Some(entry) = self.entries.back_mut() {
-            entry.answer_len += datagram.len();
+    fn answered(&mut self, datagram: &[u8], layout: Layout) {
+        if let Some(entry) = self.entries.back_mut().filter(|entry| entry.answer.is_none()) {
+            entry.answer = Some(layout);
             self.answers.extend(datagram);
         }
-    }
-
-    fn copy_answer(&self, number: u64, answer: &mut Vec<u8>) {
-        let Some(entry) = self.entries.get((number - self.gone) as usize) else {
-            return;
-        };
-        let start = (entry.answer_start - self.answers_gone) as usize;
-        answer.extend(self.answers.iter().skip(start).take(entry.answer_len));
     }
 
     fn expire(&mut self, now: Instant) {
@@ -126,9 +145,9 @@ impl Window {
                 return;
             };
             self.index.remove(entry.key);
-            self.answers.drain(..entry.answer_len.min(self.answers.len()));
+            self.answers.drain(..entry.answer_len().min(self.answers.len()));
             self.gone += 1;
-            self.answers_gone += entry.answer_len as u64;
+            self.answers_gone += entry.answer_len() as u64;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The delta encoding of options (RFC 7252 section 3.1).
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::OptionNumber;
 
@@ -68,6 +69,17 @@ impl<'a> OptionsView<'a> {
     /// The encoded options.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// Where the first option of this number lies in the bytes, its header included.
+    pub(crate) fn place(&self, number: OptionNumber) -> Option<Range<usize>> {
+        let mut options = self.iter();
+        loop {
+            let start = self.bytes.len() - options.rest.len();
+            if options.next()?.number == number {
+                return Some(start..self.bytes.len() - options.rest.len());
+            }
+        }
     }
 
     /// The options in order.
@@ -228,15 +240,25 @@ impl Options {
 
     /// Appends an option whose number is not below the last one's.
     pub(crate) fn push(&mut self, number: OptionNumber, value: &[u8]) {
-        debug_assert!(number.0 >= self.last, "options are written in ascending order");
-        let (delta, delta_extension) = nibble(usize::from(number.0.saturating_sub(self.last)));
-        let (len, len_extension) = nibble(value.len());
-        self.bytes.push(delta << 4 | len);
-        self.bytes.extend_from_slice(delta_extension.bytes());
-        self.bytes.extend_from_slice(len_extension.bytes());
-        self.bytes.extend_from_slice(value);
-        self.last = number.0;
+        push_option(&mut self.bytes, &mut self.last, number, value);
     }
+}
+
+/// Appends an option behind one of the number `last`, which is not above its own; `last` is its own from then on.
+pub(crate) fn push_option(bytes: &mut Vec<u8>, last: &mut u16, number: OptionNumber, value: &[u8]) {
+    push_option_header(bytes, last, number, value.len());
+    bytes.extend_from_slice(value);
+}
+
+/// The same without its value, which has `len` bytes and follows.
+pub(crate) fn push_option_header(bytes: &mut Vec<u8>, last: &mut u16, number: OptionNumber, len: usize) {
+    debug_assert!(number.0 >= *last, "options are written in ascending order");
+    let (delta, delta_extension) = nibble(usize::from(number.0.saturating_sub(*last)));
+    let (len, len_extension) = nibble(len);
+    bytes.push(delta << 4 | len);
+    bytes.extend_from_slice(delta_extension.bytes());
+    bytes.extend_from_slice(len_extension.bytes());
+    *last = number.0;
 }
 
 /// The nibble and the extension bytes of a delta or length (RFC 7252 section 3.1).
@@ -282,7 +304,7 @@ impl UintBytes {
     }
 
     /// The low `width` bytes of `value`.
-    const fn fixed(value: u64, width: usize) -> Self {
+    pub(crate) const fn fixed(value: u64, width: usize) -> Self {
         Self {
             bytes: value.to_be_bytes(),
             start: 8 - width,

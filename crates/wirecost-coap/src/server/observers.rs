@@ -14,8 +14,10 @@ use super::{Event, Server};
 use crate::block::Block;
 use crate::code::{Code, Method};
 use crate::describe::Kind;
+use crate::layout::Layout;
 use crate::message::Type;
 use crate::option::OptionsView;
+use crate::outbox::Datagram;
 use crate::token::Token;
 
 /// An observer gets a confirmable notification at least this often (RFC 7641 section 4.5).
@@ -40,7 +42,7 @@ struct Observer {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     pub(super) message_id: u16,
-    pub(super) payload: usize,
+    pub(super) layout: Layout,
     confirmable: bool,
     resource: usize,
 }
@@ -203,8 +205,8 @@ impl Server {
         };
         self.stats.notifications += 1;
         if !written.confirmable {
-            self.outbox
-                .send_encoded(flow, &self.datagram, written.payload, Kind::ORIGINAL);
+            let datagram = Datagram::new(written.layout, Kind::ORIGINAL);
+            self.outbox.send_encoded(flow, &self.datagram, datagram);
             return;
         }
         let resource = written.resource;
@@ -217,7 +219,7 @@ impl Server {
             message_id: written.message_id,
             confirmable: written.confirmable,
             datagram: self.datagram.clone(),
-            payload: written.payload,
+            layout: written.layout,
             purpose,
             state: State::Waiting,
         });
@@ -242,7 +244,7 @@ impl Server {
             block2,
             ..Asked::default()
         };
-        let payload = self.write(
+        let layout = self.write(
             kind(confirmable),
             (token, message_id),
             Some(resource),
@@ -251,7 +253,7 @@ impl Server {
         );
         Some(Written {
             message_id,
-            payload,
+            layout,
             confirmable,
             resource,
         })
@@ -267,10 +269,10 @@ impl Server {
             let message_id = self.next_message_id(flow);
             let (answer, asked) = (Answer::code(code), Asked::default());
             // RFC 7641 section 4.2: a notification with an error has no Observe.
-            let payload = self.write(Type::Confirmable, (token, message_id), None, &answer, &asked);
+            let layout = self.write(Type::Confirmable, (token, message_id), None, &answer, &asked);
             let written = Written {
                 message_id,
-                payload,
+                layout,
                 confirmable: true,
                 resource,
             };

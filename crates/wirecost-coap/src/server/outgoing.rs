@@ -6,6 +6,8 @@ use wirecost_proto::{FlowId, Instant};
 
 use super::{Event, Server};
 use crate::describe::Kind;
+use crate::layout::Layout;
+use crate::outbox::Datagram;
 use crate::parameters::{Backoff, Expiry};
 use crate::token::Token;
 
@@ -33,7 +35,7 @@ pub(super) struct Outgoing {
     pub(super) message_id: u16,
     pub(super) confirmable: bool,
     pub(super) datagram: Vec<u8>,
-    pub(super) payload: usize,
+    pub(super) layout: Layout,
     pub(super) purpose: Purpose,
     pub(super) state: State,
 }
@@ -124,12 +126,9 @@ impl Server {
             };
             let backoff = Backoff::start(&parameters, &mut self.timeout_rng, now);
             outgoing.state = State::AwaitAck(backoff);
-            self.outbox.send_encoded(
-                outgoing.flow,
-                &outgoing.datagram,
-                outgoing.payload,
-                Kind::ORIGINAL,
-            );
+            let datagram = Datagram::new(outgoing.layout, Kind::ORIGINAL);
+            self.outbox
+                .send_encoded(outgoing.flow, &outgoing.datagram, datagram);
             if !outgoing.confirmable {
                 self.outgoings.list.remove(at);
             }
@@ -168,8 +167,9 @@ impl Server {
             false => Kind::ORIGINAL.again(),
         };
         self.stats.retransmissions += u64::from(!renewed);
+        let datagram = Datagram::new(outgoing.layout, kind);
         self.outbox
-            .send_encoded(outgoing.flow, &outgoing.datagram, outgoing.payload, kind);
+            .send_encoded(outgoing.flow, &outgoing.datagram, datagram);
     }
 
     /// Replaces a notification by one of the resource's present state, where that changed since: the attempts
@@ -189,7 +189,7 @@ impl Server {
         match (written, self.outgoings.list.get_mut(at)) {
             (Some(written), Some(outgoing)) => {
                 outgoing.message_id = written.message_id;
-                outgoing.payload = written.payload;
+                outgoing.layout = written.layout;
                 outgoing.datagram.clone_from(&self.datagram);
                 true
             }

@@ -9,8 +9,10 @@ use super::{Event, Server};
 use crate::block::Block;
 use crate::code::{Class, Code, Method};
 use crate::describe::Kind;
+use crate::layout::Layout;
 use crate::message::{Repr, Type, View};
 use crate::option::{OptionNumber, OptionsView};
+use crate::outbox::Datagram;
 
 /// The critical options that this server understands in a request.
 fn supports(number: OptionNumber) -> bool {
@@ -34,14 +36,15 @@ impl Server {
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
         let Ok(repr) = Repr::parse(bytes) else {
             self.stats.malformed += 1;
-            self.outbox.consumed(flow, bytes.len(), 0, Kind::ORIGINAL);
+            self.outbox
+                .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
             return match View::new(bytes).rejectable() {
                 Some(id) => self.reject(flow, id, Kind::ACKNOWLEDGEMENT),
                 None => self.stats.ignored += 1,
             };
         };
-        let payload = repr.payload.len();
-        let mut consumed = |kind| self.outbox.consumed(flow, bytes.len(), payload, kind);
+        let layout = Layout::of(&repr, bytes.len());
+        let mut consumed = |kind| self.outbox.consumed(flow, layout, kind);
         match (repr.kind, repr.code.class()) {
             (Type::Acknowledgement, _) => {
                 consumed(Kind::ACKNOWLEDGEMENT);
@@ -57,7 +60,7 @@ impl Server {
                 consumed(Kind::of(&repr));
                 self.send_reset(flow, repr.message_id, Kind::PONG);
             }
-            (_, Class::Request) => self.take_message(flow, bytes.len(), &repr, now),
+            (_, Class::Request) => self.take_message(flow, layout, &repr, now),
             (kind, _) => {
                 consumed(Kind::ORIGINAL);
                 match kind {
@@ -75,23 +78,24 @@ impl Server {
 
     fn send_reset(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
         let reset = Repr::empty(Type::Reset, message_id);
-        self.outbox.send(flow, &reset, kind);
+        self.outbox.send(flow, &reset, kind, None);
     }
 
     /// Takes a request message: carries it out, unless it came before (RFC 7252 section 4.5).
-    fn take_message(&mut self, flow: FlowId, len: usize, repr: &Repr<'_>, now: Instant) {
+    fn take_message(&mut self, flow: FlowId, layout: Layout, repr: &Repr<'_>, now: Instant) {
         let message = (flow, repr.message_id, repr.kind);
         let kind = Kind::of(repr);
-        if !self.duplicates.is_known(message, now, &mut self.datagram) {
-            self.outbox.consumed(flow, len, repr.payload.len(), kind);
+        let Some(answer) = self.duplicates.find(message, now, &mut self.datagram) else {
+            self.duplicates.remember(message, now);
+            self.outbox.consumed(flow, layout, kind);
             return self.take_request(flow, repr, now);
-        }
+        };
         self.stats.duplicates += 1;
-        self.outbox.consumed(flow, len, repr.payload.len(), kind.again());
+        self.outbox.consumed(flow, layout, kind.again());
         self.report_duplicate(flow, repr);
-        if let Ok(answer) = Repr::parse(&self.datagram) {
-            self.outbox
-                .send_encoded(flow, &self.datagram, answer.payload.len(), Kind::ACKNOWLEDGEMENT);
+        if let Some(layout) = answer {
+            let datagram = Datagram::new(layout, Kind::ACKNOWLEDGEMENT);
+            self.outbox.send_encoded(flow, &self.datagram, datagram);
         }
     }
 

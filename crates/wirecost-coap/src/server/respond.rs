@@ -12,8 +12,10 @@ use super::{Config, Server};
 use crate::block::{Block, BlockSize};
 use crate::code::{Code, Method};
 use crate::describe::Kind;
+use crate::layout::Layout;
 use crate::message::{Repr, Type};
 use crate::option::{OptionNumber, Options, OptionsView};
+use crate::outbox::Datagram;
 use crate::token::Token;
 
 /// What a response needs of its request.
@@ -80,14 +82,14 @@ impl Server {
             return;
         }
         let message_id = self.response_id(exchange);
-        let payload = self.write(
+        let layout = self.write(
             response_kind(exchange),
             (exchange.token, message_id),
             None,
             answer,
             asked,
         );
-        self.send_response(exchange, payload);
+        self.send_response(exchange, layout);
     }
 
     /// Answers for the resource of `key`.
@@ -109,9 +111,9 @@ impl Server {
         }
         let message_id = self.response_id(exchange);
         let envelope = (exchange.token, message_id);
-        let payload = self.write(response_kind(exchange), envelope, resource, &answer, &asked);
-        self.send_response(exchange, payload);
-        self.keep_continuation(key, answer, payload, now);
+        let layout = self.write(response_kind(exchange), envelope, resource, &answer, &asked);
+        self.send_response(exchange, layout);
+        self.keep_continuation(key, answer, layout.payload, now);
     }
 
     /// Leaves out a response that the client does not want; true where it did.
@@ -131,7 +133,7 @@ impl Server {
         }
         self.datagram.clear();
         Repr::empty(Type::Acknowledgement, exchange.message_id).emit(&mut self.datagram);
-        self.send_response(exchange, 0);
+        self.send_response(exchange, Layout::plain(self.datagram.len(), 0));
     }
 
     fn response_id(&mut self, exchange: &Exchange) -> u16 {
@@ -142,15 +144,15 @@ impl Server {
     }
 
     /// Sends what was written: as the ACK of a confirmable request, which is remembered, or as a NON.
-    fn send_response(&mut self, exchange: &Exchange, payload: usize) {
+    fn send_response(&mut self, exchange: &Exchange, layout: Layout) {
         let kind = match exchange.kind {
             Type::Confirmable => Kind::ACKNOWLEDGEMENT,
             _ => Kind::ORIGINAL,
         };
-        self.outbox
-            .send_encoded(exchange.flow, &self.datagram, payload, kind);
+        let datagram = Datagram::new(layout, kind);
+        self.outbox.send_encoded(exchange.flow, &self.datagram, datagram);
         if exchange.kind == Type::Confirmable {
-            self.duplicates.answered(&self.datagram);
+            self.duplicates.answered(&self.datagram, layout);
         }
     }
 
@@ -167,13 +169,13 @@ impl Server {
         let message_id = self.next_message_id(exchange.flow);
         // RFC 7252 section 5.2.3: a NON request is answered by a NON response, separate or not.
         let envelope = (exchange.token, message_id);
-        let payload = self.write(exchange.kind, envelope, resource, answer, asked);
+        let layout = self.write(exchange.kind, envelope, resource, answer, asked);
         self.outgoings.push(Outgoing {
             flow: exchange.flow,
             message_id,
             confirmable: exchange.kind == Type::Confirmable,
             datagram: self.datagram.clone(),
-            payload,
+            layout,
             purpose: Purpose::Separate,
             state: State::Delayed {
                 due: now + self.config.separate_delay,
@@ -181,7 +183,7 @@ impl Server {
         });
     }
 
-    /// Writes a response or notification to `self.datagram`; returns the bytes of its payload.
+    /// Writes a response or notification to `self.datagram`; returns its layout.
     pub(super) fn write(
         &mut self,
         kind: Type,
@@ -189,7 +191,7 @@ impl Server {
         resource: Option<usize>,
         answer: &Answer,
         asked: &Asked,
-    ) -> usize {
+    ) -> Layout {
         let resource = resource.and_then(|at| self.tree.get(at));
         let (code, part) = match part(
             answer,
@@ -211,7 +213,7 @@ impl Server {
         };
         self.datagram.clear();
         repr.emit(&mut self.datagram);
-        part.bytes.len()
+        Layout::of(&repr, self.datagram.len())
     }
 
     /// Keeps a body that a method other than GET made and that did not fit into its response.

@@ -1,0 +1,336 @@
+//! Protects and opens the messages of one context (RFC 8613 section 8).
+
+use alloc::vec::Vec;
+
+use ccm::Tag;
+use ccm::aead::AeadInOut;
+use ccm::consts::U8;
+
+use super::class::Class;
+use super::context::{Context, End, Id, NONCE_BYTES};
+use super::nonce::{Aad, PartialIv};
+use super::option::OscoreOption;
+use super::{ProtectError, Refusal, ReplayWindow};
+use crate::code::Code;
+use crate::layout::{Layout, TAG_BYTES};
+use crate::message::{HEADER_BYTES, PAYLOAD_MARKER, Repr, split_options};
+use crate::option::{OptionNumber, OptionValue, push_option, push_option_header};
+
+/// A context with what changes while it is used.
+#[derive(Debug)]
+pub(crate) struct Session {
+    context: Context,
+    /// The number of the next message, or `None` where the last was used.
+    next: Option<PartialIv>,
+    window: ReplayWindow,
+}
+
+/// What ties responses to their request: both are authenticated with the request's kid and Partial IV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Binding {
+    pub(crate) kid: Id,
+    pub(crate) partial_iv: PartialIv,
+}
+
+/// Whose nonce a response uses (RFC 8613 section 8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResponseNonce {
+    /// That of the request: for one response only.
+    OfRequest,
+    /// One of the responder's own, whose Partial IV it sends.
+    Own,
+}
+
+/// The parts of a protected message other than what it says.
+struct Seal<'a> {
+    code: Code,
+    option: OscoreOption<'a>,
+    nonce: [u8; NONCE_BYTES],
+    aad: Aad,
+    is_response: bool,
+}
+
+impl Session {
+    pub(crate) fn new(context: Context) -> Self {
+        Self {
+            next: Some(context.first()),
+            context,
+            window: ReplayWindow::default(),
+        }
+    }
+
+    /// Whether a request with this option is of this context.
+    pub(crate) fn owns(&self, option: &OscoreOption<'_>) -> bool {
+        // RFC 8613 section 5.1: who leaves out the kid context leaves it to the recipient to find the context.
+        let context = option.kid_context;
+        option.kid == Some(self.context.recipient_id())
+            && (context.is_none() || context == self.context.id_context())
+    }
+
+    /// Appends `request` to `out`, protected (RFC 8613 section 8.1).
+    pub(crate) fn protect_request(
+        &mut self,
+        request: &Repr<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(Binding, Layout), ProtectError> {
+        check_protectable(request)?;
+        let partial_iv = self.take_number()?;
+        let kid = self.context.sender().id;
+        // RFC 8613 section 4.2: FETCH lets proxies know that several responses may come.
+        let code = match request.options.observe() {
+            Some(_) => Code::FETCH,
+            None => Code::POST,
+        };
+        let seal = Seal {
+            code,
+            option: OscoreOption {
+                partial_iv: Some(partial_iv),
+                kid_context: self.context.id_context(),
+                kid: Some(kid.bytes()),
+            },
+            nonce: self.context.nonce(&kid, partial_iv),
+            aad: Aad::new(&kid, partial_iv),
+            is_response: false,
+        };
+        let layout = seal.write(self.context.sender(), request, out)?;
+        Ok((Binding { kid, partial_iv }, layout))
+    }
+
+    /// Appends the `response` to the request of `binding` to `out`, protected (RFC 8613 section 8.3).
+    pub(crate) fn protect_response(
+        &mut self,
+        binding: Binding,
+        nonce: ResponseNonce,
+        response: &Repr<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Layout, ProtectError> {
+        check_protectable(response)?;
+        let (partial_iv, nonce) = match nonce {
+            ResponseNonce::OfRequest => (None, self.context.nonce(&binding.kid, binding.partial_iv)),
+            ResponseNonce::Own => {
+                let number = self.take_number()?;
+                (
+                    Some(number),
+                    self.context.nonce(&self.context.sender().id, number),
+                )
+            }
+        };
+        // RFC 8613 section 4.2: 2.05 for a response with Observe, 2.04 for any other.
+        let code = match response.options.observe() {
+            Some(_) => Code::CONTENT,
+            None => Code::CHANGED,
+        };
+        let seal = Seal {
+            code,
+            option: OscoreOption {
+                partial_iv,
+                ..OscoreOption::default()
+            },
+            nonce,
+            aad: Aad::new(&binding.kid, binding.partial_iv),
+            is_response: true,
+        };
+        seal.write(self.context.sender(), response, out)
+    }
+
+    /// Decrypts a request into `plaintext` (RFC 8613 section 8.2), whether or not it came before.
+    pub(crate) fn open_request(
+        &self,
+        option: &OscoreOption<'_>,
+        request: &Repr<'_>,
+        plaintext: &mut Vec<u8>,
+    ) -> Result<Binding, Refusal> {
+        let part = "Partial IV";
+        let partial_iv = option.partial_iv.ok_or(Refusal::Missing { part })?;
+        let kid = self.context.recipient().id;
+        let aad = Aad::new(&kid, partial_iv);
+        let nonce = self.context.nonce(&kid, partial_iv);
+        self.open(nonce, &aad, request.payload, plaintext)?;
+        Ok(Binding { kid, partial_iv })
+    }
+
+    /// Decrypts the response to the request of `binding` into `plaintext` (RFC 8613 section 8.4); returns its own
+    /// Partial IV, if it has one.
+    pub(crate) fn open_response(
+        &self,
+        binding: Binding,
+        option: &OscoreOption<'_>,
+        response: &Repr<'_>,
+        plaintext: &mut Vec<u8>,
+    ) -> Result<Option<PartialIv>, Refusal> {
+        let nonce = match option.partial_iv {
+            Some(number) => self.context.nonce(&self.context.recipient().id, number),
+            None => self.context.nonce(&binding.kid, binding.partial_iv),
+        };
+        let aad = Aad::new(&binding.kid, binding.partial_iv);
+        self.open(nonce, &aad, response.payload, plaintext)?;
+        Ok(option.partial_iv)
+    }
+
+    /// Whether a request with this number did not come before.
+    pub(crate) fn check_fresh(&self, partial_iv: PartialIv) -> Result<(), Refusal> {
+        let number = partial_iv.value();
+        match self.window.is_fresh(partial_iv) {
+            true => Ok(()),
+            false => Err(Refusal::Replayed { number }),
+        }
+    }
+
+    /// Takes the number of a request that proved to be authentic.
+    pub(crate) fn take_fresh(&mut self, partial_iv: PartialIv) {
+        self.window.take(partial_iv);
+    }
+
+    /// The number of the next message; none is used twice (RFC 8613 section 7.2.1).
+    fn take_number(&mut self) -> Result<PartialIv, ProtectError> {
+        let number = self.next.ok_or(ProtectError::SequenceExhausted)?;
+        self.next = number.next();
+        Ok(number)
+    }
+
+    /// Decrypts `ciphertext` with its tag into `plaintext`.
+    fn open(
+        &self,
+        nonce: [u8; NONCE_BYTES],
+        aad: &Aad,
+        ciphertext: &[u8],
+        plaintext: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        let part = "ciphertext";
+        let (ciphertext, tag) = ciphertext
+            .split_last_chunk::<TAG_BYTES>()
+            .ok_or(Refusal::Missing { part })?;
+        plaintext.clear();
+        plaintext.extend_from_slice(ciphertext);
+        let cipher = &self.context.recipient().cipher;
+        let (nonce, tag) = (nonce.into(), Tag::<U8>::from(*tag));
+        cipher
+            .decrypt_inout_detached(&nonce, aad.bytes(), plaintext.as_mut_slice().into(), &tag)
+            .map_err(|_| Refusal::DecryptionFailed)
+    }
+}
+
+/// The message whose code, options and payload were encrypted in `outer`.
+pub(crate) fn inner_message<'a>(plaintext: &'a [u8], outer: &Repr<'_>) -> Result<Repr<'a>, Refusal> {
+    let part = "inner code";
+    let (code, rest) = plaintext.split_first().ok_or(Refusal::Missing { part })?;
+    let code = Code::from_byte(*code);
+    let fits = match outer.code.is_request() {
+        true => code.is_request(),
+        false => code.is_response(),
+    };
+    if !fits {
+        return Err(Refusal::InnerCode { code });
+    }
+    let (options, payload) = split_options(rest)?;
+    Ok(Repr {
+        kind: outer.kind,
+        code,
+        message_id: outer.message_id,
+        token: outer.token,
+        options,
+        payload,
+    })
+}
+
+fn check_protectable(message: &Repr<'_>) -> Result<(), ProtectError> {
+    let mut options = message.options.iter();
+    match options.any(|option| Class::of(option.number) == Class::Composed) {
+        true => Err(ProtectError::ProxyUri),
+        false => Ok(()),
+    }
+}
+
+impl Seal<'_> {
+    /// Appends the protected message; its parts follow one another as [`Layout`] has them.
+    fn write(&self, sender: &End, message: &Repr<'_>, out: &mut Vec<u8>) -> Result<Layout, ProtectError> {
+        let outer = Repr {
+            code: self.code,
+            ..*message
+        };
+        let mut last = 0;
+        let mut mark = out.len();
+        let mut run = |out: &Vec<u8>| out.len() - core::mem::replace(&mut mark, out.len());
+        outer.emit_head(out);
+        self.write_outer(message, &mut last, |number| number < OptionNumber::OSCORE, out);
+        let head = run(out);
+        push_option_header(out, &mut last, OptionNumber::OSCORE, self.option.emitted_len());
+        self.option.emit(out);
+        let option = run(out);
+        self.write_outer(message, &mut last, |number| number > OptionNumber::OSCORE, out);
+        out.push(PAYLOAD_MARKER);
+        let plaintext = out.len();
+        self.write_plaintext(message, out);
+        let inner = run(out) - message.payload.len();
+        self.encrypt(sender, plaintext, out)?;
+        Ok(Layout {
+            head,
+            option,
+            inner,
+            payload: message.payload.len(),
+            tag: run(out),
+        })
+    }
+
+    /// Appends the visible options that `belongs` chooses.
+    fn write_outer(
+        &self,
+        message: &Repr<'_>,
+        last: &mut u16,
+        belongs: impl Fn(OptionNumber) -> bool,
+        out: &mut Vec<u8>,
+    ) {
+        let outer = |o: &OptionValue<'_>| Class::of(o.number).is_outer() && belongs(o.number);
+        for option in message.options.iter().filter(outer) {
+            push_option(out, last, option.number, option.value);
+        }
+    }
+
+    /// Appends what is encrypted (RFC 8613 section 5.3): code, options, and the payload behind its marker.
+    fn write_plaintext(&self, message: &Repr<'_>, out: &mut Vec<u8>) {
+        out.push(message.code.byte());
+        let mut last = 0;
+        let inner = |o: &OptionValue<'_>| Class::of(o.number).is_inner();
+        for option in message.options.iter().filter(inner) {
+            let value = match option.number {
+                // RFC 8613 section 4.1.3.5.2: the inner Observe of a notification is empty.
+                OptionNumber::OBSERVE if self.is_response => &[],
+                _ => option.value,
+            };
+            push_option(out, &mut last, option.number, value);
+        }
+        if !message.payload.is_empty() {
+            out.push(PAYLOAD_MARKER);
+            out.extend_from_slice(message.payload);
+        }
+    }
+
+    /// Encrypts what `out` holds from `start` on, and appends the tag.
+    fn encrypt(&self, sender: &End, start: usize, out: &mut Vec<u8>) -> Result<(), ProtectError> {
+        let plaintext = out.get_mut(start..).unwrap_or_default();
+        let tag = sender
+            .cipher
+            .encrypt_inout_detached(&self.nonce.into(), self.aad.bytes(), plaintext.into())
+            .map_err(|_| ProtectError::TooLong)?;
+        out.extend_from_slice(&tag);
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// The layout of a protected datagram of `len` bytes, `payload` of which are payload, as far as one can see.
+    /// `None` where there is no OSCORE option.
+    pub(crate) fn protected(message: &Repr<'_>, len: usize, payload: usize) -> Option<Self> {
+        let place = message.options.place(OptionNumber::OSCORE)?;
+        let head = HEADER_BYTES + message.token.bytes().len() + place.start;
+        let option = place.len();
+        let tag = message.payload.len().min(TAG_BYTES);
+        Some(Self {
+            head,
+            option,
+            inner: len.saturating_sub(head + option + payload + tag),
+            payload,
+            tag,
+        })
+    }
+}
