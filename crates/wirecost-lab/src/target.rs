@@ -1,107 +1,120 @@
-//! Real servers that wirecost starts itself.
+//! What answers the devices: the built-in servers, or real ones that wirecost starts itself.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+mod foreign;
 
-use wirecost_live::process::{Launch, Readiness, ServerProcess, libcoap, mosquitto};
-use wirecost_live::{EnvironmentError, Side};
+use std::fmt;
+use std::str::FromStr;
 
-use wirecost_live::hosts::server_address;
+pub use foreign::{Foreign, ForeignReport, TargetError};
 
-use crate::compare::Target;
-use crate::results::RunFolder;
+use crate::stack::{Application, Channel, Stack};
 
-/// How long a server may take until it answers.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a server may take to end by itself.
-const STOP_PATIENCE: Duration = Duration::from_secs(3);
-
-/// Why a server could not be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct TargetError(#[from] pub EnvironmentError);
-
-/// A foreign server that answers.
-#[derive(Debug)]
-pub struct Foreign {
-    process: ServerProcess,
-    version: String,
-    /// CPU time that it had used when it was ready.
-    cpu_when_ready: Option<Duration>,
+/// What answers the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Our reference servers.
+    Builtin,
+    /// Mosquitto, an MQTT broker.
+    Mosquitto,
+    /// RabbitMQ with its plug-ins for AMQP 1.0 and MQTT.
+    Rabbitmq,
+    /// Caddy, a web server.
+    Caddy,
+    /// libcoap's coap-server on OpenSSL.
+    Libcoap,
+    /// libcoap's coap-server on GnuTLS.
+    LibcoapGnutls,
 }
 
-/// What a foreign server has left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForeignReport {
-    /// Its program and version.
-    pub version: String,
-    /// CPU time of the whole server from ready to stopped; `None` where it had died.
-    pub cpu: Option<Duration>,
-    /// Its resident memory at the end; `None` where it had died.
-    pub resident_bytes: Option<u64>,
-}
+impl Target {
+    /// Every target with its name.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("builtin", Self::Builtin),
+        ("mosquitto", Self::Mosquitto),
+        ("rabbitmq", Self::Rabbitmq),
+        ("caddy", Self::Caddy),
+        ("libcoap", Self::Libcoap),
+        ("libcoap-gnutls", Self::LibcoapGnutls),
+    ];
 
-impl Foreign {
-    /// Starts the server of a target and waits until it answers; `None` for the built-in ones, which need no
-    /// process. The calling thread must outlive the server.
-    ///
-    /// # Errors
-    /// Its program is missing, it dies, or it does not answer.
-    pub fn start(
-        target: Target,
-        side: &Side,
-        folder: &RunFolder,
-        ipv6: bool,
-    ) -> Result<Option<Self>, TargetError> {
-        let address = |port| SocketAddr::new(server_address(ipv6), port);
-        let (launch, probe, address, version): (Launch, fn(SocketAddr) -> Readiness, _, _) = match target {
-            Target::Builtin => return Ok(None),
-            Target::Mosquitto => {
-                let address = address(1883);
-                let launch = mosquitto::launch(folder.path(), address)?;
-                (launch, mosquitto::probe, address, mosquitto::version())
-            }
-            Target::Libcoap => {
-                let address = address(5683);
-                (
-                    libcoap::launch(folder.path(), address)?,
-                    libcoap::probe,
-                    address,
-                    libcoap::version(),
-                )
-            }
-        };
-        let program = launch.program.display().to_string();
-        let mut process = ServerProcess::start(&launch, side)?;
-        process.wait_until_ready(PATIENCE, || probe(address))?;
-        let version = format!(
-            "{program} {}",
-            version.unwrap_or_else(|| "of unknown version".into())
-        );
-        let cpu_when_ready = process.usage().ok().map(|usage| usage.cpu_time);
-        Ok(Some(Self {
-            process,
-            version,
-            cpu_when_ready,
-        }))
+    /// Whether wirecost's own servers answer.
+    pub const fn is_builtin(self) -> bool {
+        matches!(self, Self::Builtin)
     }
 
-    /// How the server died, if it did.
-    pub fn death(&mut self) -> Option<String> {
-        let status = self.process.exit_status()?;
-        Some(format!("{} ended during the run with {status}", self.version))
-    }
-
-    /// Stops the server; returns what it used, which a dead server can no longer tell.
-    pub fn stop(self) -> ForeignReport {
-        let usage = self.process.usage().ok();
-        // A server that ignores SIGTERM is killed; either way it is gone.
-        drop(self.process.stop(STOP_PATIENCE));
-        let used = usage.zip(self.cpu_when_ready);
-        ForeignReport {
-            version: self.version,
-            cpu: used.map(|(usage, before)| usage.cpu_time.saturating_sub(before)),
-            resident_bytes: usage.map(|usage| usage.resident_bytes),
+    /// Whether the target speaks a stack.
+    pub const fn speaks(self, stack: Stack) -> bool {
+        let is_plain_or_tls = matches!(stack.channel, Channel::Plain) || stack.channel.is_tls();
+        match self {
+            Self::Builtin => true,
+            Self::Mosquitto => stack.is_mqtt() && is_plain_or_tls,
+            // Its MQTT plug-in takes 3.1.1, and QoS 2 for QoS 1.
+            Self::Rabbitmq => {
+                let mqtt = matches!(stack.application, Application::Mqtt311(0 | 1));
+                (mqtt || stack.is_amqp()) && is_plain_or_tls
+            }
+            Self::Caddy => stack.is_http() && is_plain_or_tls,
+            Self::Libcoap | Self::LibcoapGnutls => {
+                let channel = matches!(
+                    stack.channel,
+                    Channel::Plain | Channel::Dtls12 | Channel::Dtls12Psk
+                );
+                stack.is_coap() && channel
+            }
         }
+    }
+
+    /// The stacks that the target speaks, in words.
+    pub const fn spoken(self) -> &'static str {
+        match self {
+            Self::Builtin => "every stack",
+            Self::Mosquitto => "the mqtt and mqtt5 stacks, plain, +tls1.2 and +tls1.3",
+            Self::Rabbitmq => "the amqp stacks, mqtt-qos0 and mqtt-qos1, plain, +tls1.2 and +tls1.3",
+            Self::Caddy => "http1, plain, +tls1.2 and +tls1.3, and http3",
+            Self::Libcoap | Self::LibcoapGnutls => "the coap stacks, plain, +dtls1.2 and +dtls1.2-psk",
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, target)| target == self);
+        f.write_str(name.map_or("?", |(name, _)| name))
+    }
+}
+
+/// A text that names no target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown target {name:?}; the targets are {}", Target::ALL.map(|(name, _)| name).join(", "))]
+pub struct UnknownTarget {
+    /// What was given.
+    name: String,
+}
+
+impl FromStr for Target {
+    type Err = UnknownTarget;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTarget> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, target)| *target).ok_or_else(|| UnknownTarget {
+            name: text.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_speaks_what_its_programs_speak() {
+        let speaks = |target: Target, name: &str| target.speaks(name.parse().expect("a stack"));
+        assert!(speaks(Target::Mosquitto, "mqtt5-qos2+tls1.2") && !speaks(Target::Mosquitto, "amqp-settled"));
+        assert!(speaks(Target::Rabbitmq, "amqp-unsettled+tls1.3") && !speaks(Target::Rabbitmq, "mqtt-qos2"));
+        assert!(speaks(Target::Caddy, "http3") && !speaks(Target::Caddy, "tcp"));
+        assert!(
+            speaks(Target::Libcoap, "coap-con+dtls1.2-psk") && !speaks(Target::Libcoap, "coap-con+dtls1.3")
+        );
+        assert!(!speaks(Target::LibcoapGnutls, "coap-con+oscore"));
     }
 }

@@ -2,8 +2,9 @@
 //! with us however we end.
 //!
 //! - [`usage`]: CPU time and memory of a server and everything it started
-//! - [`mosquitto`], [`libcoap`]: where the program is, how it is configured, when it is ready
+//! - [`mosquitto`], [`libcoap`], [`caddy`]: where the program is, how it is configured, when it is ready
 
+pub mod caddy;
 pub mod libcoap;
 pub mod mosquitto;
 pub mod usage;
@@ -35,6 +36,17 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Where its standard output and error go.
     pub log: PathBuf,
+}
+
+/// Files in PEM that a server proves with who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's certificate.
+    pub certificate: PathBuf,
+    /// Its private key, of mode 0600.
+    pub private_key: PathBuf,
+    /// The authority that issued it.
+    pub authority: PathBuf,
 }
 
 /// What a server answered when it was asked whether it is ready.

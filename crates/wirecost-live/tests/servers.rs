@@ -5,13 +5,14 @@ mod common;
 use common::{Case, User};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use wirecost_live::hosts::{SERVER_V4, SERVER_V6};
-use wirecost_live::process::{Launch, Readiness, ServerProcess, libcoap, mosquitto};
+use wirecost_live::process::libcoap::{Build, Dtls};
+use wirecost_live::process::{Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto};
 use wirecost_live::{EnvironmentError, Interrupt, Topology, TopologyConfig};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,6 +27,8 @@ fn main() -> ExitCode {
             User::Nobody,
             run_mosquitto,
         ),
+        case("caddy_is_ready_and_stops", User::Caller, run_caddy),
+        case("caddy_is_ready_and_stops_for_nobody", User::Nobody, run_caddy),
         case("libcoap_is_ready_and_stops", User::Caller, run_libcoap),
         case("libcoap_is_ready_and_stops_for_nobody", User::Nobody, run_libcoap),
         case(
@@ -74,17 +77,71 @@ fn run_mosquitto() -> Result<(), String> {
     let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
     assert!(mosquitto::version().is_none_or(|version| version.starts_with('2') || version.starts_with('1')));
     let address = SocketAddr::new(SERVER_V4.into(), 1883);
-    let launch = installed(mosquitto::launch(folder.path(), address))?;
-    serves(&topology, &launch, || mosquitto::probe(address));
+    let files = tls_files(folder.path());
+    let launch = installed(mosquitto::launch(folder.path(), address, Some(&files)))?;
+    let secure = SocketAddr::new(SERVER_V4.into(), mosquitto::SECURE_PORT);
+    serves(&topology, &launch, || both(mosquitto::probe(address), secure));
     Ok(())
+}
+
+fn run_caddy() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    assert!(caddy::version().is_none_or(|version| version.starts_with('2')));
+    let address = SocketAddr::new(SERVER_V4.into(), 80);
+    let files = tls_files(folder.path());
+    let launch = installed(caddy::launch(folder.path(), address, Some(&files)))?;
+    let secure = SocketAddr::new(SERVER_V4.into(), caddy::SECURE_PORT);
+    serves(&topology, &launch, || both(caddy::probe(address), secure));
+    Ok(())
+}
+
+/// Ready where the second port takes connections, too.
+fn both(first: Readiness, secure: SocketAddr) -> Readiness {
+    match TcpStream::connect(secure) {
+        Ok(_) => first,
+        Err(_) => Readiness::NotYet,
+    }
+}
+
+/// A certificate that a server can read, whoever it is.
+fn tls_files(folder: &Path) -> TlsFiles {
+    let [certificate, private_key] = ["c.pem", "k.pem"].map(|name| folder.join(name));
+    let mut openssl = Command::new("openssl");
+    openssl.args([
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+    ]);
+    openssl
+        .args(["-subj", "/CN=server", "-keyout"])
+        .arg(&private_key)
+        .arg("-out")
+        .arg(&certificate);
+    let made = openssl.output().expect("openssl is installed");
+    assert!(made.status.success(), "{made:?}");
+    TlsFiles {
+        authority: certificate.clone(),
+        certificate,
+        private_key,
+    }
 }
 
 fn run_libcoap() -> Result<(), String> {
     let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
-    for ip in [SERVER_V4.into(), SERVER_V6.into()] {
+    let files = tls_files(folder.path());
+    let (ipv4, ipv6) = (SERVER_V4.into(), SERVER_V6.into());
+    for (ip, build) in [(ipv4, Build::Openssl), (ipv6, Build::Gnutls)] {
         let address = SocketAddr::new(ip, 5683);
-        let launch = installed(libcoap::launch(folder.path(), address))?;
-        assert!(libcoap::version().is_some_and(|version| version.starts_with('4')));
+        let dtls = Dtls {
+            files: &files,
+            psk: "0123456789abcdef",
+        };
+        let launch = installed(libcoap::launch(folder.path(), address, build, Some(dtls)))?;
+        assert!(libcoap::version(build).is_some_and(|version| version.starts_with('4')));
         serves(&topology, &launch, || libcoap::probe(address));
     }
     Ok(())

@@ -9,6 +9,7 @@ use wirecost_lab::compare::Target;
 use wirecost_lab::stack::Stack;
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
+use wirecost_security::Start;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
 #[derive(Debug, Parser)]
@@ -99,9 +100,22 @@ pub struct CompareArguments {
     )]
     pub timeout: Duration,
 
-    /// Measured messages per connection, after one warm-up message
-    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
-    pub messages_per_connection: u64,
+    /// How connections start: cold, resumed, 0rtt; 0rtt is the consent that a message may be replayed
+    #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
+    pub start: Vec<Start>,
+
+    /// Measured messages per connection, after one warm-up message; 1 asked for is a connection per message, without
+    /// warm-up [default: 1, after a warm-up]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub messages_per_connection: Option<u64>,
+
+    /// Leave the secrets of the connections out of the capture
+    #[arg(long)]
+    pub no_keys: bool,
+
+    /// DTLS servers ask for a cookie first: one more round trip
+    #[arg(long)]
+    pub dtls_cookie: bool,
 
     /// Send the measured messages at this interval instead of letting each one settle
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
@@ -115,7 +129,7 @@ pub struct CompareArguments {
     #[arg(long, value_enum, default_value_t = Engine::Live)]
     pub engine: Engine,
 
-    /// Server: builtin, mosquitto, libcoap
+    /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls
     #[arg(long, value_name = "TARGET", default_value = "builtin")]
     pub target: Target,
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use crate::output;
 use wirecost_lab::compare::{OptionsError, live::RunError};
 use wirecost_lab::results::ResultsError;
+use wirecost_lab::target::TargetError;
 use wirecost_live::EnvironmentError;
 
 /// Everything went well.
@@ -114,10 +115,13 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Environment(error) => error.into(),
-            RunError::Target(error) => error.0.into(),
+            RunError::Target(TargetError::Environment(error)) => error.into(),
+            RunError::Target(error) => Self::new(INTERNAL, error),
             RunError::Results(error) => error.into(),
             RunError::Client(error) => Self::usage(error),
-            RunError::Io { .. } | RunError::Panicked(_) => Self::new(INTERNAL, error),
+            RunError::Credentials(_) | RunError::Io { .. } | RunError::Panicked(_) => {
+                Self::new(INTERNAL, error)
+            }
         }
     }
 }

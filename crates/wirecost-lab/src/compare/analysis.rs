@@ -17,10 +17,10 @@ use wirecost_live::driver::log::{DirectionLog, FlowLog};
 use wirecost_live::driver::server::FlowReport;
 use wirecost_live::recorder::{Record, RecordedPacket, Recording};
 use wirecost_proto::bare::Transport;
-use wirecost_proto::{Buffer, Direction, Instant, Layer, Phase, Span};
+use wirecost_proto::{Buffer, Cause, Direction, Instant, Layer, Phase, Span};
 
 use super::plan::Plan;
-use super::sampler::{Mark, Sampler};
+use super::sampler::{End, Mark, Notes, Sampler};
 
 /// Packets and bytes of one device in one phase, or of one message; indexed by `Direction as usize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,8 +86,13 @@ pub struct DeviceMeasurement {
     pub close: Traffic,
     /// When the link delivered the last payload byte of each message.
     pub arrivals: Vec<Option<Instant>>,
+    /// Everything of the connection that gave the ticket for the measured one.
+    pub ticket: Traffic,
     /// Round trips of the connect, where the capture shows its end.
     pub connect_round_trips: Option<f64>,
+    /// Round trips from the start of the connect until the first message was answered, or had arrived where nothing
+    /// answers; what lies between the two is not counted.
+    pub first_message_round_trips: Option<f64>,
     /// Round trips of each message.
     pub message_round_trips: Vec<Option<f64>>,
     /// Bytes that nobody described.
@@ -225,6 +230,10 @@ struct Account {
     cell: usize,
     /// Whether the response time of a message ends with its answer.
     answered: bool,
+    /// Whether there is something to be done before the client may send.
+    has_connect: bool,
+    /// Whether a payload that is sent again has other bytes.
+    is_sealed: bool,
     /// Of each message.
     payload_bytes: u64,
     measurement: DeviceMeasurement,
@@ -240,7 +249,7 @@ impl Account {
         let planned = plan.devices[report.host as usize];
         let cell = &plan.cells[planned.cell];
         let server_port = cell.stack.port();
-        let mut ledger = DeviceLedger::with_describer(wirecost_coap::describe);
+        let mut ledger = DeviceLedger::with_describer(cell.stack.describer());
         let mut datagram_ids = Vec::new();
         let mut disagreements = 0;
         let mut server_cpu = std::time::Duration::ZERO;
@@ -254,7 +263,7 @@ impl Account {
             server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
             let down = server.map_or(&log.down, |flow| &flow.log.down);
             if let Some(flow) = server {
-                disagreements += disagreements_of(log, &flow.log);
+                disagreements += disagreements_of(log, &flow.log, cell.stack.object);
             }
             datagram_ids.push((ports, describe(&mut ledger, ports, Direction::Up, &log.up)));
             describe(&mut ledger, ports, Direction::Down, down);
@@ -269,7 +278,9 @@ impl Account {
             keep_alive: Traffic::default(),
             close: Traffic::default(),
             arrivals: Vec::new(),
+            ticket: Traffic::default(),
             connect_round_trips: None,
+            first_message_round_trips: None,
             message_round_trips: Vec::new(),
             unattributed_bytes: 0,
             server_cpu,
@@ -278,6 +289,8 @@ impl Account {
         Self {
             cell: planned.cell,
             answered: cell.stack.is_answered(),
+            has_connect: cell.stack.has_connect(),
+            is_sealed: cell.stack.is_sealed(),
             payload_bytes: cell.payload.len() as u64,
             measurement,
             ledger,
@@ -316,6 +329,9 @@ impl Account {
     /// Where a packet counts: in its phase, or in the message during whose window it entered.
     fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut Traffic> {
         let measurement = &mut self.measurement;
+        if measurement.report.script.is_before_connect(entered) {
+            return Some(&mut measurement.ticket);
+        }
         match phase {
             Phase::Connect => Some(&mut measurement.connect),
             Phase::KeepAlive => Some(&mut measurement.keep_alive),
@@ -344,8 +360,11 @@ impl Account {
         let arrivals: Vec<Option<Instant>> = (0..marks.len())
             .map(|index| self.arrival_of(marks, index))
             .collect();
-        if let (Some((_, started)), Some(ready)) = (notes.connect_started, notes.ready) {
-            self.measurement.connect_round_trips = self.round_trips(started, ready, Direction::Down);
+        let connect = notes.connect_started.map(|(_, started)| started).zip(notes.ready);
+        if let Some((started, ready)) = connect {
+            let trips = self.round_trips(started, ready, Direction::Down);
+            // Who may send at once has waited for nothing.
+            self.measurement.connect_round_trips = trips.or((started == ready).then_some(0.0));
         }
         let trips = |(mark, arrival): (&Mark, &Option<Instant>)| match (mark.end, arrival) {
             (Some((end, _)), _) if self.answered => self.round_trips(mark.actual, end, Direction::Down),
@@ -363,8 +382,29 @@ impl Account {
         self.measurement.message_round_trips = message_trips
             .map(|(index, trips)| trips.filter(|_| alone(index)))
             .collect();
+        self.measurement.first_message_round_trips = self.first_message_round_trips(&notes, &arrivals);
         self.measurement.arrivals = arrivals;
         self.measurement
+    }
+
+    /// Round trips from the start of the connect to the end of the first message. A message that leaves with the first
+    /// flight shares its round trip with the connect; any other one waits for the end of the settle, which is no part.
+    fn first_message_round_trips(&self, notes: &Notes, arrivals: &[Option<Instant>]) -> Option<f64> {
+        let first = notes.messages.first()?;
+        let (end, direction) = match first.end {
+            Some((end, End::Acknowledged)) if self.answered => (end, Direction::Down),
+            _ if self.answered => return None,
+            _ => ((*arrivals.first()?)?, Direction::Up),
+        };
+        let connect = match self.has_connect {
+            true => self.measurement.connect_round_trips?,
+            false => 0.0,
+        };
+        let (_, started) = notes.connect_started?;
+        if self.measurement.report.script.timing().sends_at_once() {
+            return self.round_trips(started, end, direction);
+        }
+        Some(connect + self.round_trips(first.actual, end, direction)?)
     }
 
     /// Flights / 2 from `start` to the last packet that `direction` had delivered by `end`.
@@ -392,6 +432,7 @@ impl Account {
                 let end = message_end(&log.up.stream, start, end, self.payload_bytes)?;
                 self.arrivals.of_stream(*ports, Direction::Up, start..end)
             }
+            Transport::Datagram if self.is_sealed => self.sealed_arrival(*ports, ids, &log.up, start..end),
             Transport::Datagram => self.datagrams_arrival(*ports, ids, &log.up, start, end),
         }
     }
@@ -426,6 +467,45 @@ impl Account {
             *first = [*first, arrival].into_iter().flatten().min();
         }
         let arrivals: Option<Vec<Instant>> = first_arrival.into_values().collect();
+        arrivals.filter(|_| sent == self.payload_bytes)?.into_iter().max()
+    }
+}
+
+impl Account {
+    /// As [`Account::datagrams_arrival`], where a payload that is sent again has other bytes: its maker says so, and it is
+    /// that of the last datagram with a new payload before it.
+    fn sealed_arrival(
+        &self,
+        ports: Ports,
+        ids: &[DatagramId],
+        log: &DirectionLog,
+        range: std::ops::Range<u64>,
+    ) -> Option<Instant> {
+        let (mut offset, mut sent) = (0, 0);
+        let mut arrivals: Vec<Option<Instant>> = Vec::new();
+        for (datagram, id) in log.datagrams.iter().zip(ids) {
+            let within = range.contains(&offset);
+            offset += datagram.bytes.len() as u64 + 1;
+            let payload: u64 = datagram.spans.iter().map(payload_of).sum();
+            let is_message = datagram.spans.iter().any(|span| span.phase == Phase::Message);
+            if !within || !is_message || (payload == 0 && self.payload_bytes > 0) {
+                continue;
+            }
+            let arrival = self.arrivals.of_datagram(ports, Direction::Up, *id);
+            let is_new = |span: &Span| payload_of(span) > 0 && span.cause != Cause::Retransmission;
+            match arrivals.last_mut() {
+                Some(last) if payload > 0 && !datagram.spans.iter().any(is_new) => {
+                    *last = [*last, arrival].into_iter().flatten().min();
+                }
+                // Of a message without payload the first datagram counts.
+                Some(_) if payload == 0 => {}
+                _ => {
+                    arrivals.push(arrival);
+                    sent += payload;
+                }
+            }
+        }
+        let arrivals: Option<Vec<Instant>> = arrivals.into_iter().collect();
         arrivals.filter(|_| sent == self.payload_bytes)?.into_iter().max()
     }
 }
@@ -478,11 +558,30 @@ fn payload_of(span: &Span) -> u64 {
     }
 }
 
-/// How often client and server said something else of the same bytes.
-fn disagreements_of(client: &FlowLog, server: &FlowLog) -> u64 {
-    let up = disagreement(&server.up, &client.up);
+/// How often client and server said something else of the same bytes. To a server a protected `object` is payload: it is
+/// no participant.
+fn disagreements_of(client: &FlowLog, server: &FlowLog, object: bool) -> u64 {
+    let up = match object {
+        true => disagreement(&as_payload(&server.up), &as_payload(&client.up)),
+        false => disagreement(&server.up, &client.up),
+    };
     let down = disagreement(&client.down, &server.down);
     u64::from(up) + u64::from(down)
+}
+
+/// The log with security taken for payload.
+fn as_payload(log: &DirectionLog) -> DirectionLog {
+    let mut log = log.clone();
+    let datagrams = log
+        .datagrams
+        .iter_mut()
+        .flat_map(|datagram| datagram.spans.iter_mut());
+    for span in log.stream.iter_mut().chain(datagrams) {
+        if span.layer == Layer::Security {
+            span.layer = Layer::Payload;
+        }
+    }
+    log
 }
 
 /// Whether what was consumed differs from what was made. A receiver cannot know a retransmission whose original

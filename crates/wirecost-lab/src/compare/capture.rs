@@ -9,6 +9,7 @@ use wirecost_cost::PacketVerdict;
 use wirecost_live::Clock;
 use wirecost_live::recorder::RecordedPacket;
 use wirecost_proto::{Instant, Layer, Phase, Span};
+use wirecost_security::Start;
 use wirecost_wire::pcapng::{Capture, Writer};
 
 use super::analysis::PacketSink;
@@ -41,7 +42,7 @@ pub struct CaptureFile<'a> {
 
 impl<'a> CaptureFile<'a> {
     /// A capture at `path` of the devices that are `recorded`. `drawn` gives the cell for whose ladder a device's
-    /// packets are kept.
+    /// packets are kept. With `keys`, the secrets of its connections, only its owner may read it.
     ///
     /// # Errors
     /// The file system refuses.
@@ -51,17 +52,19 @@ impl<'a> CaptureFile<'a> {
         clock: Clock,
         recorded: Vec<bool>,
         drawn: Vec<Option<usize>>,
+        keys: &str,
     ) -> io::Result<Self> {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
-            .mode(0o644)
+            .mode(if keys.is_empty() { 0o644 } else { 0o600 })
             .open(path)?;
         let capture = Capture {
             user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
             comment: Some("IP packets as they entered the link, before any impairment"),
             interfaces: &INTERFACES,
+            tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
             ..Capture::default()
         };
         let writer =
@@ -117,9 +120,14 @@ impl<'a> CaptureFile<'a> {
                 let planned = &self.plan.cells[cell];
                 let size = planned.payload.len();
                 let (phase, cause) = (verdict.phase.name(), verdict.cause.name());
+                let start = match planned.start {
+                    Start::Cold => "",
+                    Start::Resumed => " resumed",
+                    Start::ZeroRtt => " 0rtt",
+                };
                 write!(
                     comment,
-                    "{} {size} B | {phase} | {cause} | {}",
+                    "{}{start} {size} B | {phase} | {cause} | {}",
                     planned.stack,
                     packet.fate.name()
                 )

@@ -11,7 +11,9 @@ use super::options::Options;
 use super::outcome::{Outcome, messages, outcomes};
 use super::plan::{DeviceLinks, Plan, PlannedCell};
 use super::sampler::Mark;
-use super::sections::{connect_section, message_section, nanos_between, quiet_section};
+use super::sections::{
+    connect_section, first_message_round_trips, message_section, nanos_between, quiet_section,
+};
 use super::verdict::{self, Evidence};
 use crate::results::SampleRow;
 use crate::results::summary::{Achieved, Cell, Cpu, CpuSide, Link, LinkDirection};
@@ -57,6 +59,8 @@ pub fn cells(context: &Context<'_>, devices: &[DeviceMeasurement]) -> (Vec<Cell>
 fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&DeviceMeasurement]) -> Cell {
     let options = context.options;
     let link = &options.links[planned.link];
+    let not_run = planned.not_run.clone().or_else(|| start_refused(devices));
+    let devices = if not_run.is_some() { &[][..] } else { devices };
     let counters = [Direction::Up, Direction::Down].map(|direction| counters_of(context, index, direction));
     let achieved = achieved(context, planned.link, link, &counters);
     let outcomes = outcomes(planned, devices, options.messages, options.timeout);
@@ -69,7 +73,7 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
         dropped_packets: context.dropped_packets,
         ipv6: options.ipv6,
     };
-    let warnings = if planned.not_run.is_some() {
+    let warnings = if not_run.is_some() {
         Vec::new()
     } else {
         verdict::warnings(&evidence)
@@ -78,19 +82,20 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
     let lossless = verdict::has_round_trips(link, &counters);
     Cell {
         stack: planned.stack.to_string(),
-        start: "cold".into(),
+        start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,
         engine: "live".into(),
         target: options.target.to_string(),
-        valid: planned.not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
+        valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,
-        not_run: planned.not_run.clone(),
+        not_run,
         link: Link {
             up: link_direction(link, Direction::Up),
             down: link_direction(link, Direction::Down),
             achieved: measured.then_some(achieved),
         },
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, lossless)),
+        first_message_round_trips: first_message_round_trips(devices).filter(|_| lossless),
         message: measured.then(|| message_section(planned, devices, lossless, options.timeout)),
         keep_alive: quiet_section(devices, |device| &device.keep_alive),
         close: quiet_section(devices, |device| &device.close),
@@ -98,6 +103,20 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
         cpu: cpu(context, devices),
         outcomes,
     }
+}
+
+/// Why a cell's connections did not start as asked for, where not one of them did: it is not run then, and never counted as
+/// what it was instead.
+fn start_refused(devices: &[&DeviceMeasurement]) -> Option<String> {
+    let refusal = |device: &&DeviceMeasurement| {
+        let script = &device.report.script;
+        let granted = script.notes().start?;
+        let asked = script.timing().start;
+        (granted != asked)
+            .then(|| format!("the server does not start connections {asked}: it granted {granted}"))
+    };
+    let refusals: Option<Vec<String>> = devices.iter().map(refusal).collect();
+    refusals?.into_iter().next()
 }
 
 fn counters_of(context: &Context<'_>, cell: usize, direction: Direction) -> Counters {
@@ -181,7 +200,11 @@ fn cpu(context: &Context<'_>, devices: &[&DeviceMeasurement]) -> Cpu {
             / n
     };
     let client = CpuSide {
-        device_ns: mean(&|device| device.report.cpu),
+        device_ns: mean(&|device| {
+            let before = device.report.script.notes().cpu_before_connect;
+            device.report.cpu.saturating_sub(before)
+        }),
+        connect_ns: Some(mean(&connect_cpu)),
         message_ns: Some(mean(&message_cpu) / context.options.messages as f64),
     };
     const PER_DEVICE: &str = "a server's CPU is measured per device, not per message";
@@ -192,6 +215,7 @@ fn cpu(context: &Context<'_>, devices: &[&DeviceMeasurement]) -> Cpu {
     };
     let server = server.map(|device_ns| CpuSide {
         device_ns,
+        connect_ns: None,
         message_ns: None,
     });
     Cpu {
@@ -220,10 +244,21 @@ fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
     }
 }
 
+/// CPU time from the start of the connect until the first message was sent; of a message in the first flight, until it
+/// was handed over.
+fn connect_cpu(device: &DeviceMeasurement) -> Duration {
+    let notes = device.report.script.notes();
+    let first = notes.messages.first().map(|mark| mark.cpu);
+    first.map_or(Duration::ZERO, |first| {
+        first.saturating_sub(notes.cpu_before_connect)
+    })
+}
+
 /// CPU time between the first measured message and the end of its last settle.
 fn message_cpu(device: &DeviceMeasurement) -> Duration {
     let notes = device.report.script.notes();
-    let before = notes.messages.get(1).map(|mark| mark.cpu);
+    let first = device.report.script.timing().first_measured();
+    let before = notes.messages.get(first).map(|mark| mark.cpu);
     before.map_or(Duration::ZERO, |before| {
         notes.cpu_after_messages.saturating_sub(before)
     })

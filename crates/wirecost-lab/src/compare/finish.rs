@@ -66,7 +66,8 @@ pub fn finish(
     let io = |what| move |source| RunError::Io { what, source };
     let hosts = 0..run.plan.devices.len() as u32;
     let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
-    let mut capture = CaptureFile::create(&capture_path, &run.plan, run.clock, recorded, drawn)
+    let keys = run.key_log.text();
+    let mut capture = CaptureFile::create(&capture_path, &run.plan, run.clock, recorded, drawn, &keys)
         .map_err(io("write the capture"))?;
     let recording = &mut run.forwarder.recording;
     let devices = std::mem::take(&mut run.devices);
@@ -173,13 +174,17 @@ fn named_ladders(
         let end = marks
             .get(1)
             .map_or(Instant::from_nanos(u64::MAX), |next| next.actual);
+        let script = &device.report.script;
+        let packets = packets
+            .into_iter()
+            .filter(|(entered, ..)| !script.is_before_connect(*entered));
         let planned = &plan.cells[cell];
         ladders.push(Ladder {
             stack: planned.stack.to_string(),
-            start: "cold".into(),
+            start: planned.start.to_string(),
             payload_bytes: planned.payload.len() as u64,
             link: scenario.links[planned.link].to_string(),
-            packets: ladder_packets(packets, first.actual, end),
+            packets: ladder_packets(packets.collect(), first.actual, end),
         });
     }
     ladders

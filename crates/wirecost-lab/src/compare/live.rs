@@ -17,11 +17,13 @@ use wirecost_live::driver::server::FlowReport;
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
+use wirecost_security::KeyLog;
 
 use super::options::Options;
 use super::plan::{DeviceLinks, Plan};
 use super::sampler::Sampler;
 use crate::results::{ResultsError, RunFolder};
+use crate::stack::Credentials;
 use crate::stack::client::{ClientError, Message};
 use crate::target::{Foreign, ForeignReport, TargetError};
 use stage::{Sides, Stage};
@@ -53,6 +55,9 @@ pub enum RunError {
     /// A client could not be made.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// There are no certificates and keys.
+    #[error("cannot make certificates and keys: {0}")]
+    Credentials(#[from] wirecost_security::certificate::Error),
     /// The results folder refused.
     #[error(transparent)]
     Results(#[from] ResultsError),
@@ -85,6 +90,8 @@ pub struct Run {
     pub checks: Vec<Vec<Duration>>,
     /// What was found of the network: settings, medium, warnings.
     pub network: NetworkFacts,
+    /// The secrets of the run's connections.
+    pub key_log: KeyLog,
     /// What the foreign server has left, where there was one.
     pub server: Option<ForeignReport>,
     /// Whether it was ended early.
@@ -121,6 +128,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let hosts = plan.devices.len() + options.links.len() + 1;
     let io = |what| move |source| RunError::Io { what, source };
     let clock = Clock::start();
+    let credentials = Credentials::generate(clock, options.keys)?;
     let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
     let recorder = Recorder::create(folder.path()).map_err(io("record packets"))?;
     let links = DeviceLinks::new(&plan, &options.links, options.seed);
@@ -153,7 +161,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let forwarder = forwarder.map_err(io("set up the link"))?;
     let sides = Sides { device, server };
     // The process that starts a foreign server must outlive it: this thread does.
-    let foreign = Foreign::start(options.target, &sides.server, folder, options.ipv6)?;
+    let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, options.ipv6)?;
     let stage = Stage {
         options,
         plan: &plan,
@@ -161,6 +169,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
         clock,
         activity: &activity,
         sides: &sides,
+        credentials: &credentials,
         foreign,
     };
     let outcome = thread::scope(|scope| stage.play(scope, forwarder, progress))?;
@@ -171,6 +180,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
         forwarder: outcome.forwarder,
         checks: outcome.checks,
         network,
+        key_log: credentials.key_log,
         server: outcome.server,
         interrupted: outcome.interrupted,
         failure: outcome.failure,

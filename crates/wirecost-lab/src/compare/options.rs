@@ -1,7 +1,5 @@
 //! What a comparison is asked to do.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use wirecost_link::DelayDistribution;
@@ -11,15 +9,19 @@ pub use wirecost_link::{
 pub use wirecost_live::Medium;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
+use wirecost_security::Start;
 
 use crate::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario};
 use crate::stack::Stack;
+pub use crate::target::Target;
 
 /// A comparison, every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The stacks, in the order in which they are printed.
     pub stacks: Vec<Stack>,
+    /// How connections start.
+    pub starts: Vec<Start>,
     /// Payload sizes.
     pub sizes: Vec<ByteSize>,
     /// Links.
@@ -44,70 +46,21 @@ pub struct Options {
     pub keep_alive: u16,
     /// Measured messages per connection.
     pub messages: u64,
+    /// Whether a message goes before the measured ones on each connection.
+    pub warm_up: bool,
+    /// Whether the capture holds the secrets of its connections.
+    pub keys: bool,
+    /// Whether DTLS servers ask for a cookie before they answer.
+    pub dtls_cookie: bool,
     /// Time between the measured messages of a device; `None` where each one settles.
     pub interval: Option<Duration>,
     /// Devices per cell whose packets the capture holds where a run is too long to hold all.
     pub record_hosts: u32,
 }
 
-/// What answers the devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Our reference servers.
-    Builtin,
-    /// Mosquitto, for the MQTT stacks.
-    Mosquitto,
-    /// libcoap's coap-server, for the CoAP stacks.
-    Libcoap,
-}
-
-impl Target {
-    /// Every target with its name.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("builtin", Self::Builtin),
-        ("mosquitto", Self::Mosquitto),
-        ("libcoap", Self::Libcoap),
-    ];
-
-    /// Whether wirecost's own servers answer.
-    pub const fn is_builtin(self) -> bool {
-        matches!(self, Self::Builtin)
-    }
-
-    /// Whether the target speaks a stack.
-    pub const fn speaks(self, stack: Stack) -> bool {
-        match self {
-            Self::Builtin => true,
-            Self::Mosquitto => stack.port() == 1883,
-            Self::Libcoap => stack.port() == 5683,
-        }
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::ALL.iter().find(|(_, target)| target == self);
-        f.write_str(name.map_or("?", |(name, _)| name))
-    }
-}
-
-impl FromStr for Target {
-    type Err = OptionsError;
-
-    fn from_str(text: &str) -> Result<Self, OptionsError> {
-        let found = Self::ALL.iter().find(|(name, _)| *name == text);
-        found
-            .map(|(_, target)| *target)
-            .ok_or_else(|| OptionsError::UnknownTarget(text.to_owned()))
-    }
-}
-
 /// Why a comparison cannot be run as asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OptionsError {
-    /// No such server.
-    #[error("unknown target {0:?}; the targets are builtin, mosquitto, libcoap")]
-    UnknownTarget(String),
     /// The target cannot answer any of the stacks.
     #[error("{target} speaks none of the stacks asked for; it speaks {speaks}")]
     TargetSpeaksNone {
@@ -184,13 +137,9 @@ impl Options {
         }
         self.validate_keep_alive()?;
         if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
-            let speaks = match self.target {
-                Target::Mosquitto => "the mqtt and mqtt5 stacks",
-                _ => "the coap stacks",
-            };
             return Err(OptionsError::TargetSpeaksNone {
                 target: self.target,
-                speaks,
+                speaks: self.target.spoken(),
             });
         }
         Ok(())
@@ -209,7 +158,7 @@ impl Options {
             return absurd(format!("--size must be at most 1GB, got {size}"));
         }
         let sizes: u64 = self.sizes.iter().map(|size| size.bytes()).sum();
-        let cells_per_size = (self.stacks.len() * self.links.len()) as u64;
+        let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
         let messages = cells_per_size * u64::from(self.samples) * (self.messages + 1);
         let payload = sizes.saturating_mul(messages);
         if payload > MAX_PAYLOAD {
@@ -227,8 +176,10 @@ impl Options {
         let keep_alive = Duration::from_secs(self.keep_alive.into());
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
         let quiet_after = self.settle + rtt * 2 + KEEP_ALIVE_MARGIN;
-        let is_mqtt = |stack: &Stack| Target::Mosquitto.speaks(*stack);
-        if keep_alive.is_zero() || keep_alive > quiet_after || !self.stacks.iter().any(is_mqtt) {
+        if keep_alive.is_zero()
+            || keep_alive > quiet_after
+            || !self.stacks.iter().any(|stack| stack.is_mqtt())
+        {
             return Ok(());
         }
         Err(OptionsError::Absurd(format!(
@@ -240,15 +191,15 @@ impl Options {
 
     /// How many cells there are.
     pub fn cells(&self) -> u64 {
-        (self.stacks.len() * self.sizes.len() * self.links.len()) as u64
+        (self.stacks.len() * self.starts.len() * self.sizes.len() * self.links.len()) as u64
     }
 
     /// How many devices can be at work at the same time: those that start within the longest life of one.
     pub fn overlapping_devices(&self) -> u64 {
         let messages = u32::try_from(self.messages).unwrap_or(u32::MAX);
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
-        // Connect, warm-up and close settle too. Where packets are lost, each step may take twice the time-out.
-        let steps = messages.saturating_add(3);
+        // Connect, warm-up and close settle too, and the connection for a ticket. Where packets are lost, each step may take twice the time-out.
+        let steps = messages.saturating_add(if self.starts == [Start::Cold] { 3 } else { 5 });
         let lossless = self.links.iter().all(super::verdict::is_lossless);
         let waiting = if lossless { rtt * 4 } else { self.timeout * 2 };
         let pace = self.interval.unwrap_or_default();
@@ -265,7 +216,7 @@ impl Options {
             engine: "live".into(),
             target: self.target.to_string(),
             stacks: self.stacks.iter().map(Stack::to_string).collect(),
-            start: vec!["cold".into()],
+            start: self.starts.iter().map(Start::to_string).collect(),
             size: self.sizes.iter().map(ByteSize::to_string).collect(),
             links: self.links.iter().map(resolved_link).collect(),
             samples: u64::from(self.samples),

@@ -120,7 +120,9 @@ pub(super) struct Message<'a> {
 
 /// The measured messages of a device: all but the warm-up one.
 pub(super) fn messages<'a>(device: &'a DeviceMeasurement) -> impl Iterator<Item = Message<'a>> {
-    let marks = device.report.script.notes().messages.iter().enumerate().skip(1);
+    let script = &device.report.script;
+    let first = script.timing().first_measured();
+    let marks = script.notes().messages.iter().enumerate().skip(first);
     marks.map(|(index, mark)| Message {
         mark,
         arrival: device.arrivals.get(index).copied().flatten(),
@@ -159,6 +161,7 @@ mod tests {
     fn cell(stack: &str) -> PlannedCell {
         PlannedCell {
             stack: stack.parse::<Stack>().expect("a stack"),
+            start: wirecost_security::Start::Cold,
             payload: Arc::from([0; 8].as_slice()),
             link: 0,
             not_run: None,

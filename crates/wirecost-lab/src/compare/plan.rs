@@ -7,7 +7,8 @@ use wirecost_link::{Link, LinkConfig};
 use wirecost_live::forwarder::Links;
 use wirecost_live::hosts::HostIndex;
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Path, Rng};
+use wirecost_proto::{ByteSize, Path, Rng};
+use wirecost_security::Start;
 
 use super::options::Options;
 use crate::stack::Stack;
@@ -17,6 +18,8 @@ use crate::stack::Stack;
 pub struct PlannedCell {
     /// What its devices speak.
     pub stack: Stack,
+    /// How their connections start.
+    pub start: Start,
     /// What a message carries.
     pub payload: Arc<[u8]>,
     /// Index of its link in the options.
@@ -108,22 +111,47 @@ fn planned_cells(options: &Options) -> Vec<PlannedCell> {
                 .fill(&mut payload);
             let payload: Arc<[u8]> = payload.into();
             for stack in &options.stacks {
-                let refused = match options.target.speaks(*stack) {
-                    true => stack.refuses(size.bytes()),
-                    false => Some(format!("{} does not speak {stack}", options.target)),
-                };
-                let key = key_of(&format!("{stack} {size} link {link}"));
-                cells.push(PlannedCell {
-                    stack: *stack,
-                    payload: Arc::clone(&payload),
-                    link,
-                    not_run: refused,
-                    rng: Rng::new(options.seed).cell(key),
-                });
+                for start in &options.starts {
+                    cells.push(planned_cell(
+                        options,
+                        link,
+                        size.bytes(),
+                        (*stack, *start),
+                        &payload,
+                    ));
+                }
             }
         }
     }
     cells
+}
+
+fn planned_cell(
+    options: &Options,
+    link: usize,
+    size: u64,
+    (stack, start): (Stack, Start),
+    payload: &Arc<[u8]>,
+) -> PlannedCell {
+    let speaks = options.target.speaks(stack);
+    let not_spoken = (!speaks).then(|| format!("{} does not speak {stack}", options.target));
+    let refused = not_spoken
+        .or_else(|| stack.refuses(size))
+        .or_else(|| stack.cannot_start(start));
+    let name = match start {
+        Start::Cold => stack.to_string(),
+        start => format!("{stack} {start}"),
+    };
+    let size = ByteSize::from_bytes(size);
+    let key = key_of(&format!("{name} {size} link {link}"));
+    PlannedCell {
+        stack,
+        start,
+        payload: Arc::clone(payload),
+        link,
+        not_run: refused,
+        rng: Rng::new(options.seed).cell(key),
+    }
 }
 
 /// Every device's own link object, one more per link for its check, and one without delay: the path itself.

@@ -5,6 +5,10 @@
 //!         -> Closing -> Settling -> done
 //! ```
 //!
+//! A device that starts resumed or with 0-RTT has a connection before that, for its ticket: it connects, settles and
+//! closes, and nothing of it is measured. Where the message leaves with the first flight it is sent as soon as the
+//! client may send.
+//!
 //! A step has settled when the device's link has been quiet for the settle time, because an acknowledgement that
 //! waits 40 ms belongs to its message. With an interval, the measured messages leave at their intended times
 //! whether or not the earlier ones are answered.
@@ -13,6 +17,7 @@ use std::time::Duration;
 
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
+use wirecost_security::Start;
 
 use crate::stack::{Command, Event};
 
@@ -20,7 +25,7 @@ use crate::stack::{Command, Event};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// When the device starts.
-    pub start: Instant,
+    pub at: Instant,
     /// Quiet time that ends a step.
     pub settle: Duration,
     /// After this an acknowledgement is late; after twice this the message is given up.
@@ -33,6 +38,26 @@ pub struct Timing {
     pub interval: Option<Duration>,
     /// Whether anything answers a message.
     pub answered: bool,
+    /// How the measured connection starts.
+    pub start: Start,
+    /// Whether a message goes before the measured ones.
+    pub warm_up: bool,
+    /// Whether the first message leaves with the first flight.
+    pub early: bool,
+    /// Whether the server closes the connection after its answer.
+    pub server_closes: bool,
+}
+
+impl Timing {
+    /// Index of the first measured message.
+    pub const fn first_measured(&self) -> usize {
+        self.warm_up as usize
+    }
+
+    /// Whether the first message leaves as soon as the client may send, before anything has settled.
+    pub fn sends_at_once(&self) -> bool {
+        self.early && self.start == Start::ZeroRtt
+    }
 }
 
 /// What became of one message.
@@ -66,8 +91,10 @@ pub enum End {
 /// Everything that a device noted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// When the connect was intended to start and when it started.
+    /// When the measured connect was intended to start and when it started.
     pub connect_started: Option<(Instant, Instant)>,
+    /// How the measured connection did start, where it has a handshake.
+    pub start: Option<Start>,
     /// When the client was able to send.
     pub ready: Option<Instant>,
     /// The warm-up message, then the measured ones.
@@ -76,6 +103,8 @@ pub struct Notes {
     pub closed: Option<Instant>,
     /// When the last settle ended.
     pub done: Option<Instant>,
+    /// CPU time when the measured connect started: what the connection for the ticket took.
+    pub cpu_before_connect: Duration,
     /// CPU time when the last message had settled.
     pub cpu_after_messages: Duration,
     /// Why the device could not do what it should have.
@@ -85,16 +114,36 @@ pub struct Notes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting,
-    Connecting { until: Instant },
-    Settling { since: Instant, then: Next },
-    AwaitAnswer { until: Instant },
-    Streaming { first: Instant },
-    Draining { until: Instant },
+    /// The connection that gives the ticket, or the measured one.
+    Connecting {
+        until: Instant,
+    },
+    /// May send at once.
+    Ready {
+        at: Instant,
+    },
+    Settling {
+        since: Instant,
+        then: Next,
+    },
+    AwaitAnswer {
+        until: Instant,
+    },
+    Streaming {
+        first: Instant,
+    },
+    Draining {
+        until: Instant,
+    },
     Done,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
+    /// Close the connection that gave the ticket.
+    CloseFirst,
+    /// Open the measured connection.
+    Connect,
     Send,
     Close,
     Finish,
@@ -108,6 +157,8 @@ pub struct Sampler {
     notes: Notes,
     broken: bool,
     closing: bool,
+    /// Whether the connection that gives the ticket is still to be made or open.
+    before_ticket: bool,
 }
 
 impl Sampler {
@@ -119,7 +170,19 @@ impl Sampler {
             notes: Notes::default(),
             broken: false,
             closing: false,
+            before_ticket: timing.start != Start::Cold,
         }
+    }
+
+    /// How the sample goes.
+    pub const fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Whether `at` lies before the measured connect: in the connection that gave the ticket.
+    pub fn is_before_connect(&self, at: Instant) -> bool {
+        let started = self.notes.connect_started.map(|(_, started)| started);
+        self.timing.start != Start::Cold && started.is_none_or(|started| at < started)
     }
 
     /// What the device noted.
@@ -128,7 +191,7 @@ impl Sampler {
     }
 
     fn all_sent(&self) -> bool {
-        self.notes.messages.len() as u64 > self.timing.messages
+        self.notes.messages.len() as u64 >= self.timing.messages + u64::from(self.timing.warm_up)
     }
 
     fn settle(&mut self, since: Instant, then: Next) {
@@ -183,7 +246,7 @@ impl Sampler {
             cpu: context.cpu,
             transmitted_before: context.transmitted,
         });
-        let streaming = self.timing.interval.is_some() && message > 0;
+        let streaming = self.timing.interval.is_some() && message >= self.timing.first_measured() as u64;
         self.state = match (streaming, self.all_sent()) {
             (true, false) => State::Streaming {
                 first: self.first_measured(intended),
@@ -199,7 +262,8 @@ impl Sampler {
     }
 
     fn first_measured(&self, intended: Instant) -> Instant {
-        self.notes.messages.get(1).map_or(intended, |mark| mark.intended)
+        let first = self.notes.messages.get(self.timing.first_measured());
+        first.map_or(intended, |mark| mark.intended)
     }
 
     /// When the device's link will have been quiet for the settle time.
@@ -209,6 +273,14 @@ impl Sampler {
 
     fn after_settling(&mut self, then: Next, at: Instant, context: Context) -> Step<Command> {
         match then {
+            Next::CloseFirst => {
+                self.settle(context.now, Next::Connect);
+                Step::Command(Command::Close)
+            }
+            Next::Connect => {
+                self.before_ticket = false;
+                self.connect(at, context)
+            }
             Next::Send => self.send(at, context),
             Next::Close => {
                 self.closing = true;
@@ -225,6 +297,60 @@ impl Sampler {
         }
     }
 
+    fn connect(&mut self, intended: Instant, context: Context) -> Step<Command> {
+        if !self.before_ticket {
+            self.notes.connect_started = Some((intended, context.now));
+            self.notes.cpu_before_connect = context.cpu;
+        }
+        self.state = State::Connecting {
+            until: context.now + self.timing.connect_timeout,
+        };
+        Step::Connect
+    }
+
+    /// The client may send: what it does next depends on what the connection is for.
+    fn ready(&mut self, now: Instant) {
+        if !matches!(self.state, State::Connecting { .. }) {
+            return;
+        }
+        if self.before_ticket {
+            return self.settle(now, Next::CloseFirst);
+        }
+        self.notes.ready = Some(now);
+        if self.timing.sends_at_once() {
+            self.state = State::Ready { at: now };
+        } else {
+            self.settle(now, Next::Send);
+        }
+    }
+
+    /// A connection that starts otherwise than asked for measures something else.
+    fn established(&mut self, start: Start, now: Instant) {
+        if self.before_ticket {
+            return;
+        }
+        self.notes.start = Some(start);
+        let asked = self.timing.start;
+        if start != asked {
+            self.break_off(format!("asked for {asked}, the server granted {start}"), now);
+        }
+    }
+
+    /// The server closed: expected where it does so after its answer, and of the connection that gave the ticket.
+    fn closed(&mut self, now: Instant) {
+        let expected = matches!(
+            self.state,
+            State::Settling {
+                then: Next::Connect,
+                ..
+            }
+        );
+        let answered = self.timing.server_closes && self.all_sent() && self.is_answered();
+        if !expected && !answered {
+            self.break_off("the server closed the connection".into(), now);
+        }
+    }
+
     /// Whether what comes next, or is awaited, needs a connection that takes bytes.
     const fn needs_room(&self) -> bool {
         !matches!(
@@ -233,7 +359,7 @@ impl Sampler {
                 | State::Connecting { .. }
                 | State::Done
                 | State::Settling {
-                    then: Next::Finish,
+                    then: Next::Finish | Next::Connect,
                     ..
                 }
         )
@@ -265,12 +391,8 @@ impl Sampler {
 impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
     fn event(&mut self, event: Event, now: Instant) {
         match event {
-            Event::Ready => {
-                if let State::Connecting { .. } = self.state {
-                    self.notes.ready = Some(now);
-                    self.settle(now, Next::Send);
-                }
-            }
+            Event::Established { start } => self.established(start, now),
+            Event::Ready => self.ready(now),
             Event::Acknowledged { message } => self.end_message(message, now, End::Acknowledged),
             Event::Refused { message, reason } => {
                 // One that was given up before has ended; that its flow ends too is no news.
@@ -281,7 +403,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             }
             Event::TimedOut { message } => self.end_message(message, now, End::Unknown),
             Event::Rejected { reason } => self.break_off(reason, now),
-            Event::Closed => self.break_off("the server closed the connection".into(), now),
+            Event::Closed => self.closed(now),
             Event::Lost { reason } => self.break_off(reason, now),
             Event::Other => {}
         }
@@ -308,14 +430,9 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             return self.wait_for_room(context);
         }
         match self.state {
-            State::Waiting if now < self.timing.start => Step::Wait(Some(self.timing.start)),
-            State::Waiting => {
-                self.notes.connect_started = Some((self.timing.start, now));
-                self.state = State::Connecting {
-                    until: now + self.timing.connect_timeout,
-                };
-                Step::Connect
-            }
+            State::Waiting if now < self.timing.at => Step::Wait(Some(self.timing.at)),
+            State::Waiting => self.connect(self.timing.at, context),
+            State::Ready { at } => self.send(at, context),
             State::Connecting { until } if now < until => Step::Wait(Some(until)),
             State::Connecting { .. } => {
                 self.break_off(
@@ -329,7 +446,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 at => self.after_settling(then, at, context),
             },
             State::Streaming { first } => {
-                let sent = self.notes.messages.len() as u32 - 1;
+                let sent = (self.notes.messages.len() - self.timing.first_measured()) as u32;
                 match first + self.timing.interval.unwrap_or_default() * sent {
                     at if now < at => Step::Wait(Some(at)),
                     at => self.send(at, context),

@@ -39,6 +39,15 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], lossless: bool) ->
     }
 }
 
+/// Round trips from the start of the connect until the first message was answered or had arrived.
+pub(super) fn first_message_round_trips(devices: &[&DeviceMeasurement]) -> Option<f64> {
+    let trips: Vec<Option<f64>> = devices
+        .iter()
+        .map(|device| device.first_message_round_trips)
+        .collect();
+    common(&trips)
+}
+
 pub(super) fn message_section(
     planned: &PlannedCell,
     devices: &[&DeviceMeasurement],

@@ -53,6 +53,10 @@ pub struct Cell {
     pub link: Link,
     /// From the first packet until the client may send application data; null for stacks without a connect.
     pub connect: Option<Section>,
+    /// Round trips from the start of the connect until the first message was acknowledged, or had arrived where nothing
+    /// answers; null under loss.
+    #[serde(default)]
+    pub first_message_round_trips: Option<f64>,
     /// The measured message: all bytes between its send and the end of its settle.
     pub message: Option<Section>,
     /// PINGREQ and the like; null where none was sent.
@@ -244,6 +248,9 @@ pub struct Cpu {
 pub struct CpuSide {
     /// All of a device's life: connect, both messages, close.
     pub device_ns: f64,
+    /// The connect, where it can be told apart.
+    #[serde(default)]
+    pub connect_ns: Option<f64>,
     /// The measured message, where it can be told apart.
     pub message_ns: Option<f64>,
 }

@@ -70,6 +70,7 @@ impl Message {
             Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos),
             Application::CoapNon => put(coap::Request::put_without_response(resource, payload.to_vec())),
             Application::CoapCon => put(coap::Request::put(resource, payload.to_vec())),
+            _ => Err(error("its protocol is not built in yet".into())),
         }
     }
 }

@@ -1,18 +1,26 @@
 //! Stacks: their names, and the one place where a name becomes a client and a server.
 //!
 //! - [`name`]: the grammar `application[+cose][+channel]` and what each stack is like
+//! - [`channel`]: what protects a stack, and how its connections can start
 //! - [`client`]: a device's endpoint, whatever its stack
+//! - [`credentials`]: what the two sides need to trust one another
 //! - [`server`]: the built-in servers' endpoints
 //! - [`label`]: what a packet is, in the words of its protocols
 
+pub mod channel;
 pub mod client;
+pub mod credentials;
 pub mod label;
 pub mod name;
 pub mod server;
 
+pub use channel::Channel;
 pub use client::{Client, ClientConfig, Message};
+pub use credentials::Credentials;
 pub use name::{Application, NameError, Stack};
 pub use server::Server;
+
+use wirecost_security::Start;
 
 /// What a device can be asked to do, whatever its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +37,11 @@ pub enum Command {
 /// What a device's endpoint reports, whatever its stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// The handshake of the channel is complete.
+    Established {
+        /// How the connection did start.
+        start: Start,
+    },
     /// The client may send application data.
     Ready,
     /// The server has acknowledged a message.

@@ -5,11 +5,17 @@ use std::str::FromStr;
 
 use wirecost_proto::bare::Transport;
 
+use super::Channel;
+
 /// A stack: what a device speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stack {
     /// The application protocol with its reliability.
     pub application: Application,
+    /// Whether the payload travels as a protected object (RFC 9052).
+    pub object: bool,
+    /// What protects the channel.
+    pub channel: Channel,
 }
 
 /// An application protocol with its reliability.
@@ -27,10 +33,18 @@ pub enum Application {
     CoapNon,
     /// CoAP PUT, confirmable.
     CoapCon,
+    /// AMQP 1.0, settled by the sender.
+    AmqpSettled,
+    /// AMQP 1.0, settled by the receiver.
+    AmqpUnsettled,
+    /// HTTP/1.1 POST.
+    Http1,
+    /// HTTP/3 POST.
+    Http3,
 }
 
 /// Every stack there is, by name.
-const NAMES: [(&str, Application); 10] = [
+const NAMES: [(&str, Application); 14] = [
     ("tcp", Application::Tcp),
     ("udp", Application::Udp),
     ("mqtt-qos0", Application::Mqtt311(0)),
@@ -41,7 +55,14 @@ const NAMES: [(&str, Application); 10] = [
     ("mqtt5-qos2", Application::Mqtt5(2)),
     ("coap-non", Application::CoapNon),
     ("coap-con", Application::CoapCon),
+    ("amqp-settled", Application::AmqpSettled),
+    ("amqp-unsettled", Application::AmqpUnsettled),
+    ("http1", Application::Http1),
+    ("http3", Application::Http3),
 ];
+
+/// What a protected object adds to a name.
+const OBJECT: &str = "cose";
 
 /// The stacks that `compare` runs when none is named.
 pub const DEFAULT: [&str; 8] = [
@@ -54,6 +75,9 @@ pub const DEFAULT: [&str; 8] = [
     "coap-non",
     "coap-con",
 ];
+
+/// What a protected object may add to a payload where a limit is near, in bytes.
+const OBJECT_ALLOWANCE: u64 = 1_024;
 
 /// Payload above which CoAP goes block-wise, in bytes.
 const COAP_BLOCK_BYTES: usize = 1_024;
@@ -74,12 +98,12 @@ pub enum NameError {
     },
     /// An application protocol that cannot run over what follows the `+`.
     #[error(
-        "{application} cannot be combined with {addition:?}; the stacks are {}",
-        all_names()
+        "{application} cannot be combined with {addition:?}; it stands alone or with {}",
+        additions(application)
     )]
     Combination {
         /// The application protocol.
-        application: String,
+        application: &'static str,
         /// What was added.
         addition: String,
     },
@@ -92,23 +116,91 @@ fn did_you_mean(nearest: &Option<&'static str>) -> String {
 }
 
 fn all_names() -> String {
-    NAMES.map(|(name, _)| name).join(" ")
+    let names = NAMES.map(|(name, _)| name).join(" ");
+    format!(
+        "{names}, each with +{OBJECT} and a channel: {}",
+        channels(|_| true)
+    )
+}
+
+/// What can stand behind the name of an application protocol.
+fn additions(application: &str) -> String {
+    let found = NAMES.iter().find(|(name, _)| *name == application);
+    let channels = channels(|channel| found.is_some_and(|(_, found)| found.can_run_over(channel)));
+    format!("+{OBJECT} {channels}").trim_end().to_owned()
+}
+
+fn channels(runs: impl Fn(Channel) -> bool) -> String {
+    let possible = Channel::NAMES.iter().filter(|(_, channel)| runs(*channel));
+    possible
+        .map(|(name, _)| format!("+{name}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+impl Application {
+    /// What its flow runs on.
+    pub const fn transport(self) -> Transport {
+        match self {
+            Self::Tcp
+            | Self::Mqtt311(_)
+            | Self::Mqtt5(_)
+            | Self::AmqpSettled
+            | Self::AmqpUnsettled
+            | Self::Http1 => Transport::Stream,
+            Self::Udp | Self::CoapNon | Self::CoapCon | Self::Http3 => Transport::Datagram,
+        }
+    }
 }
 
 impl Stack {
+    /// An application protocol without protection.
+    pub const fn plain(application: Application) -> Self {
+        Self {
+            application,
+            object: false,
+            channel: Channel::Plain,
+        }
+    }
+
     /// What the stack's flow runs on.
     pub const fn transport(self) -> Transport {
-        match self.application {
-            Application::Tcp | Application::Mqtt311(_) | Application::Mqtt5(_) => Transport::Stream,
-            Application::Udp | Application::CoapNon | Application::CoapCon => Transport::Datagram,
-        }
+        self.application.transport()
+    }
+
+    /// Whether it speaks MQTT.
+    pub const fn is_mqtt(self) -> bool {
+        matches!(self.application, Application::Mqtt311(_) | Application::Mqtt5(_))
+    }
+
+    /// Whether it speaks CoAP.
+    pub const fn is_coap(self) -> bool {
+        matches!(self.application, Application::CoapNon | Application::CoapCon)
+    }
+
+    /// Whether it speaks AMQP.
+    pub const fn is_amqp(self) -> bool {
+        matches!(
+            self.application,
+            Application::AmqpSettled | Application::AmqpUnsettled
+        )
+    }
+
+    /// Whether it speaks HTTP.
+    pub const fn is_http(self) -> bool {
+        matches!(self.application, Application::Http1 | Application::Http3)
     }
 
     /// Whether anything answers a message.
     pub const fn is_answered(self) -> bool {
         matches!(
             self.application,
-            Application::Mqtt311(1..) | Application::Mqtt5(1..) | Application::CoapCon
+            Application::Mqtt311(1..)
+                | Application::Mqtt5(1..)
+                | Application::CoapCon
+                | Application::AmqpUnsettled
+                | Application::Http1
+                | Application::Http3
         )
     }
 
@@ -121,7 +213,7 @@ impl Stack {
 
     /// Whether there is something to be done before the client may send.
     pub const fn has_connect(self) -> bool {
-        matches!(self.transport(), Transport::Stream)
+        matches!(self.transport(), Transport::Stream) || self.has_handshake()
     }
 
     /// What ends the response time of a message.
@@ -136,6 +228,9 @@ impl Stack {
     /// Why a payload of this many bytes cannot be sent; `None` where it can.
     pub fn refuses(self, payload_bytes: u64) -> Option<String> {
         let (limit, why) = match self.application {
+            Application::Udp if self.channel.is_dtls() => {
+                (16_384, "the most that a DTLS record carries in a datagram")
+            }
             Application::Udp => (UDP_PAYLOAD_LIMIT, "the most that a UDP datagram carries"),
             // A remaining length of 268,435,455 less topic and properties (MQTT 3.1.1, section 2.2.3).
             Application::Mqtt311(_) | Application::Mqtt5(_) => {
@@ -144,17 +239,31 @@ impl Stack {
             // 2^20 blocks (RFC 7959, section 2.2).
             Application::CoapNon | Application::CoapCon => (1_073_741_824, "2^20 blocks of 1,024 B"),
             Application::Tcp => (u64::from(u32::MAX), "the most that the length prefix can say"),
+            Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => (1_000_000_000, "the most that wirecost sends"),
         };
+        let limit = limit.saturating_sub(if self.object { OBJECT_ALLOWANCE } else { 0 });
         (payload_bytes > limit).then(|| format!("{payload_bytes} B are more than {limit} B, {why}"))
     }
 
     /// The port of the stack's server.
     pub const fn port(self) -> u16 {
-        match self.application {
+        let secured = self.channel.is_tls() || self.channel.is_dtls();
+        match (self.application, secured) {
             // The discard service takes what it gets and says nothing (RFC 863).
-            Application::Tcp | Application::Udp => 9,
-            Application::Mqtt311(_) | Application::Mqtt5(_) => 1883,
-            Application::CoapNon | Application::CoapCon => 5683,
+            (Application::Tcp | Application::Udp, false) => 9,
+            // No port is registered for it.
+            (Application::Tcp | Application::Udp, true) => 10_009,
+            (Application::Mqtt311(_) | Application::Mqtt5(_), false) => 1883,
+            (Application::Mqtt311(_) | Application::Mqtt5(_), true) => 8883,
+            (Application::CoapNon | Application::CoapCon, false) => 5683,
+            (Application::CoapNon | Application::CoapCon, true) => 5684,
+            (Application::AmqpSettled | Application::AmqpUnsettled, false) => 5672,
+            (Application::AmqpSettled | Application::AmqpUnsettled, true) => 5671,
+            (Application::Http1, false) => 80,
+            (Application::Http1, true) | (Application::Http3, _) => 443,
         }
     }
 }
@@ -164,7 +273,14 @@ impl fmt::Display for Stack {
         let name = NAMES
             .iter()
             .find(|(_, application)| *application == self.application);
-        f.write_str(name.map_or("?", |(name, _)| name))
+        f.write_str(name.map_or("?", |(name, _)| name))?;
+        if self.object {
+            write!(f, "+{OBJECT}")?;
+        }
+        let channel = Channel::NAMES
+            .iter()
+            .find(|(_, channel)| *channel == self.channel);
+        channel.map_or(Ok(()), |(name, _)| write!(f, "+{name}"))
     }
 }
 
@@ -172,26 +288,34 @@ impl FromStr for Stack {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let (application, additions) = match text.split_once('+') {
-            Some((application, additions)) => (application, Some(additions)),
-            None => (text, None),
-        };
-        let Some((_, found)) = NAMES.iter().find(|(name, _)| *name == application) else {
+        let mut words = text.split('+');
+        let first = words.next().unwrap_or_default();
+        let Some((application, found)) = NAMES.iter().find(|(name, _)| *name == first) else {
             return Err(NameError::Unknown {
                 name: text.to_owned(),
-                nearest: nearest(application),
+                nearest: nearest(first),
             });
         };
-        match additions {
-            None => Ok(Self { application: *found }),
-            Some(addition) => {
-                let addition = addition.to_owned();
-                Err(NameError::Combination {
-                    application: application.to_owned(),
-                    addition,
-                })
+        let mut stack = Self::plain(*found);
+        for word in words {
+            let channel = Channel::NAMES.iter().find(|(name, _)| *name == word);
+            match channel {
+                // The grammar is application[+cose][+channel].
+                None if word == OBJECT && !stack.object && stack.channel == Channel::Plain => {
+                    stack.object = true
+                }
+                Some((_, channel)) if stack.channel == Channel::Plain && found.can_run_over(*channel) => {
+                    stack.channel = *channel;
+                }
+                _ => {
+                    return Err(NameError::Combination {
+                        application,
+                        addition: word.to_owned(),
+                    });
+                }
             }
         }
+        Ok(stack)
     }
 }
 
@@ -256,9 +380,34 @@ mod tests {
             .expect_err("TLS needs a stream")
             .to_string();
         assert!(
-            error.starts_with("udp cannot be combined with \"tls1.3\""),
+            error.ends_with("udp cannot be combined with \"tls1.3\"; it stands alone or with +cose +dtls1.3 +dtls1.2 +dtls1.2-psk"),
             "{error}"
         );
+        for text in [
+            "http3+tls1.3",
+            "tcp+tls1.3+cose",
+            "tcp+cose+cose",
+            "coap-con+oscore+dtls1.3",
+            "tcp+",
+        ] {
+            assert!(text.parse::<Stack>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn objects_and_channels_survive_parse_and_print() {
+        for text in [
+            "tcp+cose",
+            "mqtt-qos1+cose+tls1.3",
+            "coap-con+oscore",
+            "coap-non+dtls1.2-psk",
+            "http3+cose",
+        ] {
+            assert_eq!(
+                text.parse::<Stack>().map(|stack| stack.to_string()),
+                Ok(text.to_owned())
+            );
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@ impl Server {
                 let rng = Rng::new(seed).purpose(key_of("coap server"));
                 Self::Coap(Box::new(coap::Server::new(coap::Config::new(rng))))
             }
+            _ => Self::Bare(bare::Server::new(stack.transport())),
         }
     }
 

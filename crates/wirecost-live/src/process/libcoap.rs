@@ -1,12 +1,13 @@
 //! The example server of libcoap.
 
-use super::{Launch, Readiness, find, plain_environment, version_of};
+use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of};
 use crate::error::EnvironmentError;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
-const PROGRAM: &str = "coap-server-notls";
+/// The port of CoAP over DTLS beside 5683: the server adds 1 to the port that it is given.
+pub const SECURE_PORT: u16 = 5684;
 const PACKAGE: &str = "libcoap3-bin";
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
 const DYNAMIC_RESOURCES: &str = "100";
@@ -15,17 +16,63 @@ const DYNAMIC_RESOURCES: &str = "100";
 const PING: [u8; 4] = [0x40, 0x00, 0x77, 0x63];
 const RESET: [u8; 4] = [0x70, 0x00, 0x77, 0x63];
 
-/// How to start the server on `address`, with its log in `folder`. A PUT to a path that does not exist creates it.
+/// The library that a build of the server takes DTLS from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// OpenSSL.
+    Openssl,
+    /// GnuTLS.
+    Gnutls,
+}
+
+impl Build {
+    const fn program(self) -> &'static str {
+        match self {
+            Self::Openssl => "coap-server-openssl",
+            Self::Gnutls => "coap-server-gnutls",
+        }
+    }
+}
+
+/// What the server proves who it is with, and what its clients may.
+#[derive(Clone, Copy, Debug)]
+pub struct Dtls<'a> {
+    /// Its certificate.
+    pub files: &'a TlsFiles,
+    /// The pre-shared key of any identity, printable.
+    pub psk: &'a str,
+}
+
+/// How to start the server on `address`, with its log in `folder`. A PUT to a path that does not exist creates it. With
+/// `dtls` it takes DTLS at the next port, too.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] where it is not installed.
-pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentError> {
-    let program = find(PROGRAM, PACKAGE)?;
+pub fn launch(
+    folder: &Path,
+    address: SocketAddr,
+    build: Build,
+    dtls: Option<Dtls<'_>>,
+) -> Result<Launch, EnvironmentError> {
+    let program = find(build.program(), PACKAGE)?;
     let (ip, port) = (address.ip().to_string(), address.port().to_string());
-    let arguments = ["-A", &ip, "-p", &port, "-d", DYNAMIC_RESOURCES];
+    let mut arguments: Vec<String> = ["-A", &ip, "-p", &port, "-d", DYNAMIC_RESOURCES]
+        .map(String::from)
+        .to_vec();
+    if let Some(Dtls { files, psk }) = dtls {
+        let file = |path: &Path| path.to_string_lossy().into_owned();
+        arguments.extend([
+            "-c".into(),
+            file(&files.certificate),
+            "-j".into(),
+            file(&files.private_key),
+        ]);
+        // -n: a client need not have a certificate; -h: the hint that makes it use a key.
+        arguments.extend(["-n", "-k", psk, "-h", "wirecost"].map(String::from));
+    }
     Ok(Launch {
         program,
-        arguments: arguments.map(String::from).to_vec(),
+        arguments,
         environment: plain_environment(folder),
         log: folder.join("libcoap.log"),
     })
@@ -53,6 +100,6 @@ fn ping(address: SocketAddr) -> std::io::Result<[u8; 4]> {
 }
 
 /// The installed version, such as `4.3.1`.
-pub fn version() -> Option<String> {
-    version_of(&find(PROGRAM, PACKAGE).ok()?, "-h")
+pub fn version(build: Build) -> Option<String> {
+    version_of(&find(build.program(), PACKAGE).ok()?, "-h")
 }

@@ -1,6 +1,6 @@
 //! Mosquitto, the MQTT broker.
 
-use super::{Launch, Readiness, find, plain_environment, version_of, write_configuration};
+use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of, write_configuration};
 use crate::error::EnvironmentError;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,6 +9,8 @@ use std::time::Duration;
 
 const PROGRAM: &str = "mosquitto";
 const PACKAGE: &str = "mosquitto";
+/// The port of MQTT over TLS, on which the broker listens too where it has a certificate.
+pub const SECURE_PORT: u16 = 8883;
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 // MQTT 3.1.1 section 3.1: protocol name and level 4, clean session, keep-alive 10 s, client id "wc-ready".
@@ -16,14 +18,19 @@ const CONNECT: &[u8] = b"\x10\x14\x00\x04MQTT\x04\x02\x00\x0a\x00\x08wc-ready";
 const CONNACK_ACCEPTED: [u8; 4] = [0x20, 0x02, 0x00, 0x00]; // section 3.2
 const DISCONNECT: [u8; 2] = [0xe0, 0x00]; // section 3.14
 
-/// How to start the broker on `address`, with its configuration and log in `folder`.
+/// How to start the broker on `address`, with its configuration and log in `folder`. With `tls` it takes TLS 1.2 and 1.3
+/// at [`SECURE_PORT`], too.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] where it is not installed; when `folder` cannot be written.
-pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentError> {
+pub fn launch(
+    folder: &Path,
+    address: SocketAddr,
+    tls: Option<&TlsFiles>,
+) -> Result<Launch, EnvironmentError> {
     let program = find(PROGRAM, PACKAGE)?;
     let path = folder.join("mosquitto.conf");
-    write_configuration(&path, &configuration(address))?;
+    write_configuration(&path, &configuration(address, tls))?;
     Ok(Launch {
         program,
         arguments: vec!["-c".into(), path.to_string_lossy().into_owned()],
@@ -33,9 +40,8 @@ pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentE
 }
 
 /// What is set changes nothing on the wire: limits that the client can see keep the broker's defaults.
-fn configuration(address: SocketAddr) -> String {
-    [
-        format!("listener {} {}", address.port(), address.ip()),
+fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
+    let mut lines = vec![
         "allow_anonymous true".into(),
         "user root".into(), // the broker cannot become another user within a user namespace
         "persistence false".into(),
@@ -46,9 +52,16 @@ fn configuration(address: SocketAddr) -> String {
         "connection_messages false".into(), // a line per connection would be CPU time of ours
         "sys_interval 0".into(),
         "max_queued_messages 0".into(), // no limit: a slow subscriber shall not lose messages unseen
-        String::new(),
-    ]
-    .join("\n")
+        format!("listener {} {}", address.port(), address.ip()),
+    ];
+    if let Some(files) = tls {
+        lines.push(format!("listener {SECURE_PORT} {}", address.ip()));
+        lines.push(format!("certfile {}", files.certificate.display()));
+        lines.push(format!("keyfile {}", files.private_key.display()));
+        // The lowest version that is taken.
+        lines.push("tls_version tlsv1.2".into());
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Whether the broker on `address` answers a CONNECT with an accepting CONNACK.
@@ -80,8 +93,22 @@ mod tests {
 
     #[test]
     fn listens_on_the_address_and_port_given() {
-        let text = configuration("[fd78::1]:1883".parse().unwrap());
-        assert!(text.starts_with("listener 1883 fd78::1\n"));
+        let text = configuration("[fd78::1]:1883".parse().unwrap(), None);
+        assert!(text.ends_with("\nlistener 1883 fd78::1\n"));
+    }
+
+    #[test]
+    fn listens_for_tls_where_it_has_a_certificate() {
+        let files = TlsFiles {
+            certificate: "c.pem".into(),
+            private_key: "k.pem".into(),
+            authority: "a.pem".into(),
+        };
+        let text = configuration("10.78.0.1:1883".parse().unwrap(), Some(&files));
+        assert!(
+            text.contains("\nlistener 8883 10.78.0.1\ncertfile c.pem\nkeyfile k.pem\n"),
+            "{text}"
+        );
     }
 
     #[test]

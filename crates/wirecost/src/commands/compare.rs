@@ -25,6 +25,7 @@ pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
     let options = options(&arguments)?;
     options.validate()?;
     once("stack", &options.stacks)?;
+    once("start", &options.starts)?;
     once("size", &options.sizes)?;
     once("link", &options.links)?;
     check_json(&arguments)?;
@@ -188,7 +189,12 @@ fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
         seed: arguments.seed,
         resource: arguments.resource.clone(),
         keep_alive,
-        messages: arguments.messages_per_connection,
+        starts: arguments.start.clone(),
+        messages: arguments.messages_per_connection.unwrap_or(1),
+        // One message asked for on each connection is the whole of it.
+        warm_up: arguments.messages_per_connection != Some(1),
+        keys: !arguments.no_keys,
+        dtls_cookie: arguments.dtls_cookie,
         interval: arguments.interval,
         record_hosts: arguments.record_hosts,
     })

@@ -83,7 +83,7 @@ const fn stack_of(protocol: Protocol) -> Stack {
         Protocol::Tcp => Application::Tcp,
         Protocol::Udp => Application::Udp,
     };
-    Stack { application }
+    Stack::plain(application)
 }
 
 const fn name(protocol: Protocol) -> &'static str {

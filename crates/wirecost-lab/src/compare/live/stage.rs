@@ -21,6 +21,7 @@ use wirecost_live::priority::{self, Duty};
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Rng};
+use wirecost_security::Start;
 
 use super::{Progress, RunError, echo};
 use crate::compare::options::Options;
@@ -28,7 +29,7 @@ use crate::compare::plan::{DeviceLinks, Plan, PlannedDevice};
 use crate::compare::sampler::{Sampler, Timing};
 use crate::stack::client::{ClientConfig, Message};
 use crate::stack::server::{Discard, services};
-use crate::stack::{Client, Stack};
+use crate::stack::{Application, Client, Credentials, Stack};
 use crate::target::{Foreign, ForeignReport};
 
 /// How long a client may take to connect, beside four round trips.
@@ -60,6 +61,8 @@ pub(super) struct Stage<'a> {
     pub(super) activity: &'a Arc<Activity>,
     /// Where they live.
     pub(super) sides: &'a Sides,
+    /// Certificates and keys.
+    pub(super) credentials: &'a Credentials,
     /// The foreign server, if there is one.
     pub(super) foreign: Option<Foreign>,
 }
@@ -309,13 +312,18 @@ impl<'env> Stage<'env> {
             transport: cell.stack.transport(),
             endpoint: Client::new(cell.stack, message, &config)?,
             script: Sampler::new(Timing {
-                start: first + device.start,
+                at: first + device.start,
                 settle: options.settle,
                 timeout: options.timeout,
                 connect_timeout: CONNECT_TIMEOUT + options.links[cell.link].rtt() * 4,
                 messages: options.messages,
                 interval: options.interval,
                 answered: cell.stack.awaits_answer(cell.payload.len()),
+                start: cell.start,
+                // A message that leaves with the first flight cannot have one before it.
+                warm_up: options.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
+                early: cell.stack.has_early_message(),
+                server_closes: closes_after_answer(options, cell.stack),
             }),
         })
     }
@@ -349,6 +357,12 @@ impl<'env> Stage<'env> {
         }
         self.foreign.as_mut().and_then(Foreign::death)
     }
+}
+
+/// Whether the server is asked to close the connection after its answer: HTTP/1.1 with one message per connection
+/// (RFC 9112, section 9.6).
+fn closes_after_answer(options: &Options, stack: Stack) -> bool {
+    stack.application == Application::Http1 && !options.warm_up && options.messages == 1
 }
 
 /// Stops the loop of a thread when it goes: the scope waits for its threads, whatever happened, a panic included.

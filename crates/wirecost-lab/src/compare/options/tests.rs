@@ -19,6 +19,10 @@ pub(crate) fn options(stacks: &[&str]) -> Options {
         resource: "test".into(),
         keep_alive: 60,
         messages: 1,
+        warm_up: true,
+        keys: true,
+        dtls_cookie: false,
+        starts: vec![wirecost_security::Start::Cold],
         interval: None,
         record_hosts: 1,
     }

@@ -6,13 +6,17 @@ const START: Instant = Instant::from_millis(100);
 
 fn timing() -> Timing {
     Timing {
-        start: START,
+        at: START,
         settle: SETTLE,
         timeout: Duration::from_secs(30),
         connect_timeout: Duration::from_secs(10),
         messages: 1,
         interval: None,
         answered: true,
+        start: Start::Cold,
+        warm_up: true,
+        early: false,
+        server_closes: false,
     }
 }
 
@@ -286,4 +290,86 @@ fn a_server_that_closes_after_our_close_is_no_failure() {
     bench.report(Event::Closed);
     bench.run_until(at(20_000));
     assert_eq!(bench.notes().failure, None);
+}
+
+fn resumed() -> Timing {
+    Timing {
+        start: Start::Resumed,
+        ..timing()
+    }
+}
+
+/// A device whose connection for the ticket is ready at 150 ms.
+fn with_ticket(timing: Timing) -> Bench {
+    let mut bench = connected(timing);
+    bench.run_until(at(1_200));
+    assert_eq!(
+        bench.closed,
+        Some(at(1_150)),
+        "the first connection settles and is closed"
+    );
+    bench.report(Event::Closed);
+    bench.run_until(at(2_200));
+    bench
+}
+
+#[test]
+fn a_resumed_sample_has_a_connection_before_it_of_which_nothing_is_measured() {
+    let mut bench = with_ticket(resumed());
+    assert_eq!(bench.connects, [START, at(2_150)]);
+    assert_eq!(bench.notes().connect_started, Some((at(2_150), at(2_150))));
+    assert!(bench.sampler.is_before_connect(at(2_149)) && !bench.sampler.is_before_connect(at(2_150)));
+    bench.report(Event::Established {
+        start: Start::Resumed,
+    });
+    bench.report(Event::Ready);
+    bench.run_until(at(3_500));
+    assert_eq!(bench.sent, [(at(3_200), 0)]);
+    assert_eq!(bench.notes().failure, None);
+}
+
+#[test]
+fn a_connection_that_starts_otherwise_than_asked_for_is_no_sample() {
+    let mut bench = with_ticket(resumed());
+    bench.report(Event::Established { start: Start::Cold });
+    bench.run_until(at(60_000));
+    assert!(bench.finished && bench.sent.is_empty());
+    assert_eq!(
+        bench.notes().failure.as_deref(),
+        Some("asked for resumed, the server granted cold")
+    );
+}
+
+#[test]
+fn a_message_in_the_first_flight_is_sent_as_soon_as_the_client_may() {
+    let mut bench = with_ticket(Timing {
+        start: Start::ZeroRtt,
+        early: true,
+        warm_up: false,
+        ..timing()
+    });
+    bench.report(Event::Ready);
+    bench.advance();
+    assert_eq!(bench.sent, [(at(2_200), 0)]);
+    bench.report(Event::Established {
+        start: Start::ZeroRtt,
+    });
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(60_000));
+    assert_eq!(bench.sent.len(), 1, "the message is the measured one");
+    assert!(bench.finished && bench.notes().failure.is_none());
+}
+
+#[test]
+fn a_server_that_is_asked_to_close_after_its_answer_does_no_harm() {
+    let mut bench = connected(Timing {
+        warm_up: false,
+        server_closes: true,
+        ..timing()
+    });
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.report(Event::Closed);
+    bench.run_until(at(20_000));
+    assert!(bench.finished && bench.notes().failure.is_none());
 }

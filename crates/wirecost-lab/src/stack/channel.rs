@@ -1,0 +1,144 @@
+//! What protects a stack, and how its connections can start.
+
+use wirecost_proto::Buffer;
+use wirecost_proto::bare::Transport;
+use wirecost_security::Start;
+
+use super::{Application, Stack};
+
+/// What protects the channel of a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Channel {
+    /// Nothing; HTTP/3 brings its TLS 1.3 along.
+    #[default]
+    Plain,
+    /// TLS 1.3 (RFC 8446).
+    Tls13,
+    /// TLS 1.2 (RFC 5246).
+    Tls12,
+    /// DTLS 1.3 (RFC 9147).
+    Dtls13,
+    /// DTLS 1.2 (RFC 6347) with a server certificate.
+    Dtls12,
+    /// DTLS 1.2 with a pre-shared key (RFC 4279).
+    Dtls12Psk,
+    /// OSCORE (RFC 8613).
+    Oscore,
+}
+
+impl Channel {
+    /// Every channel with its name behind the `+`.
+    pub const NAMES: [(&'static str, Self); 6] = [
+        ("tls1.3", Self::Tls13),
+        ("tls1.2", Self::Tls12),
+        ("dtls1.3", Self::Dtls13),
+        ("dtls1.2", Self::Dtls12),
+        ("dtls1.2-psk", Self::Dtls12Psk),
+        ("oscore", Self::Oscore),
+    ];
+
+    /// Whether it is TLS on a stream.
+    pub const fn is_tls(self) -> bool {
+        matches!(self, Self::Tls13 | Self::Tls12)
+    }
+
+    /// Whether it is DTLS on datagrams.
+    pub const fn is_dtls(self) -> bool {
+        matches!(self, Self::Dtls13 | Self::Dtls12 | Self::Dtls12Psk)
+    }
+}
+
+impl Application {
+    /// Whether the application protocol can run over a channel.
+    pub const fn can_run_over(self, channel: Channel) -> bool {
+        let is_stream = matches!(self.transport(), Transport::Stream);
+        let is_coap = matches!(self, Self::CoapNon | Self::CoapCon);
+        match channel {
+            Channel::Plain => true,
+            Channel::Tls13 | Channel::Tls12 => is_stream,
+            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk => is_coap || matches!(self, Self::Udp),
+            Channel::Oscore => is_coap,
+        }
+    }
+}
+
+impl Stack {
+    /// Whether something must be agreed on before application data can be protected.
+    pub const fn has_handshake(self) -> bool {
+        self.channel.is_tls() || self.channel.is_dtls() || matches!(self.application, Application::Http3)
+    }
+
+    /// Whether bytes that are sent again are protected anew and so differ.
+    pub const fn is_sealed(self) -> bool {
+        self.has_handshake() || matches!(self.channel, Channel::Oscore)
+    }
+
+    /// What tells the spans of a datagram that no endpoint described: a foreign server's that the link lost.
+    pub fn describer(self) -> fn(&[u8], &mut Buffer) {
+        wirecost_coap::describe
+    }
+
+    /// Why connections of the stack cannot start so; `None` where they can.
+    pub fn cannot_start(self, start: Start) -> Option<String> {
+        if start == Start::Cold {
+            return None;
+        }
+        let why = match (self.application, self.channel, start) {
+            (Application::Http3, ..) | (_, Channel::Tls13, _) | (_, Channel::Tls12, Start::Resumed) => {
+                return None;
+            }
+            (_, Channel::Tls12, _) => "TLS 1.2 has no 0-RTT (RFC 8446, section 2.3)".to_owned(),
+            (_, channel, _) if channel.is_dtls() => {
+                "the DTLS library has no session resumption and no early data".to_owned()
+            }
+            (_, Channel::Oscore, _) => "OSCORE has no handshake that could be resumed".to_owned(),
+            _ => format!("{self} has no handshake that could be resumed"),
+        };
+        Some(format!("{self} cannot start {start}: {why}"))
+    }
+
+    /// Whether a message of a 0-RTT start leaves with the first flight: where nothing of the application protocol must
+    /// be answered before it.
+    pub const fn has_early_message(self) -> bool {
+        let needs_no_answer = matches!(
+            self.application,
+            Application::Tcp | Application::Http1 | Application::Http3
+        );
+        needs_no_answer && self.has_handshake()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack(name: &str) -> Stack {
+        name.parse().expect("a stack")
+    }
+
+    #[test]
+    fn a_start_that_a_stack_has_not_is_refused_with_the_reason() {
+        for name in ["http3", "mqtt-qos1+tls1.3", "tcp+tls1.3"] {
+            for start in Start::ALL {
+                assert_eq!(stack(name).cannot_start(start), None, "{name} {start}");
+            }
+        }
+        assert_eq!(stack("amqp-settled+tls1.2").cannot_start(Start::Resumed), None);
+        let refused = [
+            ("amqp-settled+tls1.2", Start::ZeroRtt, "TLS 1.2 has no 0-RTT"),
+            ("coap-con+dtls1.3", Start::Resumed, "resum"),
+            ("coap-con+oscore", Start::ZeroRtt, "no handshake"),
+            ("udp", Start::Resumed, "no handshake"),
+        ];
+        for (name, start, reason) in refused {
+            let why = stack(name).cannot_start(start).expect("refused");
+            assert!(why.contains(reason), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_early_where_no_answer_comes_before_it() {
+        assert!(stack("http1+tls1.3").has_early_message() && stack("http3").has_early_message());
+        assert!(!stack("mqtt-qos1+tls1.3").has_early_message() && !stack("http1").has_early_message());
+    }
+}

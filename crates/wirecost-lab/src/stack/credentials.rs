@@ -1,0 +1,68 @@
+//! What the two sides of a run need to trust one another: made anew for every run, of the same sizes every time.
+
+use std::time::Duration;
+
+use wirecost_live::Clock;
+use wirecost_security::certificate::{self, Authority, Identity};
+use wirecost_security::{Epoch, KeyLog};
+
+/// The identity under which devices use the pre-shared key (RFC 4279).
+pub const PSK_IDENTITY: &str = "wc";
+/// Bytes of the pre-shared key and of the OSCORE master secret.
+const SECRET_BYTES: usize = 16;
+
+/// The name that devices expect in the server's certificate.
+pub const SERVER_NAME: &str = "server";
+
+/// Certificates, keys and where their use is logged.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// The run's clock among the clocks of the security libraries.
+    pub epoch: Epoch,
+    /// Where every endpoint leaves its secrets.
+    pub key_log: KeyLog,
+    /// Who has issued the server's certificate; devices trust it.
+    pub authority: Vec<u8>,
+    /// The authority's certificate as a file for other programs.
+    pub authority_pem: String,
+    /// The server's certificate and key.
+    pub server: Identity,
+    /// The key of `+dtls1.2-psk`; printable, because servers take it on their command line.
+    pub psk: String,
+    /// The master secret of `+oscore` (RFC 8613, section 3.2).
+    pub oscore_secret: [u8; SECRET_BYTES],
+}
+
+impl Credentials {
+    /// New credentials; without `keys` no secret of a connection is kept.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn generate(clock: Clock, keys: bool) -> Result<Self, certificate::Error> {
+        let authority = Authority::generate()?;
+        let mut entropy = wirecost_security::entropy::Entropy::system();
+        let mut psk = [0; SECRET_BYTES / 2];
+        let mut oscore_secret = [0; SECRET_BYTES];
+        entropy.fill(&mut psk)?;
+        entropy.fill(&mut oscore_secret)?;
+        Ok(Self {
+            epoch: epoch_of(clock),
+            key_log: if keys { KeyLog::new() } else { KeyLog::disabled() },
+            authority: authority.certificate().to_vec(),
+            authority_pem: authority.to_pem()?,
+            server: Identity::generate(&authority)?,
+            psk: psk.iter().map(|byte| format!("{byte:02x}")).collect(),
+            oscore_secret,
+        })
+    }
+}
+
+/// Where the run's clock stands on the clocks of the security libraries.
+fn epoch_of(clock: Clock) -> Epoch {
+    let since_start = Duration::from_nanos(clock.now().as_nanos());
+    let now = std::time::Instant::now();
+    Epoch {
+        monotonic: now.checked_sub(since_start).unwrap_or(now),
+        unix: Duration::from_nanos(clock.utc_nanos(wirecost_proto::Instant::START)),
+    }
+}

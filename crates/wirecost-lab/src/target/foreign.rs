@@ -1,0 +1,204 @@
+//! Real servers that wirecost starts itself.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wirecost_live::hosts::server_address;
+use wirecost_live::process::{Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto};
+use wirecost_live::{EnvironmentError, Side};
+use wirecost_security::certificate;
+
+use super::Target;
+use crate::results::RunFolder;
+use crate::stack::Credentials;
+
+/// How long a server may take until it answers.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a server may take to end by itself.
+const STOP_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Why a server could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// It does not start, or does not answer.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// Its certificate cannot be written as PEM.
+    #[error("cannot write the server's certificate: {0}")]
+    Certificate(certificate::Error),
+    /// A file that it needs cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// How a server is started, and how it is known to be ready.
+struct Recipe {
+    launch: Launch,
+    probe: fn(SocketAddr) -> Readiness,
+    address: SocketAddr,
+    version: Option<String>,
+}
+
+fn recipe(
+    target: Target,
+    folder: &RunFolder,
+    files: &TlsFiles,
+    psk: &str,
+    ip: IpAddr,
+) -> Result<Recipe, EnvironmentError> {
+    let (folder, at) = (folder.path(), |port| SocketAddr::new(ip, port));
+    let coap = |build| {
+        let dtls = Some(libcoap::Dtls { files, psk });
+        Ok(Recipe {
+            launch: libcoap::launch(folder, at(5683), build, dtls)?,
+            probe: libcoap::probe,
+            address: at(5683),
+            version: libcoap::version(build),
+        })
+    };
+    match target {
+        Target::Builtin | Target::Rabbitmq => Err(EnvironmentError::ServerNotFound {
+            program: "rabbitmq-server",
+            package: "rabbitmq-server",
+        }),
+        Target::Mosquitto => Ok(Recipe {
+            launch: mosquitto::launch(folder, at(1883), Some(files))?,
+            probe: mosquitto::probe,
+            address: at(1883),
+            version: mosquitto::version(),
+        }),
+        Target::Caddy => Ok(Recipe {
+            launch: caddy::launch(folder, at(80), Some(files))?,
+            probe: caddy::probe,
+            address: at(80),
+            version: caddy::version(),
+        }),
+        Target::Libcoap => coap(libcoap::Build::Openssl),
+        Target::LibcoapGnutls => coap(libcoap::Build::Gnutls),
+    }
+}
+
+/// Writes the run's certificate for a server of another maker; only the owner may read its key.
+fn tls_files(folder: &RunFolder, credentials: &Credentials) -> Result<TlsFiles, TargetError> {
+    let pem = |what: Result<String, certificate::Error>| what.map_err(TargetError::Certificate);
+    let [certificate, private_key, authority] =
+        ["server.pem", "server.key", "authority.pem"].map(|name| folder.file(name));
+    write(
+        &certificate,
+        &pem(credentials.server.certificates_to_pem())?,
+        0o644,
+    )?;
+    write(
+        &private_key,
+        &pem(credentials.server.private_key_to_pem())?,
+        0o600,
+    )?;
+    write(&authority, &credentials.authority_pem, 0o644)?;
+    Ok(TlsFiles {
+        certificate,
+        private_key,
+        authority,
+    })
+}
+
+fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
+    let mut options = OpenOptions::new();
+    let opened = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|source| TargetError::File {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// A foreign server that answers.
+#[derive(Debug)]
+pub struct Foreign {
+    process: ServerProcess,
+    version: String,
+    /// CPU time that it had used when it was ready.
+    cpu_when_ready: Option<Duration>,
+}
+
+/// What a foreign server has left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignReport {
+    /// Its program and version.
+    pub version: String,
+    /// CPU time of the whole server from ready to stopped; `None` where it had died.
+    pub cpu: Option<Duration>,
+    /// Its resident memory at the end; `None` where it had died.
+    pub resident_bytes: Option<u64>,
+}
+
+impl Foreign {
+    /// Starts the server of a target and waits until it answers; `None` for the built-in ones, which need no
+    /// process. The calling thread must outlive the server.
+    ///
+    /// # Errors
+    /// Its program is missing, it dies, or it does not answer.
+    pub fn start(
+        target: Target,
+        side: &Side,
+        folder: &RunFolder,
+        credentials: &Credentials,
+        ipv6: bool,
+    ) -> Result<Option<Self>, TargetError> {
+        if target.is_builtin() {
+            return Ok(None);
+        }
+        let files = tls_files(folder, credentials)?;
+        let Recipe {
+            launch,
+            probe,
+            address,
+            version,
+        } = recipe(target, folder, &files, &credentials.psk, server_address(ipv6))?;
+        let program = launch.program.display().to_string();
+        let mut process = ServerProcess::start(&launch, side)?;
+        process.wait_until_ready(PATIENCE, || probe(address))?;
+        let version = format!(
+            "{program} {}",
+            version.unwrap_or_else(|| "of unknown version".into())
+        );
+        let cpu_when_ready = process.usage().ok().map(|usage| usage.cpu_time);
+        Ok(Some(Self {
+            process,
+            version,
+            cpu_when_ready,
+        }))
+    }
+
+    /// How the server died, if it did.
+    pub fn death(&mut self) -> Option<String> {
+        let status = self.process.exit_status()?;
+        Some(format!("{} ended during the run with {status}", self.version))
+    }
+
+    /// Stops the server; returns what it used, which a dead server can no longer tell.
+    pub fn stop(self) -> ForeignReport {
+        let usage = self.process.usage().ok();
+        // A server that ignores SIGTERM is killed; either way it is gone.
+        drop(self.process.stop(STOP_PATIENCE));
+        let used = usage.zip(self.cpu_when_ready);
+        ForeignReport {
+            version: self.version,
+            cpu: used.map(|(usage, before)| usage.cpu_time.saturating_sub(before)),
+            resident_bytes: usage.map(|usage| usage.resident_bytes),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Caddy, the web server.
+
+use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of, write_configuration};
+use crate::error::EnvironmentError;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+const PROGRAM: &str = "caddy";
+const PACKAGE: &str = "caddy";
+/// The port of HTTPS and HTTP/3, on which the server listens where it has a certificate.
+pub const SECURE_PORT: u16 = 443;
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+const REQUEST: &[u8] = b"HEAD / HTTP/1.1\r\nHost: ready\r\nConnection: close\r\n\r\n";
+const ANSWER: &[u8] = b"HTTP/1.1 204";
+
+/// How to start the server on `address`, with its configuration, data and log in `folder`. It answers every request with
+/// 204. With `tls` it takes HTTPS and HTTP/3 at [`SECURE_PORT`], too.
+///
+/// # Errors
+/// [`EnvironmentError::ServerNotFound`] where it is not installed; when `folder` cannot be written.
+pub fn launch(
+    folder: &Path,
+    address: SocketAddr,
+    tls: Option<&TlsFiles>,
+) -> Result<Launch, EnvironmentError> {
+    let program = find(PROGRAM, PACKAGE)?;
+    let path = folder.join("Caddyfile");
+    write_configuration(&path, &configuration(address, tls))?;
+    let path = path.to_string_lossy().into_owned();
+    let arguments = ["run", "--config", &path, "--adapter", "caddyfile"].map(String::from);
+    Ok(Launch {
+        program,
+        arguments: arguments.to_vec(),
+        // The server keeps its state below HOME, which is the folder.
+        environment: plain_environment(folder),
+        log: folder.join("caddy.log"),
+    })
+}
+
+/// No administration, no redirects, no line per request.
+fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
+    let bind = address.ip();
+    let global = "{\n\tadmin off\n\tauto_https off\n\tlog {\n\t\tlevel ERROR\n\t}\n}\n";
+    let site = |scheme: &str, port: u16, tls: &str| {
+        format!("{scheme}://:{port} {{\n\tbind {bind}\n{tls}\trespond 204\n}}\n")
+    };
+    let plain = site("http", address.port(), "");
+    let secure = tls.map(|files| {
+        let (certificate, key) = (files.certificate.display(), files.private_key.display());
+        site("https", SECURE_PORT, &format!("\ttls {certificate} {key}\n"))
+    });
+    [global, &plain, &secure.unwrap_or_default()].concat()
+}
+
+/// Whether the server on `address` answers a request.
+pub fn probe(address: SocketAddr) -> Readiness {
+    match ask(address) {
+        Ok(answer) if answer == ANSWER => Readiness::Ready,
+        _ => Readiness::NotYet,
+    }
+}
+
+fn ask(address: SocketAddr) -> std::io::Result<[u8; ANSWER.len()]> {
+    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
+    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
+    stream.write_all(REQUEST)?;
+    let mut answer = [0; ANSWER.len()];
+    stream.read_exact(&mut answer)?;
+    Ok(answer)
+}
+
+/// The installed version, such as `2.6.2`.
+pub fn version() -> Option<String> {
+    version_of(&find(PROGRAM, PACKAGE).ok()?, "version")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_added_for_https_where_there_is_a_certificate() {
+        let address = "10.78.0.1:80".parse().unwrap();
+        assert!(!configuration(address, None).contains("https://"));
+        let files = TlsFiles {
+            certificate: "c.pem".into(),
+            private_key: "k.pem".into(),
+            authority: "a.pem".into(),
+        };
+        let text = configuration(address, Some(&files));
+        assert!(
+            text.contains("https://:443 {\n\tbind 10.78.0.1\n\ttls c.pem k.pem\n"),
+            "{text}"
+        );
+    }
+}
