@@ -216,6 +216,7 @@ fn cell(stack: &str, payload: u64, half: u64, packets: &[Packet], samples: &[Sam
     let answered = packets::is_answered(stack);
     let message = message_section(stack, payload, packets, samples);
     Cell {
+        first_message_round_trips: None,
         stack: stack.into(),
         start: "cold".into(),
         payload_bytes: payload,
@@ -232,6 +233,7 @@ fn cell(stack: &str, payload: u64, half: u64, packets: &[Packet], samples: &[Sam
         delivery: None,
         cpu: Cpu {
             client: Some(CpuSide {
+                connect_ns: None,
                 device_ns: 180_000.0,
                 message_ns: Some(21_500.0),
             }),
