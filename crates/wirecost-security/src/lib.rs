@@ -7,11 +7,13 @@
 //! - [`epoch`]: where the run's clock stands among the clocks of the libraries below
 //! - [`start`]: how a connection starts: cold, resumed, 0-RTT
 //! - [`certificate`]: an authority, and identities of the same size every time
+//! - [`dtls`]: DTLS 1.3 and 1.2 around endpoints that speak datagrams
 //! - [`entropy`]: where keys come from: the system, or a seed
 //! - [`interleave`]: the inner endpoint's spans among the bytes of records
 //! - [`provider`]: the cryptography of TLS and QUIC, of one size and if need be from a seed
 //! - [`key_log`]: the secrets of a run, for the capture
 //! - [`layer`]: what every layer reports
+//! - [`object`]: objects that carry their own protection, whatever the channel
 //!
 //! ```
 //! use wirecost_security::Start;
@@ -20,11 +22,13 @@
 //! ```
 
 pub mod certificate;
+pub mod dtls;
 pub mod entropy;
 pub mod epoch;
 pub mod interleave;
 pub mod key_log;
 pub mod layer;
+pub mod object;
 pub mod provider;
 pub mod start;
 

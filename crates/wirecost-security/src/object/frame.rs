@@ -1,0 +1,147 @@
+//! The outermost array of an object, and the signature's structure.
+
+use coset::TaggedCborSerializable as _;
+use coset::iana;
+use coset::{AsCborValue as _, CoseEncrypt, CoseKey, CoseRecipient, CoseSign1, Label};
+use wirecost_proto::Layer;
+
+use super::algorithm::{SIGNATURE_BYTES, names, number};
+use super::cbor::{Expected, Reader, Writer};
+use super::key::{self, KeyId, Participant};
+use super::rule::RuleSet;
+
+/// Puts a signed rule set and sealed parts together: `[rules, [+ part]]`, each inside a byte string, so that a digest
+/// is taken of bytes as they stand.
+pub(super) fn emit(rules: &Writer, parts: &[Writer]) -> Writer {
+    let mut out = Writer::default();
+    out.array(2);
+    out.nest(rules);
+    out.array(parts.len());
+    for part in parts {
+        out.nest(part);
+    }
+    out
+}
+
+/// The protected header of the signature: `{1: -7, 4: kid}`, alg ES256 and whose key. The key is named under the
+/// signature, so that nobody is led to another one.
+pub(super) fn signer_header(signer: KeyId) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.map(2);
+    out.int(number(iana::HeaderParameter::Alg));
+    out.int(number(iana::Algorithm::ES256));
+    out.int(number(iana::HeaderParameter::Kid));
+    out.byte_string(signer.as_bytes());
+    out.into_parts().0
+}
+
+/// What is signed: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4).
+pub(super) fn sig_structure(header: &[u8], payload: &[u8]) -> Vec<u8> {
+    /// `"Signature1"` behind the head of an array of four.
+    const CONTEXT: &[u8] = b"\x84\x6aSignature1";
+    let mut out = Writer::default();
+    out.put(CONTEXT, Layer::Security);
+    out.byte_string(header);
+    out.byte_string(&[]);
+    out.byte_string(payload);
+    out.into_parts().0
+}
+
+/// An object taken apart; nothing of it is verified.
+pub(super) struct Object<'a> {
+    /// The bytes of each part's COSE_Encrypt.
+    pub(super) parts: Vec<&'a [u8]>,
+    /// Who says to have signed.
+    pub(super) signer: KeyId,
+    /// What is signed.
+    pub(super) rule_set: RuleSet,
+    /// What the signature is over.
+    pub(super) signed: Vec<u8>,
+    /// The signature.
+    pub(super) signature: [u8; SIGNATURE_BYTES],
+}
+
+impl<'a> Object<'a> {
+    /// Takes an object apart. There is one encoding of each object, and no other is taken.
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Expected> {
+        let mut input = Reader::new(bytes);
+        input.array_of(2, "an object of two items")?;
+        let signature = parse_signature(input.byte_string()?)?;
+        let mut parts = Vec::new();
+        for _ in 0..input.array()? {
+            parts.push(input.byte_string()?);
+        }
+        input.end()?;
+        let (signer, rule_set, signed, signature) = signature;
+        if parts.is_empty() || rule_set.digests.len() != parts.len() {
+            return Err("a digest for each part");
+        }
+        Ok(Self {
+            parts,
+            signer,
+            rule_set,
+            signed,
+            signature,
+        })
+    }
+}
+
+type Signature = (KeyId, RuleSet, Vec<u8>, [u8; SIGNATURE_BYTES]);
+
+fn parse_signature(bytes: &[u8]) -> Result<Signature, Expected> {
+    let message = CoseSign1::from_tagged_slice(bytes).map_err(|_| "a COSE_Sign1")?;
+    if message.clone().to_tagged_vec().ok().as_deref() != Some(bytes) {
+        return Err("a COSE_Sign1 in its shortest form");
+    }
+    let header = &message.protected.header;
+    if !names(header, iana::Algorithm::ES256) || !message.unprotected.is_empty() {
+        return Err("a signature by ES256 without unprotected parameters");
+    }
+    let signer: [u8; KeyId::BYTES] = header
+        .key_id
+        .as_slice()
+        .try_into()
+        .map_err(|_| "a signer of 8 bytes")?;
+    let signature = message.signature.as_slice().try_into();
+    let rule_set = RuleSet::parse(message.payload.as_deref().unwrap_or_default())?;
+    Ok((
+        KeyId::new(signer),
+        rule_set,
+        message.tbs_data(&[]),
+        signature.map_err(|_| "a signature of 64 bytes")?,
+    ))
+}
+
+/// A part's message, with the algorithm that all parts have.
+pub(super) fn parse_part(bytes: &[u8]) -> Result<CoseEncrypt, Expected> {
+    let message = CoseEncrypt::from_tagged_slice(bytes).map_err(|_| "a COSE_Encrypt")?;
+    if !names(&message.protected.header, iana::Algorithm::A128GCM) || !message.unprotected.crit.is_empty() {
+        return Err("a part by A128GCM");
+    }
+    Ok(message)
+}
+
+/// Whom a recipient is for, the ephemeral key, and the wrapped content key.
+pub(super) struct Recipient<'a> {
+    pub(super) participant: KeyId,
+    pub(super) ephemeral: Participant,
+    pub(super) wrapped: &'a [u8],
+}
+
+/// A recipient, with the algorithm that all recipients have.
+pub(super) fn parse_recipient(recipient: &CoseRecipient) -> Result<Recipient<'_>, Expected> {
+    let header = &recipient.unprotected;
+    if !names(&recipient.protected.header, iana::Algorithm::ECDH_ES_A128KW) || !header.crit.is_empty() {
+        return Err("a recipient by ECDH-ES + A128KW");
+    }
+    let id = header.key_id.as_slice().try_into();
+    let label = Label::Int(number(iana::HeaderAlgorithmParameter::EphemeralKey));
+    let found = header.rest.iter().find(|(of, _)| *of == label);
+    let (_, ephemeral) = found.ok_or("an ephemeral key")?;
+    let ephemeral = CoseKey::from_cbor_value(ephemeral.clone()).map_err(|_| "an ephemeral key")?;
+    Ok(Recipient {
+        participant: KeyId::new(id.map_err(|_| "a key identifier of 8 bytes")?),
+        ephemeral: key::ephemeral(&ephemeral).map_err(|_| "an ephemeral key on X25519 or P-256")?,
+        wrapped: recipient.ciphertext.as_deref().unwrap_or_default(),
+    })
+}

@@ -1,0 +1,245 @@
+//! Parts into an object.
+
+use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::error::Unspecified;
+use coset::iana;
+use coset::{CoseEncrypt, CoseSign1, TaggedCborSerializable as _};
+use wirecost_proto::content::Part;
+use wirecost_proto::{Content, Layer};
+
+use super::algorithm::{
+    CONTENT_HEADER, DIGEST_BYTES, ENC_STRUCTURE, KEY_BYTES, NONCE_BYTES, RECIPIENT_HEADER, TAG_BYTES, number,
+};
+use super::cbor::Writer;
+use super::key::{KeyError, KeyId, Participant, SigningKey};
+use super::rule::{Rule, RuleSet};
+use super::{frame, wrap};
+use crate::entropy::{Entropy, NoEntropy};
+
+/// Why an object cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SealError {
+    /// There is nothing to seal.
+    #[error("an object has at least one part, got none")]
+    NoParts,
+    /// A participant is named twice.
+    #[error("participant {0} is named twice")]
+    Repeated(KeyId),
+    /// A rule is about somebody whose key is not known.
+    #[error("a rule is about participant {0}, whose key is not given")]
+    UnknownParticipant(KeyId),
+    /// A rule is about a part that the object does not have.
+    #[error("a rule is about part {part}, and the object has {parts}")]
+    NoSuchPart {
+        /// The part, counted from 0.
+        part: usize,
+        /// How many parts there are.
+        parts: usize,
+    },
+    /// Nobody could ever open a part.
+    #[error("no rule lets anybody open part {0}")]
+    NobodyMayOpen(usize),
+    /// A rule ends before it begins.
+    #[error("the rule of participant {participant} for part {part} ends before it begins")]
+    EmptyWindow {
+        /// Whose rule.
+        participant: KeyId,
+        /// The part, counted from 0.
+        part: usize,
+    },
+    /// The system gives no random bytes.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// A key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The cryptographic library failed.
+    #[error("the cryptographic library failed to {0}")]
+    Library(&'static str),
+}
+
+/// An object, and which of its bytes are payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    /// The object.
+    pub bytes: Vec<u8>,
+    /// Runs of one layer, end to end over the bytes: ciphertext, which has the payload's length, is payload, and
+    /// everything else is the security layer's.
+    pub layout: Vec<Part>,
+}
+
+impl From<Sealed> for Content {
+    fn from(sealed: Sealed) -> Self {
+        Self::protected(sealed.bytes, &sealed.layout)
+    }
+}
+
+/// Makes objects for the same participants under the same rules.
+#[derive(Debug)]
+pub struct Sealer {
+    key: SigningKey,
+    participants: Vec<Participant>,
+    rules: Vec<Rule>,
+}
+
+impl Sealer {
+    /// A sealer that signs with `key`. A part's content key is wrapped for those participants who have a rule for it.
+    ///
+    /// # Errors
+    /// [`SealError`] where a participant is named twice, or a rule is about nobody or about no time.
+    pub fn new(key: SigningKey, participants: Vec<Participant>, rules: Vec<Rule>) -> Result<Self, SealError> {
+        for (index, participant) in participants.iter().enumerate() {
+            let id = participant.id();
+            if participants[..index].iter().any(|other| other.id() == id) {
+                return Err(SealError::Repeated(id));
+            }
+        }
+        for rule in &rules {
+            let id = rule.participant;
+            if !participants.iter().any(|participant| participant.id() == id) {
+                return Err(SealError::UnknownParticipant(id));
+            }
+            if rule.not_after < rule.not_before {
+                return Err(SealError::EmptyWindow {
+                    participant: id,
+                    part: rule.part,
+                });
+            }
+        }
+        Ok(Self {
+            key,
+            participants,
+            rules,
+        })
+    }
+
+    /// Seals the parts of a payload. The object's length depends on the parts' lengths, the participants' curves and
+    /// the number of rules, never on chance or on the date.
+    ///
+    /// # Errors
+    /// [`SealError`] where a rule is about a part that is not there, or a part has no rule.
+    pub fn seal(&self, parts: &[&[u8]], entropy: &mut Entropy) -> Result<Sealed, SealError> {
+        self.check_parts(parts.len())?;
+        let sealed: Result<Vec<Writer>, SealError> = parts
+            .iter()
+            .enumerate()
+            .map(|(index, plaintext)| self.seal_part(index, plaintext, entropy))
+            .collect();
+        let parts = sealed?;
+        let rules = self.sign(&parts)?;
+        let (bytes, layout) = frame::emit(&rules, &parts).into_parts();
+        Ok(Sealed { bytes, layout })
+    }
+
+    fn check_parts(&self, parts: usize) -> Result<(), SealError> {
+        if parts == 0 {
+            return Err(SealError::NoParts);
+        }
+        if let Some(rule) = self.rules.iter().find(|rule| rule.part >= parts) {
+            return Err(SealError::NoSuchPart {
+                part: rule.part,
+                parts,
+            });
+        }
+        let without_rule = (0..parts).find(|part| self.rules.iter().all(|rule| rule.part != *part));
+        match without_rule {
+            Some(part) => Err(SealError::NobodyMayOpen(part)),
+            None => Ok(()),
+        }
+    }
+
+    /// A COSE_Encrypt (RFC 9052 section 5.1), written rather than built, so that its layers are known.
+    fn seal_part(&self, part: usize, plaintext: &[u8], entropy: &mut Entropy) -> Result<Writer, SealError> {
+        let mut key = [0; KEY_BYTES];
+        entropy.fill(&mut key)?;
+        let mut nonce = [0; NONCE_BYTES];
+        entropy.fill(&mut nonce)?;
+        let ciphertext = encrypt(plaintext, &key, nonce).map_err(|_| SealError::Library("encrypt"))?;
+        let (same_length, tag) = ciphertext.split_at(plaintext.len());
+        let mut out = Writer::default();
+        out.tag(CoseEncrypt::TAG);
+        out.array(4);
+        out.byte_string(&CONTENT_HEADER);
+        out.map(1);
+        out.int(number(iana::HeaderParameter::Iv));
+        out.byte_string(&nonce);
+        out.byte_string_head(ciphertext.len());
+        out.put(same_length, Layer::Payload);
+        out.put(tag, Layer::Security);
+        self.emit_recipients(part, &key, &mut out, entropy)?;
+        Ok(out)
+    }
+
+    /// A COSE_recipient (RFC 9052 section 5.1) for each participant with a rule for the part.
+    fn emit_recipients(
+        &self,
+        part: usize,
+        key: &wrap::ContentKey,
+        out: &mut Writer,
+        entropy: &mut Entropy,
+    ) -> Result<(), SealError> {
+        let may_open = |participant: &&Participant| {
+            let id = participant.id();
+            self.rules
+                .iter()
+                .any(|rule| rule.part == part && rule.participant == id)
+        };
+        let recipients: Vec<&Participant> = self.participants.iter().filter(may_open).collect();
+        out.array(recipients.len());
+        for participant in recipients {
+            let (ephemeral, wrapped) = wrap::wrap(key, participant, entropy)?;
+            out.array(3);
+            out.byte_string(&RECIPIENT_HEADER);
+            out.map(2);
+            out.int(number(iana::HeaderParameter::Kid));
+            out.byte_string(participant.id().as_bytes());
+            out.int(number(iana::HeaderAlgorithmParameter::EphemeralKey));
+            participant.curve().emit_public(ephemeral.public_bytes(), out);
+            out.byte_string(&wrapped);
+        }
+        Ok(())
+    }
+
+    /// A COSE_Sign1 (RFC 9052 section 4.2) over the rules and the digests of the parts.
+    fn sign(&self, parts: &[Writer]) -> Result<Writer, SealError> {
+        let digests = parts.iter().map(|part| digest_of(part.bytes_so_far()));
+        let rule_set = RuleSet {
+            digests: digests.collect(),
+            rules: self.rules.clone(),
+        };
+        let payload = rule_set.to_bytes();
+        let header = frame::signer_header(self.key.id());
+        let signed = frame::sig_structure(&header, &payload);
+        let signature = self.key.sign(&signed).ok_or(SealError::Library("sign"))?;
+        let mut out = Writer::default();
+        out.tag(CoseSign1::TAG);
+        out.array(4);
+        out.byte_string(&header);
+        out.map(0);
+        out.byte_string(&payload);
+        out.byte_string(&signature);
+        Ok(out)
+    }
+}
+
+/// AES-GCM's ciphertext, as long as the plaintext, with its tag behind it (RFC 9053 section 4.1).
+fn encrypt(
+    plaintext: &[u8],
+    key: &wrap::ContentKey,
+    nonce: [u8; NONCE_BYTES],
+) -> Result<Vec<u8>, Unspecified> {
+    let key = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, key)?);
+    let mut bytes = Vec::with_capacity(plaintext.len() + TAG_BYTES);
+    bytes.extend_from_slice(plaintext);
+    let nonce = Nonce::assume_unique_for_key(nonce);
+    key.seal_in_place_append_tag(nonce, Aad::from(ENC_STRUCTURE), &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The digest that binds a part to the rule set.
+pub(super) fn digest_of(part: &[u8]) -> [u8; DIGEST_BYTES] {
+    let mut bytes = [0; DIGEST_BYTES];
+    bytes.copy_from_slice(digest(&SHA256, part).as_ref());
+    bytes
+}
