@@ -110,6 +110,12 @@ impl DeviceLedger {
         self.connection(flow).directions.toward(direction).describe(spans);
     }
 
+    /// Takes note that nobody will describe the next `bytes` bytes of a TCP direction: what follows them may be
+    /// described again.
+    pub fn stream_undescribed(&mut self, flow: Ports, direction: Direction, bytes: u64) {
+        self.connection(flow).directions.toward(direction).skip(bytes);
+    }
+
     /// Takes what a UDP datagram of `bytes` is; returns its number, by which [`crate::Arrivals`] knows it.
     pub fn datagram_spans(
         &mut self,

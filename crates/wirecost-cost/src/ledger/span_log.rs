@@ -82,6 +82,11 @@ impl SpanLog {
         self.append_kind(end - self.end(), None);
     }
 
+    /// Appends `len` bytes that nobody describes.
+    pub(super) fn append_undescribed(&mut self, len: u64) {
+        self.append_kind(len, None);
+    }
+
     fn append_kind(&mut self, len: u64, kind: Option<Kind>) {
         if len == 0 {
             return;

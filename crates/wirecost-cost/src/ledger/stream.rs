@@ -56,6 +56,10 @@ impl Stream {
         spans.iter().for_each(|span| self.spans.append(*span));
     }
 
+    pub(super) fn skip(&mut self, len: u64) {
+        self.spans.append_undescribed(len);
+    }
+
     /// Takes a segment that is not a reset; `None` where its sequence number lies before the stream.
     pub(super) fn send(&mut self, segment: &Segment) -> Option<Placement> {
         let sequence = self.sequence_for(segment);

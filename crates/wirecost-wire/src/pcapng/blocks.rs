@@ -187,7 +187,7 @@ impl<'a> PacketView<'a> {
     }
 
     /// The packet with its comment, apart from the window.
-    pub(super) fn to_packet(&self) -> Result<Packet, ReadError> {
+    pub(super) fn into_packet(self) -> Result<Packet, ReadError> {
         Ok(Packet {
             interface: self.interface,
             timestamp_ns: self.timestamp_ns,

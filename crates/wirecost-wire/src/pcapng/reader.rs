@@ -192,7 +192,7 @@ impl<R: Read> Iterator for Reader<R> {
             return None;
         }
         let owned = |view| match view {
-            View::Packet(packet) => PacketView::to_packet(&packet).map(Block::Packet),
+            View::Packet(packet) => packet.into_packet().map(Block::Packet),
             View::Other(block) => Ok(block),
         };
         let block = self.view().transpose().map(|view| view.and_then(owned));

@@ -1,0 +1,188 @@
+//! A TCP connection: its bytes in order, what they are, and the packets that wait to be told.
+
+use std::ops::Range;
+
+use wirecost_cost::{DeviceLedger, Ports};
+use wirecost_proto::Direction;
+use wirecost_wire::tcp;
+
+use crate::secrets::Secrets;
+use crate::story::{Both, Story};
+use crate::stream::Stream;
+use crate::tcp::held::Held;
+use crate::tcp::reassembly::{Content, Reassembly, Run};
+
+/// Packets that may wait for what they carry to be described; beyond it the bytes before are given up.
+const MAX_HELD_PACKETS: usize = 4_096;
+
+/// Packets that may wait after the peer has acknowledged bytes that the capture does not have.
+const MAX_HELD_BEHIND_LOSS: usize = 64;
+
+/// What a connection reads and writes: the secrets, the story of the bytes at hand (empty between segments), and the
+/// ledger that is told of them.
+pub(crate) struct Books<'a> {
+    pub(crate) secrets: &'a Secrets,
+    pub(crate) story: &'a mut Story,
+    pub(crate) ledger: &'a mut DeviceLedger,
+}
+
+/// What is known of a connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    ports: Ports,
+    ways: Both<Way>,
+    stream: Stream,
+    held: Held,
+}
+
+#[derive(Debug, Default)]
+struct Way {
+    reassembly: Reassembly,
+    /// The offset up to which bytes have been described, or left out.
+    described: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(ports: Ports) -> Self {
+        Self {
+            ports,
+            ways: Both::default(),
+            stream: Stream::new(ports.server),
+            held: Held::default(),
+        }
+    }
+
+    pub(crate) const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Whether a segment begins another connection between the same ports.
+    pub(crate) fn is_ended_by(&self, direction: Direction, segment: &tcp::Segment<'_>) -> bool {
+        let flags = segment.flags();
+        let opens = flags.contains(tcp::Flags::SYN) && !flags.contains(tcp::Flags::ACK);
+        let way = self.ways.of(direction);
+        opens && way.reassembly.is_other_connection(segment.sequence_number())
+    }
+
+    /// Takes a segment of `len` bytes of content; tells the ledger what is known by now. Returns the offset up to
+    /// which the direction must be described before the packet can be accounted; `None` where it can be now.
+    pub(crate) fn segment(
+        &mut self,
+        direction: Direction,
+        segment: &tcp::Segment<'_>,
+        len: u64,
+        books: &mut Books<'_>,
+    ) -> Option<u64> {
+        let flags = segment.flags();
+        if flags.contains(tcp::Flags::RST) {
+            return self.wait_for(direction, 0);
+        }
+        let payload = segment.payload();
+        let content = Content {
+            sequence: segment.sequence_number(),
+            syn: flags.contains(tcp::Flags::SYN),
+            bytes: payload.get(..len as usize).unwrap_or(payload),
+            len,
+        };
+        let place = self.ways.of_mut(direction).reassembly.place(&content);
+        let until = place.as_ref().map_or(0, |place| place.end);
+        if let Some(place) = place.filter(|place| !place.is_empty()) {
+            self.receive(direction, &place, &content, books);
+        }
+        if flags.contains(tcp::Flags::ACK) {
+            let acknowledged = segment.acknowledgment_number();
+            self.acknowledge(direction.reverse(), acknowledged, books);
+        }
+        self.wait_for(direction, until)
+    }
+
+    fn wait_for(&self, direction: Direction, until: u64) -> Option<u64> {
+        let is_described = until <= self.ways.of(direction).described;
+        (!self.held.is_empty() || !is_described).then_some(until)
+    }
+
+    fn receive(
+        &mut self,
+        direction: Direction,
+        place: &Range<u64>,
+        content: &Content<'_>,
+        books: &mut Books<'_>,
+    ) {
+        let bytes = self.ways.of_mut(direction).reassembly.in_order(place, content);
+        if !bytes.is_empty() {
+            self.stream.feed(direction, bytes, books.secrets, books.story);
+        }
+        self.feed_waiting(direction, books);
+        let reassembly = &mut self.ways.of_mut(direction).reassembly;
+        if reassembly.is_waiting() && (reassembly.is_full() || self.held.len() > MAX_HELD_PACKETS) {
+            self.give_up(direction, books);
+        }
+        self.tell(direction, books);
+    }
+
+    fn feed_waiting(&mut self, direction: Direction, books: &mut Books<'_>) {
+        while let Some(run) = self.ways.of_mut(direction).reassembly.next_waiting() {
+            match run {
+                Run::Bytes(bytes) => self.stream.feed(direction, &bytes, books.secrets, books.story),
+                Run::Uncaptured(len) => self.stream.gap(direction, len, books.story),
+            }
+        }
+    }
+
+    /// The peer has what it acknowledges: bytes that the capture does not have by then will hardly come.
+    fn acknowledge(&mut self, direction: Direction, number: u32, books: &mut Books<'_>) {
+        let reassembly = &self.ways.of(direction).reassembly;
+        let is_beyond = reassembly.acknowledged(number) > Some(reassembly.next());
+        if is_beyond && reassembly.is_waiting() && self.held.len() > MAX_HELD_BEHIND_LOSS {
+            self.give_up(direction, books);
+            self.tell(direction, books);
+        }
+    }
+
+    fn give_up(&mut self, direction: Direction, books: &mut Books<'_>) {
+        if let Some(gap) = self.ways.of_mut(direction).reassembly.give_up() {
+            self.stream.gap(direction, gap, books.story);
+            self.feed_waiting(direction, books);
+        }
+    }
+
+    /// Gives the story to the ledger.
+    fn tell(&mut self, direction: Direction, books: &mut Books<'_>) {
+        for piece in books.story.pieces() {
+            if piece.known {
+                books
+                    .ledger
+                    .stream_spans(self.ports, direction, std::slice::from_ref(&piece.span));
+            } else {
+                books
+                    .ledger
+                    .stream_undescribed(self.ports, direction, u64::from(piece.span.len));
+            }
+        }
+        self.ways.of_mut(direction).described += books.story.bytes();
+        books.story.clear();
+    }
+
+    /// Keeps the headers of a packet until `direction` is described up to `until`.
+    pub(crate) fn hold(&mut self, direction: Direction, until: u64, headers: &[u8]) {
+        self.held.push(direction, until, headers);
+    }
+
+    /// Whether more packets wait for a description than may: their bytes are then given up for good.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.held.len() > 2 * MAX_HELD_PACKETS
+    }
+
+    /// Moves the headers of the next packet that can be accounted into `out`; any packet where `all` is set.
+    pub(crate) fn release(&mut self, all: bool, out: &mut Vec<u8>) -> Option<Direction> {
+        let ways = &self.ways;
+        let described = |direction| {
+            if all {
+                u64::MAX
+            } else {
+                ways.of(direction).described
+            }
+        };
+        self.held.pop(described, out)
+    }
+}

@@ -1,0 +1,102 @@
+//! CoAP: each datagram by itself, and whether it has been sent before (RFC 7252 section 4.2).
+
+use wirecost_coap::message::{Repr, Type};
+use wirecost_proto::{Buffer, Cause, Direction, Phase};
+
+use crate::story::{Both, Piece, Story};
+
+/// Messages that are remembered in each direction: more than are in transmission at a time (RFC 7252 section 4.7).
+const REMEMBERED: usize = 64;
+
+/// What tells a message from others: its length and the sum of its bytes.
+type Mark = (usize, u64);
+
+#[derive(Debug)]
+pub(crate) struct Coap {
+    seen: Both<Vec<Mark>>,
+    /// Where the next mark goes, once as many are remembered as may be.
+    oldest: Both<usize>,
+    /// The message identifiers of the last pings, which an RST answers.
+    pings: Both<Option<u16>>,
+    spans: Buffer,
+}
+
+impl Default for Coap {
+    fn default() -> Self {
+        Self {
+            seen: Both::default(),
+            oldest: Both::default(),
+            pings: Both::default(),
+            spans: Buffer::new(),
+        }
+    }
+}
+
+impl Coap {
+    pub(crate) fn describe(&mut self, direction: Direction, bytes: &[u8], out: &mut Story) {
+        let Ok(repr) = Repr::parse(bytes) else {
+            out.leave_out(bytes.len() as u64);
+            return;
+        };
+        let again = self.is_repetition(direction, bytes);
+        let is_pong = self.is_pong(direction, &repr);
+        self.spans.clear();
+        wirecost_coap::describe(bytes, &mut self.spans);
+        for span in self.spans.spans() {
+            let mut span = *span;
+            if again && span.cause == Cause::Original {
+                span.cause = Cause::Retransmission;
+            }
+            // Section 4.3: an RST that answers no ping rejects a message.
+            if repr.kind == Type::Reset && !is_pong {
+                span.phase = Phase::Message;
+            }
+            out.push(Piece { span, known: true });
+        }
+    }
+
+    /// Whether the same bytes were sent in this direction before; remembers them.
+    fn is_repetition(&mut self, direction: Direction, bytes: &[u8]) -> bool {
+        let mark = (bytes.len(), sum(bytes));
+        let seen = self.seen.of_mut(direction);
+        if seen.contains(&mark) {
+            return true;
+        }
+        if seen.len() < REMEMBERED {
+            seen.push(mark);
+            return false;
+        }
+        let oldest = self.oldest.of_mut(direction);
+        if let Some(place) = seen.get_mut(*oldest % REMEMBERED) {
+            *place = mark;
+        }
+        *oldest = (*oldest + 1) % REMEMBERED;
+        false
+    }
+
+    /// Whether an RST answers a ping (RFC 7252 section 4.3); remembers pings.
+    fn is_pong(&mut self, direction: Direction, repr: &Repr<'_>) -> bool {
+        if repr.kind == Type::Confirmable && repr.code == wirecost_coap::code::Code::EMPTY {
+            *self.pings.of_mut(direction) = Some(repr.message_id);
+        }
+        repr.kind == Type::Reset && *self.pings.of(direction.reverse()) == Some(repr.message_id)
+    }
+}
+
+/// FNV-1a over words: no hash that someone could not collide, but none who does hides more than his own bytes.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, tail) = bytes.as_chunks::<8>();
+    let tail = tail.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    words.chain([tail]).fold(0xcbf2_9ce4_8422_2325, |sum: u64, word| {
+        (sum ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+    })
+}
+
+/// Whether a datagram to no known port looks like CoAP: version 1, a token of at most 8 bytes, a defined code, and a
+/// message that parses.
+pub(super) fn looks_alike(bytes: &[u8]) -> bool {
+    let [first, code, ..] = *bytes else { return false };
+    // RFC 7252 section 3: version in two bits, type in two, token length in four; classes 0, 2, 4 and 5.
+    first >> 6 == 1 && first & 0x0f <= 8 && matches!(code >> 5, 0 | 2 | 4 | 5) && Repr::parse(bytes).is_ok()
+}

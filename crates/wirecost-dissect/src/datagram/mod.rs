@@ -1,0 +1,77 @@
+//! What is spoken in datagrams.
+//!
+//! - [`coap`]: CoAP, repetitions told from originals
+
+mod coap;
+
+use wirecost_cost::ledger::Describer;
+use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
+
+use crate::story::{Purpose, Story};
+use coap::Coap;
+
+/// Who describes the datagrams of a flow.
+#[derive(Debug)]
+pub(crate) enum Datagrams {
+    Bare,
+    Coap(Box<Coap>),
+    Unknown(&'static str),
+}
+
+impl Datagrams {
+    /// Who describes a flow to `server_port` that starts with the datagram `bytes`.
+    pub(crate) fn detect(server_port: u16, bytes: &[u8]) -> Self {
+        match server_port {
+            // Discard (RFC 863).
+            9 => Self::Bare,
+            5683 => Self::Coap(Box::default()),
+            53 | 5353 => Self::Unknown("DNS"),
+            67 | 68 => Self::Unknown("DHCP"),
+            123 => Self::Unknown("NTP"),
+            _ if coap::looks_alike(bytes) => Self::Coap(Box::default()),
+            _ => Self::Unknown("unknown"),
+        }
+    }
+
+    /// Who describes datagrams of which a part is missing, by their first bytes.
+    pub(crate) const fn describer(&self) -> Option<Describer> {
+        match self {
+            Self::Bare => Some(bare_datagram),
+            Self::Coap(_) => Some(wirecost_coap::describe),
+            Self::Unknown(_) => None,
+        }
+    }
+
+    /// Tells what a whole datagram is.
+    pub(crate) fn describe(&mut self, direction: Direction, bytes: &[u8], out: &mut Story) {
+        match self {
+            Self::Bare if direction == Direction::Up => {
+                out.tell(bytes.len(), Layer::Payload, Purpose::MESSAGE);
+            }
+            Self::Coap(coap) => coap.describe(direction, bytes, out),
+            Self::Bare | Self::Unknown(_) => out.leave_out(bytes.len() as u64),
+        }
+    }
+
+    /// The name of what is spoken.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Self::Bare => "bare".to_owned(),
+            Self::Coap(_) => "CoAP".to_owned(),
+            Self::Unknown(name) => (*name).to_owned(),
+        }
+    }
+
+    /// Why bytes were left out, if any were.
+    pub(crate) const fn reason(&self) -> &'static str {
+        match self {
+            Self::Bare => "an answer to a bare message",
+            Self::Coap(_) => "no CoAP message",
+            Self::Unknown(_) => "unknown protocol",
+        }
+    }
+}
+
+fn bare_datagram(bytes: &[u8], out: &mut Buffer) {
+    out.cover(bytes.len(), Layer::Payload, Phase::Message, Cause::Original);
+}

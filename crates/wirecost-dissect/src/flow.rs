@@ -1,0 +1,232 @@
+//! One flow: a TCP connection or two UDP ports, with a ledger of its own.
+
+use std::net::SocketAddr;
+
+use wirecost_cost::{DeviceLedger, PacketVerdict, Ports, Totals};
+use wirecost_proto::{Buffer, Direction, Span};
+use wirecost_wire::{ip, tcp, udp};
+
+use crate::connection::{Books, Connection};
+use crate::datagram::Datagrams;
+use crate::offload::SegmentLimits;
+use crate::secrets::Secrets;
+use crate::story::Story;
+
+/// What names a flow whatever its packets' direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    low: SocketAddr,
+    high: SocketAddr,
+    is_tcp: bool,
+}
+
+impl Key {
+    pub(crate) fn new(source: SocketAddr, destination: SocketAddr, is_tcp: bool) -> Self {
+        Self {
+            low: source.min(destination),
+            high: source.max(destination),
+            is_tcp,
+        }
+    }
+}
+
+/// Memory that flows share, so that none is allocated per packet.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    story: Story,
+    spans: Buffer,
+    described: Vec<Span>,
+    headers: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Flow {
+    client: SocketAddr,
+    pub(crate) server: SocketAddr,
+    ports: Ports,
+    ledger: DeviceLedger,
+    carried: Carried,
+    pub(crate) limits: SegmentLimits,
+    pub(crate) totals: Totals,
+    /// Packets in which bytes were left out, and those bytes.
+    pub(crate) unattributed_packets: u64,
+    pub(crate) unattributed_bytes: u64,
+    /// The number of its last packet.
+    pub(crate) last_packet: u64,
+}
+
+#[derive(Debug)]
+enum Carried {
+    Connection(Box<Connection>),
+    Datagrams(Datagrams),
+}
+
+impl Flow {
+    pub(crate) fn connection(client: SocketAddr, server: SocketAddr) -> Self {
+        let ports = ports(client, server);
+        let connection = Box::new(Connection::new(ports));
+        Self::new(
+            client,
+            server,
+            DeviceLedger::new(),
+            Carried::Connection(connection),
+        )
+    }
+
+    /// A flow that starts with the datagram `bytes`.
+    pub(crate) fn datagrams(client: SocketAddr, server: SocketAddr, bytes: &[u8]) -> Self {
+        let datagrams = Datagrams::detect(server.port(), bytes);
+        let ledger = datagrams
+            .describer()
+            .map_or_else(DeviceLedger::new, DeviceLedger::with_describer);
+        Self::new(client, server, ledger, Carried::Datagrams(datagrams))
+    }
+
+    fn new(client: SocketAddr, server: SocketAddr, ledger: DeviceLedger, carried: Carried) -> Self {
+        Self {
+            client,
+            server,
+            ports: ports(client, server),
+            ledger,
+            carried,
+            limits: SegmentLimits::default(),
+            totals: Totals::new(),
+            unattributed_packets: 0,
+            unattributed_bytes: 0,
+            last_packet: 0,
+        }
+    }
+
+    /// Which way a packet from `source` travels.
+    pub(crate) fn direction(&self, source: SocketAddr) -> Direction {
+        if source == self.client {
+            Direction::Up
+        } else {
+            Direction::Down
+        }
+    }
+
+    /// Whether a segment begins another connection between the same addresses and ports.
+    pub(crate) fn is_ended_by(&self, direction: Direction, segment: &tcp::Segment<'_>) -> bool {
+        match &self.carried {
+            Carried::Connection(connection) => connection.is_ended_by(direction, segment),
+            Carried::Datagrams(_) => false,
+        }
+    }
+
+    /// Takes a TCP packet with `len` bytes of content.
+    pub(crate) fn segment(
+        &mut self,
+        direction: Direction,
+        (packet, ip_bytes): (&ip::Packet<'_>, &[u8]),
+        segment: &tcp::Segment<'_>,
+        len: u64,
+        (secrets, desk): (&Secrets, &mut Desk),
+    ) {
+        let Carried::Connection(connection) = &mut self.carried else {
+            return;
+        };
+        let mut books = Books {
+            secrets,
+            story: &mut desk.story,
+            ledger: &mut self.ledger,
+        };
+        let wait = connection.segment(direction, segment, len, &mut books);
+        let Some(until) = wait else {
+            self.account(direction, ip_bytes, 0, desk);
+            return;
+        };
+        let header_bytes = packet.header_bytes() + segment.header_bytes();
+        connection.hold(direction, until, ip_bytes.get(..header_bytes).unwrap_or(ip_bytes));
+        let all = connection.is_overfull();
+        self.release(all, desk);
+    }
+
+    /// Accounts the packets that have waited long enough.
+    fn release(&mut self, all: bool, desk: &mut Desk) {
+        let mut headers = std::mem::take(&mut desk.headers);
+        while let Carried::Connection(connection) = &mut self.carried
+            && let Some(direction) = connection.release(all, &mut headers)
+        {
+            self.account(direction, &headers, 0, desk);
+        }
+        desk.headers = headers;
+    }
+
+    /// Takes a UDP packet that carries a whole datagram.
+    pub(crate) fn datagram(
+        &mut self,
+        direction: Direction,
+        ip_bytes: &[u8],
+        datagram: &udp::Datagram<'_>,
+        desk: &mut Desk,
+    ) {
+        let Carried::Datagrams(datagrams) = &mut self.carried else {
+            return;
+        };
+        let bytes = datagram.payload();
+        desk.story.clear();
+        datagrams.describe(direction, bytes, &mut desk.story);
+        desk.described.clear();
+        let pieces = desk.story.pieces();
+        desk.described.extend(pieces.iter().map(|piece| piece.span));
+        let left_out = pieces.iter().filter(|piece| !piece.known);
+        let left_out = left_out.map(|piece| u64::from(piece.span.len)).sum();
+        desk.story.clear();
+        self.ledger
+            .datagram_spans(self.ports, direction, bytes, &desk.described);
+        self.account(direction, ip_bytes, left_out, desk);
+    }
+
+    /// Takes a packet that the ledger knows by itself: a part of a datagram, an ICMP error.
+    pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
+        match &mut self.carried {
+            Carried::Connection(connection) => {
+                connection.hold(direction, 0, ip_bytes);
+                self.release(false, desk);
+            }
+            Carried::Datagrams(_) => self.account(direction, ip_bytes, 0, desk),
+        }
+    }
+
+    fn account(&mut self, direction: Direction, ip_bytes: &[u8], left_out: u64, desk: &mut Desk) {
+        desk.spans.clear();
+        let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut desk.spans);
+        self.totals.add_packet(direction, &verdict, desk.spans.spans());
+        let unattributed = u64::from(verdict.unattributed_bytes) + left_out;
+        self.unattributed_packets += u64::from(unattributed > 0);
+        self.unattributed_bytes += unattributed;
+    }
+
+    /// Accounts what still waits: nobody will describe it any more.
+    pub(crate) fn finish(&mut self, desk: &mut Desk) {
+        self.release(true, desk);
+    }
+
+    pub(crate) const fn is_tcp(&self) -> bool {
+        matches!(self.carried, Carried::Connection(_))
+    }
+
+    /// The name of what is spoken.
+    pub(crate) fn label(&self) -> String {
+        match &self.carried {
+            Carried::Connection(connection) => connection.stream().label(),
+            Carried::Datagrams(datagrams) => datagrams.label(),
+        }
+    }
+
+    /// Why bytes were left out, if any were.
+    pub(crate) fn reason(&self) -> &'static str {
+        match &self.carried {
+            Carried::Connection(connection) => connection.stream().reason(),
+            Carried::Datagrams(datagrams) => datagrams.reason(),
+        }
+    }
+}
+
+const fn ports(client: SocketAddr, server: SocketAddr) -> Ports {
+    Ports {
+        client: client.port(),
+        server: server.port(),
+    }
+}

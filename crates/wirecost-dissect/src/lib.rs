@@ -1,0 +1,51 @@
+//! From packets that no endpoint described to bytes by layer, phase, cause and direction.
+//!
+//! The ledger of `wirecost-cost` wants to be told what bytes are. Here it is told by reading them: flows are followed,
+//! streams put in order, protocols recognised and, where secrets are given, decrypted. What cannot be told is left
+//! out by name; nothing is guessed.
+//!
+//! - [`dissector`]: [`Dissector`] takes packets and gives a [`Report`]
+//! - [`report`]: bytes by server and protocol, and what was left out
+//! - [`read`](mod@read): a capture from front to back
+//! - [`secrets`]: the key log
+//! - [`offload`]: what network cards did to the capture
+//! - `frame`, `flow`, `connection`, `tcp`: from a frame to bytes in order
+//! - `stream`, `datagram`: from bytes to what they are
+//!
+//! ```
+//! use wirecost_dissect::Dissector;
+//! use wirecost_wire::capture::Packet;
+//!
+//! // A CoAP ping in a UDP datagram from 10.77.0.2:40000 to 10.77.0.1:5683.
+//! let bytes = [
+//!     0x45, 0, 0, 32, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 77, 0, 2, 10, 77, 0, 1, // IPv4
+//!     0x9c, 0x40, 0x16, 0x33, 0, 12, 0, 0, // UDP
+//!     0x40, 0, 0, 1, // CoAP
+//! ];
+//! let mut dissector = Dissector::new();
+//! dissector.packet(&Packet { timestamp_ns: Some(0), link_type: 101, bytes: &bytes, original_bytes: 32 });
+//! let report = dissector.finish();
+//! assert_eq!(report.groups[0].protocol, "CoAP");
+//! let keep_alive = report.total.keep_alive.up;
+//! assert_eq!((keep_alive.ip, keep_alive.transport, keep_alive.application), (20, 8, 4));
+//! assert!(report.unattributed.is_empty());
+//! ```
+
+mod connection;
+mod datagram;
+pub mod dissector;
+mod flow;
+mod frame;
+pub mod offload;
+pub mod read;
+pub mod report;
+pub mod secrets;
+mod story;
+mod stream;
+mod tcp;
+
+pub use dissector::Dissector;
+pub use offload::Offload;
+pub use read::{Reading, read};
+pub use report::Report;
+pub use secrets::Secrets;

@@ -1,0 +1,189 @@
+//! What bytes were, in their order.
+
+use wirecost_proto::{Cause, Direction, Layer, Phase, Span};
+
+/// Why a message was sent, and in which part of its connection's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Purpose {
+    pub(crate) phase: Phase,
+    pub(crate) cause: Cause,
+}
+
+impl Purpose {
+    /// What gets a connection ready.
+    pub(crate) const CONNECT: Self = Self {
+        phase: Phase::Connect,
+        cause: Cause::Original,
+    };
+    /// A message that nobody has sent before.
+    pub(crate) const MESSAGE: Self = Self {
+        phase: Phase::Message,
+        cause: Cause::Original,
+    };
+    /// What acknowledges a message.
+    pub(crate) const ACKNOWLEDGEMENT: Self = Self {
+        phase: Phase::Message,
+        cause: Cause::Acknowledgement,
+    };
+    /// What keeps a connection open.
+    pub(crate) const KEEP_ALIVE: Self = Self {
+        phase: Phase::KeepAlive,
+        cause: Cause::Original,
+    };
+    /// What ends a connection.
+    pub(crate) const CLOSE: Self = Self {
+        phase: Phase::Close,
+        cause: Cause::Original,
+    };
+}
+
+/// A run of bytes of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// How the bytes are shown.
+    pub(crate) span: Span,
+    /// Whether someone described them; otherwise they are unattributed.
+    pub(crate) known: bool,
+}
+
+/// Pieces end to end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Story {
+    pieces: Vec<Piece>,
+    bytes: u64,
+}
+
+impl Story {
+    /// Appends `len` bytes of `layer`.
+    pub(crate) fn tell(&mut self, len: usize, layer: Layer, purpose: Purpose) {
+        let Purpose { phase, cause } = purpose;
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        let span = Span {
+            len,
+            layer,
+            phase,
+            cause,
+        };
+        self.push(Piece { span, known: true });
+    }
+
+    /// Appends `len` bytes that nobody can describe.
+    pub(crate) fn leave_out(&mut self, len: u64) {
+        let mut rest = len;
+        while rest > 0 {
+            let len = u32::try_from(rest).unwrap_or(u32::MAX);
+            rest -= u64::from(len);
+            let span = Span {
+                len,
+                layer: Layer::Application,
+                phase: Phase::Message,
+                cause: Cause::Original,
+            };
+            self.push(Piece { span, known: false });
+        }
+    }
+
+    /// Appends a piece, merged into the last one where both are of the same kind.
+    pub(crate) fn push(&mut self, piece: Piece) {
+        let len = piece.span.len;
+        if len == 0 {
+            return;
+        }
+        self.bytes += u64::from(len);
+        match self.pieces.last_mut() {
+            Some(last)
+                if last.known == piece.known
+                    && last.span.continues(&piece.span)
+                    && last.span.len.checked_add(len).is_some() =>
+            {
+                last.span.len += len;
+            }
+            _ => self.pieces.push(piece),
+        }
+    }
+
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Bytes told of.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.pieces.clear();
+        self.bytes = 0;
+    }
+}
+
+/// One thing for each direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Both<T>([T; 2]);
+
+impl<T> Both<T> {
+    pub(crate) const fn of(&self, direction: Direction) -> &T {
+        &self.0[direction as usize]
+    }
+
+    pub(crate) const fn of_mut(&mut self, direction: Direction) -> &mut T {
+        &mut self.0[direction as usize]
+    }
+}
+
+/// What is left of a message whose header has been read: it is described as it comes, whole or in parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    /// Bytes of the application layer, then of payload, then of the application layer again.
+    pub(crate) parts: [u64; 3],
+    pub(crate) purpose: Purpose,
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self::new([0; 3], Purpose::MESSAGE)
+    }
+}
+
+impl Rest {
+    const LAYERS: [Layer; 3] = [Layer::Application, Layer::Payload, Layer::Application];
+
+    pub(crate) const fn new(parts: [u64; 3], purpose: Purpose) -> Self {
+        Self { parts, purpose }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts == [0; 3]
+    }
+
+    /// Tells of as many bytes as there are of `available`; returns how many.
+    pub(crate) fn take(&mut self, available: usize, out: &mut Story) -> usize {
+        let mut taken = 0;
+        for (part, layer) in self.parts.iter_mut().zip(Self::LAYERS) {
+            let room = available - taken;
+            let len = usize::try_from(*part).unwrap_or(usize::MAX).min(room);
+            out.tell(len, layer, self.purpose);
+            *part -= len as u64;
+            taken += len;
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_is_told_in_parts_of_any_size() {
+        for step in 1..=12 {
+            let mut rest = Rest::new([3, 5, 2], Purpose::MESSAGE);
+            let mut out = Story::default();
+            while !rest.is_empty() {
+                assert!(rest.take(step, &mut out) > 0);
+            }
+            let lens: Vec<u32> = out.pieces().iter().map(|piece| piece.span.len).collect();
+            assert_eq!((lens.as_slice(), out.bytes()), (&[3, 5, 2][..], 10), "{step}");
+        }
+    }
+}

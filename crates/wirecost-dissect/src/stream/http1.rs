@@ -1,0 +1,180 @@
+//! HTTP/1.1 (RFC 9112): start line, fields and the framing of chunks are application, content is payload.
+
+use std::collections::VecDeque;
+
+use wirecost_proto::Direction;
+
+use super::Unreadable;
+use crate::story::{Both, Purpose, Rest, Story};
+
+/// Requests whose response has not come; more of them are not pipelined by anyone.
+const MAX_OUTSTANDING: usize = 1_024;
+
+#[derive(Debug, Default)]
+pub(crate) struct Http1 {
+    ways: Both<Way>,
+    /// Whether each request that awaits its response was HEAD.
+    outstanding: VecDeque<bool>,
+}
+
+/// One direction: what is left of the part at hand, and what follows it.
+#[derive(Debug, Default)]
+struct Way {
+    rest: Rest,
+    next: Next,
+}
+
+/// What follows the part at hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Next {
+    #[default]
+    Head,
+    Chunk,
+    Trailer,
+}
+
+/// How a message's content is delimited (RFC 9112 section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+impl Http1 {
+    pub(crate) fn take(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        out: &mut Story,
+    ) -> Result<usize, Unreadable> {
+        if self.ways.of(direction).rest.is_empty() {
+            let rest = match self.ways.of(direction).next {
+                Next::Head => self.head(direction, bytes)?,
+                Next::Chunk => self.chunk(direction, bytes)?,
+                Next::Trailer => self.trailer(direction, bytes),
+            };
+            let Some(parts) = rest else { return Ok(0) };
+            self.ways.of_mut(direction).rest = Rest::new(parts, Purpose::MESSAGE);
+        }
+        Ok(self.ways.of_mut(direction).rest.take(bytes.len(), out))
+    }
+
+    pub(crate) const fn rest(&mut self, direction: Direction) -> &mut Rest {
+        &mut self.ways.of_mut(direction).rest
+    }
+
+    /// A start line and its fields; `None` as long as they are not here whole.
+    fn head(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
+        let Some(end) = find(bytes, b"\r\n\r\n").map(|at| at + 4) else {
+            return Ok(None);
+        };
+        let head = Head(&bytes[..end]);
+        let content = match direction {
+            Direction::Up => self.request(&head),
+            Direction::Down => self.response(&head)?,
+        };
+        let way = self.ways.of_mut(direction);
+        let head_bytes = end as u64;
+        Ok(Some(match content {
+            Content::Length(length) => [head_bytes, length, 0],
+            Content::Chunked => {
+                way.next = Next::Chunk;
+                [head_bytes, 0, 0]
+            }
+            Content::UntilClose => [head_bytes, u64::MAX >> 1, 0],
+        }))
+    }
+
+    fn request(&mut self, head: &Head<'_>) -> Content {
+        if self.outstanding.len() < MAX_OUTSTANDING {
+            self.outstanding.push_back(head.0.starts_with(b"HEAD "));
+        }
+        // RFC 9112 section 6.3: a request without length or encoding has no content.
+        head.content().unwrap_or(Content::Length(0))
+    }
+
+    fn response(&mut self, head: &Head<'_>) -> Result<Content, Unreadable> {
+        let status = head.status().ok_or(Unreadable("no HTTP status"))?;
+        if status == 101 {
+            return Err(Unreadable("HTTP connection that switched protocols"));
+        }
+        if (100..200).contains(&status) {
+            return Ok(Content::Length(0));
+        }
+        let answers_head = self.outstanding.pop_front().unwrap_or(false);
+        // RFC 9112 section 6.3: these never have content.
+        if answers_head || matches!(status, 204 | 304) {
+            return Ok(Content::Length(0));
+        }
+        Ok(head.content().unwrap_or(Content::UntilClose))
+    }
+
+    /// The size of a chunk, its data and the line end behind it (RFC 9112 section 7.1).
+    fn chunk(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
+        let Some(end) = find(bytes, b"\r\n") else {
+            return Ok(None);
+        };
+        let line = &bytes[..end];
+        let digits = line
+            .split(|byte| matches!(byte, b';' | b' '))
+            .next()
+            .unwrap_or_default();
+        let text = std::str::from_utf8(digits).map_err(|_| Unreadable("no HTTP chunk size"))?;
+        let size = u64::from_str_radix(text, 16).map_err(|_| Unreadable("no HTTP chunk size"))?;
+        let line_bytes = end as u64 + 2;
+        if size > 0 {
+            return Ok(Some([line_bytes, size, 2]));
+        }
+        self.ways.of_mut(direction).next = Next::Trailer;
+        Ok(Some([line_bytes, 0, 0]))
+    }
+
+    /// The trailer fields, and the empty line that ends the message.
+    fn trailer(&mut self, direction: Direction, bytes: &[u8]) -> Option<[u64; 3]> {
+        let end = find(bytes, b"\r\n")?;
+        if end == 0 {
+            self.ways.of_mut(direction).next = Next::Head;
+        }
+        Some([end as u64 + 2, 0, 0])
+    }
+}
+
+/// The start line and the fields of a message.
+struct Head<'a>(&'a [u8]);
+
+impl Head<'_> {
+    fn status(&self) -> Option<u16> {
+        let code = self.0.strip_prefix(b"HTTP/1.")?.get(2..5)?;
+        std::str::from_utf8(code).ok()?.parse().ok()
+    }
+
+    /// What the fields say of the content; an encoding overrides a length (RFC 9112 section 6.3).
+    fn content(&self) -> Option<Content> {
+        let mut length = None;
+        for line in self.0.split(|byte| *byte == b'\n').skip(1) {
+            let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+                continue;
+            };
+            let (name, value) = line.split_at(colon);
+            let value = value.get(1..).unwrap_or_default().trim_ascii();
+            if name.eq_ignore_ascii_case(b"transfer-encoding") {
+                let chunked = value.to_ascii_lowercase().ends_with(b"chunked");
+                return Some(if chunked {
+                    Content::Chunked
+                } else {
+                    Content::UntilClose
+                });
+            }
+            if name.eq_ignore_ascii_case(b"content-length") {
+                let value = std::str::from_utf8(value).ok();
+                length = value.and_then(|value| value.parse().ok()).map(Content::Length);
+            }
+        }
+        length
+    }
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}

@@ -1,0 +1,183 @@
+//! What is spoken on a byte stream, described as it comes.
+//!
+//! - [`detect`](mod@detect): which protocol it is, by the first bytes and the server's port
+//! - [`bare`], [`mqtt`], [`http1`], [`amqp`]: the protocols
+//!
+//! A protocol takes bytes from the front of a direction and tells what they are as soon as it knows. Bytes of a
+//! message whose header has not arrived whole are kept until it has.
+
+mod amqp;
+mod bare;
+mod detect;
+mod http1;
+mod mqtt;
+
+#[cfg(test)]
+mod tests;
+
+use wirecost_proto::Direction;
+
+use crate::secrets::Secrets;
+use crate::story::{Both, Rest, Story};
+use amqp::Amqp;
+use bare::Bare;
+use detect::{Detected, detect};
+use http1::Http1;
+use mqtt::Mqtt;
+
+/// Why a direction cannot be described any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable(pub(crate) &'static str);
+
+/// The most bytes that are kept of a message whose header is not whole.
+const MAX_KEPT_BYTES: usize = 1 << 17;
+
+/// One connection's two directions.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    server_port: u16,
+    protocol: Protocol,
+    kept: Both<Vec<u8>>,
+    lost: Both<Option<Unreadable>>,
+}
+
+/// Who describes the bytes.
+#[derive(Debug)]
+pub(crate) enum Protocol {
+    /// Too few bytes were seen.
+    Undecided,
+    Bare(Bare),
+    Mqtt(Mqtt),
+    Http1(Http1),
+    Amqp(Box<Amqp>),
+    /// None that is known here.
+    Unknown(&'static str),
+}
+
+impl Stream {
+    pub(crate) fn new(server_port: u16) -> Self {
+        Self {
+            server_port,
+            protocol: Protocol::Undecided,
+            kept: Both::default(),
+            lost: Both::default(),
+        }
+    }
+
+    /// Takes the next bytes of a direction; tells to `out` what is known by now.
+    pub(crate) fn feed(&mut self, direction: Direction, bytes: &[u8], _secrets: &Secrets, out: &mut Story) {
+        if self.lost.of(direction).is_some() {
+            out.leave_out(bytes.len() as u64);
+            return;
+        }
+        let mut kept = std::mem::take(self.kept.of_mut(direction));
+        let outcome = if kept.is_empty() {
+            self.take_all(direction, bytes, out)
+                .inspect(|taken| kept.extend_from_slice(&bytes[*taken..]))
+                .map_err(|(taken, why)| (bytes.len() - taken, why))
+        } else {
+            kept.extend_from_slice(bytes);
+            self.take_all(direction, &kept, out)
+                .inspect(|taken| drop(kept.drain(..*taken)))
+                .map_err(|(taken, why)| (kept.len() - taken, why))
+        };
+        let too_long = (kept.len(), Unreadable("a header of more than 128 KiB"));
+        let outcome = outcome.and_then(|_| {
+            if kept.len() > MAX_KEPT_BYTES {
+                Err(too_long)
+            } else {
+                Ok(())
+            }
+        });
+        match outcome {
+            Ok(()) => *self.kept.of_mut(direction) = kept,
+            Err((left, why)) => self.lose(direction, left as u64, why, out),
+        }
+    }
+
+    /// Passes over bytes that nobody captured; what follows is described only where they were inside a message.
+    pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut Story) {
+        let rest = self.protocol.rest(direction);
+        let inside = rest.is_some_and(|rest| rest.parts.iter().sum::<u64>() >= bytes);
+        if let Some(rest) = self.protocol.rest(direction).filter(|_| inside) {
+            rest.take(usize::try_from(bytes).unwrap_or(usize::MAX), out);
+            return;
+        }
+        let left = self.kept.of(direction).len() as u64 + bytes;
+        self.kept.of_mut(direction).clear();
+        self.lose(direction, left, Unreadable("bytes that were not captured"), out);
+    }
+
+    /// The name of what is spoken.
+    pub(crate) fn label(&self) -> String {
+        match &self.protocol {
+            Protocol::Undecided => "no data".to_owned(),
+            Protocol::Bare(_) => "bare".to_owned(),
+            Protocol::Mqtt(mqtt) => mqtt.label().to_owned(),
+            Protocol::Http1(_) => "HTTP/1.1".to_owned(),
+            Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
+            Protocol::Unknown(name) => (*name).to_owned(),
+        }
+    }
+
+    /// Why bytes were left out, if any were.
+    pub(crate) fn reason(&self) -> &'static str {
+        let lost = Direction::ALL
+            .iter()
+            .find_map(|direction| *self.lost.of(*direction));
+        lost.map_or("unfinished", |Unreadable(why)| why)
+    }
+
+    /// Takes what it can from the front of `bytes`; returns how many bytes, or how many before the fault.
+    fn take_all(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        out: &mut Story,
+    ) -> Result<usize, (usize, Unreadable)> {
+        let mut taken = 0;
+        while taken < bytes.len() {
+            match self.take(direction, &bytes[taken..], out) {
+                Ok(0) => break,
+                Ok(more) => taken += more,
+                Err(why) => return Err((taken, why)),
+            }
+        }
+        Ok(taken)
+    }
+
+    fn take(&mut self, direction: Direction, bytes: &[u8], out: &mut Story) -> Result<usize, Unreadable> {
+        if matches!(self.protocol, Protocol::Undecided) {
+            match detect(self.server_port, direction, bytes) {
+                Detected::Protocol(protocol) => self.protocol = protocol,
+                Detected::TooFewBytes => return Ok(0),
+            }
+        }
+        match &mut self.protocol {
+            Protocol::Undecided => Ok(0),
+            Protocol::Bare(bare) => bare.take(direction, bytes, out),
+            Protocol::Mqtt(mqtt) => mqtt.take(direction, bytes, out),
+            Protocol::Http1(http) => http.take(direction, bytes, out),
+            Protocol::Amqp(amqp) => amqp.take(direction, bytes, out),
+            Protocol::Unknown(_) => Err(Unreadable("unknown protocol")),
+        }
+    }
+
+    fn lose(&mut self, direction: Direction, left: u64, why: Unreadable, out: &mut Story) {
+        out.leave_out(left);
+        *self.lost.of_mut(direction) = Some(why);
+    }
+}
+
+impl Protocol {
+    /// What is left of the message at hand, where its length is known.
+    fn rest(&mut self, direction: Direction) -> Option<&mut Rest> {
+        match self {
+            Self::Bare(bare) => Some(bare.rest(direction)),
+            Self::Mqtt(mqtt) => Some(mqtt.rest(direction)),
+            Self::Http1(http) => Some(http.rest(direction)),
+            Self::Amqp(amqp) => Some(amqp.rest(direction)),
+            Self::Undecided | Self::Unknown(_) => None,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+use wirecost_proto::Direction::{self, Down, Up};
+use wirecost_proto::Layer;
+
+use super::*;
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits
+        .chunks(2)
+        .map(|pair| (pair[0] << 4 | pair[1]) as u8)
+        .collect()
+}
+
+/// What the bytes are, fed `step` at a time: length, layer, phase, cause; a layer of `?` for what was left out.
+fn told(port: u16, step: usize, talk: &[(Direction, Vec<u8>)]) -> (String, Vec<String>) {
+    let mut stream = Stream::new(port);
+    let secrets = Secrets::default();
+    let mut lines = Vec::new();
+    for (direction, bytes) in talk {
+        let mut out = Story::default();
+        for part in bytes.chunks(step) {
+            stream.feed(*direction, part, &secrets, &mut out);
+        }
+        let pieces = out.pieces().iter().map(|piece| {
+            let span = piece.span;
+            let layer = if piece.known { span.layer.name() } else { "?" };
+            let (phase, cause) = (span.phase.name(), span.cause.name());
+            format!("{} {layer} {phase} {cause}", span.len)
+        });
+        lines.extend(pieces);
+    }
+    (stream.label(), lines)
+}
+
+/// Checks that the talk is told as `lines`, however it is cut.
+fn assert_told(port: u16, label: &str, talk: &[(Direction, Vec<u8>)], lines: &[&str]) {
+    for step in [1, 2, 3, 7, 1_000] {
+        let told = told(port, step, talk);
+        assert_eq!(told.0, label, "{step}");
+        assert_eq!(told.1, lines, "{step}");
+    }
+}
+
+#[test]
+fn mqtt_is_told_by_packet_type() {
+    let talk = [
+        // CONNECT, PUBLISH of QoS 1 to "t" with 3 B, the same again with DUP, PINGREQ, DISCONNECT.
+        (Up, hex("10 0d 0004 4d515454 04 02 003c 0001 61")),
+        (Down, hex("20 02 0000")),
+        (Up, hex("32 08 0001 74 0001 616263")),
+        (Down, hex("40 02 0001")),
+        (Up, hex("3a 08 0001 74 0001 616263 c0 00")),
+        (Down, hex("d0 00")),
+        (Up, hex("e0 00")),
+    ];
+    let lines = [
+        "15 application connect original",
+        "4 application connect original",
+        "7 application message original",
+        "3 payload message original",
+        "4 application message acknowledgement",
+        "7 application message retransmission",
+        "3 payload message retransmission",
+        "2 application keep_alive original",
+        "2 application keep_alive original",
+        "2 application close original",
+    ];
+    assert_told(1883, "MQTT 3.1.1", &talk, &lines);
+}
+
+#[test]
+fn properties_of_mqtt_5_are_no_payload() {
+    let talk = [
+        (Up, hex("10 0e 0004 4d515454 05 02 003c 00 0001 61")),
+        // PUBLISH of QoS 0 to "t" with a payload format indicator and 2 B.
+        (Up, hex("30 08 0001 74 02 0101 6869")),
+    ];
+    let lines = [
+        "16 application connect original",
+        "8 application message original",
+        "2 payload message original",
+    ];
+    assert_told(10_000, "MQTT 5", &talk, &lines);
+}
+
+#[test]
+fn a_bare_message_is_prefix_and_payload() {
+    let talk = [(Up, hex("00000003 616263 00000001 64")), (Down, hex("61"))];
+    let lines = [
+        "4 application message original",
+        "3 payload message original",
+        "4 application message original",
+        "1 payload message original",
+        "1 ? message original",
+    ];
+    assert_told(9, "bare", &talk, &lines);
+}
+
+#[test]
+fn http_content_is_payload_however_it_is_framed() {
+    let talk = [
+        (
+            Up,
+            b"POST /test HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello".to_vec(),
+        ),
+        (Down, b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()),
+        (Up, b"GET /a HTTP/1.1\r\n\r\n".to_vec()),
+        (
+            Down,
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".to_vec(),
+        ),
+        (Up, b"HEAD /a HTTP/1.1\r\n\r\n".to_vec()),
+        (Down, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".to_vec()),
+    ];
+    let lines = [
+        "42 application message original",
+        "5 payload message original",
+        "27 application message original",
+        "19 application message original",
+        "50 application message original",
+        "3 payload message original",
+        "7 application message original",
+        "20 application message original",
+        "38 application message original",
+    ];
+    assert_told(80, "HTTP/1.1", &talk, &lines);
+}
+
+#[test]
+fn amqp_is_told_by_performative() {
+    let transfer = "0000001a 02 00 0000 00 53 14 c0 03 01 43 40 00 53 75 a0 05 68 65 6c 6c 6f";
+    let talk = [
+        (Up, hex("41 4d 51 50 00 01 00 00")),
+        (Up, hex("0000000c 02 00 0000 00 53 10 45")),
+        (Up, hex(transfer)),
+        (Down, hex("0000000c 02 00 0000 00 53 15 45")),
+        (Down, hex("00000008 02 00 0000")),
+        (Up, hex("0000000c 02 00 0000 00 53 18 45")),
+    ];
+    let lines = [
+        "8 application connect original",
+        "12 application connect original",
+        "21 application message original",
+        "5 payload message original",
+        "12 application message acknowledgement",
+        "8 application keep_alive original",
+        "12 application close original",
+    ];
+    assert_told(5672, "AMQP 1.0", &talk, &lines);
+}
+
+#[test]
+fn what_is_not_known_is_left_out_by_name() {
+    let talk = [(Down, b"SSH-2.0-x\r\n".to_vec()), (Up, b"anything".to_vec())];
+    assert_told(
+        22,
+        "SSH",
+        &talk,
+        &["11 ? message original", "8 ? message original"],
+    );
+}
+
+#[test]
+fn a_gap_inside_a_payload_is_payload_and_any_other_ends_the_telling() {
+    let secrets = Secrets::default();
+    let mut stream = Stream::new(9);
+    let mut out = Story::default();
+    stream.feed(Up, &hex("00000005 61"), &secrets, &mut out);
+    stream.gap(Up, 3, &mut out);
+    stream.feed(Up, &hex("62 00000001"), &secrets, &mut out);
+    assert!(out.pieces().iter().all(|piece| piece.known));
+    assert_eq!(out.bytes(), 13);
+    out.clear();
+    stream.gap(Up, 3, &mut out);
+    stream.feed(Up, &hex("62"), &secrets, &mut out);
+    let known = |piece: &crate::story::Piece| piece.known && piece.span.layer == Layer::Payload;
+    assert!(!out.pieces().iter().any(known));
+    assert_eq!(
+        (out.bytes(), stream.reason()),
+        (4, "bytes that were not captured")
+    );
+}

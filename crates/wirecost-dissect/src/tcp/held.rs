@@ -1,0 +1,77 @@
+//! Packets that wait until what they carry has been described.
+
+use std::collections::VecDeque;
+
+use wirecost_proto::Direction;
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    direction: Direction,
+    /// The offset after its last byte of content.
+    until: u64,
+    /// Bytes kept of it.
+    bytes: usize,
+}
+
+/// Packets in their order, of each only its headers: the ledger needs no more.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    packets: VecDeque<Waiting>,
+    bytes: VecDeque<u8>,
+}
+
+impl Held {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Keeps the headers of a packet until `direction` is described up to `until`.
+    pub(crate) fn push(&mut self, direction: Direction, until: u64, headers: &[u8]) {
+        self.bytes.extend(headers);
+        self.packets.push_back(Waiting {
+            direction,
+            until,
+            bytes: headers.len(),
+        });
+    }
+
+    /// Moves the first packet into `out` if its direction is described far enough.
+    pub(crate) fn pop(
+        &mut self,
+        described: impl Fn(Direction) -> u64,
+        out: &mut Vec<u8>,
+    ) -> Option<Direction> {
+        let first = self.packets.front()?;
+        if described(first.direction) < first.until {
+            return None;
+        }
+        let first = self.packets.pop_front()?;
+        out.clear();
+        out.extend(self.bytes.drain(..first.bytes.min(self.bytes.len())));
+        Some(first.direction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_leave_in_their_order_when_they_are_described() {
+        let mut held = Held::default();
+        let mut out = Vec::new();
+        held.push(Direction::Up, 5, b"up");
+        held.push(Direction::Down, 0, b"down");
+        assert_eq!(held.pop(|_| 4, &mut out), None);
+        assert_eq!(held.pop(|_| 5, &mut out), Some(Direction::Up));
+        assert_eq!(out, b"up");
+        assert_eq!(held.pop(|_| 0, &mut out), Some(Direction::Down));
+        assert_eq!(out, b"down");
+        assert!(held.is_empty());
+    }
+}
