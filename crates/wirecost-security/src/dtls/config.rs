@@ -1,0 +1,454 @@
+//! How clients and servers are set up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
+use dimpl::{Config, ConfigBuilder, Dtls, DtlsCertificate, ProtocolVersion, PskResolver};
+use wirecost_proto::{Instant, Rng};
+
+use super::connection::Connection;
+use super::peer::Judge;
+use super::provider::{Watch, provider};
+use crate::certificate::{self, Authority, Identity};
+use crate::epoch::Epoch;
+use crate::key_log::KeyLog;
+use crate::start::Start;
+
+/// UDP payload of a packet of 1,500 bytes on IPv4: the default MTU.
+pub const DEFAULT_MTU: usize = 1500 - 28;
+
+/// How long a handshake may take by default.
+pub const DEFAULT_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// When a flight is sent again by default: after 1 s, and then after twice as long each time (RFC 9147 section 5.8.2,
+/// RFC 6347 section 4.2.4.1), give or take a quarter.
+pub const DEFAULT_FLIGHT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Why a connection cannot be resumed, continued under a connection ID, or begin with early data: what a cell says
+/// that is not run.
+pub const NO_RESUMPTION: &str = "dimpl 0.9 has no session resumption for DTLS 1.2 and 1.3, no early data and no \
+                                 connection ID";
+
+/// A version of DTLS and how it authenticates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// DTLS 1.3 with certificates (RFC 9147): TLS_AES_128_GCM_SHA256 on X25519.
+    Dtls13,
+    /// DTLS 1.2 with certificates (RFC 6347): TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 on X25519.
+    Dtls12,
+    /// DTLS 1.2 with a pre-shared key (RFC 4279): TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655).
+    Dtls12Psk,
+}
+
+impl Version {
+    /// Every version.
+    pub const ALL: [Self; 3] = [Self::Dtls13, Self::Dtls12, Self::Dtls12Psk];
+
+    /// The channel's name in a stack's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dtls13 => "dtls1.3",
+            Self::Dtls12 => "dtls1.2",
+            Self::Dtls12Psk => "dtls1.2-psk",
+        }
+    }
+}
+
+/// A pre-shared key and the name it goes by.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Psk {
+    /// What the client says, in the clear, to name the key.
+    pub identity: Vec<u8>,
+    /// The key.
+    pub key: Vec<u8>,
+}
+
+impl Psk {
+    /// The key under the identity `wc`.
+    pub fn new(key: impl Into<Vec<u8>>) -> Self {
+        Self {
+            identity: b"wc".to_vec(),
+            key: key.into(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Psk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Psk")
+            .field("identity", &self.identity.escape_ascii().to_string())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What both ends are set up with alike.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// Where the run's clock stands among the engine's and the calendar.
+    pub epoch: Epoch,
+    /// Where the secrets go.
+    pub key_log: KeyLog,
+    /// The largest UDP payload of a handshake's datagrams in bytes, at least 64. The engine fills the ClientHello of
+    /// DTLS 1.3 up to it. Application data is not cut: one datagram of the inner endpoint is one record.
+    pub mtu: usize,
+    /// How long a handshake may take.
+    pub handshake_timeout: Duration,
+    /// When a flight is sent again for the first time.
+    pub flight_timeout: Duration,
+    rng: Option<Rng>,
+}
+
+impl Common {
+    /// The defaults.
+    pub fn new(epoch: Epoch, key_log: KeyLog) -> Self {
+        Self {
+            epoch,
+            key_log,
+            mtu: DEFAULT_MTU,
+            handshake_timeout: DEFAULT_HANDSHAKE_TIMEOUT,
+            flight_timeout: DEFAULT_FLIGHT_TIMEOUT,
+            rng: None,
+        }
+    }
+
+    /// The same with every key, nonce and signature decided by `rng`: for tests and simulation. Each connection then
+    /// builds a configuration of its own, for more than a millisecond.
+    #[cfg(any(test, feature = "seeded"))]
+    #[must_use]
+    pub fn with_seed(self, rng: Rng) -> Self {
+        Self {
+            rng: Some(rng),
+            ..self
+        }
+    }
+}
+
+/// What a client speaks, and how both sides prove who they are.
+#[derive(Clone, Debug)]
+pub enum Offer {
+    /// DTLS 1.3 with certificates.
+    Dtls13(Certificates),
+    /// DTLS 1.2 with certificates.
+    Dtls12(Certificates),
+    /// DTLS 1.2 with a pre-shared key.
+    Dtls12Psk(Psk),
+}
+
+/// The certificates of a client's connection.
+#[derive(Clone, Debug)]
+pub struct Certificates {
+    /// Whom the client takes for the server.
+    pub trust: Trust,
+    /// The client's own certificate. The engine always has one to show: without this it is one that nobody vouches
+    /// for. It goes out only where the server asks for one.
+    pub identity: Option<Identity>,
+}
+
+/// Whom a client takes for the server. Only the server's own certificate is looked at: the engine does not hand out
+/// what else is in a chain, so the authority must have issued it directly.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Whoever has a valid certificate, issued by one of these (in DER), for this name (a host name or an IP address).
+    Authorities {
+        /// The certificates of the authorities in DER.
+        certificates: Vec<Vec<u8>>,
+        /// The server's name.
+        server_name: String,
+    },
+    /// Whoever has exactly this certificate (in DER), whatever is in it.
+    Exactly(Vec<u8>),
+    /// Anyone.
+    Anyone,
+}
+
+/// How a client is set up. Clones share what was built.
+#[derive(Clone)]
+pub struct ClientConfig {
+    engine: Arc<Engine>,
+    protocol: Protocol,
+    /// How a connection is to start. [`NO_RESUMPTION`] says why anything but cold fails.
+    pub start: Start,
+    certificate: DtlsCertificate,
+    pub(super) judge: Option<Arc<Judge>>,
+}
+
+/// Why a configuration cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The engine refuses a setting.
+    #[error("cannot set DTLS up: {0}")]
+    Engine(String),
+    /// There is no certificate to be had.
+    #[error(transparent)]
+    Certificate(#[from] certificate::Error),
+    /// A certificate or a name to trust cannot be used.
+    #[error("cannot trust {what}: {reason}")]
+    Trust {
+        /// What was given.
+        what: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The private key is of no kind that the engine can use.
+    #[error("the private key cannot be used: {0}; expected one on P-256 or P-384")]
+    PrivateKey(String),
+    /// A server has neither a certificate nor a pre-shared key.
+    #[error("a server needs a certificate or a pre-shared key, got neither")]
+    NoCredentials,
+    /// A server is to ask for certificates without one of its own.
+    #[error("a server that asks for certificates needs one of its own")]
+    NoIdentity,
+}
+
+impl ClientConfig {
+    /// A configuration for connections as `offer` says.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what cannot be used.
+    pub fn new(common: Common, offer: Offer) -> Result<Self, ConfigError> {
+        let (protocol, certificates, psk) = match offer {
+            Offer::Dtls13(certificates) => (Protocol::Dtls13, Some(certificates), None),
+            Offer::Dtls12(certificates) => (Protocol::Dtls12, Some(certificates), None),
+            Offer::Dtls12Psk(psk) => (Protocol::Dtls12Psk, None, Some(psk)),
+        };
+        let (judge, identity) = match certificates {
+            Some(Certificates { trust, identity }) => (Some(Arc::new(Judge::of_server(trust)?)), identity),
+            None => (None, None),
+        };
+        let identity = match identity {
+            Some(identity) => identity,
+            None => Identity::client(&Authority::generate()?, "wirecost")?,
+        };
+        let recipe = Recipe {
+            protocols: vec![protocol],
+            client_identity: psk.as_ref().map(|psk| psk.identity.clone()),
+            keys: Arc::new(Keys(psk.into_iter().collect())),
+            asks: false,
+            cookie: false,
+        };
+        Ok(Self {
+            engine: Engine::new(common, recipe)?,
+            protocol,
+            start: Start::Cold,
+            certificate: usable(&identity)?,
+            judge,
+        })
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        self.engine.common.epoch
+    }
+
+    /// The `index`-th connection, which has sent nothing yet.
+    pub(super) fn connect(&self, index: u64, now: Instant) -> Connection {
+        let (config, watch) = self.engine.config(index);
+        let at = self.epoch().monotonic_at(now);
+        let certificate = || self.certificate.clone();
+        let mut engine = match self.protocol {
+            Protocol::Dtls12 => Dtls::new_12(config, certificate(), at),
+            Protocol::Dtls12Psk => Dtls::new_12_psk(config, at),
+            _ => Dtls::new_13(config, certificate(), at),
+        };
+        engine.set_active(true);
+        Connection::new(engine, watch, self.protocol, &self.engine.common)
+    }
+}
+
+/// What a server accepts. It speaks DTLS 1.3 and 1.2 with whoever offers it, where it has a certificate, and DTLS 1.2
+/// on a pre-shared key, where it has one.
+#[derive(Clone, Debug, Default)]
+pub struct Accept {
+    /// The server's certificate.
+    pub identity: Option<Identity>,
+    /// The pre-shared keys by identity.
+    pub psks: Vec<Psk>,
+    /// The authorities (in DER) of which one has issued every client's certificate; empty where clients need none.
+    pub client_authorities: Vec<Vec<u8>>,
+    /// Whether clients prove with a cookie that they are reachable (RFC 6347 section 4.2.1, RFC 9147 section 5.1),
+    /// which takes a round trip more.
+    pub cookie: bool,
+}
+
+/// How a server is set up. Clones share what was built.
+#[derive(Clone)]
+pub struct ServerConfig {
+    engine: Arc<Engine>,
+    certificate: DtlsCertificate,
+    pub(super) judge: Option<Arc<Judge>>,
+}
+
+impl ServerConfig {
+    /// A configuration for a server that accepts what `accept` says.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what cannot be used.
+    pub fn new(common: Common, accept: Accept) -> Result<Self, ConfigError> {
+        let protocols: &[Protocol] = match (&accept.identity, accept.psks.is_empty()) {
+            (None, true) => return Err(ConfigError::NoCredentials),
+            (None, false) => &[Protocol::Dtls12Psk],
+            (Some(_), true) => &[Protocol::Dtls13, Protocol::Dtls12],
+            (Some(_), false) => &[Protocol::Dtls13, Protocol::Dtls12, Protocol::Dtls12Psk],
+        };
+        let asks = !accept.client_authorities.is_empty();
+        if asks && accept.identity.is_none() {
+            return Err(ConfigError::NoIdentity);
+        }
+        let recipe = Recipe {
+            protocols: protocols.to_vec(),
+            client_identity: None,
+            keys: Arc::new(Keys(accept.psks)),
+            asks,
+            cookie: accept.cookie,
+        };
+        let judge = asks.then(|| Judge::of_clients(&accept.client_authorities));
+        let certificate = accept.identity.as_ref().map(usable).transpose()?;
+        Ok(Self {
+            engine: Engine::new(common, recipe)?,
+            // Where there is none the engine never asks for it.
+            certificate: certificate.unwrap_or(DtlsCertificate {
+                certificate: Vec::new(),
+                private_key: Vec::new(),
+            }),
+            judge: judge.transpose()?.map(Arc::new),
+        })
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        self.engine.common.epoch
+    }
+
+    /// The `index`-th connection, which has received nothing yet.
+    pub(super) fn accept(&self, index: u64, now: Instant) -> Connection {
+        let (config, watch) = self.engine.config(index);
+        let at = self.epoch().monotonic_at(now);
+        let engine = Dtls::new_auto(config, self.certificate.clone(), at);
+        Connection::new(engine, watch, Protocol::Undecided, &self.engine.common)
+    }
+}
+
+/// What a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Undecided,
+    Dtls13,
+    Dtls12,
+    Dtls12Psk,
+}
+
+impl Protocol {
+    /// The name in faults.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Undecided => "DTLS",
+            Self::Dtls13 => "DTLS 1.3",
+            Self::Dtls12 => "DTLS 1.2",
+            Self::Dtls12Psk => "DTLS 1.2 (pre-shared key)",
+        }
+    }
+
+    /// The same, now that the engine has settled on `version`.
+    pub(super) fn settled(self, version: ProtocolVersion) -> Self {
+        match (self, version) {
+            (Self::Undecided, ProtocolVersion::DTLS1_3) => Self::Dtls13,
+            (Self::Undecided, ProtocolVersion::DTLS1_2) => Self::Dtls12,
+            _ => self,
+        }
+    }
+}
+
+/// What the engine's configuration is made of.
+struct Recipe {
+    protocols: Vec<Protocol>,
+    /// The identity that a client with a pre-shared key sends.
+    client_identity: Option<Vec<u8>>,
+    keys: Arc<Keys>,
+    /// Whether clients are asked for a certificate.
+    asks: bool,
+    cookie: bool,
+}
+
+impl Recipe {
+    fn builder(&self, common: &Common) -> ConfigBuilder {
+        // The deadline of the handshake ends the repetitions; each takes twice as long as the one before.
+        const REPETITIONS: usize = 32;
+        let speaks = |protocol| self.protocols.contains(&protocol);
+        let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
+        let suites_12 = [
+            (Protocol::Dtls12, Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256),
+            (Protocol::Dtls12Psk, Dtls12CipherSuite::PSK_AES128_CCM_8),
+        ];
+        let suites_12 = suites_12
+            .into_iter()
+            .filter_map(|(protocol, suite)| speaks(protocol).then_some(suite));
+        let builder = Config::builder()
+            .with_crypto_provider(provider())
+            .mtu(common.mtu)
+            .handshake_timeout(common.handshake_timeout)
+            .flight_start_rto(common.flight_timeout)
+            .flight_retries(REPETITIONS)
+            .use_server_cookie(self.cookie)
+            .require_client_certificate(self.asks)
+            .dtls13_cipher_suites(if speaks(Protocol::Dtls13) { &suites_13 } else { &[] })
+            .dtls12_cipher_suites(&suites_12.collect::<Vec<_>>());
+        match &self.client_identity {
+            Some(identity) => builder.with_psk_client(identity.clone(), Arc::clone(&self.keys) as _),
+            None if speaks(Protocol::Dtls12Psk) => builder.with_psk_server(None, Arc::clone(&self.keys) as _),
+            None => builder,
+        }
+    }
+}
+
+/// The engine's configuration: one for all connections, or one for each where a seed decides what it draws.
+struct Engine {
+    common: Common,
+    recipe: Recipe,
+    shared: Arc<Config>,
+}
+
+impl Engine {
+    fn new(common: Common, recipe: Recipe) -> Result<Arc<Self>, ConfigError> {
+        let shared = recipe.builder(&common).build();
+        let shared = shared.map_err(|error| ConfigError::Engine(error.to_string()))?;
+        Ok(Arc::new(Self {
+            common,
+            recipe,
+            shared: Arc::new(shared),
+        }))
+    }
+
+    /// The configuration of the `index`-th connection, and what its cryptography is seeded with.
+    fn config(&self, index: u64) -> (Arc<Config>, Watch) {
+        let rng = self.common.rng.map(|rng| rng.purpose(index));
+        let config = rng.and_then(|mut rng| {
+            let builder = self.recipe.builder(&self.common);
+            builder.dangerously_set_rng_seed(rng.next_u64()).build().ok()
+        });
+        let config = config.map_or_else(|| Arc::clone(&self.shared), Arc::new);
+        let watch = Watch {
+            rng,
+            ..Watch::default()
+        };
+        (config, watch)
+    }
+}
+
+/// The pre-shared keys of one end.
+struct Keys(Vec<Psk>);
+
+impl PskResolver for Keys {
+    fn resolve(&self, identity: &[u8]) -> Option<Vec<u8>> {
+        let found = self.0.iter().find(|psk| psk.identity == identity)?;
+        Some(found.key.clone())
+    }
+}
+
+/// The identity in the engine's form, once it is known that the engine takes the key: it would panic on another.
+fn usable(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
+    let loaded = provider().key_provider.load_private_key(identity.private_key());
+    loaded.map_err(|error| ConfigError::PrivateKey(error.to_string()))?;
+    Ok(DtlsCertificate {
+        certificate: identity.certificate().to_vec(),
+        private_key: identity.private_key().to_vec(),
+    })
+}

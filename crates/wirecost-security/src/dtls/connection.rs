@@ -1,0 +1,275 @@
+//! One connection: dimpl's engine, and what its datagrams are.
+
+use std::time::Duration;
+
+use dimpl::{Dtls, Error, Output, SecurityError};
+use wirecost_proto::Instant;
+
+use super::alert;
+use super::config::{Common, Protocol};
+use super::cover::{self, CCM_8_TAG_BYTES, GCM_TAG_BYTES, Sighted};
+use super::provider::Watch;
+use super::record::{Piece, client_hello, content, records};
+use crate::epoch::Epoch;
+use crate::key_log::KeyLog;
+use crate::layer::Fault;
+
+/// A deadline further away than this is none: dimpl has no way to say that it waits for nothing.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// Room for what the engine says; it tells where more is needed.
+const ROOM_BYTES: usize = 2048;
+
+/// What the engine has to say; bytes are at the beginning of the buffer given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Happening {
+    /// A datagram to send.
+    Datagram(usize),
+    /// What a record of application data held.
+    Plaintext(usize),
+    /// The peer's certificate, which nobody has judged yet.
+    Certificate(usize),
+    /// The handshake is complete.
+    Connected,
+    /// The peer said close_notify.
+    CloseNotify,
+    /// Nothing more now.
+    Wait,
+}
+
+/// One connection.
+pub(super) struct Connection {
+    engine: Dtls,
+    watch: Watch,
+    epoch: Epoch,
+    key_log: KeyLog,
+    protocol: Protocol,
+    client_random: Option<[u8; 32]>,
+    /// Pieces of the handshake that were sent and received, to know them again.
+    sent: Vec<Piece>,
+    received: Vec<Piece>,
+    /// Records of application data that were opened and not handed out, because the handshake was not complete.
+    undelivered: usize,
+    /// How many of them were opened before the present input.
+    earlier: usize,
+    is_established: bool,
+    wakes: Option<Instant>,
+}
+
+impl Connection {
+    pub(super) fn new(engine: Dtls, watch: Watch, protocol: Protocol, common: &Common) -> Self {
+        Self {
+            engine,
+            watch,
+            epoch: common.epoch,
+            key_log: common.key_log.clone(),
+            protocol,
+            client_random: None,
+            sent: Vec::new(),
+            received: Vec::new(),
+            undelivered: 0,
+            earlier: 0,
+            is_established: false,
+            wakes: None,
+        }
+    }
+
+    /// What the peers speak, as far as it is known.
+    pub(super) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Whether the handshake is complete.
+    pub(super) fn is_established(&self) -> bool {
+        self.is_established
+    }
+
+    /// When the engine wants to be woken.
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        self.wakes
+    }
+
+    /// The random of the ClientHello that opened the connection.
+    pub(super) fn client_random(&self) -> Option<[u8; 32]> {
+        self.client_random
+    }
+
+    /// Lets the engine know the time: it sends its first flight, or one again.
+    pub(super) fn wake(&mut self, now: Instant) -> Result<(), Fault> {
+        self.earlier = self.undelivered;
+        let now = self.epoch.monotonic_at(now);
+        self.run(|engine| engine.handle_timeout(now))
+    }
+
+    /// Gives the engine a datagram, and appends what its records are.
+    pub(super) fn receive(
+        &mut self,
+        datagram: &[u8],
+        now: Instant,
+        sighted: &mut Vec<Sighted>,
+    ) -> Result<(), Fault> {
+        self.learn_client_random(datagram);
+        self.earlier = self.undelivered;
+        let at = self.epoch.monotonic_at(now);
+        let taken = self.run(|engine| {
+            engine.handle_timeout(at)?;
+            engine.handle_packet(datagram)
+        });
+        let opened = self.watch.notes.iter();
+        self.undelivered += opened
+            .filter(|note| note.content == content::APPLICATION_DATA)
+            .count();
+        self.look_at(datagram, sighted, |this| &mut this.received);
+        taken
+    }
+
+    /// Gives the engine what is to be sent as one record in one datagram.
+    pub(super) fn protect(&mut self, plaintext: &[u8], now: Instant) -> Result<(), Fault> {
+        let at = self.epoch.monotonic_at(now);
+        self.run(|engine| {
+            engine.handle_timeout(at)?;
+            engine.send_application_data(plaintext).map(drop)
+        })
+    }
+
+    /// Says close_notify.
+    pub(super) fn close(&mut self) -> Result<(), Fault> {
+        self.run(Dtls::close)
+    }
+
+    /// What the engine has to say next, its bytes in `buffer`.
+    pub(super) fn poll(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Happening {
+        if buffer.len() < ROOM_BYTES {
+            buffer.resize(ROOM_BYTES, 0);
+        }
+        loop {
+            let engine = &mut self.engine;
+            match self.watch.during(|| engine.poll_output(buffer)) {
+                Output::Packet(datagram) => return Happening::Datagram(datagram.len()),
+                Output::ApplicationData(plaintext) => return Happening::Plaintext(plaintext.len()),
+                Output::PeerCert(certificate) => return Happening::Certificate(certificate.len()),
+                Output::Connected => {
+                    self.is_established = true;
+                    self.shrink();
+                    return Happening::Connected;
+                }
+                Output::CloseNotify => return Happening::CloseNotify,
+                Output::Timeout(at) => {
+                    self.wakes = self.deadline(at, now);
+                    return Happening::Wait;
+                }
+                Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
+                // Keys for SRTP are nobody's here.
+                _ => {}
+            }
+        }
+    }
+
+    /// Appends what the records of a datagram from the engine are.
+    pub(super) fn look_at_own(&mut self, datagram: &[u8], sighted: &mut Vec<Sighted>) {
+        self.learn_client_random(datagram);
+        self.look_at(datagram, sighted, |this| &mut this.sent);
+    }
+
+    /// Forgets what was noted of records, once all that follows from an input is out.
+    pub(super) fn forget_notes(&mut self) {
+        self.watch.notes.clear();
+        if self.is_established {
+            // The engine holds nothing back any more; what it has not handed out it has dropped.
+            self.undelivered = 0;
+        }
+    }
+
+    /// Whether a record of the datagram received last could be opened.
+    pub(super) fn has_opened(&self, datagram: &[u8]) -> bool {
+        let notes = &self.watch.notes;
+        records(datagram).any(|record| notes.iter().any(|note| note.tag == record.tag()))
+    }
+
+    /// Whether the plaintext that comes next was in an earlier datagram than the one that made it come.
+    pub(super) fn take_earlier(&mut self) -> bool {
+        let is_earlier = self.earlier > 0;
+        self.earlier = self.earlier.saturating_sub(1);
+        self.undelivered = self.undelivered.saturating_sub(1);
+        is_earlier
+    }
+
+    fn look_at(
+        &mut self,
+        datagram: &[u8],
+        sighted: &mut Vec<Sighted>,
+        seen: impl Fn(&mut Self) -> &mut Vec<Piece>,
+    ) {
+        let tag_bytes = self.tag_bytes();
+        for record in records(datagram) {
+            let tag = record.tag();
+            let note = self.watch.notes.iter().find(|note| note.tag == tag).copied();
+            let pieces = seen(self);
+            sighted.push(cover::sight(&record, note.as_ref(), tag_bytes, |piece| {
+                let is_new = !pieces.contains(&piece);
+                if is_new {
+                    pieces.push(piece);
+                }
+                is_new
+            }));
+        }
+    }
+
+    /// Bytes of a tag, once the handshake has shown which suite it is: that of the pre-shared key has no certificate.
+    fn tag_bytes(&self) -> usize {
+        const CERTIFICATE: u8 = 11;
+        let mut pieces = self.sent.iter().chain(&self.received);
+        match self.protocol {
+            Protocol::Dtls13 => GCM_TAG_BYTES,
+            _ if pieces.any(|piece| piece.message == CERTIFICATE) => GCM_TAG_BYTES,
+            _ => CCM_8_TAG_BYTES,
+        }
+    }
+
+    fn learn_client_random(&mut self, datagram: &[u8]) {
+        if self.client_random.is_none() {
+            self.client_random = client_hello(datagram);
+        }
+    }
+
+    fn run(&mut self, call: impl FnOnce(&mut Dtls) -> Result<(), Error>) -> Result<(), Fault> {
+        let engine = &mut self.engine;
+        let result = self.watch.during(|| call(engine));
+        if let Some(client_random) = &self.client_random {
+            for secret in self.watch.secrets.drain(..) {
+                self.key_log.append(secret.label, client_random, &secret.bytes);
+            }
+        }
+        if let Some(version) = self.engine.protocol_version() {
+            self.protocol = self.protocol.settled(version);
+        }
+        result.map_err(|error| fault(self.protocol, &error))
+    }
+
+    /// Gives memory back that only the handshake needed.
+    fn shrink(&mut self) {
+        self.watch.secrets.shrink_to_fit();
+        self.sent.shrink_to_fit();
+        self.received.shrink_to_fit();
+    }
+
+    fn deadline(&self, at: std::time::Instant, now: Instant) -> Option<Instant> {
+        let at = self.epoch.instant_of(at);
+        (at.saturating_since(now) < FOREVER).then_some(at)
+    }
+}
+
+/// What an error of the engine, which is always the end of it, says of the flow.
+fn fault(protocol: Protocol, error: &Error) -> Fault {
+    let protocol = protocol.name();
+    match error {
+        Error::SecurityError(SecurityError::FatalAlert { description }) => {
+            Fault::Alert(alert::name(*description))
+        }
+        Error::Timeout(_) => Fault::TimedOut { protocol },
+        Error::CertificateError(error) => Fault::Certificate(error.to_string()),
+        _ => Fault::Protocol {
+            protocol,
+            reason: error.to_string(),
+        },
+    }
+}

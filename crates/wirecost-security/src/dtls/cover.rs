@@ -1,0 +1,221 @@
+//! Which layer, phase and cause the bytes of a datagram have.
+//!
+//! | record | phase | cause |
+//! |---|---|---|
+//! | handshake, ChangeCipherSpec | connect | original; retransmission where the piece was seen before |
+//! | padding at the end of a ClientHello | connect | probe |
+//! | ACK of DTLS 1.3 | connect | acknowledgement |
+//! | alert | close | original |
+//! | application data | the inner endpoint's | the inner endpoint's |
+//! | anything else | message | original |
+//!
+//! All of it is of the security layer but for the plaintext of application data, whose header and trailer take phase
+//! and cause of the first byte within.
+
+use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
+
+use super::provider::Note;
+use super::record::{Form, HEADER_BYTES, Piece, Record, content, records};
+
+/// Bytes of the part of a DTLS 1.2 nonce that is sent with the record: of GCM (RFC 5288 section 3) and of CCM
+/// (RFC 6655 section 3) alike.
+const EXPLICIT_NONCE_BYTES: usize = 8;
+/// Bytes of a tag of AES-GCM.
+pub(super) const GCM_TAG_BYTES: usize = 16;
+/// Bytes of a tag of AES-CCM-8 (RFC 6655 section 4).
+pub(super) const CCM_8_TAG_BYTES: usize = 8;
+
+/// What a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    Handshake {
+        cause: Cause,
+        /// Bytes of padding at its end.
+        padding: usize,
+    },
+    Acknowledgement,
+    Alert,
+    ApplicationData {
+        /// Bytes before the plaintext.
+        before: usize,
+        /// Bytes of plaintext.
+        plaintext: usize,
+    },
+    Unknown,
+}
+
+/// A record of a datagram, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sighted {
+    len: usize,
+    sight: Sight,
+}
+
+/// What `record` is, where `note` tells what was in it, if anyone could look; `is_new` tells whether a piece of the
+/// handshake is seen for the first time.
+pub(super) fn sight(
+    record: &Record<'_>,
+    note: Option<&Note>,
+    tag_bytes: usize,
+    is_new: impl FnOnce(Piece) -> bool,
+) -> Sighted {
+    let len = record.bytes.len();
+    let content = match (note, record.form) {
+        (Some(note), _) => note.content,
+        (None, Form::Plaintext { content } | Form::Protected12 { content }) => content,
+        // RFC 9147 section 6.1: epoch 2 protects the handshake, those behind it application data.
+        (None, Form::Protected13 { epoch: 2 }) => content::HANDSHAKE,
+        (None, Form::Protected13 { .. }) => content::APPLICATION_DATA,
+        (None, Form::Unknown) => {
+            let sight = Sight::Unknown;
+            return Sighted { len, sight };
+        }
+    };
+    let sight = match content {
+        content::HANDSHAKE | content::CHANGE_CIPHER_SPEC => {
+            let piece = match note {
+                Some(note) => note.piece,
+                None => plaintext_piece(record, content),
+            };
+            let again = piece.is_some_and(|piece| !is_new(piece));
+            Sight::Handshake {
+                cause: if again {
+                    Cause::Retransmission
+                } else {
+                    Cause::Original
+                },
+                padding: record.message().map_or(0, |message| message.padding()),
+            }
+        }
+        content::ACK => Sight::Acknowledgement,
+        content::ALERT => Sight::Alert,
+        content::APPLICATION_DATA => application_data(record, note, tag_bytes),
+        _ => Sight::Unknown,
+    };
+    Sighted { len, sight }
+}
+
+/// The piece in a record that is not protected; what is protected and unopened could be any.
+fn plaintext_piece(record: &Record<'_>, content: u8) -> Option<Piece> {
+    match record.form {
+        Form::Plaintext { .. } => Piece::of(content, record.body()),
+        _ => None,
+    }
+}
+
+fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) -> Sight {
+    let (before, behind) = match record.form {
+        Form::Protected12 { .. } => (HEADER_BYTES + EXPLICIT_NONCE_BYTES, tag_bytes),
+        // RFC 9147 section 4: the type of the content stands behind it.
+        _ => (record.header, tag_bytes + 1),
+    };
+    let before = before.min(record.bytes.len());
+    let rest = record.bytes.len() - before;
+    let plaintext = note.map_or(rest.saturating_sub(behind), |note| note.plaintext.min(rest));
+    Sight::ApplicationData { before, plaintext }
+}
+
+/// Appends the spans of a datagram's records, of whose plaintext `inner` holds the spans, end to end.
+pub(super) fn cover(sighted: &[Sighted], inner: &[Span], out: &mut Buffer) {
+    let mut inner = Reader {
+        spans: inner,
+        used: 0,
+    };
+    for record in sighted {
+        cover_record(record, &mut inner, out);
+    }
+}
+
+fn cover_record(record: &Sighted, inner: &mut Reader<'_>, out: &mut Buffer) {
+    let mut security = |len, phase, cause| out.cover(len, Layer::Security, phase, cause);
+    match record.sight {
+        Sight::Handshake { cause, padding } => {
+            security(record.len.saturating_sub(padding), Phase::Connect, cause);
+            let cause = match cause {
+                Cause::Original => Cause::Probe,
+                again => again,
+            };
+            security(padding.min(record.len), Phase::Connect, cause);
+        }
+        Sight::Acknowledgement => security(record.len, Phase::Connect, Cause::Acknowledgement),
+        Sight::Alert => security(record.len, Phase::Close, Cause::Original),
+        Sight::Unknown => security(record.len, Phase::Message, Cause::Original),
+        Sight::ApplicationData { before, plaintext } => {
+            let first = inner.next_span();
+            security(before, first.phase, first.cause);
+            inner.take(plaintext, out);
+            let behind = record.len.saturating_sub(before + plaintext);
+            out.cover(behind, Layer::Security, first.phase, first.cause);
+        }
+    }
+}
+
+/// Reads spans in pieces that need not end where they do.
+struct Reader<'a> {
+    spans: &'a [Span],
+    /// Bytes of the first span that are read.
+    used: u32,
+}
+
+impl Reader<'_> {
+    /// The span of the next byte; what nobody described is application data of a message.
+    fn next_span(&self) -> Span {
+        self.spans.first().copied().unwrap_or(Span {
+            len: u32::MAX,
+            layer: Layer::Application,
+            phase: Phase::Message,
+            cause: Cause::Original,
+        })
+    }
+
+    /// Appends the spans of the next `len` bytes.
+    fn take(&mut self, len: usize, out: &mut Buffer) {
+        let mut left = u32::try_from(len).unwrap_or(u32::MAX);
+        while left > 0 {
+            let span = self.next_span();
+            let taken = left.min(span.len - self.used);
+            out.cover_span(Span { len: taken, ..span });
+            left -= taken;
+            self.used += taken;
+            if self.used == span.len {
+                self.spans = self.spans.get(1..).unwrap_or_default();
+                self.used = 0;
+            }
+        }
+    }
+}
+
+/// Appends to `out` the spans of a DTLS datagram of which nothing else is known: one that the link lost before an
+/// endpoint consumed it. A repetition counts as an original, and what is protected as what its epoch says: of
+/// application data the length is known (of DTLS 1.2 under AES-GCM), its content is not.
+///
+/// ```
+/// use wirecost_proto::{Buffer, Layer};
+///
+/// let mut out = Buffer::new();
+/// let mut record = vec![23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 1, 0, 8 + 5 + 16];
+/// record.resize(13 + 8 + 5 + 16, 0);
+/// wirecost_security::dtls::describe(&record, &mut out);
+/// let spans: Vec<_> = out.spans().iter().map(|span| (span.len, span.layer)).collect();
+/// assert_eq!(spans, [(21, Layer::Security), (5, Layer::Application), (16, Layer::Security)]);
+/// ```
+pub fn describe(datagram: &[u8], out: &mut Buffer) {
+    describe_with(GCM_TAG_BYTES, datagram, out);
+}
+
+/// The same as [`describe`] where DTLS 1.2 runs on a pre-shared key, with AES-CCM-8 and its shorter tag.
+pub fn describe_psk(datagram: &[u8], out: &mut Buffer) {
+    describe_with(CCM_8_TAG_BYTES, datagram, out);
+}
+
+fn describe_with(tag_bytes: usize, datagram: &[u8], out: &mut Buffer) {
+    for record in records(datagram) {
+        let sighted = sight(&record, None, tag_bytes, |_| true);
+        cover(&[sighted], &[], out);
+    }
+}
+
+/// What the records of a datagram are that belongs to no connection.
+pub(super) fn sights(datagram: &[u8]) -> impl Iterator<Item = Sighted> {
+    records(datagram).map(|record| sight(&record, None, GCM_TAG_BYTES, |_| true))
+}

@@ -1,0 +1,589 @@
+//! The flows of a layer: what clients and servers have in common.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use wirecost_proto::{
+    Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Peer, Phase, ResetReason,
+};
+
+use super::alert;
+use super::config::Protocol;
+use super::connection::{Connection, Happening};
+use super::cover::{self, Sighted};
+use super::inner::{Inner, Ready, Wanted, paint};
+use super::record::client_hello;
+use super::role::Role;
+use crate::layer::{Event, Fault};
+use crate::start::Start;
+
+/// How long a client that closes a connection of DTLS 1.2 waits for the peer's close_notify, which the peer owes it
+/// (RFC 5246 section 7.2.1): on a socket that is closed already it would be answered by an ICMP error.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// What was ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Datagrams on a flow without a connection that do not open one.
+    pub ignored_datagrams: u64,
+    /// Datagrams that the inner endpoint sent on a flow without a connection.
+    pub unsent_datagrams: u64,
+    /// Handshakes that failed while an older connection of the flow went on.
+    pub failed_restarts: u64,
+}
+
+/// Where a flow stands.
+enum Stage {
+    /// A server's, on which nobody has said ClientHello.
+    AwaitClientHello,
+    Handshake(Box<Connection>),
+    Established {
+        connection: Box<Connection>,
+        /// What a ClientHello on the flow has begun: it takes over once it is complete (RFC 6347 section 4.2.8).
+        successor: Option<Box<Connection>>,
+    },
+    /// Our close_notify is out, the peer's is awaited.
+    AwaitCloseNotify {
+        connection: Box<Connection>,
+        until: Instant,
+    },
+}
+
+impl Stage {
+    fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::AwaitClientHello => None,
+            Self::Handshake(connection) => connection.wakes(),
+            Self::Established {
+                connection,
+                successor,
+            } => {
+                let successor = successor.as_ref().and_then(|successor| successor.wakes());
+                [connection.wakes(), successor].into_iter().flatten().min()
+            }
+            Self::AwaitCloseNotify { until, .. } => Some(*until),
+        }
+    }
+}
+
+struct Flow {
+    peer: Peer,
+    stage: Stage,
+    deadline: Option<Instant>,
+    /// Whether the endpoint within knows of it.
+    is_open: bool,
+}
+
+/// What became of a connection.
+enum Fate {
+    Alive,
+    /// The peer said close_notify.
+    Closed,
+    Failed(Fault),
+}
+
+/// A layer's flows, the endpoint within, and what leaves.
+pub(super) struct Flows<E: Endpoint> {
+    pub(super) inner: Inner<E>,
+    pub(super) stats: Stats,
+    role: Role,
+    flows: BTreeMap<FlowId, Flow>,
+    deadlines: BTreeSet<(Instant, FlowId)>,
+    /// Commands to a client that has no connection yet.
+    held: VecDeque<E::Command>,
+    /// Connections so far.
+    connections: u64,
+    /// The bytes that the engine says.
+    scratch: Vec<u8>,
+    /// The records of the datagram under way.
+    sighted: Vec<Sighted>,
+    spans: Buffer,
+    /// The datagram of the inner endpoint's that is being protected.
+    protecting: Buffer,
+}
+
+impl<E: Endpoint> Flows<E> {
+    pub(super) fn new(endpoint: E, role: Role) -> Self {
+        Self {
+            inner: Inner::new(endpoint),
+            stats: Stats::default(),
+            role,
+            flows: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            held: VecDeque::new(),
+            connections: 0,
+            scratch: Vec::new(),
+            sighted: Vec::new(),
+            spans: Buffer::new(),
+            protecting: Buffer::new(),
+        }
+    }
+
+    /// Takes an input but for commands.
+    pub(super) fn handle_input(
+        &mut self,
+        input: Input<'_, E::Command>,
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        match input {
+            Input::Opened { flow, peer } => self.open(flow, peer, now)?,
+            Input::Received { flow, bytes } => self.receive(flow, bytes, now)?,
+            Input::Reset { flow, reason } => self.reset(flow, reason, now)?,
+            Input::Timeout => self.wake(now)?,
+            Input::Command(command) => self.command(command, now)?,
+            // Datagrams have neither.
+            Input::Writable { .. } | Input::PeerClosed { .. } => {}
+        }
+        self.settle(now)
+    }
+
+    /// The next output.
+    pub(super) fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
+        if let Some(output) = self.inner.poll(out) {
+            return output;
+        }
+        let deadline = self.deadlines.first().map(|(at, _)| *at);
+        Output::Timeout([deadline, self.inner.wakes()].into_iter().flatten().min())
+    }
+
+    /// A client's commands wait for the connection; a server has none to wait for.
+    fn command(&mut self, command: E::Command, now: Instant) -> Result<(), E::Error> {
+        let is_established = |flow: &Flow| !matches!(flow.stage, Stage::Handshake(_));
+        if self.role.is_server() || (!self.flows.is_empty() && self.flows.values().all(is_established)) {
+            return self.inner.input(Input::Command(command), now);
+        }
+        self.held.push_back(command);
+        Ok(())
+    }
+
+    fn open(&mut self, flow: FlowId, peer: Peer, now: Instant) -> Result<(), E::Error> {
+        let stage = match self.role.first_connection(self.connections, now) {
+            None => Stage::AwaitClientHello,
+            Some(Ok(connection)) => {
+                self.connections += 1;
+                Stage::Handshake(Box::new(connection))
+            }
+            Some(Err(fault)) => {
+                self.held.clear();
+                self.report(Event::Failed { flow, fault });
+                self.inner.ready.push_back(Ready::Close(flow, false));
+                return Ok(());
+            }
+        };
+        self.forget(flow);
+        let opened = Flow {
+            peer,
+            stage,
+            deadline: None,
+            is_open: false,
+        };
+        self.flows.insert(flow, opened);
+        self.wake_flow(flow, now)
+    }
+
+    fn reset(&mut self, flow: FlowId, reason: ResetReason, now: Instant) -> Result<(), E::Error> {
+        match self.forget(flow) {
+            Some(Stage::Established { .. }) => self.inner.input(Input::Reset { flow, reason }, now),
+            Some(Stage::Handshake(_)) => {
+                self.held.clear();
+                let fault = Fault::Other(format!("the handshake was cut off: {reason}"));
+                self.report(Event::Failed { flow, fault });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Does what the inner endpoint wants, until it wants nothing more.
+    fn settle(&mut self, now: Instant) -> Result<(), E::Error> {
+        while let Some(wanted) = self.inner.wanted.pop_front() {
+            match wanted {
+                Wanted::Datagram(flow, datagram) => self.protect(flow, datagram, now)?,
+                Wanted::Close(flow, reset) => self.close(flow, reset, now)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn protect(&mut self, flow: FlowId, datagram: Buffer, now: Instant) -> Result<(), E::Error> {
+        match self.take_stage(flow) {
+            Some(Stage::Established {
+                mut connection,
+                successor,
+            }) => {
+                let taken = connection.protect(datagram.bytes(), now);
+                self.protecting = datagram;
+                let fate = self.drain(flow, &mut connection, taken, now)?;
+                let protected = std::mem::take(&mut self.protecting);
+                self.inner.give_back(protected);
+                self.conclude(flow, connection, successor, fate, now)
+            }
+            other => {
+                self.stats.unsent_datagrams += 1;
+                self.inner.give_back(datagram);
+                if let Some(stage) = other {
+                    self.put_stage(flow, stage);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Says close_notify, if the flow has a connection, and closes the flow.
+    fn close(&mut self, flow: FlowId, reset: bool, now: Instant) -> Result<(), E::Error> {
+        let stage = self.take_stage(flow);
+        if let Some(Stage::Established { mut connection, .. }) = stage
+            && !reset
+        {
+            let said = connection.close();
+            self.drain(flow, &mut connection, said, now)?;
+            if !self.role.is_server() && connection.protocol() != Protocol::Dtls13 {
+                let until = now + LINGER;
+                self.put_stage(flow, Stage::AwaitCloseNotify { connection, until });
+                return Ok(());
+            }
+        }
+        self.forget(flow);
+        self.inner.ready.push_back(Ready::Close(flow, reset));
+        Ok(())
+    }
+
+    fn receive(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
+        // The description of what came goes before all that follows from it.
+        let place = self.inner.ready.len();
+        let spans = self.inner.buffer();
+        self.inner.ready.push_back(Ready::Consumed(flow, spans));
+        self.sighted.clear();
+        self.inner.consumed.clear();
+        let result = self.receive_datagram(flow, datagram, now);
+        if let Some(Ready::Consumed(_, spans)) = self.inner.ready.get_mut(place) {
+            cover::cover(&self.sighted, &self.inner.consumed, spans);
+        }
+        result
+    }
+
+    fn receive_datagram(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
+        let hello = client_hello(datagram);
+        match self.take_stage(flow) {
+            Some(Stage::Established {
+                connection,
+                successor,
+            }) => self.receive_established(flow, connection, successor, datagram, now),
+            Some(Stage::Handshake(connection)) if !self.starts_anew(hello, &connection) => {
+                self.receive_on(flow, connection, datagram, now)
+            }
+            Some(Stage::AwaitCloseNotify { connection, until }) => {
+                self.receive_last(flow, connection, until, datagram, now)
+            }
+            Some(Stage::AwaitClientHello | Stage::Handshake(_)) if hello.is_some() => {
+                match self.accept(now) {
+                    Some(connection) => self.receive_on(flow, connection, datagram, now),
+                    None => self.ignore(datagram),
+                }
+            }
+            _ => self.ignore(datagram),
+        }
+    }
+
+    /// Whether a ClientHello is none of this connection's: the device has forgotten it.
+    fn starts_anew(&self, hello: Option<[u8; 32]>, connection: &Connection) -> bool {
+        self.role.is_server() && hello.is_some() && hello != connection.client_random()
+    }
+
+    fn accept(&mut self, now: Instant) -> Option<Box<Connection>> {
+        let connection = self.role.accept(self.connections, now)?;
+        self.connections += 1;
+        Some(Box::new(connection))
+    }
+
+    /// Consumes what belongs to no connection.
+    fn ignore(&mut self, datagram: &[u8]) -> Result<(), E::Error> {
+        self.stats.ignored_datagrams += 1;
+        self.sighted.extend(cover::sights(datagram));
+        Ok(())
+    }
+
+    fn receive_on(
+        &mut self,
+        flow: FlowId,
+        mut connection: Box<Connection>,
+        datagram: &[u8],
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let taken = connection.receive(datagram, now, &mut self.sighted);
+        let fate = self.drain(flow, &mut connection, taken, now)?;
+        self.conclude(flow, connection, None, fate, now)
+    }
+
+    fn receive_last(
+        &mut self,
+        flow: FlowId,
+        mut connection: Box<Connection>,
+        until: Instant,
+        datagram: &[u8],
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let taken = connection.receive(datagram, now, &mut self.sighted);
+        match self.drain(flow, &mut connection, taken, now)? {
+            Fate::Alive => self.put_stage(flow, Stage::AwaitCloseNotify { connection, until }),
+            Fate::Closed | Fate::Failed(_) => {
+                self.forget(flow);
+                self.inner.ready.push_back(Ready::Close(flow, false));
+            }
+        }
+        Ok(())
+    }
+
+    /// A datagram is the connection's, or its successor's where only that can make something of it.
+    fn receive_established(
+        &mut self,
+        flow: FlowId,
+        mut connection: Box<Connection>,
+        mut successor: Option<Box<Connection>>,
+        datagram: &[u8],
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let hello = client_hello(datagram);
+        let begun = successor.as_ref().and_then(|successor| successor.client_random());
+        if self.starts_anew(hello, &connection) && hello != begun {
+            successor = self.accept(now);
+        }
+        let taken = connection.receive(datagram, now, &mut self.sighted);
+        let Some(mut successor) = successor.filter(|_| !connection.has_opened(datagram)) else {
+            let fate = self.drain(flow, &mut connection, taken, now)?;
+            return self.conclude(flow, connection, None, fate, now);
+        };
+        connection.forget_notes();
+        self.sighted.clear();
+        let taken = successor.receive(datagram, now, &mut self.sighted);
+        let fate = self.drain(flow, &mut successor, taken, now)?;
+        if successor.is_established() {
+            return self.conclude(flow, successor, None, fate, now);
+        }
+        let successor = matches!(fate, Fate::Alive).then_some(successor);
+        self.stats.failed_restarts += u64::from(successor.is_none());
+        self.conclude(flow, connection, successor, Fate::Alive, now)
+    }
+
+    /// Wakes every connection that is due, and the endpoint within.
+    fn wake(&mut self, now: Instant) -> Result<(), E::Error> {
+        let due: Vec<FlowId> = self
+            .deadlines
+            .iter()
+            .take_while(|(at, _)| *at <= now)
+            .map(|(_, flow)| *flow)
+            .collect();
+        for flow in due {
+            self.wake_flow(flow, now)?;
+        }
+        self.inner.input(Input::Timeout, now)
+    }
+
+    fn wake_flow(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
+        match self.take_stage(flow) {
+            Some(Stage::Handshake(mut connection)) => {
+                let woken = connection.wake(now);
+                let fate = self.drain(flow, &mut connection, woken, now)?;
+                self.conclude(flow, connection, None, fate, now)
+            }
+            Some(Stage::Established {
+                mut connection,
+                mut successor,
+            }) => {
+                let woken = connection.wake(now);
+                let fate = self.drain(flow, &mut connection, woken, now)?;
+                if let Some(mut waiting) = successor.take() {
+                    let woken = waiting.wake(now);
+                    let fate = self.drain(flow, &mut waiting, woken, now)?;
+                    successor = matches!(fate, Fate::Alive).then_some(waiting);
+                    self.stats.failed_restarts += u64::from(successor.is_none());
+                }
+                self.conclude(flow, connection, successor, fate, now)
+            }
+            Some(Stage::AwaitCloseNotify { until, .. }) if until <= now => {
+                self.forget(flow);
+                self.inner.ready.push_back(Ready::Close(flow, false));
+                Ok(())
+            }
+            Some(stage) => {
+                self.put_stage(flow, stage);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Takes all that the engine has to say after it has taken something.
+    fn drain(
+        &mut self,
+        flow: FlowId,
+        connection: &mut Connection,
+        taken: Result<(), Fault>,
+        now: Instant,
+    ) -> Result<Fate, E::Error> {
+        let mut fate = match taken {
+            Ok(()) => Fate::Alive,
+            Err(fault) => Fate::Failed(fault),
+        };
+        loop {
+            match connection.poll(now, &mut self.scratch) {
+                Happening::Datagram(len) => self.transmit(flow, connection, len),
+                Happening::Wait => break,
+                // A dead engine may still have an alert to send, and nothing else.
+                _ if matches!(fate, Fate::Failed(_)) => {}
+                Happening::Plaintext(len) => self.deliver(flow, connection, len, now)?,
+                Happening::Certificate(len) => {
+                    if let Err(fault) = self.judge(flow, len, now) {
+                        fate = Fate::Failed(fault);
+                        break;
+                    }
+                }
+                Happening::Connected => self.establish(flow, now)?,
+                Happening::CloseNotify => fate = Fate::Closed,
+            }
+        }
+        connection.forget_notes();
+        Ok(fate)
+    }
+
+    /// Sends a datagram of the engine's, which may hold the one of the inner endpoint's.
+    fn transmit(&mut self, flow: FlowId, connection: &mut Connection, len: usize) {
+        let datagram = self.scratch.get(..len).unwrap_or_default();
+        // The records of a datagram that is being consumed are needed further on.
+        let consumed = self.sighted.len();
+        connection.look_at_own(datagram, &mut self.sighted);
+        self.spans.clear();
+        let sent = self.sighted.get(consumed..).unwrap_or_default();
+        cover::cover(sent, self.protecting.spans(), &mut self.spans);
+        self.sighted.truncate(consumed);
+        let mut painted = self.inner.buffer();
+        paint(datagram, self.spans.spans(), &mut painted);
+        self.inner.ready.push_back(Ready::Transmit(flow, painted));
+    }
+
+    fn deliver(
+        &mut self,
+        flow: FlowId,
+        connection: &mut Connection,
+        len: usize,
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let described = self.inner.consumed.len();
+        let bytes = self.scratch.get(..len).unwrap_or_default();
+        self.inner.input(Input::Received { flow, bytes }, now)?;
+        if connection.take_earlier() {
+            // Its datagram was consumed before anyone could say what was in it.
+            self.inner.consumed.truncate(described);
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, flow: FlowId, len: usize, now: Instant) -> Result<(), Fault> {
+        let certificate = self.scratch.get(..len).unwrap_or_default();
+        let verdict = self.role.judge(certificate, now);
+        if verdict.is_err() {
+            let mut refusal = self.inner.buffer();
+            let bytes = &alert::REFUSED_CERTIFICATE;
+            refusal.push(bytes, Layer::Security, Phase::Close, Cause::Original);
+            self.inner.ready.push_back(Ready::Transmit(flow, refusal));
+        }
+        verdict
+    }
+
+    /// Opens the flow to the endpoint within, which forgets the device that was there before.
+    fn establish(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return Ok(());
+        };
+        let peer = state.peer;
+        if std::mem::replace(&mut state.is_open, true) {
+            let reason = ResetReason::ByPeer;
+            self.inner.input(Input::Reset { flow, reason }, now)?;
+        }
+        let start = Start::Cold;
+        self.report(Event::Established { flow, start });
+        self.inner.input(Input::Opened { flow, peer }, now)?;
+        while let Some(command) = self.held.pop_front() {
+            self.inner.input(Input::Command(command), now)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a flow back as its connection has left it.
+    fn conclude(
+        &mut self,
+        flow: FlowId,
+        connection: Box<Connection>,
+        successor: Option<Box<Connection>>,
+        fate: Fate,
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let fault = match fate {
+            Fate::Alive if connection.is_established() => {
+                let stage = Stage::Established {
+                    connection,
+                    successor,
+                };
+                self.put_stage(flow, stage);
+                return Ok(());
+            }
+            Fate::Alive => {
+                self.put_stage(flow, Stage::Handshake(connection));
+                return Ok(());
+            }
+            Fate::Closed => None,
+            Fate::Failed(fault) => Some(fault),
+        };
+        let reason = match fault {
+            Some(Fault::TimedOut { .. }) => ResetReason::TimedOut,
+            _ => ResetReason::ByPeer,
+        };
+        let was_open = self.flows.get(&flow).is_some_and(|state| state.is_open);
+        self.forget(flow);
+        if was_open {
+            // There are no half-closed datagrams: what is closed is gone.
+            self.inner.input(Input::Reset { flow, reason }, now)?;
+        } else {
+            self.held.clear();
+        }
+        if let Some(fault) = fault {
+            self.report(Event::Failed { flow, fault });
+        }
+        self.inner.ready.push_back(Ready::Close(flow, false));
+        Ok(())
+    }
+
+    fn report(&mut self, event: Event<E::Event>) {
+        self.inner.ready.push_back(Ready::Event(event));
+    }
+
+    /// The stage of a flow, which is put back or forgotten soon after.
+    fn take_stage(&mut self, flow: FlowId) -> Option<Stage> {
+        let state = self.flows.get_mut(&flow)?;
+        Some(std::mem::replace(&mut state.stage, Stage::AwaitClientHello))
+    }
+
+    fn put_stage(&mut self, flow: FlowId, stage: Stage) {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        let deadline = stage.deadline();
+        state.stage = stage;
+        if let Some(earlier) = std::mem::replace(&mut state.deadline, deadline)
+            && Some(earlier) != deadline
+        {
+            self.deadlines.remove(&(earlier, flow));
+        }
+        if let Some(at) = deadline {
+            self.deadlines.insert((at, flow));
+        }
+    }
+
+    fn forget(&mut self, flow: FlowId) -> Option<Stage> {
+        let state = self.flows.remove(&flow)?;
+        if let Some(at) = state.deadline {
+            self.deadlines.remove(&(at, flow));
+        }
+        Some(state.stage)
+    }
+}

@@ -1,0 +1,126 @@
+//! The endpoint within, and what leaves the layer.
+
+use std::collections::VecDeque;
+
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Span};
+
+use crate::layer::Event;
+
+/// What leaves the layer.
+#[derive(Debug)]
+pub(super) enum Ready<E> {
+    Transmit(FlowId, Buffer),
+    Consumed(FlowId, Buffer),
+    Close(FlowId, bool),
+    Event(Event<E>),
+}
+
+/// What the endpoint within wants done to a flow.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// Send these bytes, protected.
+    Datagram(FlowId, Buffer),
+    /// Close the flow; by a reset where set.
+    Close(FlowId, bool),
+}
+
+/// The endpoint within, what it wants, and what is ready to leave.
+pub(super) struct Inner<E: Endpoint> {
+    pub(super) endpoint: E,
+    pub(super) ready: VecDeque<Ready<E::Event>>,
+    pub(super) wanted: VecDeque<Wanted>,
+    /// What the endpoint said of the bytes that it received last.
+    pub(super) consumed: Vec<Span>,
+    wakes: Option<Instant>,
+    /// Buffers that are used again.
+    spare: Vec<Buffer>,
+}
+
+impl<E: Endpoint> Inner<E> {
+    pub(super) fn new(endpoint: E) -> Self {
+        Self {
+            endpoint,
+            ready: VecDeque::new(),
+            wanted: VecDeque::new(),
+            consumed: Vec::new(),
+            wakes: None,
+            spare: Vec::new(),
+        }
+    }
+
+    /// When the endpoint wants to be woken.
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        self.wakes
+    }
+
+    /// Gives the endpoint an input and takes all that it has to say.
+    pub(super) fn input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
+        self.endpoint.handle_input(input, now)?;
+        let mut out = self.buffer();
+        loop {
+            out.clear();
+            match self.endpoint.poll_output(&mut out) {
+                Output::Transmit { flow } => {
+                    let next = self.buffer();
+                    let datagram = std::mem::replace(&mut out, next);
+                    self.wanted.push_back(Wanted::Datagram(flow, datagram));
+                }
+                Output::Consumed { .. } => self.consumed.extend_from_slice(out.spans()),
+                Output::Close { flow, reset } => self.wanted.push_back(Wanted::Close(flow, reset)),
+                Output::Event(event) => self.ready.push_back(Ready::Event(Event::Inner(event))),
+                Output::Timeout(at) => {
+                    self.wakes = at;
+                    break;
+                }
+            }
+        }
+        self.give_back(out);
+        Ok(())
+    }
+
+    /// The next output, or none where there is nothing more now.
+    pub(super) fn poll(&mut self, out: &mut Buffer) -> Option<Output<Event<E::Event>>> {
+        Some(match self.ready.pop_front()? {
+            Ready::Transmit(flow, datagram) => {
+                paint(datagram.bytes(), datagram.spans(), out);
+                self.give_back(datagram);
+                Output::Transmit { flow }
+            }
+            Ready::Consumed(flow, spans) => {
+                for span in spans.spans() {
+                    out.cover_span(*span);
+                }
+                self.give_back(spans);
+                Output::Consumed { flow }
+            }
+            Ready::Close(flow, reset) => Output::Close { flow, reset },
+            Ready::Event(event) => Output::Event(event),
+        })
+    }
+
+    /// An empty buffer.
+    pub(super) fn buffer(&mut self) -> Buffer {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Takes a buffer back that is not needed any more.
+    pub(super) fn give_back(&mut self, mut buffer: Buffer) {
+        /// More than these are never on their way at once but in a burst.
+        const KEPT: usize = 8;
+        if self.spare.len() < KEPT {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+    }
+}
+
+/// Appends `bytes` to `out` under `spans`, which cover them.
+pub(super) fn paint(bytes: &[u8], spans: &[Span], out: &mut Buffer) {
+    let mut rest = bytes;
+    for span in spans {
+        let len = usize::try_from(span.len).unwrap_or(usize::MAX);
+        let (painted, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
+        out.push(painted, span.layer, span.phase, span.cause);
+        rest = behind;
+    }
+}

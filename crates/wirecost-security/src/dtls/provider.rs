@@ -1,0 +1,146 @@
+//! dimpl's cryptography, watched and, for simulation, seeded.
+//!
+//! dimpl has no key log, and does not say what the records are that it seals. Both pass through its cryptography, which
+//! it lets its user replace: so the one of `aws-lc-rs` is wrapped, and notes the secrets and what each record held.
+//! Where a note goes is the business of whoever calls dimpl: [`Watch::during`].
+//!
+//! Two more things are decided here. A P-256 signature is made anew until its DER form has the usual length, so that
+//! the size of a handshake does not depend on chance; and with a seed, keys and signatures follow from it.
+
+mod cipher;
+mod exchange;
+mod signature;
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use dimpl::CryptoError;
+use dimpl::crypto::{CryptoProvider, HashAlgorithm, HmacProvider, aws_lc_rs};
+use wirecost_proto::Rng;
+
+use super::record::Piece;
+
+/// The wrapped provider, the same for every connection.
+pub(super) fn provider() -> CryptoProvider {
+    static PROVIDER: LazyLock<CryptoProvider> = LazyLock::new(|| {
+        let plain = aws_lc_rs::default_provider();
+        CryptoProvider {
+            kx_groups: exchange::GROUPS,
+            key_provider: &signature::Keys,
+            hmac_provider: &WatchedHmac,
+            cipher_suites: cipher::watched_12(plain.cipher_suites),
+            dtls13_cipher_suites: cipher::watched_13(plain.dtls13_cipher_suites),
+            ..plain
+        }
+    });
+    PROVIDER.clone()
+}
+
+/// A protected record, as it was sealed or opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    /// The last 8 bytes of the record.
+    pub(super) tag: [u8; 8],
+    /// The type of its content.
+    pub(super) content: u8,
+    /// Bytes of plaintext without type and padding.
+    pub(super) plaintext: usize,
+    /// The piece of handshake in it.
+    pub(super) piece: Option<Piece>,
+}
+
+/// A secret by its name in a key log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Secret {
+    pub(super) label: &'static str,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What is seen of a connection's cryptography, and what it is seeded with.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    pub(super) notes: Vec<Note>,
+    pub(super) secrets: Vec<Secret>,
+    pub(super) rng: Option<Rng>,
+}
+
+thread_local! {
+    /// Whose cryptography runs on this thread now; nobody's outside [`Watch::during`].
+    static WATCHER: RefCell<Option<Watch>> = const { RefCell::new(None) };
+}
+
+impl Watch {
+    /// Runs `call` and takes down what its cryptography does.
+    pub(super) fn during<T>(&mut self, call: impl FnOnce() -> T) -> T {
+        WATCHER.set(Some(std::mem::take(self)));
+        let result = call();
+        *self = WATCHER.take().unwrap_or_default();
+        result
+    }
+}
+
+/// Lets whoever watches take a note.
+fn watch(note: impl FnOnce(&mut Watch)) {
+    WATCHER.with_borrow_mut(|watcher| watcher.as_mut().map(note));
+}
+
+/// Bytes of the seed's, where there is one.
+fn seeded<const N: usize>() -> Option<[u8; N]> {
+    WATCHER.with_borrow_mut(|watcher| {
+        let rng = watcher.as_mut()?.rng.as_mut()?;
+        let mut bytes = [0; N];
+        rng.fill(&mut bytes);
+        Some(bytes)
+    })
+}
+
+/// HMAC, on which dimpl builds the PRF of DTLS 1.2 and the HKDF of DTLS 1.3.
+#[derive(Debug)]
+struct WatchedHmac;
+
+impl HmacProvider for WatchedHmac {
+    fn hmac(
+        &self,
+        hash: HashAlgorithm,
+        key: &[u8],
+        data: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, CryptoError> {
+        let plain = aws_lc_rs::default_provider().hmac_provider;
+        let written = plain.hmac(hash, key, data, out)?;
+        if let Some(secret) = secret_of(key, data, out.get(..written).unwrap_or_default()) {
+            watch(|watch| watch.secrets.push(secret));
+        }
+        Ok(written)
+    }
+}
+
+/// Bytes of a master secret (RFC 5246 section 8.1).
+const MASTER_SECRET_BYTES: usize = 48;
+
+/// The secret that goes into this HMAC, or comes out of it.
+fn secret_of(key: &[u8], data: &[u8], result: &[u8]) -> Option<Secret> {
+    // RFC 5246 section 6.3: the keys are expanded from the master secret under this label.
+    if key.len() == MASTER_SECRET_BYTES && data.starts_with(b"key expansion") {
+        return Some(Secret {
+            label: "CLIENT_RANDOM",
+            bytes: key.to_vec(),
+        });
+    }
+    // RFC 8446 section 7.1: HkdfLabel is the length, the label and the context, each behind its length; RFC 9147
+    // section 5.9 puts "dtls13" before the label. One block of HKDF is the whole of such a secret.
+    let (length, behind) = data.get(2..)?.split_first()?;
+    let label = behind.get(..usize::from(*length))?.strip_prefix(b"dtls13")?;
+    let label = match label {
+        b"c hs traffic" => "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+        b"s hs traffic" => "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+        b"c ap traffic" => "CLIENT_TRAFFIC_SECRET_0",
+        b"s ap traffic" => "SERVER_TRAFFIC_SECRET_0",
+        b"exp master" => "EXPORTER_SECRET",
+        _ => return None,
+    };
+    Some(Secret {
+        label,
+        bytes: result.to_vec(),
+    })
+}

@@ -1,0 +1,145 @@
+//! Cipher suites that note what they seal and open.
+
+use dimpl::CryptoError;
+use dimpl::crypto::{
+    Aad, Buf, Cipher, Dtls12CipherSuite, Dtls13CipherSuite, HashAlgorithm, Nonce, SupportedDtls12CipherSuite,
+    SupportedDtls13CipherSuite, TmpBuf,
+};
+
+use super::{Note, watch};
+use crate::dtls::record::{Piece, last_eight};
+
+/// The suites of DTLS 1.2, watched. They live as long as the program.
+pub(super) fn watched_12(
+    suites: &[&'static dyn SupportedDtls12CipherSuite],
+) -> &'static [&'static dyn SupportedDtls12CipherSuite] {
+    let watched = suites
+        .iter()
+        .map(|suite| -> &'static dyn SupportedDtls12CipherSuite { Box::leak(Box::new(Suite(*suite))) });
+    watched.collect::<Vec<_>>().leak()
+}
+
+/// The suites of DTLS 1.3, watched. They live as long as the program.
+pub(super) fn watched_13(
+    suites: &[&'static dyn SupportedDtls13CipherSuite],
+) -> &'static [&'static dyn SupportedDtls13CipherSuite] {
+    let watched = suites
+        .iter()
+        .map(|suite| -> &'static dyn SupportedDtls13CipherSuite { Box::leak(Box::new(Suite(*suite))) });
+    watched.collect::<Vec<_>>().leak()
+}
+
+/// A suite whose ciphers are watched.
+#[derive(Debug)]
+struct Suite<S: ?Sized + 'static>(&'static S);
+
+impl SupportedDtls12CipherSuite for Suite<dyn SupportedDtls12CipherSuite> {
+    fn suite(&self) -> Dtls12CipherSuite {
+        self.0.suite()
+    }
+
+    fn hash_algorithm(&self) -> HashAlgorithm {
+        self.0.hash_algorithm()
+    }
+
+    fn key_lengths(&self) -> (usize, usize, usize) {
+        self.0.key_lengths()
+    }
+
+    fn explicit_nonce_len(&self) -> usize {
+        self.0.explicit_nonce_len()
+    }
+
+    fn tag_len(&self) -> usize {
+        self.0.tag_len()
+    }
+
+    fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
+        Ok(Box::new(Watched(self.0.create_cipher(key)?)))
+    }
+}
+
+impl SupportedDtls13CipherSuite for Suite<dyn SupportedDtls13CipherSuite> {
+    fn suite(&self) -> Dtls13CipherSuite {
+        self.0.suite()
+    }
+
+    fn hash_algorithm(&self) -> HashAlgorithm {
+        self.0.hash_algorithm()
+    }
+
+    fn key_len(&self) -> usize {
+        self.0.key_len()
+    }
+
+    fn iv_len(&self) -> usize {
+        self.0.iv_len()
+    }
+
+    fn tag_len(&self) -> usize {
+        self.0.tag_len()
+    }
+
+    fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
+        Ok(Box::new(Watched(self.0.create_cipher(key)?)))
+    }
+
+    fn encrypt_sn(&self, key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
+        self.0.encrypt_sn(key, sample)
+    }
+}
+
+/// A cipher that notes what it seals and opens.
+#[derive(Debug)]
+struct Watched(Box<dyn Cipher>);
+
+impl Cipher for Watched {
+    fn encrypt(&mut self, plaintext: &mut Buf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
+        let note = note_of(plaintext, &aad);
+        self.0.encrypt(plaintext, aad, nonce)?;
+        watch(|watch| {
+            watch.notes.push(Note {
+                tag: last_eight(plaintext),
+                ..note
+            });
+        });
+        Ok(())
+    }
+
+    fn decrypt(&mut self, ciphertext: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
+        let tag = last_eight(ciphertext.as_ref());
+        // What is authenticated of a DTLS 1.2 record says its type; the nonce needs it no more.
+        let authenticated = aad.clone();
+        self.0.decrypt(ciphertext, aad, nonce)?;
+        let note = note_of(ciphertext.as_ref(), &authenticated);
+        watch(|watch| watch.notes.push(Note { tag, ..note }));
+        Ok(())
+    }
+}
+
+/// What DTLS 1.2 authenticates beside the record: epoch and sequence number, type, version, length
+/// (RFC 5246 section 6.2.3.3).
+const AUTHENTICATED_12_BYTES: usize = 13;
+/// Where the type stands among them.
+const TYPE_AT: usize = 8;
+
+fn note_of(plaintext: &[u8], authenticated: &[u8]) -> Note {
+    let (content, plaintext) = match authenticated.len() {
+        AUTHENTICATED_12_BYTES => (authenticated[TYPE_AT], plaintext),
+        _ => inner_plaintext(plaintext),
+    };
+    Note {
+        tag: [0; 8],
+        content,
+        plaintext: plaintext.len(),
+        piece: Piece::of(content, plaintext),
+    }
+}
+
+/// The type and the content of a DTLSInnerPlaintext: the type is the last byte that is not zero
+/// (RFC 9147 section 4, RFC 8446 section 5.4).
+fn inner_plaintext(bytes: &[u8]) -> (u8, &[u8]) {
+    let end = bytes.iter().rposition(|byte| *byte != 0);
+    end.and_then(|end| Some((*bytes.get(end)?, bytes.get(..end)?)))
+        .unwrap_or((0, &[]))
+}

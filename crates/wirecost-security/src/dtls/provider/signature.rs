@@ -1,0 +1,106 @@
+//! Signatures of the usual length, which a seed may decide.
+
+use std::convert::Infallible;
+
+use dimpl::crypto::{
+    Buf, HashAlgorithm, KeyProvider, SignatureAlgorithm, SigningKey as DimplKey, aws_lc_rs as plain,
+};
+use dimpl::{CryptoError, CryptoOperation};
+use p256::ecdsa::signature::RandomizedSigner;
+use p256::ecdsa::{DerSignature, SigningKey};
+use p256::elliptic_curve::rand_core::{TryCryptoRng, TryRng};
+use p256::pkcs8::DecodePrivateKey;
+use wirecost_proto::Rng;
+
+use super::seeded;
+use crate::certificate::{SIGNATURE_BYTES, SIGNATURE_TRIES};
+
+/// Loads private keys; those on P-256 sign at the usual length.
+#[derive(Debug)]
+pub(super) struct Keys;
+
+impl KeyProvider for Keys {
+    fn load_private_key(&self, der: &[u8]) -> Result<Box<dyn DimplKey>, CryptoError> {
+        let key = plain::default_provider().key_provider.load_private_key(der)?;
+        if key.hash_algorithm() != HashAlgorithm::SHA256 {
+            return Ok(key);
+        }
+        let der = der.to_vec();
+        Ok(Box::new(UsualLength { key, der }))
+    }
+}
+
+/// A key on P-256 whose signatures have the usual length.
+struct UsualLength {
+    key: Box<dyn DimplKey>,
+    /// For signatures that follow from a seed, which the other implementation cannot make.
+    der: Vec<u8>,
+}
+
+impl std::fmt::Debug for UsualLength {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UsualLength").finish_non_exhaustive()
+    }
+}
+
+impl UsualLength {
+    fn sign_once(&mut self, data: &[u8], hash: HashAlgorithm, out: &mut Buf) -> Result<(), CryptoError> {
+        let Some(seed) = seeded() else {
+            return self.key.sign(data, hash, out);
+        };
+        let failed = CryptoError::OperationFailed(CryptoOperation::Sign);
+        let key = SigningKey::from_pkcs8_der(&self.der).map_err(|_| failed)?;
+        let mut entropy = AddedEntropy(Rng::new(u64::from_be_bytes(seed)));
+        let signature: DerSignature = key.sign_with_rng(&mut entropy, data);
+        out.clear();
+        out.extend_from_slice(signature.as_bytes());
+        Ok(())
+    }
+}
+
+impl DimplKey for UsualLength {
+    fn sign(&mut self, data: &[u8], hash: HashAlgorithm, out: &mut Buf) -> Result<(), CryptoError> {
+        for _ in 0..SIGNATURE_TRIES {
+            self.sign_once(data, hash, out)?;
+            if out.len() == SIGNATURE_BYTES {
+                return Ok(());
+            }
+        }
+        Err(CryptoError::OperationFailed(CryptoOperation::Sign))
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.key.algorithm()
+    }
+
+    fn hash_algorithm(&self) -> HashAlgorithm {
+        self.key.hash_algorithm()
+    }
+
+    fn supported_hash_algorithms(&self) -> &[HashAlgorithm] {
+        self.key.supported_hash_algorithms()
+    }
+}
+
+/// What is added to the message where a nonce is derived (RFC 6979 section 3.6), so that another try gives another
+/// signature.
+struct AddedEntropy(Rng);
+
+impl TryRng for AddedEntropy {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.0.next_u64() as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.0.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.fill(bytes);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for AddedEntropy {}
