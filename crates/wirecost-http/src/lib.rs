@@ -4,6 +4,7 @@
 //! - [`client`]: what a client of either version can be asked and reports
 //! - [`server`]: what a server of either version can be told and reports
 //! - [`resource`]: the reference server's resources: a store, long polls, pages of messages
+//! - [`http1`]: client and server of HTTP/1.1
 //!
 //! ```
 //! use wirecost_http::message::{Method, RequestTemplate};
@@ -15,6 +16,7 @@
 //! ```
 
 pub mod client;
+pub mod http1;
 pub mod message;
 pub mod resource;
 pub mod server;

@@ -340,6 +340,19 @@ impl Response {
     }
 }
 
+impl Malformed {
+    /// The status by which a server answers such a request.
+    pub const fn status(self) -> Status {
+        match self {
+            Self::HeadTooLarge { .. } => Status::FIELDS_TOO_LARGE,
+            // RFC 9110 section 9.1, RFC 9112 section 6.1.
+            Self::Method | Self::TransferCoding => Status::NOT_IMPLEMENTED,
+            Self::Version => Status::VERSION_NOT_SUPPORTED,
+            _ => Status::BAD_REQUEST,
+        }
+    }
+}
+
 /// What is wrong with a message, in either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Malformed {
@@ -373,9 +386,12 @@ pub enum Malformed {
     /// Content-Length beside Transfer-Encoding, which hides a second request from one of two readers.
     #[error("Content-Length beside Transfer-Encoding")]
     Smuggling,
-    /// A transfer coding other than chunked, or chunked not last.
-    #[error("the transfer coding is not chunked")]
+    /// A transfer coding other than chunked.
+    #[error("the transfer coding is not chunked alone")]
     TransferCoding,
+    /// A transfer coding after chunked, none, or one of HTTP/1.0: nobody can tell where the content ends.
+    #[error("the last transfer coding is not chunked")]
+    TransferOrder,
     /// A chunk size, extension or end that is none.
     #[error("a chunk is ill-formed")]
     Chunk,

@@ -17,7 +17,7 @@ mod tests;
 
 use std::time::Duration;
 
-use wirecost_proto::{FlowId, Instant};
+use wirecost_proto::{Content, FlowId, Instant};
 
 use crate::message::{Method, Response, Status};
 use log::Log;
@@ -90,6 +90,8 @@ pub struct Resources {
 struct Stored {
     content_type: Option<String>,
     bytes: Vec<u8>,
+    /// The bytes again, once someone has asked for them: answers share one copy.
+    shared: Option<Content>,
 }
 
 impl Resources {
@@ -212,11 +214,15 @@ impl Resources {
         Response::empty(Status::NO_CONTENT)
     }
 
-    fn stored(&self) -> Response {
-        match &self.stored {
-            Some(stored) => Response::ok(stored.content_type.as_deref(), stored.bytes.as_slice()),
-            None => Response::empty(Status::NOT_FOUND),
-        }
+    fn stored(&mut self) -> Response {
+        let Some(stored) = &mut self.stored else {
+            return Response::empty(Status::NOT_FOUND);
+        };
+        let bytes = &stored.bytes;
+        let content = stored
+            .shared
+            .get_or_insert_with(|| Content::from(bytes.as_slice()));
+        Response::ok(stored.content_type.as_deref(), content.clone())
     }
 }
 
@@ -226,6 +232,7 @@ impl Stored {
         copy_text(&mut self.content_type, request.content_type);
         self.bytes.clear();
         self.bytes.extend_from_slice(body);
+        self.shared = None;
     }
 }
 

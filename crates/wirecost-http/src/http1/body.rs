@@ -1,0 +1,209 @@
+//! Content: by its length, in chunks, or until the connection closes (RFC 9112 section 6.3).
+//!
+//! ```text
+//! chunk size [; extension] CRLF     Size, Extension, SizeEnd
+//! data                              Data
+//! CRLF                              DataEnd        and again, until a chunk of size 0
+//! [trailer field CRLF]* CRLF        Trailer        (RFC 9112 section 7.1)
+//! ```
+
+use wirecost_proto::Layer;
+
+use crate::message::Malformed;
+
+/// Bytes of chunk extensions, or of trailer fields, of one message; a receiver must limit them (RFC 9112
+/// section 7.1.1).
+const MAXIMUM_EXTRA_BYTES: usize = 16 << 10;
+
+/// Hexadecimal digits of the largest chunk: 2^60 bytes, so that sizes cannot overflow.
+const MAXIMUM_SIZE_DIGITS: u8 = 15;
+
+/// How the end of a message's content is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is no content.
+    Empty,
+    /// So many bytes, at least one.
+    Length(u64),
+    /// Chunks.
+    Chunked,
+    /// Whatever comes until the connection closes.
+    UntilClose,
+}
+
+/// The part of a message's content that is still to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// So many bytes.
+    Length(u64),
+    /// Chunks.
+    Chunked(Chunk),
+    /// Whatever comes until the connection closes.
+    UntilClose,
+}
+
+/// Where chunked content stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    stage: Stage,
+    /// Bytes of extensions and trailer fields so far.
+    extra: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Size { size: u64, digits: u8 },
+    Extension { size: u64 },
+    SizeEnd { size: u64 },
+    Data { missing: u64 },
+    DataEnd { lf: bool },
+    Trailer { is_empty: bool, lf: bool },
+}
+
+/// A run of bytes of one layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Bytes.
+    pub len: usize,
+    /// Payload, or application where they are chunk framing.
+    pub layer: Layer,
+    /// Whether the content ends with them.
+    pub is_last: bool,
+}
+
+impl Body {
+    /// The whole content of a message, unless it is empty.
+    pub const fn new(framing: Framing) -> Option<Self> {
+        match framing {
+            Framing::Empty => None,
+            Framing::Length(bytes) => Some(Self::Length(bytes)),
+            Framing::Chunked => Some(Self::Chunked(Chunk::START)),
+            Framing::UntilClose => Some(Self::UntilClose),
+        }
+    }
+
+    /// What the first of `bytes`, at least one, are.
+    ///
+    /// # Errors
+    /// They are not chunked content.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
+        match self {
+            Self::Length(missing) => {
+                let len = take_missing(missing, bytes);
+                let is_last = *missing == 0;
+                let layer = Layer::Payload;
+                Ok(Piece { len, layer, is_last })
+            }
+            Self::UntilClose => Ok(Piece {
+                len: bytes.len(),
+                layer: Layer::Payload,
+                is_last: false,
+            }),
+            Self::Chunked(chunk) => chunk.take(bytes),
+        }
+    }
+}
+
+/// Takes what is missing from `bytes`; returns how much was there.
+fn take_missing(missing: &mut u64, bytes: &[u8]) -> usize {
+    let len = usize::try_from(*missing).unwrap_or(usize::MAX).min(bytes.len());
+    *missing -= len as u64;
+    len
+}
+
+impl Chunk {
+    const START: Self = Self {
+        stage: Stage::Size { size: 0, digits: 0 },
+        extra: 0,
+    };
+
+    fn take(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
+        if let Stage::Data { missing } = &mut self.stage {
+            let len = take_missing(missing, bytes);
+            if *missing == 0 {
+                self.stage = Stage::DataEnd { lf: false };
+            }
+            let (layer, is_last) = (Layer::Payload, false);
+            return Ok(Piece { len, layer, is_last });
+        }
+        let mut piece = Piece {
+            len: 0,
+            layer: Layer::Application,
+            is_last: false,
+        };
+        for byte in bytes {
+            piece.len += 1;
+            match self.next_stage(*byte)? {
+                Some(stage) => self.stage = stage,
+                None => {
+                    piece.is_last = true;
+                    break;
+                }
+            }
+            if matches!(self.stage, Stage::Data { .. }) {
+                break;
+            }
+        }
+        Ok(piece)
+    }
+
+    /// The stage after a byte of framing; `None` after the last one. A bare CR or LF is an error here, because two
+    /// readers could disagree on where a chunk ends.
+    fn next_stage(&mut self, byte: u8) -> Result<Option<Stage>, Malformed> {
+        let stage = match (self.stage, byte) {
+            (Stage::Size { size, digits: 1.. }, b'\r') => Stage::SizeEnd { size },
+            (Stage::Size { size, digits: 1.. }, b';' | b' ' | b'\t') => Stage::Extension { size },
+            (Stage::Size { size, digits }, byte) => add_digit(size, digits, byte)?,
+            (Stage::Extension { size }, b'\r') => Stage::SizeEnd { size },
+            (Stage::Extension { .. }, byte) => self.extra(byte)?,
+            (Stage::SizeEnd { size: 0 }, b'\n') => Stage::Trailer {
+                is_empty: true,
+                lf: false,
+            },
+            (Stage::SizeEnd { size }, b'\n') => Stage::Data { missing: size },
+            (Stage::DataEnd { lf: false }, b'\r') => Stage::DataEnd { lf: true },
+            (Stage::DataEnd { lf: true }, b'\n') => Self::START.stage,
+            (Stage::Trailer { is_empty, lf: false }, b'\r') => Stage::Trailer { is_empty, lf: true },
+            (
+                Stage::Trailer {
+                    is_empty: true,
+                    lf: true,
+                },
+                b'\n',
+            ) => return Ok(None),
+            (Stage::Trailer { lf: true, .. }, b'\n') => Stage::Trailer {
+                is_empty: true,
+                lf: false,
+            },
+            (Stage::Trailer { lf: false, .. }, byte) => {
+                self.extra(byte)?;
+                Stage::Trailer {
+                    is_empty: false,
+                    lf: false,
+                }
+            }
+            _ => return Err(Malformed::Chunk),
+        };
+        Ok(Some(stage))
+    }
+
+    /// Counts a byte of an extension or trailer field; the stage stays.
+    fn extra(&mut self, byte: u8) -> Result<Stage, Malformed> {
+        self.extra += 1;
+        if byte == b'\n' || self.extra > MAXIMUM_EXTRA_BYTES {
+            return Err(Malformed::Chunk);
+        }
+        Ok(self.stage)
+    }
+}
+
+fn add_digit(size: u64, digits: u8, byte: u8) -> Result<Stage, Malformed> {
+    let digit = char::from(byte).to_digit(16).ok_or(Malformed::Chunk)?;
+    if digits >= MAXIMUM_SIZE_DIGITS {
+        return Err(Malformed::Chunk);
+    }
+    Ok(Stage::Size {
+        size: size * 16 + u64::from(digit),
+        digits: digits + 1,
+    })
+}

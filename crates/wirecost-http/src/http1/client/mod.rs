@@ -1,0 +1,356 @@
+//! The client: one connection at a time, and one request at a time on it.
+//!
+//! ```text
+//! client                              server
+//!   request       -- AwaitHead -->
+//!                                 <-- 1xx                       AwaitHead, any number of times
+//!                                 <-- head                      AwaitBody, where there is content
+//!                                 <-- content
+//!   next request, or with "Connection: close": AwaitClose
+//!                                 <-- FIN
+//!   FIN           -- Closing -->
+//! ```
+//!
+//! Requests are not pipelined: a POST must not be sent before the response to the one before (RFC 9112 section 9.3.2).
+//! What is asked before the connection is there, or while another response is awaited, waits; it also waits for the
+//! next connection where the server closes.
+
+mod receive;
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, TimerTable};
+
+use super::body::Body;
+use super::emit;
+use super::head::{Collector, MAXIMUM_HEAD_BYTES, Side};
+use crate::client::{Command, Event, Failure};
+use crate::message::{Method, RequestTemplate, Status};
+
+/// What is a client's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// Whether every request has a connection of its own: it says `Connection: close`, the server closes after its
+    /// response, and the next request waits for the next connection.
+    pub connection_close: bool,
+    /// How long a response may stay away, and how long it may pause; `None` for ever.
+    pub response_timeout: Option<Duration>,
+    /// How long a server that is about to close may take before the client closes first.
+    pub close_timeout: Duration,
+    /// How many bytes of a response's content the event carries.
+    pub keep_body_bytes: usize,
+    /// Bytes of the longest head that is taken.
+    pub max_head_bytes: usize,
+}
+
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self {
+            connection_close: false,
+            response_timeout: Some(Duration::from_secs(60)),
+            close_timeout: Duration::from_secs(1),
+            keep_body_bytes: 0,
+            max_head_bytes: MAXIMUM_HEAD_BYTES,
+        }
+    }
+}
+
+/// What the client ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Interim responses (1xx).
+    pub interim: u64,
+    /// Bytes that are no part of a response to a request.
+    pub unasked_bytes: u64,
+    /// Inputs for a flow that is not this client's.
+    pub foreign_inputs: u64,
+}
+
+/// A connection, from its opening to its end.
+#[derive(Debug)]
+struct Connection {
+    flow: FlowId,
+    collector: Collector,
+    stage: Stage,
+    /// The request whose response is not complete; it may outlive this side's close.
+    exchange: Option<Exchange>,
+}
+
+/// What becomes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Open,
+    /// The last response is there; the server closes first.
+    AwaitClose,
+    /// This side has closed, or is about to.
+    Closing,
+}
+
+#[derive(Debug)]
+struct Exchange {
+    /// Its number, until its fate is reported.
+    message: Option<u64>,
+    method: Method,
+    /// The request and how much of its content is sent, until all is.
+    unsent: Option<(Arc<RequestTemplate>, usize)>,
+    response: ResponseState,
+}
+
+/// Where a response stands.
+#[derive(Debug)]
+enum ResponseState {
+    AwaitHead,
+    AwaitBody {
+        status: Status,
+        keeps_alive: bool,
+        body: Body,
+        body_bytes: u64,
+        kept: Vec<u8>,
+    },
+}
+
+/// What is to be put out next.
+#[derive(Debug)]
+enum Action {
+    Consumed(FlowId, usize, Layer, Cause),
+    Event(Event),
+    Close(FlowId),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    Response,
+    Close,
+}
+
+impl From<Timer> for usize {
+    fn from(timer: Timer) -> Self {
+        timer as Self
+    }
+}
+
+/// An HTTP/1.1 client.
+#[derive(Debug)]
+pub struct Client {
+    config: ClientConfig,
+    connection: Option<Connection>,
+    commands: VecDeque<Command>,
+    actions: VecDeque<Action>,
+    timers: TimerTable<2>,
+    now: Instant,
+    stats: Stats,
+}
+
+impl Client {
+    /// A client without a connection.
+    pub const fn new(config: ClientConfig) -> Self {
+        Self {
+            config,
+            connection: None,
+            commands: VecDeque::new(),
+            actions: VecDeque::new(),
+            timers: TimerTable::new(),
+            now: Instant::START,
+            stats: Stats {
+                interim: 0,
+                unasked_bytes: 0,
+                foreign_inputs: 0,
+            },
+        }
+    }
+
+    /// What was ignored.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Requests that wait to be sent.
+    pub fn queued(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// Whether a response is awaited.
+    pub fn is_awaiting(&self) -> bool {
+        let exchange = self.connection.as_ref().and_then(|open| open.exchange.as_ref());
+        exchange.is_some_and(|exchange| exchange.message.is_some())
+    }
+
+    fn open(&mut self, flow: FlowId) {
+        // Whatever the last connection still owed will not come.
+        self.fail(Failure::Abandoned);
+        self.timers = TimerTable::new();
+        self.connection = Some(Connection {
+            flow,
+            collector: Collector::new(Side::Client, self.config.max_head_bytes),
+            stage: Stage::Open,
+            exchange: None,
+        });
+        self.report(Event::Opened);
+    }
+
+    /// A command to close needs a connection, or a request before it that will have one.
+    fn command(&mut self, command: Command) {
+        let is_idle = self.connection.is_none() && self.commands.is_empty();
+        if !(is_idle && command == Command::Close) {
+            self.commands.push_back(command);
+        }
+    }
+
+    fn expire_timers(&mut self) {
+        if self.timers.expire(Timer::Response, self.now) {
+            if let Some(message) = self.take_message() {
+                self.report(Event::TimedOut { message });
+            }
+            // RFC 9112 section 9.5: what comes late must not be taken for the response to another request.
+            self.close();
+        }
+        if self.timers.expire(Timer::Close, self.now) {
+            self.close();
+        }
+    }
+
+    fn peer_closed(&mut self) {
+        self.finish_until_close();
+        self.fail(Failure::Closed);
+        self.close();
+        let Some(mut connection) = self.connection.take() else {
+            return;
+        };
+        let held = connection.collector.clear();
+        self.consumed(connection.flow, held, Layer::Application, Cause::Original);
+        self.timers = TimerTable::new();
+        self.report(Event::Closed);
+    }
+
+    fn reset(&mut self, reason: wirecost_proto::ResetReason) {
+        self.actions.retain(|action| matches!(action, Action::Event(_)));
+        self.fail(Failure::Reset(reason));
+        self.connection = None;
+        self.timers = TimerTable::new();
+        self.report(Event::Reset(reason));
+    }
+
+    /// Closes this side, once.
+    fn close(&mut self) {
+        if let Some(connection) = &mut self.connection
+            && connection.stage != Stage::Closing
+        {
+            connection.stage = Stage::Closing;
+            self.actions.push_back(Action::Close(connection.flow));
+            self.timers = TimerTable::new();
+        }
+    }
+
+    /// Reports that the outstanding request, if there is one, has no response.
+    fn fail(&mut self, reason: Failure) {
+        if let Some(message) = self.take_message() {
+            self.report(Event::Failed { message, reason });
+        }
+    }
+
+    /// The number of the outstanding request, whose fate is then reported.
+    fn take_message(&mut self) -> Option<u64> {
+        let exchange = self.connection.as_mut()?.exchange.as_mut()?;
+        exchange.unsent = None;
+        exchange.message.take()
+    }
+
+    fn report(&mut self, event: Event) {
+        self.actions.push_back(Action::Event(event));
+    }
+
+    fn consumed(&mut self, flow: FlowId, len: usize, layer: Layer, cause: Cause) {
+        if len > 0 {
+            self.actions.push_back(Action::Consumed(flow, len, layer, cause));
+        }
+    }
+
+    /// Begins with what was asked next, if the connection is free.
+    fn begin_next(&mut self) {
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        if connection.stage != Stage::Open || connection.exchange.is_some() {
+            return;
+        }
+        match self.commands.pop_front() {
+            Some(Command::Request { message, template }) => {
+                connection.exchange = Some(Exchange {
+                    message: Some(message),
+                    method: template.method(),
+                    unsent: Some((template, 0)),
+                    response: ResponseState::AwaitHead,
+                });
+                self.expect_bytes();
+            }
+            Some(Command::Close) => self.close(),
+            None => {}
+        }
+    }
+
+    /// Starts the time that the server has for its next byte.
+    fn expect_bytes(&mut self) {
+        if let Some(patience) = self.config.response_timeout {
+            self.timers.set(Timer::Response, self.now + patience);
+        }
+    }
+
+    /// Puts out a part of the request that is not sent yet.
+    fn transmit(&mut self, out: &mut Buffer) -> Option<FlowId> {
+        let connection = self.connection.as_mut()?;
+        let exchange = connection.exchange.as_mut()?;
+        let (template, sent) = exchange.unsent.as_mut()?;
+        *sent = emit::request(template, self.config.connection_close, *sent, out);
+        if *sent == template.content().len() {
+            exchange.unsent = None;
+        }
+        Some(connection.flow)
+    }
+}
+
+impl Endpoint for Client {
+    type Command = Command;
+    type Event = Event;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
+        self.now = now;
+        let own = self.connection.as_ref().map(|connection| connection.flow);
+        match input {
+            Input::Opened { flow, .. } => self.open(flow),
+            Input::Command(command) => self.command(command),
+            Input::Timeout => self.expire_timers(),
+            Input::Writable { .. } => {}
+            Input::Received { flow, .. } | Input::PeerClosed { flow } | Input::Reset { flow, .. }
+                if own != Some(flow) =>
+            {
+                self.stats.foreign_inputs += 1;
+            }
+            Input::Received { bytes, .. } => self.receive(bytes),
+            Input::PeerClosed { .. } => self.peer_closed(),
+            Input::Reset { reason, .. } => self.reset(reason),
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        self.begin_next();
+        if let Some(action) = self.actions.pop_front() {
+            return match action {
+                Action::Event(event) => Output::Event(event),
+                Action::Close(flow) => Output::Close { flow, reset: false },
+                Action::Consumed(flow, len, layer, cause) => {
+                    out.cover(len, layer, Phase::Message, cause);
+                    Output::Consumed { flow }
+                }
+            };
+        }
+        match self.transmit(out) {
+            Some(flow) => Output::Transmit { flow },
+            None => Output::Timeout(self.timers.next()),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Messages onto the wire.
+
+use std::io::Write;
+
+use wirecost_proto::{Buffer, Cause, Content, Layer, Phase};
+
+use super::body::Framing;
+use crate::message::{Method, RequestTemplate, Response, Status};
+
+/// Bytes of content that one Transmit carries at most, so that a large content is never in memory twice.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The cause of a response's bytes: a 2xx that carries nothing says no more than that the request was taken.
+pub(super) fn cause(status: Status, framing: Framing, method: Method) -> Cause {
+    match status.is_success() && framing == Framing::Empty && method != Method::Head {
+        true => Cause::Acknowledgement,
+        false => Cause::Original,
+    }
+}
+
+/// Appends what of a request comes after `sent` bytes of its content; returns how much of the content is sent then.
+pub(super) fn request(template: &RequestTemplate, close: bool, sent: usize, out: &mut Buffer) -> usize {
+    if sent == 0 {
+        push_head(out, Cause::Original, |head| {
+            head.extend_from_slice(template.http1_head().as_bytes());
+            if close {
+                head.extend_from_slice(CLOSE);
+            }
+        });
+    }
+    push_content(template.content(), sent, out)
+}
+
+/// Appends the interim response that asks for the content (RFC 9110 section 15.2.1).
+pub(super) fn interim_continue(out: &mut Buffer) {
+    push_head(out, Cause::Original, |head| {
+        head.extend_from_slice(b"HTTP/1.1 100 Continue\r\n");
+    });
+}
+
+const CLOSE: &[u8] = b"Connection: close\r\n";
+
+/// Appends what of a response to `method` comes after `sent` bytes of its content; returns how much of the content is
+/// sent then.
+///
+/// There is no Date: RFC 9110 section 6.6.1 demands it of a server with a clock, and this one has none.
+pub(super) fn response(
+    response: &Response,
+    method: Method,
+    close: bool,
+    sent: usize,
+    out: &mut Buffer,
+) -> usize {
+    let carried = response.content.as_ref().filter(|_| method != Method::Head);
+    if sent == 0 {
+        let framing = match carried.map_or(0, Content::len) {
+            0 => Framing::Empty,
+            bytes => Framing::Length(bytes as u64),
+        };
+        let cause = cause(response.status, framing, method);
+        push_head(out, cause, |head| write_fields(response, close, head));
+    }
+    carried.map_or(0, |content| push_content(content, sent, out))
+}
+
+fn write_fields(response: &Response, close: bool, head: &mut Vec<u8>) {
+    // Writing to memory cannot fail.
+    let _ = write!(head, "HTTP/1.1 {}\r\n", response.status);
+    if let Some(methods) = response.allow {
+        let _ = write!(head, "Allow: {methods}\r\n");
+    }
+    if let Some(text) = &response.content_type {
+        let _ = write!(head, "Content-Type: {text}\r\n");
+    }
+    // RFC 9110 section 8.6: not with 1xx and 204.
+    if !response.status.forbids_content() {
+        let _ = write!(head, "Content-Length: {}\r\n", response.content_length());
+    }
+    if close {
+        head.extend_from_slice(CLOSE);
+    }
+}
+
+fn push_head(out: &mut Buffer, cause: Cause, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push_with(Layer::Application, Phase::Message, cause, |head| {
+        write(head);
+        head.extend_from_slice(b"\r\n");
+    });
+}
+
+fn push_content(content: &Content, sent: usize, out: &mut Buffer) -> usize {
+    let end = content.len().min(sent + PIECE_BYTES);
+    content.push(sent..end, Phase::Message, Cause::Original, out);
+    end
+}

@@ -1,0 +1,283 @@
+//! Heads: where one ends, and what it says.
+//!
+//! A head is a request line or status line, fields, and an empty line (RFC 9112 section 2.1).
+
+use httparse::{EMPTY_HEADER, Header};
+
+use super::body::Framing;
+use super::fields::{Expect, Fields, Transfer};
+use crate::message::{Malformed, Method, Status};
+
+/// Bytes of the longest head that a receiver takes by default.
+pub const MAXIMUM_HEAD_BYTES: usize = 16 << 10;
+
+/// Fields of the longest head.
+const MAXIMUM_FIELDS: usize = 64;
+
+/// Which heads are expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Requests.
+    Server,
+    /// Responses.
+    Client,
+}
+
+impl Side {
+    /// Whether a head can begin with `byte`: a method is a token (RFC 9110 section 5.6.2), a version begins with H.
+    fn can_begin_with(self, byte: u8) -> bool {
+        match self {
+            Self::Server => byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte),
+            Self::Client => byte == b'H',
+        }
+    }
+}
+
+/// Cuts heads out of a stream. A head that lies whole in what was received is not copied.
+///
+/// ```
+/// use wirecost_http::http1::head::{Collector, Side};
+///
+/// let mut collector = Collector::new(Side::Server, 1_000);
+/// let mut received: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n";
+/// assert_eq!(collector.next(&mut received), Ok(None));
+/// let mut received: &[u8] = b"\r\ncontent";
+/// let head = collector.next(&mut received)?.unwrap();
+/// assert_eq!(head.len(), 27);
+/// assert_eq!(received, b"content");
+/// # Ok::<(), wirecost_http::message::Malformed>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Collector {
+    side: Side,
+    limit: usize,
+    held: Vec<u8>,
+    given: bool,
+    line: Line,
+}
+
+/// Where the line stands whose end has not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// Nothing but empty lines so far, which a receiver ignores (RFC 9112 section 2.2).
+    Before,
+    Empty,
+    Text,
+}
+
+impl Collector {
+    /// A collector of heads of at most `limit` bytes; it never holds more than that.
+    pub const fn new(side: Side, limit: usize) -> Self {
+        Self {
+            side,
+            limit,
+            held: Vec::new(),
+            given: false,
+            line: Line::Before,
+        }
+    }
+
+    /// The next whole head, or `None` when `bytes` is used up; takes what it needs from `bytes`.
+    ///
+    /// # Errors
+    /// What comes cannot be a head, or is longer than the limit; `bytes` is as it was.
+    pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<&'a [u8]>, Malformed> {
+        if core::mem::take(&mut self.given) {
+            self.held.clear();
+        }
+        let end = self.find_end(bytes)?;
+        let (head, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+        if self.held.len() + head.len() > self.limit {
+            return Err(Malformed::HeadTooLarge { limit: self.limit });
+        }
+        *bytes = rest;
+        if end.is_some() && self.held.is_empty() {
+            return Ok(Some(head));
+        }
+        self.held.extend_from_slice(head);
+        self.given = end.is_some();
+        Ok(self.given.then_some(self.held.as_slice()))
+    }
+
+    /// Bytes held of an incomplete head.
+    pub fn held(&self) -> usize {
+        if self.given { 0 } else { self.held.len() }
+    }
+
+    /// Drops an incomplete head; the bytes dropped.
+    pub fn clear(&mut self) -> usize {
+        let held = self.held();
+        self.held.clear();
+        self.line = Line::Before;
+        held
+    }
+
+    /// How many of `bytes` belong to the head, if it ends among them. A line ends with LF, with or without CR before
+    /// it (RFC 9112 section 2.2).
+    fn find_end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        for (index, byte) in bytes.iter().enumerate() {
+            self.line = match (self.line, byte) {
+                (Line::Empty, b'\n') => {
+                    self.line = Line::Before;
+                    return Ok(Some(index + 1));
+                }
+                (Line::Text, b'\n') => Line::Empty,
+                (line @ (Line::Before | Line::Empty), b'\r') | (line @ Line::Before, b'\n') => line,
+                (Line::Before, byte) if !self.side.can_begin_with(*byte) => return Err(Malformed::Head),
+                _ => Line::Text,
+            };
+        }
+        Ok(None)
+    }
+}
+
+/// What a request's head says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestHead<'a> {
+    /// Method.
+    pub method: Method,
+    /// Path and query; `*` where OPTIONS asks about the whole server.
+    pub target: &'a str,
+    /// How the end of the content is found.
+    pub framing: Framing,
+    /// Media type of the content.
+    pub content_type: Option<&'a str>,
+    /// Whether the connection stays open after the response.
+    pub keeps_alive: bool,
+    /// What the client expects before it sends its content.
+    pub expect: Expect,
+}
+
+impl<'a> RequestHead<'a> {
+    /// The meaning of a whole head.
+    ///
+    /// # Errors
+    /// It is no request, or one that hides where it ends.
+    pub fn parse(head: &'a [u8]) -> Result<Self, Malformed> {
+        let mut headers = [EMPTY_HEADER; MAXIMUM_FIELDS];
+        let mut request = httparse::Request::new(&mut headers);
+        expect_whole(request.parse(head), head)?;
+        let minor = request.version.unwrap_or(1);
+        let fields = Fields::parse(request.headers)?;
+        // RFC 9112 section 3.2: a request of 1.1 has one Host, no request has two.
+        if fields.hosts > 1 || (fields.hosts == 0 && minor == 1) {
+            return Err(Malformed::Host(fields.hosts));
+        }
+        let framing = request_framing(&fields, minor)?;
+        let method = request.method.and_then(Method::from_name);
+        Ok(Self {
+            method: method.ok_or(Malformed::Method)?,
+            target: origin_form(request.path.unwrap_or("")).ok_or(Malformed::Target)?,
+            framing,
+            content_type: fields.content_type,
+            keeps_alive: minor == 1 && !fields.close,
+            // RFC 9110 section 10.1.1: an expectation of HTTP/1.0 is ignored.
+            expect: if minor == 1 {
+                fields.expect
+            } else {
+                Expect::Nothing
+            },
+        })
+    }
+}
+
+/// RFC 9112 section 6.3, rules 3 to 7.
+fn request_framing(fields: &Fields<'_>, minor: u8) -> Result<Framing, Malformed> {
+    match (fields.transfer, fields.content_length) {
+        (Transfer::None, None | Some(0)) => Ok(Framing::Empty),
+        (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
+        // RFC 9112 section 6.1: it ought to be handled as an error, and may be request smuggling.
+        (_, Some(_)) => Err(Malformed::Smuggling),
+        // RFC 9112 section 6.1: HTTP/1.0 knows no transfer coding, so its framing is faulty.
+        (Transfer::Chunked, None) if minor == 1 => Ok(Framing::Chunked),
+        (Transfer::CodedChunked, None) => Err(Malformed::TransferCoding),
+        (Transfer::Chunked | Transfer::Other, None) => Err(Malformed::TransferOrder),
+    }
+}
+
+/// The path and query of an origin-form, absolute-form or asterisk-form (RFC 9112 section 3.2).
+fn origin_form(target: &str) -> Option<&str> {
+    if target.starts_with('/') || target == "*" {
+        return Some(target);
+    }
+    let scheme_end = target.find("://")?;
+    let scheme = target.get(..scheme_end)?;
+    if !["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+    {
+        return None;
+    }
+    let after = target.get(scheme_end + 3..)?;
+    match after.find(['/', '?']) {
+        Some(start) => after.get(start..).filter(|path| path.starts_with('/')),
+        None => Some("/"),
+    }
+}
+
+/// What a response's head says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// Status.
+    pub status: Status,
+    /// How the end of the content is found.
+    pub framing: Framing,
+    /// Whether the connection stays open after the response.
+    pub keeps_alive: bool,
+}
+
+impl ResponseHead {
+    /// The meaning of a whole head, which answers a request by `method`.
+    ///
+    /// # Errors
+    /// It is no response, or one that hides where it ends.
+    pub fn parse(head: &[u8], method: Method) -> Result<Self, Malformed> {
+        let mut headers = [EMPTY_HEADER; MAXIMUM_FIELDS];
+        let mut response = httparse::Response::new(&mut headers);
+        expect_whole(response.parse(head), head)?;
+        let code = response.code.unwrap_or(0);
+        let status = Status::new(code).ok_or(Malformed::Status(code))?;
+        // RFC 9110 section 7.8: nobody asked for another protocol.
+        if code == 101 {
+            return Err(Malformed::Status(code));
+        }
+        let minor = response.version.unwrap_or(1);
+        let fields = Fields::parse(response.headers)?;
+        let framing = response_framing(&fields, method, status)?;
+        Ok(Self {
+            status,
+            framing,
+            keeps_alive: (minor == 1 || fields.keep_alive) && !fields.close && framing != Framing::UntilClose,
+        })
+    }
+}
+
+/// RFC 9112 section 6.3, rules 1, 3 to 5 and 8.
+fn response_framing(fields: &Fields<'_>, method: Method, status: Status) -> Result<Framing, Malformed> {
+    if method == Method::Head || status.forbids_content() {
+        return Ok(Framing::Empty);
+    }
+    match (fields.transfer, fields.content_length) {
+        (Transfer::None, Some(0)) => Ok(Framing::Empty),
+        (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
+        (Transfer::None, None) => Ok(Framing::UntilClose),
+        (_, Some(_)) => Err(Malformed::Smuggling),
+        (Transfer::Chunked, None) => Ok(Framing::Chunked),
+        (Transfer::CodedChunked | Transfer::Other, None) => Err(Malformed::TransferCoding),
+    }
+}
+
+/// Whether the whole of `head` was taken as a head.
+fn expect_whole(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), Malformed> {
+    match parsed {
+        Ok(httparse::Status::Complete(taken)) if taken == head.len() => Ok(()),
+        Err(httparse::Error::Version) => Err(Malformed::Version),
+        Err(httparse::Error::TooManyHeaders) => Err(Malformed::HeadTooLarge {
+            limit: MAXIMUM_FIELDS,
+        }),
+        _ => Err(Malformed::Head),
+    }
+}
+
+/// The fields as the library gives them.
+pub(super) type RawFields<'a> = [Header<'a>];

@@ -1,0 +1,161 @@
+//! What the server keeps of one connection.
+
+use wirecost_proto::{FlowId, Instant};
+
+use super::ServerConfig;
+use crate::http1::body::Body;
+use crate::http1::head::{Collector, RequestHead, Side};
+use crate::message::Method;
+use crate::resource::{Exchange, Request};
+
+/// Bytes of memory for content that an idle connection keeps.
+const KEPT_BYTES: usize = 16 << 10;
+
+/// A connection, from its opening to its end.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) flow: FlowId,
+    pub(super) collector: Collector,
+    pub(super) stage: Stage,
+    /// The request that is being received or answered; its memory serves the next.
+    pub(super) asked: Asked,
+    /// Its content, as far as it is there.
+    pub(super) content: Vec<u8>,
+    /// Bytes still to come that came as early data.
+    pub(super) early_bytes: usize,
+    /// When the server loses patience.
+    pub(super) deadline: Option<Instant>,
+    /// When it is looked at, not after the deadline.
+    pub(super) scheduled: Option<Instant>,
+    requests: u64,
+}
+
+/// Where a connection stands.
+#[derive(Debug)]
+pub(super) enum Stage {
+    AwaitHead,
+    /// `refused`: the request is answered, its content is not wanted.
+    AwaitBody {
+        body: Body,
+        refused: bool,
+    },
+    /// The request waits for its answer; what comes behind it is held.
+    Waiting {
+        held: Vec<u8>,
+    },
+    /// The server has closed; content that was on its way may still come.
+    Lingering {
+        body: Option<Body>,
+    },
+}
+
+/// A request, as its head said.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) method: Method,
+    pub(super) keeps_alive: bool,
+    pub(super) early: bool,
+    /// Bytes of its content so far.
+    pub(super) content_bytes: u64,
+    target: String,
+    content_type: String,
+}
+
+impl Asked {
+    /// The request as the resources see it.
+    pub(super) fn request(&self) -> Request<'_> {
+        Request {
+            method: self.method,
+            target: &self.target,
+            content_type: Some(self.content_type.as_str()).filter(|text| !text.is_empty()),
+            early: self.early,
+        }
+    }
+
+    pub(super) fn replace(&mut self, head: &RequestHead<'_>, early: bool) {
+        self.method = head.method;
+        self.keeps_alive = head.keeps_alive;
+        self.early = early;
+        self.content_bytes = 0;
+        self.target.clear();
+        self.target.push_str(head.target);
+        self.content_type.clear();
+        self.content_type.push_str(head.content_type.unwrap_or(""));
+    }
+}
+
+impl Connection {
+    pub(super) const fn new(flow: FlowId, max_head_bytes: usize) -> Self {
+        Self {
+            flow,
+            collector: Collector::new(Side::Server, max_head_bytes),
+            stage: Stage::AwaitHead,
+            asked: Asked {
+                method: Method::Get,
+                keeps_alive: true,
+                early: false,
+                content_bytes: 0,
+                target: String::new(),
+                content_type: String::new(),
+            },
+            content: Vec::new(),
+            early_bytes: 0,
+            deadline: None,
+            scheduled: None,
+            requests: 0,
+        }
+    }
+
+    /// Begins with the request of a head.
+    pub(super) fn begin(&mut self) -> Exchange {
+        self.requests += 1;
+        self.content.clear();
+        self.content.shrink_to(KEPT_BYTES);
+        self.exchange()
+    }
+
+    /// The request that is being received or answered.
+    pub(super) const fn exchange(&self) -> Exchange {
+        Exchange {
+            flow: self.flow,
+            request: self.requests,
+        }
+    }
+
+    /// Whether a request has begun and is not all there.
+    pub(super) fn is_within_request(&self) -> bool {
+        match &self.stage {
+            Stage::AwaitHead => self.collector.held() > 0,
+            Stage::AwaitBody { .. } => true,
+            Stage::Waiting { .. } | Stage::Lingering { .. } => false,
+        }
+    }
+
+    /// Drops what came and was not looked at; the bytes dropped.
+    pub(super) fn drop_held(&mut self) -> usize {
+        let behind = match &mut self.stage {
+            Stage::Waiting { held } => std::mem::take(held).len(),
+            _ => 0,
+        };
+        self.collector.clear() + behind
+    }
+
+    /// When the server loses patience, after input at `now`; `is_same_head` where that was no more than
+    /// a further part of a head.
+    pub(super) fn next_deadline(
+        &self,
+        is_same_head: bool,
+        config: &ServerConfig,
+        now: Instant,
+    ) -> Option<Instant> {
+        match &self.stage {
+            Stage::AwaitHead if self.collector.held() == 0 => Some(now + config.idle_timeout),
+            // The time runs from the first byte: a byte now and then does not prolong it.
+            Stage::AwaitHead if is_same_head => self.deadline,
+            Stage::AwaitHead => Some(now + config.header_timeout),
+            Stage::AwaitBody { .. } => Some(now + config.body_timeout),
+            Stage::Waiting { .. } => None,
+            Stage::Lingering { .. } => Some(now + config.linger),
+        }
+    }
+}

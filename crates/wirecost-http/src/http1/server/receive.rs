@@ -1,0 +1,189 @@
+//! What the server receives.
+
+use wirecost_proto::Layer;
+
+use super::connection::{Connection, Stage};
+use super::{Action, Core};
+use crate::http1::body::{Body, Framing};
+use crate::http1::fields::Expect;
+use crate::http1::head::RequestHead;
+use crate::message::{Malformed, Response, Status};
+
+impl Core {
+    pub(super) fn receive(&mut self, connection: &mut Connection, mut bytes: &[u8]) {
+        let len = bytes.len();
+        let held = connection.collector.held();
+        while !bytes.is_empty() {
+            let outcome = match &mut connection.stage {
+                Stage::AwaitHead => self.take_head(connection, &mut bytes),
+                Stage::AwaitBody { .. } => self.take_body(connection, &mut bytes),
+                Stage::Waiting { .. } => return self.hold(connection, bytes),
+                Stage::Lingering { .. } => self.drain(connection, &mut bytes),
+            };
+            if let Err(reason) = outcome {
+                self.misbehaved(connection, reason, bytes);
+                break;
+            }
+        }
+        connection.early_bytes = connection.early_bytes.saturating_sub(len);
+        // All that came belongs to the head that had begun before.
+        let is_same_head = held > 0 && connection.collector.held() == held + len;
+        connection.deadline = connection.next_deadline(is_same_head, &self.config, self.now);
+        self.schedule(connection);
+    }
+
+    fn take_head(&mut self, connection: &mut Connection, bytes: &mut &[u8]) -> Result<(), Malformed> {
+        let Connection {
+            collector,
+            asked,
+            early_bytes,
+            ..
+        } = connection;
+        let Some(head) = collector.next(bytes)? else {
+            return Ok(());
+        };
+        self.consumed(connection.flow, head.len(), Layer::Application);
+        let head = RequestHead::parse(head)?;
+        asked.replace(&head, *early_bytes > 0);
+        let (framing, expect) = (head.framing, head.expect);
+        connection.begin();
+        if let Some(refusal) = self.refusal(connection, framing, expect) {
+            self.refuse(connection, refusal, Body::new(framing), expect);
+            return Ok(());
+        }
+        match Body::new(framing) {
+            None => self.answer(connection),
+            Some(body) => {
+                // RFC 9110 section 10.1.1: not where content is there already.
+                if expect == Expect::Continue && bytes.is_empty() {
+                    self.actions.push_back(Action::Continue(connection.flow));
+                }
+                let refused = false;
+                connection.stage = Stage::AwaitBody { body, refused };
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a request is refused before its content comes.
+    fn refusal(&self, connection: &Connection, framing: Framing, expect: Expect) -> Option<Response> {
+        if expect == Expect::Unknown {
+            return Some(Response::empty(Status::EXPECTATION_FAILED));
+        }
+        let length = match framing {
+            Framing::Length(bytes) => Some(bytes),
+            _ => None,
+        };
+        self.resources.check(&connection.asked.request(), length).err()
+    }
+
+    /// Answers a request whose content has not come. The connection goes on where that content is bounded and
+    /// certain to come.
+    fn refuse(&mut self, connection: &mut Connection, refusal: Response, body: Option<Body>, expect: Expect) {
+        let Some(body) = body else {
+            return self.respond(connection, refusal);
+        };
+        // RFC 9110 section 10.1.1: the client may send its content after a final response, or may not.
+        let is_unbounded = refusal.status == Status::CONTENT_TOO_LARGE;
+        connection.asked.keeps_alive &= expect == Expect::Nothing && !is_unbounded;
+        self.respond(connection, refusal);
+        connection.stage = match connection.stage {
+            Stage::Lingering { .. } => Stage::Lingering { body: Some(body) },
+            _ => Stage::AwaitBody { body, refused: true },
+        };
+    }
+
+    fn take_body(&mut self, connection: &mut Connection, bytes: &mut &[u8]) -> Result<(), Malformed> {
+        let Stage::AwaitBody { body, refused } = &mut connection.stage else {
+            return Ok(());
+        };
+        let refused = *refused;
+        let piece = body.take(bytes)?;
+        let rest_of_body = *body;
+        let (taken, rest) = bytes.split_at(piece.len);
+        *bytes = rest;
+        self.consumed(connection.flow, piece.len, piece.layer);
+        if piece.layer == Layer::Payload {
+            connection.asked.content_bytes += piece.len as u64;
+            if connection.asked.content_bytes > self.config.resources.max_body_bytes {
+                self.refuse_rest(connection, rest_of_body, piece.is_last, refused);
+                return Ok(());
+            }
+            if !refused {
+                connection.content.extend_from_slice(taken);
+            }
+        }
+        match (piece.is_last, refused) {
+            (false, _) => {}
+            (true, true) => connection.stage = Stage::AwaitHead,
+            (true, false) => self.answer(connection),
+        }
+        Ok(())
+    }
+
+    /// Ends a request whose content turned out too long.
+    fn refuse_rest(&mut self, connection: &mut Connection, body: Body, is_last: bool, refused: bool) {
+        connection.asked.keeps_alive = false;
+        match refused {
+            false => self.respond(connection, Response::empty(Status::CONTENT_TOO_LARGE)),
+            true => self.end(connection),
+        }
+        let body = (!is_last).then_some(body);
+        connection.stage = Stage::Lingering { body };
+    }
+
+    /// Answers a request that is all there, or lets it wait.
+    fn answer(&mut self, connection: &mut Connection) {
+        let exchange = connection.exchange();
+        let request = connection.asked.request();
+        let answer = self
+            .resources
+            .answer(exchange, &request, &connection.content, self.now);
+        match answer {
+            Some(response) => self.respond(connection, response),
+            None => connection.stage = Stage::Waiting { held: Vec::new() },
+        }
+    }
+
+    /// Keeps what comes behind a request that waits.
+    fn hold(&mut self, connection: &mut Connection, bytes: &[u8]) {
+        let Stage::Waiting { held } = &mut connection.stage else {
+            return;
+        };
+        held.extend_from_slice(bytes);
+        if held.len() > self.config.max_held_bytes {
+            self.resources.forget_exchange(connection.exchange());
+            let held = connection.drop_held();
+            self.ignore(connection.flow, held);
+            self.end(connection);
+        }
+        connection.deadline = connection.next_deadline(false, &self.config, self.now);
+        self.schedule(connection);
+    }
+
+    /// Says what comes after the server has closed.
+    fn drain(&mut self, connection: &mut Connection, bytes: &mut &[u8]) -> Result<(), Malformed> {
+        let Stage::Lingering { body } = &mut connection.stage else {
+            return Ok(());
+        };
+        let Some(rest) = body else {
+            self.ignore(connection.flow, bytes.len());
+            *bytes = &[];
+            return Ok(());
+        };
+        let piece = rest.take(bytes)?;
+        if piece.is_last {
+            *body = None;
+        }
+        *bytes = bytes.get(piece.len..).unwrap_or(&[]);
+        self.consumed(connection.flow, piece.len, piece.layer);
+        Ok(())
+    }
+
+    /// Answers what is no request, after which nothing can be understood.
+    fn misbehaved(&mut self, connection: &mut Connection, reason: Malformed, bytes: &[u8]) {
+        let rest = connection.drop_held() + bytes.len();
+        self.ignore(connection.flow, rest);
+        self.fail(connection, reason);
+    }
+}

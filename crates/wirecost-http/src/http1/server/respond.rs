@@ -1,0 +1,103 @@
+//! What the server answers, and how it ends a connection.
+
+use super::connection::{Connection, Stage};
+use super::{Action, Core, Reply};
+use crate::message::{Malformed, Method, Response, Status};
+use crate::server::Event;
+
+impl Core {
+    /// Answers the request of `connection`.
+    pub(super) fn respond(&mut self, connection: &mut Connection, response: Response) {
+        self.stats.answered += 1;
+        let asked = &connection.asked;
+        let (method, close) = (asked.method, !asked.keeps_alive);
+        self.report(Event::Answered {
+            flow: connection.flow,
+            method,
+            status: response.status,
+            payload_bytes: asked.content_bytes,
+        });
+        self.send(connection, response, method, close);
+        match close {
+            true => self.end(connection),
+            false => connection.stage = Stage::AwaitHead,
+        }
+    }
+
+    fn send(&mut self, connection: &Connection, response: Response, method: Method, close: bool) {
+        let reply = Reply {
+            response,
+            method,
+            close,
+            sent: 0,
+        };
+        self.actions.push_back(Action::Send(connection.flow, reply));
+    }
+
+    /// Ends a connection on which came what is no request.
+    pub(super) fn fail(&mut self, connection: &mut Connection, reason: Malformed) {
+        self.stats.malformed += 1;
+        let flow = connection.flow;
+        self.report(Event::Failed { flow, reason });
+        self.answer_and_end(connection, reason.status());
+    }
+
+    /// Answers outside any method's rules, unless the request is answered already, and closes.
+    fn answer_and_end(&mut self, connection: &mut Connection, status: Status) {
+        let is_answered = matches!(
+            connection.stage,
+            Stage::Lingering { .. } | Stage::AwaitBody { refused: true, .. }
+        );
+        if !is_answered {
+            self.send(connection, Response::empty(status), Method::Get, true);
+        }
+        self.end(connection);
+    }
+
+    /// Closes the server's side, once; what still comes is drained.
+    pub(super) fn end(&mut self, connection: &mut Connection) {
+        if !matches!(connection.stage, Stage::Lingering { .. }) {
+            self.actions.push_back(Action::Close(connection.flow, false));
+        }
+        connection.stage = Stage::Lingering { body: None };
+    }
+
+    /// Looks at a connection whose time may be up; true where it is gone.
+    pub(super) fn expire(&mut self, connection: &mut Connection) -> bool {
+        if connection.deadline.is_some_and(|at| at <= self.now) {
+            let flow = connection.flow;
+            match &connection.stage {
+                Stage::Lingering { .. } => {
+                    self.actions.push_back(Action::Close(flow, true));
+                    return true;
+                }
+                // RFC 9110 section 15.5.9: 408 says that a request did not come in time, and there was none.
+                Stage::AwaitHead if connection.collector.held() == 0 => self.end(connection),
+                _ => {
+                    self.stats.timed_out += 1;
+                    self.report(Event::TimedOut { flow });
+                    let held = connection.drop_held();
+                    self.ignore(flow, held);
+                    self.answer_and_end(connection, Status::REQUEST_TIMEOUT);
+                }
+            }
+            connection.deadline = connection.next_deadline(false, &self.config, self.now);
+        }
+        self.schedule(connection);
+        false
+    }
+
+    /// Looks at `connection` again when its time is up. An earlier look costs less than moving every deadline.
+    pub(super) fn schedule(&mut self, connection: &mut Connection) {
+        let Some(deadline) = connection.deadline else {
+            return;
+        };
+        if connection.scheduled.is_some_and(|at| at <= deadline) {
+            return;
+        }
+        if let Some(at) = connection.scheduled.replace(deadline) {
+            self.deadlines.remove(&(at, connection.flow));
+        }
+        self.deadlines.insert((deadline, connection.flow));
+    }
+}
