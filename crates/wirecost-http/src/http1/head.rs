@@ -271,12 +271,21 @@ fn response_framing(fields: &Fields<'_>, method: Method, status: Status) -> Resu
 fn expect_whole(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), Malformed> {
     match parsed {
         Ok(httparse::Status::Complete(taken)) if taken == head.len() => Ok(()),
-        Err(httparse::Error::Version) => Err(Malformed::Version),
+        Err(httparse::Error::Version) if names_other_version(head) => Err(Malformed::Version),
         Err(httparse::Error::TooManyHeaders) => Err(Malformed::HeadTooLarge {
             limit: MAXIMUM_FIELDS,
         }),
         _ => Err(Malformed::Head),
     }
+}
+
+/// Whether a start line has a version that is well-formed and not spoken here, in the place of a response's or a
+/// request's.
+fn names_other_version(head: &[u8]) -> bool {
+    let mut words = head.trim_ascii_start().split(|byte| byte.is_ascii_whitespace());
+    let place = words.next().filter(|word| word.starts_with(b"HTTP/"));
+    let version = place.or_else(|| words.nth(1)).unwrap_or_default();
+    version.starts_with(b"HTTP/") && version != b"HTTP/1.1" && version != b"HTTP/1.0"
 }
 
 /// The fields as the library gives them.

@@ -22,7 +22,7 @@ impl Client {
         let Some(mut connection) = self.connection.take() else {
             return;
         };
-        if self.timers.deadline(Timer::Response).is_some() {
+        if !bytes.is_empty() && self.timers.deadline(Timer::Response).is_some() {
             self.expect_bytes();
         }
         while !bytes.is_empty() {

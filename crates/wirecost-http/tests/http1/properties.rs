@@ -1,0 +1,126 @@
+//! What holds for any bytes and any way to cut them.
+
+use proptest::prelude::*;
+use wirecost_http::http1::body::{Body, Framing};
+use wirecost_http::http1::head::{RequestHead, ResponseHead};
+use wirecost_http::http1::{Client, ClientConfig, ServerConfig};
+use wirecost_http::message::Method;
+use wirecost_proto::Input;
+
+use crate::common::{Raw, post, raw_server, request, word};
+
+/// A conversation's requests: well-formed ones of every framing, in any order.
+fn requests() -> impl Strategy<Value = String> {
+    let one = prop_oneof![
+        Just("GET /test HTTP/1.1\r\nHost: a\r\n\r\n".to_owned()),
+        Just("HEAD /test HTTP/1.1\r\nHost: a\r\n\r\n".to_owned()),
+        Just("\r\nGET /messages?limit=3 HTTP/1.1\nHost: a\n\n".to_owned()),
+        Just("DELETE /test HTTP/1.1\r\nHost: a\r\n\r\n".to_owned()),
+        Just("GET /test HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned()),
+        Just("nonsense\r\n\r\n".to_owned()),
+        "[a-z]{0,20}".prop_map(|body| {
+            let length = body.len();
+            format!("POST /test HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}")
+        }),
+        "[a-z]{1,20}".prop_map(|body| {
+            let length = body.len();
+            format!("PUT /none HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{body}\r\n0\r\n\r\n")
+        }),
+    ];
+    proptest::collection::vec(one, 1..6).prop_map(|parts| parts.concat())
+}
+
+fn responses() -> impl Strategy<Value = String> {
+    let one = prop_oneof![
+        Just("HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
+        Just("HTTP/1.1 100 Continue\r\n\r\n".to_owned()),
+        Just("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc".to_owned()),
+        Just(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nab\r\n0\r\nA: b\r\n\r\n".to_owned()
+        ),
+        Just("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned()),
+        Just("HTTP/1.1 200 OK\r\n\r\nuntil the end".to_owned()),
+        Just("nonsense\r\n\r\n".to_owned()),
+    ];
+    proptest::collection::vec(one, 1..5).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn a_server_does_not_care_where_the_stream_is_cut(text in requests(), cuts in proptest::collection::vec(1..40_usize, 1..8)) {
+        let mut whole = raw_server(ServerConfig::default());
+        let mut answer = whole.send(text.as_bytes()).bytes;
+        answer.extend(whole.peer_closed().bytes);
+        let mut cut = raw_server(ServerConfig::default());
+        let mut pieces = Vec::new();
+        let mut rest = text.as_bytes();
+        for len in cuts.iter().cycle() {
+            let (piece, after) = rest.split_at(rest.len().min(*len));
+            pieces.extend(cut.send(piece).bytes);
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        pieces.extend(cut.peer_closed().bytes);
+        prop_assert_eq!(String::from_utf8_lossy(&answer), String::from_utf8_lossy(&pieces));
+        prop_assert_eq!(&whole.events, &cut.events);
+        prop_assert_eq!(&whole.consumed, &cut.consumed);
+        let total: u64 = whole.consumed.iter().map(|span| u64::from(span.len)).sum();
+        prop_assert_eq!(total, text.len() as u64);
+    }
+
+    #[test]
+    fn a_client_does_not_care_where_the_stream_is_cut(text in responses(), step in 1..40_usize) {
+        let run = |step: usize| {
+            let mut client = Raw::opened(Client::new(ClientConfig { keep_body_bytes: 10, ..ClientConfig::default() }));
+            client.input(Input::Command(post(0, b"x")));
+            for piece in text.as_bytes().chunks(step) {
+                client.send(piece);
+            }
+            client.peer_closed();
+            (client.events.iter().map(word).collect::<Vec<_>>(), client.consumed)
+        };
+        let whole = run(1_000);
+        prop_assert_eq!(&whole, &run(step));
+        let total: u64 = whole.1.iter().map(|span| u64::from(span.len)).sum();
+        prop_assert_eq!(total, text.len() as u64);
+    }
+
+    #[test]
+    fn any_bytes_are_a_head_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = RequestHead::parse(&bytes);
+        let _ = ResponseHead::parse(&bytes, Method::Get);
+    }
+
+    #[test]
+    fn any_bytes_are_chunks_or_an_error(bytes in "[0-9a-f;\\r\\n]{0,60}") {
+        let mut body = Body::new(Framing::Chunked).unwrap();
+        let mut rest = bytes.as_bytes();
+        while !rest.is_empty() {
+            let Ok(piece) = body.take(rest) else { return Ok(()) };
+            prop_assert!(piece.len > 0 && piece.len <= rest.len());
+            rest = &rest[piece.len..];
+            if piece.is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_accounted_for_by_both_sides(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let mut server = raw_server(ServerConfig::default());
+        server.send(&bytes);
+        server.peer_closed();
+        let total: u64 = server.consumed.iter().map(|span| u64::from(span.len)).sum();
+        prop_assert_eq!(total, bytes.len() as u64);
+        let mut client = Raw::opened(Client::new(ClientConfig::default()));
+        client.input(Input::Command(request(0, Method::Get, "/test", b"")));
+        client.send(&bytes);
+        client.peer_closed();
+        let total: u64 = client.consumed.iter().map(|span| u64::from(span.len)).sum();
+        prop_assert_eq!(total, bytes.len() as u64);
+    }
+}

@@ -1,0 +1,222 @@
+//! Responses of servers that are not ours.
+
+use std::time::Duration;
+
+use wirecost_http::client::Command;
+use wirecost_http::http1::{Client, ClientConfig};
+use wirecost_http::message::Method;
+use wirecost_proto::{Input, Layer};
+
+use crate::common::{FLOW, Raw, post, request, word};
+
+fn asked(command: Command) -> Raw<Client> {
+    let mut client = Raw::opened(Client::new(ClientConfig::default()));
+    client.input(Input::Command(command));
+    client
+}
+
+fn words(client: &Raw<Client>) -> Vec<String> {
+    client.events.iter().skip(1).map(word).collect()
+}
+
+#[test]
+fn every_way_to_end_a_response_is_understood() {
+    // Response, whether the server closes then, what is reported, bytes of payload.
+    let table: &[(&str, bool, &[&str], u32)] = &[
+        ("HTTP/1.1 204 No Content\r\n\r\n", false, &["0: 204 0"], 0),
+        (
+            "HTTP/1.1 204 \r\nContent-Length: 9\r\n\r\n",
+            false,
+            &["0: 204 0"],
+            0,
+        ),
+        ("HTTP/1.1 304\r\n\r\n", false, &["0: 304 0"], 0),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+            false,
+            &["0: 200 3"],
+            3,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            false,
+            &["0: 200 3"],
+            3,
+        ),
+        ("HTTP/1.1 200 OK\r\n\r\nabcd", true, &["0: 200 4", "closed"], 4),
+        ("HTTP/1.0 200 OK\r\n\r\nabcd", true, &["0: 200 4", "closed"], 4),
+        (
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 \r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            false,
+            &["0: 200 0"],
+            0,
+        ),
+        (
+            "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
+            true,
+            &["0: 404 1", "closed"],
+            1,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcd",
+            true,
+            &[
+                "0: the server closed the connection before the response was complete",
+                "closed",
+            ],
+            4,
+        ),
+        (
+            "",
+            true,
+            &[
+                "0: the server closed the connection before the response was complete",
+                "closed",
+            ],
+            0,
+        ),
+    ];
+    for (text, closes, expected, payload) in table {
+        let mut client = asked(post(0, b"x"));
+        assert!(!client.send(text.as_bytes()).closed, "{text:?}");
+        if *closes {
+            assert!(client.peer_closed().closed, "{text:?}");
+        }
+        assert_eq!(words(&client), *expected, "{text:?}");
+        let of_layer = |layer| {
+            client
+                .layers()
+                .iter()
+                .filter(move |run| run.1 == layer)
+                .map(|run| run.0)
+                .sum::<u32>()
+        };
+        assert_eq!(of_layer(Layer::Payload), *payload, "{text:?}");
+        assert_eq!(
+            of_layer(Layer::Application),
+            text.len() as u32 - payload,
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn a_head_has_no_content_whatever_its_length_says() {
+    let mut client = asked(request(0, Method::Head, "/test", b""));
+    client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
+    assert_eq!(words(&client), ["0: 200 0"]);
+}
+
+#[test]
+fn a_server_that_does_not_speak_http_is_left() {
+    let table = [
+        ("\x16\x03\x01", "the head is not HTTP"),
+        ("HTTP/1.1 20 OK\r\n\r\n", "the head is not HTTP"),
+        (
+            "HTTP/2.0 200 OK\r\n\r\n",
+            "the version is not HTTP/1.0 or HTTP/1.1",
+        ),
+        ("HTTP/1.1 099 OK\r\n\r\n", "the status is 99, expected 100 to 599"),
+        (
+            "HTTP/1.1 600 OK\r\n\r\n",
+            "the status is 600, expected 100 to 599",
+        ),
+        (
+            "HTTP/1.1 101 Switching\r\n\r\n",
+            "the status is 101, expected 100 to 599",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "Content-Length beside Transfer-Encoding",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "the transfer coding is not chunked alone",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz",
+            "a chunk is ill-formed",
+        ),
+    ];
+    for (text, reason) in table {
+        let mut client = asked(post(0, b"x"));
+        let answer = client.send(format!("{text}rest").as_bytes());
+        assert!(answer.closed, "{text:?}");
+        assert_eq!(
+            words(&client),
+            [format!("0: the server does not speak HTTP: {reason}")],
+            "{text:?}"
+        );
+        let total: u64 = client.consumed.iter().map(|span| u64::from(span.len)).sum();
+        assert_eq!(total, text.len() as u64 + 4, "{text:?}");
+        client.peer_closed();
+        assert_eq!(words(&client).last().map(String::as_str), Some("closed"));
+    }
+}
+
+#[test]
+fn a_408_that_nobody_asked_for_ends_the_connection_without_a_failure() {
+    let mut client = Raw::opened(Client::new(ClientConfig::default()));
+    let late = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    client.send(late);
+    client.input(Input::Command(post(0, b"x")));
+    assert!(client.peer_closed().closed);
+    assert_eq!(words(&client), ["closed"]);
+    assert_eq!(client.endpoint.stats().unasked_bytes, late.len() as u64);
+    assert_eq!(client.endpoint.queued(), 1, "it goes out on the next connection");
+}
+
+#[test]
+fn a_response_that_does_not_come_or_pauses_times_out() {
+    for part in [
+        "",
+        "HTTP/1.1 200",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
+    ] {
+        let mut client = asked(post(0, b"x"));
+        client.now += Duration::from_secs(30);
+        client.send(part.as_bytes());
+        let rest = if part.is_empty() { 29 } else { 59 };
+        assert!(!client.wait(Duration::from_secs(rest)).closed, "{part:?}");
+        assert!(client.wait(Duration::from_secs(1)).closed, "{part:?}");
+        // What comes late is accounted and not reported.
+        client.send(b"");
+        client.peer_closed();
+        assert_eq!(words(&client), ["0: timed out", "closed"], "{part:?}");
+    }
+}
+
+#[test]
+fn a_late_response_is_accounted_for_but_answers_nothing() {
+    let mut client = asked(post(0, b"x"));
+    client.wait(Duration::from_secs(60));
+    client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc");
+    client.input(Input::Command(post(1, b"x")));
+    assert_eq!(words(&client), ["0: timed out"]);
+    assert_eq!(client.layers()[1], (3, Layer::Payload));
+    client.input(Input::PeerClosed { flow: FLOW });
+    assert_eq!(words(&client), ["0: timed out", "closed"]);
+}
+
+#[test]
+fn a_server_that_says_close_and_does_not_is_closed() {
+    let mut client = asked(post(0, b"x"));
+    let answer = client.send(b"HTTP/1.1 204 No Content\r\nConnection: Keep-Alive, Close\r\n\r\n");
+    assert!(!answer.closed);
+    client.input(Input::Command(post(1, b"x")));
+    assert!(client.wait(Duration::from_secs(1)).closed);
+    assert_eq!(words(&client), ["0: 204 0"]);
+    client.peer_closed();
+    assert_eq!(words(&client), ["0: 204 0", "closed"]);
+}
+
+#[test]
+fn a_close_without_a_connection_is_nothing() {
+    let mut client = Client::new(ClientConfig::default());
+    let mut raw = {
+        use wirecost_proto::{Endpoint, Instant};
+        let Ok(()) = client.handle_input(Input::Command(Command::Close), Instant::START);
+        Raw::opened(client)
+    };
+    assert!(!raw.input(Input::Command(post(0, b"x"))).closed);
+}

@@ -1,0 +1,101 @@
+//! No allocation per message in steady state: neither in the client nor in the server.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_http::client::Command;
+use wirecost_http::http1::{Client, ClientConfig, Server, ServerConfig};
+use wirecost_http::message::{Method, RequestTemplate};
+use wirecost_http::resource;
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// The only way to see allocations is to be the allocator; every call goes to the system's.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const FLOW: FlowId = FlowId(0);
+
+/// Takes everything out of `endpoint`; what it transmits is appended to `wire`.
+fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
+    loop {
+        out.clear();
+        match endpoint.poll_output(out) {
+            Output::Transmit { .. } => wire.extend_from_slice(out.bytes()),
+            Output::Timeout(_) => return,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_post_and_its_answer_allocate_nothing_after_the_first_ones() {
+    let mut client = Client::new(ClientConfig::default());
+    let mut server = Server::new(ServerConfig {
+        // The memory of dropped messages serves the next ones.
+        resources: resource::Config {
+            kept_messages: 10,
+            ..resource::Config::default()
+        },
+        ..ServerConfig::default()
+    });
+    let octets = Some("application/octet-stream");
+    let template = RequestTemplate::new(Method::Post, "wirecost", "/test", octets, [7; 128]);
+    let template = Arc::new(template.expect("a request"));
+    let (mut out, mut up, mut down) = (Buffer::new(), Vec::new(), Vec::new());
+    let mut now = Instant::START;
+    let peer: Peer = "10.0.0.1:1".parse().expect("an address");
+    let Ok(()) = server.handle_input(Input::Opened { flow: FLOW, peer }, now);
+    let Ok(()) = client.handle_input(Input::Opened { flow: FLOW, peer }, now);
+    let mut before = 0;
+    for message in 0..1_020 {
+        if message == 20 {
+            before = ALLOCATIONS.with(Cell::get);
+        }
+        now += Duration::from_millis(1);
+        let template = Arc::clone(&template);
+        let Ok(()) = client.handle_input(Input::Command(Command::Request { message, template }), now);
+        drain(&mut client, &mut out, &mut up);
+        let Ok(()) = server.handle_input(
+            Input::Received {
+                flow: FLOW,
+                bytes: &up,
+            },
+            now,
+        );
+        up.clear();
+        drain(&mut server, &mut out, &mut down);
+        let Ok(()) = client.handle_input(
+            Input::Received {
+                flow: FLOW,
+                bytes: &down,
+            },
+            now,
+        );
+        down.clear();
+        drain(&mut client, &mut out, &mut up);
+    }
+    let allocated = ALLOCATIONS.with(Cell::get) - before;
+    assert_eq!(allocated, 0);
+    assert_eq!(server.stats().answered, 1_020);
+    assert!(!client.is_awaiting());
+}
