@@ -1,1 +1,31 @@
-//! AMQP 1.0 as a sans-IO machine: client and reference container.
+//! AMQP 1.0 without IO: a client that sends on one link, and a reference container with queues.
+//!
+//! - [`codec`]: frames, performatives, message sections on borrowed bytes
+//! - [`client`]: connects, sends, learns the outcome, closes
+//! - [`container`]: accepts connections, takes messages into queues and delivers them
+//! - `session`: the windows that both sides keep (section 2.5.6)
+//! - `outgoing`: what both sides do with what they have written
+//!
+//! Section numbers are those of the OASIS standard, part and section: 2.4.1 is section 4.1 of part 2, transport.
+//!
+//! ```
+//! use wirecost_amqp::client::{Client, Config};
+//! use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+//!
+//! let mut client = Client::new(Config::default());
+//! let peer = "192.0.2.1:5672".parse().unwrap();
+//! client.handle_input(Input::Opened { flow: FlowId(0), peer }, Instant::START).unwrap();
+//! let mut out = Buffer::new();
+//! assert_eq!(client.poll_output(&mut out), Output::Transmit { flow: FlowId(0) });
+//! assert_eq!(out.bytes(), b"AMQP\x03\x01\x00\x00"); // SASL comes first
+//! ```
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod client;
+pub mod codec;
+pub mod container;
+mod outgoing;
+mod session;

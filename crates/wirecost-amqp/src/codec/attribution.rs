@@ -1,0 +1,58 @@
+//! Which phase and cause a frame belongs to. Sender and receiver ask the same function, so they agree.
+
+use wirecost_proto::{Buffer, Cause, Layer, Phase};
+
+use crate::codec::Performative;
+
+/// Phase and cause of bytes of AMQP's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribution {
+    /// The phase.
+    pub phase: Phase,
+    /// The cause.
+    pub cause: Cause,
+}
+
+impl Attribution {
+    /// Headers, SASL, open, begin, attach, and the flow that gives a link its first credit.
+    pub const CONNECT: Self = Self::original(Phase::Connect);
+    /// The head of a transfer.
+    pub const MESSAGE: Self = Self::original(Phase::Message);
+    /// A disposition, and a flow that renews credit or window.
+    pub const ACKNOWLEDGEMENT: Self = Self {
+        phase: Phase::Message,
+        cause: Cause::Acknowledgement,
+    };
+    /// An empty frame.
+    pub const KEEP_ALIVE: Self = Self::original(Phase::KeepAlive);
+    /// Detach, end, close, and whatever cannot be read.
+    pub const CLOSE: Self = Self::original(Phase::Close);
+
+    const fn original(phase: Phase) -> Self {
+        Self {
+            phase,
+            cause: Cause::Original,
+        }
+    }
+
+    /// What `performative` belongs to; `has_credit` says whether the link of a flow was given credit before.
+    pub const fn of(performative: &Performative<'_>, has_credit: bool) -> Self {
+        match performative {
+            Performative::Open(_) | Performative::Begin(_) | Performative::Attach(_) => Self::CONNECT,
+            Performative::Flow(flow) if flow.handle.is_some() && !has_credit => Self::CONNECT,
+            Performative::Flow(_) | Performative::Disposition(_) => Self::ACKNOWLEDGEMENT,
+            Performative::Transfer(_) => Self::MESSAGE,
+            Performative::Detach(_) | Performative::End(_) | Performative::Close(_) => Self::CLOSE,
+        }
+    }
+
+    /// Appends `bytes` of AMQP's own to `out`.
+    pub fn push(self, bytes: &[u8], out: &mut Buffer) {
+        out.push(bytes, Layer::Application, self.phase, self.cause);
+    }
+
+    /// Appends to `out` that `len` consumed bytes were AMQP's own.
+    pub fn cover(self, len: usize, out: &mut Buffer) {
+        out.cover(len, Layer::Application, self.phase, self.cause);
+    }
+}

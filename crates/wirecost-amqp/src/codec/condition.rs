@@ -1,0 +1,146 @@
+//! Error conditions (section 2.8.14) and the states of a delivery (section 3.4).
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::codec::Malformed;
+use crate::codec::reader::{Fields, mandatory};
+use crate::codec::writer::ListWriter;
+
+/// Descriptor of `error`.
+const ERROR: u64 = 0x1d;
+
+/// An error as it is sent: a condition of the standard's or another domain's, and a text for humans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition<'a> {
+    /// The condition, such as `amqp:not-found`.
+    pub name: &'a str,
+    /// More about it.
+    pub description: Option<&'a str>,
+}
+
+impl<'a> Condition<'a> {
+    /// A condition without further words.
+    pub const fn new(name: &'a str) -> Self {
+        Self {
+            name,
+            description: None,
+        }
+    }
+
+    pub(crate) fn read(fields: &mut Fields<'a>, field: &'static str) -> Result<Option<Self>, Malformed> {
+        let Some((code, mut error)) = fields.described(field)? else {
+            return Ok(None);
+        };
+        if code != ERROR {
+            return Err(Malformed::DescribedType(code));
+        }
+        Ok(Some(Self {
+            name: mandatory(error.text("condition")?, "condition")?,
+            description: error.text("description")?,
+        }))
+    }
+
+    pub(crate) fn write(condition: Option<Self>, list: &mut ListWriter<'_>) {
+        list.described(ERROR as u8, condition, |condition, list| {
+            list.symbol(condition.name).string(condition.description);
+        });
+    }
+}
+
+/// An error that was received.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct OwnedCondition {
+    /// The condition, such as `amqp:not-found`.
+    pub name: String,
+    /// More about it.
+    pub description: Option<String>,
+}
+
+impl fmt::Display for OwnedCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.description {
+            Some(description) => write!(f, "{}: {description}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+impl From<Condition<'_>> for OwnedCondition {
+    fn from(condition: Condition<'_>) -> Self {
+        Self {
+            name: condition.name.into(),
+            description: condition.description.map(String::from),
+        }
+    }
+}
+
+/// What became of a delivery, or how far it got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryState<'a> {
+    /// Not an outcome: a part of the message arrived (section 3.4.1).
+    Received,
+    /// The receiver took it (section 3.4.2).
+    Accepted,
+    /// The receiver found it invalid (section 3.4.3).
+    Rejected(Option<Condition<'a>>),
+    /// The receiver did not and will not act on it (section 3.4.4).
+    Released,
+    /// As released, and the message is to be changed (section 3.4.5).
+    Modified {
+        /// Whether it counts as a failed attempt.
+        delivery_failed: bool,
+        /// Whether it must not come back to this receiver.
+        undeliverable_here: bool,
+    },
+    /// A state of another domain, such as a transaction's.
+    Other(u64),
+}
+
+impl<'a> DeliveryState<'a> {
+    /// Whether it ends the delivery.
+    pub const fn is_outcome(&self) -> bool {
+        !matches!(self, Self::Received | Self::Other(_))
+    }
+
+    pub(crate) fn read(fields: &mut Fields<'a>) -> Result<Option<Self>, Malformed> {
+        let Some((code, mut state)) = fields.described("state")? else {
+            return Ok(None);
+        };
+        Ok(Some(match code {
+            0x23 => Self::Received,
+            0x24 => Self::Accepted,
+            0x25 => Self::Rejected(Condition::read(&mut state, "error")?),
+            0x26 => Self::Released,
+            0x27 => Self::Modified {
+                delivery_failed: state.boolean("delivery-failed")?.unwrap_or(false),
+                undeliverable_here: state.boolean("undeliverable-here")?.unwrap_or(false),
+            },
+            other => Self::Other(other),
+        }))
+    }
+
+    pub(crate) fn write(state: Option<Self>, list: &mut ListWriter<'_>) {
+        let code = match state {
+            Some(Self::Accepted) => 0x24,
+            Some(Self::Rejected(_)) => 0x25,
+            Some(Self::Released) => 0x26,
+            Some(Self::Modified { .. }) => 0x27,
+            // What is not an outcome is never sent: it would say nothing.
+            Some(Self::Received | Self::Other(_)) | None => {
+                list.null();
+                return;
+            }
+        };
+        list.described(code, state, |state, list| match state {
+            Self::Rejected(error) => Condition::write(error, list),
+            Self::Modified {
+                delivery_failed,
+                undeliverable_here,
+            } => {
+                list.flag(delivery_failed).flag(undeliverable_here);
+            }
+            _ => {}
+        });
+    }
+}

@@ -1,0 +1,273 @@
+//! Protocol headers and frames out of a stream (sections 2.2 and 2.3).
+
+use alloc::vec::Vec;
+
+use wirecost_proto::{Buffer, Layer};
+
+use crate::codec::{Attribution, DecodeError};
+
+/// Bytes of a protocol header, and of a frame header.
+pub const HEADER_BYTES: usize = 8;
+
+/// The smallest limit on frames that a peer may set, in bytes (section 2.7.1).
+pub const MIN_MAX_FRAME_SIZE: u32 = 512;
+
+/// A frame cannot be this large: the first four bytes of a protocol header would be its size.
+const AMBIGUOUS_SIZE: u32 = u32::from_be_bytes(*b"AMQP");
+
+/// The eight bytes with which a protocol begins (section 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProtocolHeader {
+    /// 0 for AMQP, 2 for TLS, 3 for SASL.
+    pub protocol_id: u8,
+    /// Major, minor and revision.
+    pub version: [u8; 3],
+}
+
+impl ProtocolHeader {
+    /// AMQP 1.0.0.
+    pub const AMQP: Self = Self::of_version_1(0);
+    /// SASL before AMQP 1.0.0 (section 5.3.1).
+    pub const SASL: Self = Self::of_version_1(3);
+
+    const fn of_version_1(protocol_id: u8) -> Self {
+        Self {
+            protocol_id,
+            version: [1, 0, 0],
+        }
+    }
+
+    /// The bytes on the wire.
+    pub const fn bytes(&self) -> [u8; HEADER_BYTES] {
+        let [major, minor, revision] = self.version;
+        [b'A', b'M', b'Q', b'P', self.protocol_id, major, minor, revision]
+    }
+
+    /// Appends the header to `out`, as part of the connect.
+    pub fn emit(&self, out: &mut Buffer) {
+        Attribution::CONNECT.push(&self.bytes(), out);
+    }
+}
+
+/// What the type field of a frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameType {
+    /// A frame of a connection (section 2.3.2).
+    Amqp,
+    /// A frame of the security layer (section 5.3.1).
+    Sasl,
+}
+
+/// A view over one whole frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// A view over `bytes`, whatever they are.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// The bytes, frame header included.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The frame's type.
+    ///
+    /// # Errors
+    /// The type is not defined.
+    pub fn frame_type(&self) -> Result<FrameType, DecodeError> {
+        match self.byte(5) {
+            0 => Ok(FrameType::Amqp),
+            1 => Ok(FrameType::Sasl),
+            other => Err(DecodeError::FrameType(other)),
+        }
+    }
+
+    /// The channel, which only frames of type AMQP have.
+    pub fn channel(&self) -> u16 {
+        u16::from_be_bytes([self.byte(6), self.byte(7)])
+    }
+
+    /// The bytes behind the frame header and its extension; none in an empty frame.
+    ///
+    /// # Errors
+    /// The data offset points into the frame header or behind the frame.
+    pub fn body(&self) -> Result<&'a [u8], DecodeError> {
+        let doff = self.byte(4);
+        let start = usize::from(doff) * 4;
+        let out_of_bounds = DecodeError::DataOffset {
+            got: doff,
+            limit: u32::try_from(self.bytes.len() / 4).unwrap_or(u32::MAX),
+        };
+        if start < HEADER_BYTES {
+            return Err(out_of_bounds);
+        }
+        self.bytes.get(start..).ok_or(out_of_bounds)
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or_default()
+    }
+}
+
+/// Appends a frame to `out` with the body that `write` appends.
+pub(crate) fn write_frame(
+    out: &mut Vec<u8>,
+    frame_type: FrameType,
+    channel: u16,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    let start = out.len();
+    let [high, low] = channel.to_be_bytes();
+    out.extend_from_slice(&[0, 0, 0, 0, 2, frame_type as u8, high, low]);
+    write(out);
+    let len = out.len() - start;
+    set_frame_size(out, start, len);
+}
+
+/// Writes `len` into the size field of the frame at `start`.
+pub(crate) fn set_frame_size(out: &mut [u8], start: usize, len: usize) {
+    let size = u32::try_from(len).unwrap_or(u32::MAX).to_be_bytes();
+    out.iter_mut()
+        .skip(start)
+        .zip(size)
+        .for_each(|(byte, value)| *byte = value);
+}
+
+/// Appends a frame of the connection to `out`, all of it one span.
+pub(crate) fn emit_frame(
+    attribution: Attribution,
+    frame_type: FrameType,
+    channel: u16,
+    out: &mut Buffer,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    let Attribution { phase, cause } = attribution;
+    out.push_with(Layer::Application, phase, cause, |bytes| {
+        write_frame(bytes, frame_type, channel, write);
+    });
+}
+
+/// Appends a frame without body, which only says that this side lives (section 2.4.5).
+pub(crate) fn emit_empty_frame(out: &mut Buffer) {
+    emit_frame(Attribution::KEEP_ALIVE, FrameType::Amqp, 0, out, |_| {});
+}
+
+/// What a stream consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit<'a> {
+    /// A protocol header.
+    Header(ProtocolHeader),
+    /// A frame.
+    Frame(Frame<'a>),
+}
+
+/// Cuts a stream into protocol headers and frames. A frame that lies whole in what was received is not copied.
+///
+/// ```
+/// use wirecost_amqp::codec::{Framer, ProtocolHeader, Unit};
+///
+/// let mut framer = Framer::new(512);
+/// let mut received: &[u8] = b"AMQP\x00\x01\x00\x00\x00\x00";
+/// assert_eq!(framer.next(&mut received), Ok(Some(Unit::Header(ProtocolHeader::AMQP))));
+/// assert_eq!(framer.next(&mut received), Ok(None));
+/// let mut received: &[u8] = b"\x00\x08\x02\x00\x00\x00";
+/// assert!(matches!(framer.next(&mut received), Ok(Some(Unit::Frame(_)))));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Framer {
+    limit: u32,
+    held: Vec<u8>,
+    given: bool,
+}
+
+impl Framer {
+    /// A framer for frames of at most `limit` bytes; it never holds more than that.
+    pub const fn new(limit: u32) -> Self {
+        let limit = if limit < AMBIGUOUS_SIZE {
+            limit
+        } else {
+            AMBIGUOUS_SIZE - 1
+        };
+        Self {
+            limit,
+            held: Vec::new(),
+            given: false,
+        }
+    }
+
+    /// Bytes of an incomplete frame.
+    pub fn held(&self) -> usize {
+        if self.given { 0 } else { self.held.len() }
+    }
+
+    /// The next whole header or frame, or `None` when `bytes` is used up; takes what it needs from `bytes`.
+    ///
+    /// # Errors
+    /// The size field is out of bounds: the stream cannot be read any further.
+    pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Unit<'a>>, DecodeError> {
+        if core::mem::take(&mut self.given) {
+            self.held.clear();
+        }
+        if !self.held.is_empty() {
+            return self.complete(bytes);
+        }
+        if let Some(len) = unit_len(bytes, self.limit)?
+            && let Some((unit, rest)) = bytes.split_at_checked(len)
+        {
+            *bytes = rest;
+            return Ok(Some(unit_of(unit)));
+        }
+        self.held.extend_from_slice(bytes);
+        *bytes = &[];
+        Ok(None)
+    }
+
+    /// Goes on with a header or frame of which a part is held.
+    fn complete(&mut self, bytes: &mut &[u8]) -> Result<Option<Unit<'_>>, DecodeError> {
+        loop {
+            let len = unit_len(&self.held, self.limit)?;
+            let wanted = len.unwrap_or(HEADER_BYTES).saturating_sub(self.held.len());
+            let (taken, rest) = bytes.split_at(wanted.min(bytes.len()));
+            self.held.extend_from_slice(taken);
+            *bytes = rest;
+            if taken.len() < wanted {
+                return Ok(None);
+            }
+            if len.is_some() {
+                self.given = true;
+                return Ok(Some(unit_of(&self.held)));
+            }
+        }
+    }
+}
+
+fn unit_of(bytes: &[u8]) -> Unit<'_> {
+    match *bytes {
+        [b'A', b'M', b'Q', b'P', protocol_id, major, minor, revision] => Unit::Header(ProtocolHeader {
+            protocol_id,
+            version: [major, minor, revision],
+        }),
+        _ => Unit::Frame(Frame::new(bytes)),
+    }
+}
+
+/// Bytes of the header or frame at the start of `bytes`; `None` as long as too little of it is there to say.
+fn unit_len(bytes: &[u8], limit: u32) -> Result<Option<usize>, DecodeError> {
+    let Some(first) = bytes.first_chunk::<4>() else {
+        return Ok(None);
+    };
+    if first == b"AMQP" {
+        return Ok(Some(HEADER_BYTES));
+    }
+    let size = u32::from_be_bytes(*first);
+    let len = usize::try_from(size).unwrap_or(usize::MAX);
+    if len < HEADER_BYTES || size > limit {
+        return Err(DecodeError::FrameSize { size, limit });
+    }
+    Ok(Some(len))
+}

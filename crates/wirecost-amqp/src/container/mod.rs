@@ -1,0 +1,348 @@
+//! The reference container: it lets clients in, takes messages into queues and delivers them to whoever attaches.
+//!
+//! ```text
+//! client                                   container
+//!   SASL header              -->
+//!                            <--  SASL header, mechanisms       AwaitInit
+//!   sasl-init                -->
+//!                            <--  sasl-outcome                  AwaitHeader
+//!   AMQP header              -->
+//!                            <--  AMQP header                   AwaitOpen
+//!   open, begin, attach      -->
+//!                            <--  open, begin, attach, flow     Opened
+//!   transfer                 -->
+//!                            <--  disposition (accepted)
+//!   close                    -->
+//!                            <--  close, FIN
+//! ```
+//!
+//! Every address is a queue, made when it is first named. A queue is bounded: the oldest message makes room. A client
+//! that speaks an older version is answered with the header of AMQP 1.0 and closed (section 2.2).
+
+mod config;
+mod connection;
+mod event;
+mod fault;
+mod link;
+mod queue;
+mod receive;
+mod session;
+mod transmit;
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+
+pub use config::Config;
+pub use event::{Event, Stats};
+
+use crate::codec::{Condition, OwnedCondition};
+use connection::{Connection, SessionState, State};
+use fault::CONNECTION_FORCED;
+use link::Link;
+use queue::{LinkKey, QueueId, Queues};
+
+/// What a container can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Close every connection.
+    Shutdown,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+struct Shared {
+    config: Config,
+    queues: Queues,
+    /// Queues that may have something for a receiver.
+    waiting: VecDeque<QueueId>,
+    events: VecDeque<Event>,
+    stats: Stats,
+    now: Instant,
+    /// The head of one transfer frame, before its size is known.
+    scratch: Vec<u8>,
+}
+
+/// An AMQP 1.0 container with queues.
+#[derive(Debug)]
+pub struct Container {
+    shared: Shared,
+    connections: BTreeMap<FlowId, Connection>,
+    /// Flows that may have output.
+    touched: VecDeque<FlowId>,
+    /// When to look at the timers of which flow; never later than they are due.
+    wakes: BTreeSet<(Instant, FlowId)>,
+}
+
+impl Container {
+    /// A container without connections or queues.
+    pub fn new(config: Config) -> Self {
+        Self {
+            shared: Shared {
+                queues: Queues::new(config.queues, config.queue_messages),
+                config,
+                waiting: VecDeque::new(),
+                events: VecDeque::new(),
+                stats: Stats::default(),
+                now: Instant::START,
+                scratch: Vec::new(),
+            },
+            connections: BTreeMap::new(),
+            touched: VecDeque::new(),
+            wakes: BTreeSet::new(),
+        }
+    }
+
+    /// What was counted.
+    pub const fn stats(&self) -> Stats {
+        self.shared.stats
+    }
+
+    /// Messages that wait in the queue at `address`.
+    pub fn queued(&self, address: &str) -> usize {
+        self.shared.queues.len(address)
+    }
+
+    /// Connections, whatever their state.
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn open(&mut self, flow: FlowId) {
+        let connection = Connection::new(flow, &self.shared.config, self.shared.now);
+        self.connections.insert(flow, connection);
+        self.touch(flow);
+    }
+
+    /// Notes that a flow may have output.
+    fn touch(&mut self, flow: FlowId) {
+        if let Some(connection) = self.connections.get_mut(&flow)
+            && !core::mem::replace(&mut connection.is_touched, true)
+        {
+            self.touched.push_back(flow);
+        }
+    }
+
+    fn receive(&mut self, flow: FlowId, bytes: &[u8]) {
+        match self.connections.get_mut(&flow) {
+            Some(connection) => receive::receive(connection, &mut self.shared, bytes),
+            None => self.shared.stats.foreign_inputs += 1,
+        }
+        self.touch(flow);
+        self.deliver();
+    }
+
+    fn peer_closed(&mut self, flow: FlowId) {
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            return;
+        };
+        if matches!(connection.state, State::Finished) {
+            return self.forget(flow);
+        }
+        self.shared.disconnect(connection, None);
+        connection.finish();
+        let is_peer_closed = true;
+        connection.state = State::Finishing { is_peer_closed };
+        self.touch(flow);
+        self.deliver();
+    }
+
+    fn reset(&mut self, flow: FlowId) {
+        if let Some(connection) = self.connections.get_mut(&flow) {
+            self.shared.disconnect(connection, None);
+        }
+        self.forget(flow);
+        self.deliver();
+    }
+
+    /// Drops what is kept of a flow.
+    fn forget(&mut self, flow: FlowId) {
+        let connection = self.connections.remove(&flow);
+        if let Some(noted) = connection.and_then(|connection| connection.noted) {
+            self.wakes.remove(&(noted, flow));
+        }
+    }
+
+    fn shutdown(&mut self) {
+        let flows: Vec<FlowId> = self.connections.keys().copied().collect();
+        for flow in flows {
+            if let Some(connection) = self.connections.get_mut(&flow) {
+                let forced = Condition::new(CONNECTION_FORCED);
+                self.shared
+                    .disconnect(connection, Some(OwnedCondition::from(forced)));
+                connection.close(forced, &self.shared.config, self.shared.now);
+            }
+            self.touch(flow);
+        }
+    }
+
+    fn expire_timers(&mut self) {
+        while let Some(&(at, flow)) = self.wakes.first() {
+            if at > self.shared.now {
+                break;
+            }
+            self.wakes.pop_first();
+            let Some(connection) = self.connections.get_mut(&flow) else {
+                continue;
+            };
+            connection.noted = None;
+            if let Some(name) = connection.expire_timers(self.shared.now) {
+                self.shared.fail(connection, Condition::new(name));
+            }
+            self.touch(flow);
+        }
+        self.deliver();
+    }
+
+    /// Gives messages that wait to receivers with credit.
+    fn deliver(&mut self) {
+        while let Some(id) = self.shared.waiting.pop_front() {
+            let most = self.shared.config.queue_messages;
+            let connections = &mut self.connections;
+            while let Some((key, message)) = self
+                .shared
+                .queues
+                .next(id, |key| is_ready(connections, key, most))
+            {
+                let Some(connection) = connections.get_mut(&key.flow) else {
+                    break;
+                };
+                if let Some((_, sending)) = connection.sending(key.channel, key.handle) {
+                    sending.take(message);
+                }
+                connection.activate(key.channel, key.handle);
+                if !core::mem::replace(&mut connection.is_touched, true) {
+                    self.touched.push_back(key.flow);
+                }
+            }
+        }
+    }
+
+    /// Sees to it that the container wakes for the timers of a flow.
+    fn note_timeout(&mut self, flow: FlowId) {
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            return;
+        };
+        let Some(next) = connection.next_timeout() else {
+            return;
+        };
+        if connection.noted.is_some_and(|noted| noted <= next) {
+            return;
+        }
+        if let Some(noted) = connection.noted.replace(next) {
+            self.wakes.remove(&(noted, flow));
+        }
+        self.wakes.insert((next, flow));
+    }
+}
+
+/// Whether a receiver takes another message: it has credit, and not too many deliveries wait for its outcome.
+fn is_ready(connections: &mut BTreeMap<FlowId, Connection>, key: LinkKey, most: usize) -> bool {
+    let connection = connections.get_mut(&key.flow);
+    let sending = connection.and_then(|connection| connection.sending(key.channel, key.handle));
+    sending.is_some_and(|(_, sending)| sending.credit > 0 && sending.pending() < most.max(1))
+}
+
+impl Shared {
+    /// Puts a message into its queue.
+    fn enqueue(&mut self, queue: QueueId, message: Vec<u8>) {
+        self.stats.overflowed += self.queues.push(queue, message);
+        self.wait(queue);
+    }
+
+    fn put_back(&mut self, queue: QueueId, message: Vec<u8>) {
+        self.stats.requeued += 1;
+        self.queues.put_back(queue, message);
+        self.wait(queue);
+    }
+
+    /// Notes that a queue may have something for a receiver.
+    fn wait(&mut self, queue: QueueId) {
+        if self.waiting.back() != Some(&queue) {
+            self.waiting.push_back(queue);
+        }
+    }
+
+    /// Tells the client of its fault and ends the connection.
+    fn fail(&mut self, connection: &mut Connection, error: Condition<'_>) {
+        self.stats.faults += 1;
+        self.disconnect(connection, Some(error.into()));
+        connection.fail(error, &self.config);
+    }
+
+    /// Reports the end of a connection that was open, and takes back what was on its way.
+    fn disconnect(&mut self, connection: &mut Connection, error: Option<OwnedCondition>) {
+        let flow = connection.flow;
+        for (channel, session) in core::mem::take(&mut connection.sessions) {
+            self.unmap(flow, channel, session);
+        }
+        if matches!(connection.state, State::Opened(_)) {
+            self.events.push_back(Event::Disconnected { flow, error });
+        }
+    }
+
+    /// Takes back what was on its way in a session.
+    fn unmap(&mut self, flow: FlowId, channel: u16, session: SessionState) {
+        let SessionState::Mapped { links, .. } = session else {
+            return;
+        };
+        for (handle, link) in links {
+            let key = LinkKey {
+                flow,
+                channel,
+                handle,
+            };
+            self.detach(key, link);
+        }
+    }
+
+    /// Takes back what was on its way on a link.
+    fn detach(&mut self, key: LinkKey, link: Link) {
+        if let Link::Sending(sending) = link {
+            let queue = sending.queue;
+            self.queues.unsubscribe(queue, key);
+            for message in sending.into_unfinished() {
+                self.put_back(queue, message);
+            }
+        }
+    }
+}
+
+impl Endpoint for Container {
+    type Command = Command;
+    type Event = Event;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
+        self.shared.now = now;
+        match input {
+            Input::Opened { flow, .. } => self.open(flow),
+            Input::Received { flow, bytes } => self.receive(flow, bytes),
+            Input::Writable { .. } => {}
+            Input::PeerClosed { flow } => self.peer_closed(flow),
+            Input::Reset { flow, .. } => self.reset(flow),
+            Input::Command(Command::Shutdown) => self.shutdown(),
+            Input::Timeout => self.expire_timers(),
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        if let Some(event) = self.shared.events.pop_front() {
+            return Output::Event(event);
+        }
+        while let Some(&flow) = self.touched.front() {
+            if let Some(output) = self.transmit(flow, out) {
+                return output;
+            }
+            self.touched.pop_front();
+            if let Some(connection) = self.connections.get_mut(&flow) {
+                connection.is_touched = false;
+            }
+            self.note_timeout(flow);
+        }
+        Output::Timeout(self.wakes.first().map(|(at, _)| *at))
+    }
+}

@@ -1,0 +1,117 @@
+//! What the container sends.
+
+use wirecost_proto::{Buffer, FlowId, Output};
+
+use super::connection::{Connection, State};
+use super::link::Outgoing;
+use super::{Container, Event, Shared};
+use crate::codec::{Attribution, Flow, Performative};
+use crate::outgoing;
+
+impl Container {
+    /// The next output of a flow: what its bytes were, what is written, messages as far as the window goes, the end.
+    pub(super) fn transmit(&mut self, flow: FlowId, out: &mut Buffer) -> Option<Output<Event>> {
+        let connection = self.connections.get_mut(&flow)?;
+        if !connection.consumed.is_empty() {
+            outgoing::move_into(&mut connection.consumed, out);
+            return Some(Output::Consumed { flow });
+        }
+        if !connection.outgoing.is_empty() || self.shared.send(connection, out) {
+            outgoing::move_into(&mut connection.outgoing, out);
+            connection.said(self.shared.now);
+            return Some(Output::Transmit { flow });
+        }
+        let State::Finishing { is_peer_closed } = connection.state else {
+            return None;
+        };
+        connection.state = State::Finished;
+        if is_peer_closed {
+            self.forget(flow);
+        }
+        Some(Output::Close { flow, reset: false })
+    }
+}
+
+impl Shared {
+    /// Appends the next frame of the connection's links to `out`; false where there is none.
+    fn send(&mut self, connection: &mut Connection, out: &mut Buffer) -> bool {
+        let State::Opened(remote) = &connection.state else {
+            return false;
+        };
+        let max_frame_size = remote.max_frame_size;
+        while let Some(&(channel, handle)) = connection.active.front() {
+            if self.send_transfer(connection, (channel, handle), max_frame_size, out)
+                || give_back_credit(connection, (channel, handle), out)
+            {
+                return true;
+            }
+            connection.active.pop_front();
+        }
+        false
+    }
+
+    fn send_transfer(
+        &mut self,
+        connection: &mut Connection,
+        (channel, handle): (u16, u32),
+        max_frame_size: usize,
+        out: &mut Buffer,
+    ) -> bool {
+        let flow = connection.flow;
+        let Some((session, sending)) = connection.sending(channel, handle) else {
+            return false;
+        };
+        if !session.may_transfer() {
+            return false;
+        }
+        if sending.current.is_none() {
+            let next = sending.outbox.pop_front();
+            sending.current = next.map(|message| Outgoing::new(session.next_delivery(), message));
+        }
+        let Some(current) = &mut sending.current else {
+            return false;
+        };
+        let settled = sending.settled;
+        let is_done = current.emit((channel, handle, settled), max_frame_size, &mut self.scratch, out);
+        session.sent();
+        if is_done && let Some(done) = sending.current.take() {
+            self.stats.delivered += 1;
+            let payload_bytes = done.sections.payload_bytes();
+            self.events.push_back(Event::Delivered {
+                flow,
+                payload_bytes,
+                settled,
+            });
+            if settled {
+                self.stats.accepted += 1;
+                self.queues.recycle(done.message);
+            } else {
+                sending.unsettled.push_back((done.delivery_id, done.message));
+            }
+        }
+        true
+    }
+}
+
+/// Gives unused credit back to a receiver that drains its link, and tells it (section 2.6.7).
+fn give_back_credit(connection: &mut Connection, (channel, handle): (u16, u32), out: &mut Buffer) -> bool {
+    let Some((session, sending)) = connection.sending(channel, handle) else {
+        return false;
+    };
+    let has_more = !sending.outbox.is_empty() || sending.current.is_some();
+    if has_more || !core::mem::take(&mut sending.drain) {
+        return false;
+    }
+    sending.delivery_count = sending.delivery_count.wrapping_add(sending.credit);
+    sending.credit = 0;
+    let flow = Performative::Flow(Flow {
+        handle: Some(handle),
+        delivery_count: Some(sending.delivery_count),
+        link_credit: Some(0),
+        available: Some(0),
+        drain: true,
+        ..session.flow()
+    });
+    flow.emit(channel, Attribution::of(&flow, sending.has_credit), out);
+    true
+}

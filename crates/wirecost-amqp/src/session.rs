@@ -1,0 +1,166 @@
+//! The windows of a session (section 2.5.6): how many transfer frames may go either way, and how deliveries are
+//! numbered.
+
+use crate::codec::{Begin, Flow};
+
+/// One end of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    next_incoming_id: u32,
+    incoming_window: u32,
+    next_outgoing_id: u32,
+    remote_incoming_window: u32,
+    next_delivery_id: u32,
+    /// The incoming window when it is full.
+    window: u32,
+}
+
+impl Session {
+    /// A session that takes `window` transfer frames at once, at least one; the peer's begin fills in the rest.
+    pub(crate) fn new(window: u32) -> Self {
+        let window = window.max(1);
+        Self {
+            next_incoming_id: 0,
+            incoming_window: window,
+            next_outgoing_id: 0,
+            remote_incoming_window: 0,
+            next_delivery_id: 0,
+            window,
+        }
+    }
+
+    pub(crate) fn begin(&self, remote_channel: Option<u16>) -> Begin {
+        Begin {
+            remote_channel,
+            next_outgoing_id: self.next_outgoing_id,
+            incoming_window: self.window,
+            outgoing_window: self.window,
+            handle_max: u32::MAX,
+        }
+    }
+
+    /// Takes the peer's begin.
+    pub(crate) fn begun(&mut self, begin: &Begin) {
+        self.next_incoming_id = begin.next_outgoing_id;
+        self.remote_incoming_window = begin.incoming_window;
+    }
+
+    /// Takes the session's part of a flow: the peer may not have seen our last transfers yet.
+    pub(crate) fn flowed(&mut self, flow: &Flow) {
+        self.next_incoming_id = flow.next_outgoing_id;
+        // Where the peer has not seen our begin, it starts from our initial outgoing id, which is 0.
+        let expected = flow.next_incoming_id.unwrap_or(0);
+        let window = expected
+            .wrapping_add(flow.incoming_window)
+            .wrapping_sub(self.next_outgoing_id);
+        // A window that lies behind what was sent is none (RFC 1982: serial numbers).
+        self.remote_incoming_window = if window > u32::MAX / 2 && flow.incoming_window < u32::MAX / 2 {
+            0
+        } else {
+            window
+        };
+    }
+
+    /// The session's part of a flow; it fills the incoming window up again.
+    pub(crate) fn flow(&mut self) -> Flow {
+        self.incoming_window = self.window;
+        Flow {
+            next_incoming_id: Some(self.next_incoming_id),
+            incoming_window: self.incoming_window,
+            next_outgoing_id: self.next_outgoing_id,
+            outgoing_window: self.window,
+            ..Flow::default()
+        }
+    }
+
+    /// Whether the peer takes another transfer frame.
+    pub(crate) const fn may_transfer(&self) -> bool {
+        self.remote_incoming_window > 0
+    }
+
+    /// Counts a transfer frame that is sent.
+    pub(crate) const fn sent(&mut self) {
+        self.next_outgoing_id = self.next_outgoing_id.wrapping_add(1);
+        self.remote_incoming_window = self.remote_incoming_window.saturating_sub(1);
+    }
+
+    /// Counts a transfer frame that came; false where it is beyond the window.
+    pub(crate) const fn received(&mut self) -> bool {
+        self.next_incoming_id = self.next_incoming_id.wrapping_add(1);
+        let is_allowed = self.incoming_window > 0;
+        self.incoming_window = self.incoming_window.saturating_sub(1);
+        is_allowed
+    }
+
+    /// Whether so little of the window is left that the peer should hear of a full one.
+    pub(crate) const fn wants_flow(&self) -> bool {
+        self.incoming_window <= self.window / 2
+    }
+
+    /// The number of the next delivery (section 2.6.12).
+    pub(crate) const fn next_delivery(&mut self) -> u32 {
+        let id = self.next_delivery_id;
+        self.next_delivery_id = id.wrapping_add(1);
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(incoming_window: u32) -> Session {
+        let mut session = Session::new(4);
+        let begin = Begin {
+            incoming_window,
+            next_outgoing_id: 7,
+            ..Session::new(4).begin(None)
+        };
+        session.begun(&begin);
+        session
+    }
+
+    #[test]
+    fn stops_at_the_end_of_the_peers_window_and_goes_on_with_a_flow() {
+        let mut session = begun(2);
+        session.sent();
+        assert!(session.may_transfer());
+        session.sent();
+        assert!(!session.may_transfer());
+        // The flow was sent before our second transfer arrived.
+        let flow = |next_incoming_id| Flow {
+            next_incoming_id: Some(next_incoming_id),
+            incoming_window: 2,
+            next_outgoing_id: 7,
+            ..Flow::default()
+        };
+        session.flowed(&flow(0));
+        assert!(!session.may_transfer());
+        session.flowed(&flow(1));
+        assert!(session.may_transfer());
+        session.sent();
+        assert!(!session.may_transfer());
+    }
+
+    #[test]
+    fn a_window_behind_what_was_sent_is_none() {
+        let mut session = begun(3);
+        (0..3).for_each(|_| session.sent());
+        session.flowed(&Flow {
+            next_incoming_id: Some(0),
+            incoming_window: 1,
+            ..Flow::default()
+        });
+        assert!(!session.may_transfer());
+    }
+
+    #[test]
+    fn counts_the_transfers_that_it_takes() {
+        let mut session = begun(1);
+        assert!((0..4).all(|_| session.received()));
+        assert!(session.wants_flow());
+        assert!(!session.received());
+        assert_eq!(session.flow().next_incoming_id, Some(12));
+        assert!(session.received() && !session.wants_flow());
+    }
+}

@@ -1,0 +1,119 @@
+//! Connecting, sending and closing.
+
+use std::time::Duration;
+
+use wirecost_amqp::client::{self, Closing, Command, Event, Failure, SaslConfig};
+use wirecost_amqp::container;
+use wirecost_proto::{Cause, Direction, Instant, Layer, Phase};
+
+use crate::rig::{FLOW, bytes, events, open, rig, send, server_events, when};
+
+#[test]
+fn has_credit_after_three_round_trips_with_sasl_and_one_without() {
+    for (sasl, round_trips) in [(SaslConfig::Anonymous, 3), (SaslConfig::None, 1)] {
+        let config = client::Config {
+            sasl,
+            ..client::Config::default()
+        };
+        let rig = open(config, container::Config::default());
+        let opened = Instant::START + Duration::from_millis(20) * round_trips;
+        assert_eq!(when(&rig, &Event::Opened), Some(opened));
+        assert_eq!(rig.unconsumed(), 0);
+        assert_eq!(
+            server_events(&rig),
+            [container::Event::Connected {
+                flow: FLOW,
+                container_id: "wc-00001".into()
+            }]
+        );
+    }
+}
+
+#[test]
+fn an_unsettled_message_is_acknowledged_after_one_round_trip() {
+    let mut rig = open(client::Config::default(), container::Config::default());
+    let start = rig.now;
+    rig.command(send(7, &[5; 128]));
+    assert_eq!(rig.client.in_flight(), 1);
+    rig.drive_for(Duration::from_secs(1));
+    let acknowledged = Event::Acknowledged { message: 7 };
+    assert_eq!(when(&rig, &acknowledged), Some(start + Duration::from_millis(20)));
+    let up = |layer| bytes(&rig, Direction::Up, layer, Phase::Message, Cause::Original);
+    assert_eq!((up(Layer::Payload), up(Layer::Application)), (128, 66)); // 23 B of frame, 38 B of properties, 5 B of section header
+    let down = |cause| bytes(&rig, Direction::Down, Layer::Application, Phase::Message, cause);
+    assert_eq!((down(Cause::Acknowledgement), down(Cause::Original)), (22, 0));
+    assert_eq!(rig.unconsumed(), 0);
+    assert_eq!(rig.server.queued("test"), 1);
+}
+
+#[test]
+fn a_settled_message_is_sent_and_nothing_answers() {
+    let config = client::Config {
+        settled: true,
+        ..client::Config::default()
+    };
+    let mut rig = open(config, container::Config::default());
+    rig.command(send(0, &[5; 128]));
+    rig.drive_for(Duration::from_secs(1));
+    assert_eq!(events(&rig).last(), Some(&Event::Sent { message: 0 }));
+    let kind = (Layer::Application, Phase::Message, Cause::Acknowledgement);
+    assert_eq!(bytes(&rig, Direction::Down, kind.0, kind.1, kind.2), 0);
+    assert!(matches!(
+        server_events(&rig).last(),
+        Some(container::Event::Received {
+            settled: true,
+            payload_bytes: 128,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn close_is_answered_and_ends_the_flow_on_both_sides() {
+    for closing in [Closing::Connection, Closing::Everything] {
+        let config = client::Config {
+            closing,
+            ..client::Config::default()
+        };
+        let mut rig = open(config, container::Config::default());
+        rig.command(Command::Close);
+        rig.drive_for(Duration::from_secs(100));
+        assert_eq!(events(&rig).last(), Some(&Event::Closed { error: None }));
+        assert_eq!(rig.next_step(), None, "no timer is left");
+        assert_eq!(rig.server.connections(), 0);
+        assert_eq!(rig.unconsumed(), 0);
+        let kind = (Layer::Application, Phase::Close, Cause::Original);
+        let up = bytes(&rig, Direction::Up, kind.0, kind.1, kind.2);
+        assert_eq!(up, if closing == Closing::Connection { 12 } else { 40 });
+    }
+}
+
+#[test]
+fn plain_lets_in_who_has_the_password() {
+    let container = container::Config {
+        anonymous: false,
+        users: vec![("user".into(), "secret".into())],
+        ..container::Config::default()
+    };
+    let plain = |password: &str| client::Config {
+        sasl: SaslConfig::Plain {
+            user: "user".into(),
+            password: password.into(),
+        },
+        ..client::Config::default()
+    };
+    open(plain("secret"), container.clone());
+    let refused = |config| {
+        let mut rig = rig(config, container.clone());
+        rig.open();
+        rig.drive_for(Duration::from_secs(1));
+        assert_eq!(rig.unconsumed(), 0);
+        events(&rig)
+    };
+    let failed = |failure| vec![Event::Failed(failure)];
+    assert_eq!(refused(plain("wrong")), failed(Failure::Authentication(1)));
+    assert_eq!(
+        refused(client::Config::default()),
+        failed(Failure::Mechanism("ANONYMOUS"))
+    );
+}

@@ -1,0 +1,4 @@
+//! Client and container against each other, in virtual time.
+
+mod connect;
+mod rig;
