@@ -9,7 +9,9 @@
 //! | not a message | message | original |
 //!
 //! Header, token, options and payload marker are of the application layer, the content of the payload layer;
-//! of a datagram that is not a message every byte is of the application layer.
+//! of a datagram that is not a message every byte is of the application layer. Of a message that OSCORE protects the
+//! option and the tag are of the security layer, and the rest of the ciphertext is the application's, payload or not:
+//! only the two ends know where it begins ([`crate::oscore`] has the whole table).
 
 use wirecost_proto::{Buffer, Cause, Phase};
 
@@ -30,6 +32,11 @@ impl Kind {
         phase: Phase::Message,
         cause: Cause::Original,
     };
+    /// A ping.
+    pub(crate) const PING: Self = Self {
+        phase: Phase::KeepAlive,
+        cause: Cause::Original,
+    };
     /// An ACK, or an RST that answers no ping.
     pub(crate) const ACKNOWLEDGEMENT: Self = Self {
         phase: Phase::Message,
@@ -44,10 +51,7 @@ impl Kind {
     /// What `repr` is by itself; an RST counts as the answer to a ping.
     pub(crate) fn of(repr: &Repr<'_>) -> Self {
         match repr.kind {
-            Type::Confirmable if repr.code == Code::EMPTY => Self {
-                phase: Phase::KeepAlive,
-                cause: Cause::Original,
-            },
+            Type::Confirmable if repr.code == Code::EMPTY => Self::PING,
             Type::Confirmable | Type::NonConfirmable => Self::ORIGINAL,
             Type::Acknowledgement => Self::ACKNOWLEDGEMENT,
             Type::Reset => Self::PONG,
@@ -86,7 +90,7 @@ impl Kind {
 /// ```
 pub fn describe(datagram: &[u8], out: &mut Buffer) {
     let (kind, layout) = match Repr::parse(datagram) {
-        Ok(repr) => (Kind::of(&repr), Layout::of(&repr, datagram.len())),
+        Ok(repr) => (Kind::of(&repr), Layout::visible(&repr, datagram.len())),
         Err(_) => (Kind::ORIGINAL, Layout::plain(datagram.len(), 0)),
     };
     kind.cover(&layout, out);
@@ -124,6 +128,17 @@ mod tests {
             ("40 00 00 01", &[(4, app, "keep_alive", "original")]),
             ("70 00 00 01", &[(4, app, "keep_alive", "acknowledgement")]),
             ("49 03 00 01 aa ff 68 69", &[(8, app, msg, "original")]),
+            (
+                // RFC 8613, appendix C.4: option 3 B, ciphertext 5 B and tag.
+                "44 02 5d 1f 00 00 39 74 39 6c 6f 63 61 6c 68 6f 73 74 62 09 14 ff 61 2f 10 92 f1 77 6f 1c 16 68 \
+                 b3 82 5e",
+                &[
+                    (18, app, msg, "original"),
+                    (3, "security", msg, "original"),
+                    (6, app, msg, "original"),
+                    (8, "security", msg, "original"),
+                ],
+            ),
             ("40", &[(1, app, msg, "original")]),
             ("", &[]),
         ] {

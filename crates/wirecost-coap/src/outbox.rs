@@ -60,21 +60,13 @@ impl<E> Outbox<E> {
         }
     }
 
-    /// Queues a message, whose payload may be the part of a content that begins at the offset given; returns its
-    /// length in bytes.
-    pub(crate) fn send(
-        &mut self,
-        flow: FlowId,
-        repr: &Repr<'_>,
-        kind: Kind,
-        content: Option<(&Content, usize)>,
-    ) -> usize {
+    /// Queues a message that carries no content of the user's.
+    pub(crate) fn send(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Kind) {
         let start = self.bytes.len();
         repr.emit(&mut self.bytes);
-        let len = self.bytes.len() - start;
-        let datagram = Datagram::new(Layout::of(repr, len), kind).carrying(content);
+        let layout = Layout::of(repr, self.bytes.len() - start);
+        let datagram = Datagram::new(layout, kind);
         self.queue.push_back(Queued::Transmit(flow, datagram));
-        len
     }
 
     /// Queues a message that was encoded before.

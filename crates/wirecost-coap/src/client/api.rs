@@ -9,6 +9,7 @@ use wirecost_proto::{ResetReason, Rng};
 use super::RequestTemplate;
 use crate::code::Code;
 use crate::option::Options;
+use crate::oscore::{Context, ProtectError};
 use crate::parameters::TransmissionParameters;
 use crate::token::Token;
 
@@ -34,6 +35,8 @@ pub struct Config {
     /// Whether an observation of which nothing was heard within Max-Age is registered again (RFC 7641
     /// section 3.3.1).
     pub renews_observations: bool,
+    /// What protects requests and responses (RFC 8613); pings, empty ACKs and RSTs have nothing to protect.
+    pub oscore: Option<Context>,
 }
 
 impl Config {
@@ -50,6 +53,16 @@ impl Config {
             max_body_bytes: 16 << 20,
             announces_size: false,
             renews_observations: true,
+            oscore: None,
+        }
+    }
+
+    /// The same, every request protected by `context`. Its sequence numbers are the client's from now on: no other
+    /// machine may begin at the same one.
+    pub fn with_oscore(self, context: Context) -> Self {
+        Self {
+            oscore: Some(context),
+            ..self
         }
     }
 }
@@ -188,6 +201,9 @@ pub enum Failure {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The request cannot be protected.
+    #[error(transparent)]
+    Unprotectable(ProtectError),
     /// The flow broke or was closed.
     #[error("the flow ended")]
     FlowEnded,
@@ -202,6 +218,8 @@ pub struct Stats {
     pub duplicates: u64,
     /// ACKs, RSTs and responses that match nothing.
     pub unmatched: u64,
+    /// Responses that had to be protected and were not, or not authentic, or replayed (RFC 8613 section 8.4).
+    pub unverified: u64,
     /// Messages answered with an RST.
     pub rejected: u64,
     /// Notifications older than one that came before (RFC 7641 section 3.4).

@@ -1,13 +1,18 @@
 //! One outstanding interaction: a ping, or the current request of a transfer.
 
+use alloc::vec::Vec;
+
 use wirecost_proto::{FlowId, Instant};
 
 use super::Event;
+use super::protection::Protection;
 use super::transfer::Transfer;
 use crate::describe::Kind;
+use crate::layout::Layout;
 use crate::message::{Repr, Type};
 use crate::option::Options;
-use crate::outbox::Outbox;
+use crate::oscore::ProtectError;
+use crate::outbox::{Datagram, Outbox};
 use crate::parameters::Backoff;
 use crate::token::Token;
 
@@ -42,6 +47,9 @@ pub(super) struct Exchange {
     pub(super) token: Token,
     pub(super) transmissions: u32,
     pub(super) state: State,
+    /// What was sent last.
+    pub(super) datagram: Vec<u8>,
+    pub(super) layout: Layout,
 }
 
 impl Exchange {
@@ -103,24 +111,19 @@ impl Exchange {
         }
     }
 
-    /// Queues the current datagram; returns its length in bytes.
-    pub(super) fn transmit(
+    /// Encodes the current request, protected where there is something that does it.
+    pub(super) fn encode(
         &mut self,
-        flow: FlowId,
-        again: bool,
         scratch: &mut Options,
-        outbox: &mut Outbox<Event>,
-    ) -> usize {
-        self.transmissions += 1;
-        let kind = |repr: &Repr<'_>| match again {
-            true => Kind::of(repr).again(),
-            false => Kind::of(repr),
-        };
+        protection: Option<&mut Protection>,
+    ) -> Result<(), ProtectError> {
+        self.datagram.clear();
         let Subject::Transfer(transfer) = &self.subject else {
-            let ping = Repr::empty(Type::Confirmable, self.message_id);
-            return outbox.send(flow, &ping, kind(&ping), None);
+            Repr::empty(Type::Confirmable, self.message_id).emit(&mut self.datagram);
+            self.layout = Layout::plain(self.datagram.len(), 0);
+            return Ok(());
         };
-        let (options, payload, offset) = transfer.next_request();
+        let (options, payload) = transfer.next_request();
         let template = &transfer.template;
         scratch.merge(template.options.view(), options.iter(), |number| {
             options.keeps(number)
@@ -136,7 +139,25 @@ impl Exchange {
             options: scratch.view(),
             payload,
         };
-        let content = Some((&template.content, offset));
-        outbox.send(flow, &request, kind(&request), content)
+        self.layout = match protection {
+            Some(protection) => protection.protect(&request, &mut self.datagram)?,
+            None => {
+                request.emit(&mut self.datagram);
+                Layout::visible(&request, self.datagram.len())
+            }
+        };
+        Ok(())
+    }
+
+    /// Queues what was encoded: the same bytes each time (RFC 7252 section 4.2).
+    pub(super) fn transmit(&mut self, flow: FlowId, again: bool, outbox: &mut Outbox<Event>) {
+        self.transmissions += 1;
+        let (kind, content) = match &self.subject {
+            Subject::Ping => (Kind::PING, None),
+            Subject::Transfer(transfer) => (Kind::ORIGINAL, Some(transfer.content())),
+        };
+        let kind = if again { kind.again() } else { kind };
+        let datagram = Datagram::new(self.layout, kind).carrying(content);
+        outbox.send_encoded(flow, &self.datagram, datagram);
     }
 }

@@ -10,10 +10,14 @@
 //! non-confirmable content above the block size travels in non-confirmable blocks without No-Response, stop-and-wait:
 //! each but the last is sent again with a new message id after the time-outs of a confirmable message, until its 2.31
 //! comes; the last is sent once, and answered or not.
+//!
+//! With a security context every request leaves protected by OSCORE (RFC 8613), each block and each of these
+//! repetitions with a number of its own; a retransmission has the very bytes of the first transmission.
 
 mod api;
 mod exchange;
 mod observation;
+mod protection;
 mod receive;
 mod template;
 mod timers;
@@ -30,9 +34,11 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 pub use self::api::{Cancellation, Command, Config, Event, Failure, Response, Stats};
 use self::exchange::{Exchange, State, Subject};
 use self::observation::Observation;
+use self::protection::Protection;
 pub use self::template::{NO_RESPONSE_AT_ALL, Request, RequestTemplate};
 use self::transfer::{Purpose, Transfer};
 use crate::duplicates::Duplicates;
+use crate::layout::Layout;
 use crate::message_ids::MessageIds;
 use crate::option::Options;
 use crate::outbox::Outbox;
@@ -57,6 +63,10 @@ pub struct Client {
     outbox: Outbox<Event>,
     scratch: Options,
     answer: Vec<u8>,
+    protection: Option<Protection>,
+    plaintext: Vec<u8>,
+    /// The memory of a datagram that was answered.
+    spare: Vec<u8>,
     stats: Stats,
 }
 
@@ -86,6 +96,9 @@ impl Client {
             outbox: Outbox::new(),
             scratch: Options::new(),
             answer: Vec::new(),
+            protection: config.oscore.clone().map(Protection::new),
+            plaintext: Vec::new(),
+            spare: Vec::new(),
             stats: Stats::default(),
             config,
         }
@@ -177,6 +190,8 @@ impl Client {
                 token: waiting.token.unwrap_or_default(),
                 transmissions: 0,
                 state: State::Blocked { until: now },
+                datagram: core::mem::take(&mut self.spare),
+                layout: Layout::default(),
             });
             let at = self.exchanges.len() - 1;
             self.send_request(at, waiting.token.is_none(), now);
@@ -223,7 +238,27 @@ impl Client {
         if matches!(exchange.subject, Subject::Ping) {
             self.last_ping = Some(exchange.message_id);
         }
-        Some(exchange.transmit(flow, again, &mut self.scratch, &mut self.outbox))
+        if let Err(error) = exchange.encode(&mut self.scratch, self.protection.as_mut()) {
+            self.fail(at, Failure::Unprotectable(error));
+            return None;
+        }
+        exchange.transmit(flow, again, &mut self.outbox);
+        let len = exchange.datagram.len();
+        self.forget_protected();
+        Some(len)
+    }
+
+    /// Takes an exchange that ended out, and keeps the memory of its datagram.
+    fn end(&mut self, at: usize) -> Exchange {
+        let mut exchange = self.exchanges.swap_remove(at);
+        self.spare = core::mem::take(&mut exchange.datagram);
+        exchange
+    }
+
+    /// Ends an exchange without a response.
+    fn fail(&mut self, at: usize, failure: Failure) {
+        let message = self.end(at).message;
+        self.outbox.event(Event::Failed { message, failure });
     }
 
     /// Sets what an exchange waits for after its request was sent; ends it where that is nothing.
@@ -246,7 +281,7 @@ impl Client {
                 message,
                 transmissions,
             });
-            self.exchanges.swap_remove(at);
+            self.end(at);
         } else {
             let outstanding = match exchange.tolerates_silence() {
                 true => Duration::ZERO,

@@ -3,6 +3,7 @@
 use wirecost_proto::{FlowId, Instant};
 
 use super::exchange::{State, Subject};
+use super::protection::{Incoming, Trust};
 use super::transfer::{Purpose, Step, Transfer};
 use super::{Client, Event, Observation, Response, Waiting};
 use crate::code::Code;
@@ -11,6 +12,7 @@ use crate::layout::Layout;
 use crate::message::{Repr, Type, View};
 use crate::option::{OptionNumber, Options};
 use crate::outbox::Datagram;
+use crate::token::Token;
 
 /// The critical options that a response may carry and this client understands.
 fn supports(number: OptionNumber) -> bool {
@@ -27,7 +29,7 @@ impl Client {
     }
 
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
-        let Ok(repr) = Repr::parse(bytes) else {
+        let Ok(outer) = Repr::parse(bytes) else {
             self.stats.malformed += 1;
             self.outbox
                 .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
@@ -36,32 +38,43 @@ impl Client {
             }
             return;
         };
-        let known = self.is_known(&repr, flow, now);
+        // The plaintext is borrowed while the client changes; its memory comes back.
+        let mut plaintext = core::mem::take(&mut self.plaintext);
+        let incoming = self.open(outer, bytes.len(), &mut plaintext);
+        self.take(flow, &incoming, now);
+        self.plaintext = plaintext;
+    }
+
+    fn take(&mut self, flow: FlowId, incoming: &Incoming<'_>, now: Instant) {
+        let repr = &incoming.repr;
+        let known = self.is_known(incoming, flow, now);
         let kind = match repr.kind {
             Type::Reset if self.last_ping != Some(repr.message_id) => Kind::ACKNOWLEDGEMENT,
-            _ if known => Kind::of(&repr).again(),
-            _ => Kind::of(&repr),
+            _ if known => Kind::of(repr).again(),
+            _ => Kind::of(repr),
         };
-        self.outbox.consumed(flow, Layout::of(&repr, bytes.len()), kind);
+        self.outbox.consumed(flow, incoming.layout, kind);
         match repr.kind {
-            Type::Acknowledgement => self.take_ack(&repr, now),
-            Type::Reset => self.take_reset(repr.message_id),
             _ if known => self.answer_again(flow),
+            _ if incoming.trust == Trust::Unverified => self.stats.unverified += 1,
+            Type::Acknowledgement => self.take_ack(incoming, now),
+            Type::Reset => self.take_reset(repr.message_id),
             // RFC 7252 section 4.3: a ping is answered by an RST.
             _ if repr.code == Code::EMPTY => self.reject(flow, repr.message_id, Kind::PONG),
-            _ => self.take_separate(flow, &repr, now),
+            _ => self.take_separate(flow, incoming, now),
         }
     }
 
-    /// Whether a response came before; remembers it otherwise.
-    fn is_known(&mut self, repr: &Repr<'_>, flow: FlowId, now: Instant) -> bool {
+    /// Whether a response came before; remembers it otherwise, unless it may be a forgery.
+    fn is_known(&mut self, incoming: &Incoming<'_>, flow: FlowId, now: Instant) -> bool {
+        let repr = &incoming.repr;
         let separate = matches!(repr.kind, Type::Confirmable | Type::NonConfirmable);
         let message = (flow, repr.message_id, repr.kind);
         if !separate || !repr.code.is_response() {
             return false;
         }
         let known = self.duplicates.find(message, now, &mut self.answer).is_some();
-        if !known {
+        if !known && incoming.trust == Trust::Taken {
             self.duplicates.remember(message, now);
         }
         known
@@ -70,7 +83,7 @@ impl Client {
     fn reject(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
         self.stats.rejected += 1;
         let reset = Repr::empty(Type::Reset, message_id);
-        self.outbox.send(flow, &reset, kind, None);
+        self.outbox.send(flow, &reset, kind);
     }
 
     /// Answers a repeated response as it was answered before (RFC 7252 section 4.5).
@@ -88,7 +101,8 @@ impl Client {
         self.outbox.send_encoded(flow, &self.answer, datagram);
     }
 
-    fn take_ack(&mut self, ack: &Repr<'_>, now: Instant) {
+    fn take_ack(&mut self, incoming: &Incoming<'_>, now: Instant) {
+        let ack = &incoming.repr;
         let awaits = |id| self.exchanges.iter().position(|exchange| exchange.awaits_ack(id));
         let Some(at) = awaits(ack.message_id) else {
             self.stats.unmatched += 1;
@@ -108,7 +122,7 @@ impl Client {
             self.stats.unmatched += 1;
             return;
         }
-        self.take_response(at, ack, now);
+        self.take_response(at, incoming, now);
     }
 
     fn take_empty_ack(&mut self, at: usize, now: Instant) {
@@ -121,7 +135,7 @@ impl Client {
         };
         let (message, transmissions) = (exchange.message, exchange.transmissions);
         if exchange.expects_nothing() {
-            self.exchanges.swap_remove(at);
+            self.end(at);
         }
         self.outbox.event(Event::Acknowledged {
             message,
@@ -142,12 +156,12 @@ impl Client {
         if self.last_ping == Some(message_id) {
             return self.take_pong(at);
         }
-        let message = self.exchanges.swap_remove(at).message;
+        let message = self.end(at).message;
         self.outbox.event(Event::Reset { message });
     }
 
     fn take_pong(&mut self, at: usize) {
-        let exchange = self.exchanges.swap_remove(at);
+        let exchange = self.end(at);
         self.outbox.event(Event::Pong {
             message: exchange.message,
             transmissions: exchange.transmissions,
@@ -155,7 +169,8 @@ impl Client {
     }
 
     /// Takes a message that is neither ACK nor RST and was not seen before.
-    fn take_separate(&mut self, flow: FlowId, repr: &Repr<'_>, now: Instant) {
+    fn take_separate(&mut self, flow: FlowId, incoming: &Incoming<'_>, now: Instant) {
+        let repr = &incoming.repr;
         let exchanges = self.exchanges.iter();
         let mut exchange = exchanges.map(|exchange| exchange.awaits_response(repr.token));
         let observations = self.observations.iter();
@@ -165,10 +180,10 @@ impl Client {
             self.refuse(flow, repr);
         } else if let Some(at) = exchange.position(|is| is) {
             self.acknowledge(flow, repr);
-            self.take_response(at, repr, now);
+            self.take_response(at, incoming, now);
         } else if let Some(at) = observation.position(|is| is) {
             self.acknowledge(flow, repr);
-            self.take_notification(at, repr, now);
+            self.take_notification(at, incoming, now);
         } else {
             self.refuse(flow, repr);
         }
@@ -204,7 +219,8 @@ impl Client {
     }
 
     /// Takes the response to the current request of an exchange.
-    fn take_response(&mut self, at: usize, response: &Repr<'_>, now: Instant) {
+    fn take_response(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {
+        let response = &incoming.repr;
         let max_body = self.config.max_body_bytes;
         let expires = self.renewal(response.options.max_age(), now);
         let Some(exchange) = self.exchanges.get_mut(at) else {
@@ -213,7 +229,7 @@ impl Client {
         let Subject::Transfer(transfer) = &mut exchange.subject else {
             return;
         };
-        if let Some(observation) = registered(exchange.message, exchange.token, transfer, response, now) {
+        if let Some(observation) = registered((exchange.message, exchange.token), transfer, incoming, now) {
             self.observations.push(Observation {
                 expires,
                 ..observation
@@ -222,15 +238,12 @@ impl Client {
         match transfer.take_response(response, max_body) {
             Step::Continue => self.send_request(at, true, now),
             Step::Done(payload) => self.finish(at, response, payload),
-            Step::Failed(failure) => {
-                let message = self.exchanges.swap_remove(at).message;
-                self.outbox.event(Event::Failed { message, failure });
-            }
+            Step::Failed(failure) => self.fail(at, failure),
         }
     }
 
     fn finish(&mut self, at: usize, response: &Repr<'_>, payload: alloc::vec::Vec<u8>) {
-        let exchange = self.exchanges.swap_remove(at);
+        let exchange = self.end(at);
         let whole = Response {
             message: exchange.message,
             code: response.code,
@@ -252,13 +265,14 @@ impl Client {
         });
     }
 
-    fn take_notification(&mut self, at: usize, repr: &Repr<'_>, now: Instant) {
+    fn take_notification(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {
+        let repr = &incoming.repr;
         let expires = self.renewal(repr.options.max_age(), now);
         let Some(observation) = self.observations.get_mut(at) else {
             return;
         };
         let (message, template) = (observation.message, observation.template.clone());
-        match repr.options.observe() {
+        match incoming.observe {
             Some(sequence) if repr.code.is_success() => {
                 if !observation.advance(sequence, now) {
                     self.stats.stale += 1;
@@ -294,17 +308,14 @@ impl Client {
 
 /// The observation that a response to a registration begins (RFC 7641 section 3.1).
 fn registered(
-    message: u64,
-    token: crate::token::Token,
+    (message, token): (u64, Token),
     transfer: &Transfer,
-    response: &Repr<'_>,
+    incoming: &Incoming<'_>,
     now: Instant,
 ) -> Option<Observation> {
     let registers = transfer.purpose == Purpose::Register && transfer.is_first();
-    let sequence = response
-        .options
-        .observe()
-        .filter(|_| registers && response.code.is_success())?;
+    let succeeded = incoming.repr.code.is_success();
+    let sequence = incoming.observe.filter(|_| registers && succeeded)?;
     Some(Observation {
         message,
         token,

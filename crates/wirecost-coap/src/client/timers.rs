@@ -40,7 +40,7 @@ impl Client {
             State::AwaitAck(backoff) => match backoff.expire(parameters, now) {
                 Some(Expiry::Retransmit) => {
                     self.stats.retransmissions += 1;
-                    exchange.transmit(flow, true, &mut self.scratch, &mut self.outbox);
+                    exchange.transmit(flow, true, &mut self.outbox);
                 }
                 Some(Expiry::GiveUp) => self.time_out(at),
                 None => {}
@@ -75,7 +75,7 @@ impl Client {
         if at >= self.exchanges.len() {
             return;
         }
-        let exchange = self.exchanges.swap_remove(at);
+        let exchange = self.end(at);
         let (message, transmissions) = (exchange.message, exchange.transmissions);
         let answered = matches!(exchange.state, State::AwaitResponse { .. });
         self.outbox.event(match answered && exchange.tolerates_silence() {

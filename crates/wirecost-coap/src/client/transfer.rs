@@ -11,6 +11,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use wirecost_proto::Content;
+
 use super::{Config, Failure, RequestTemplate};
 use crate::block::{Block, BlockSize};
 use crate::code::Code;
@@ -115,8 +117,8 @@ impl Transfer {
         }
     }
 
-    /// The options of the next request, its payload, and where in the content that begins.
-    pub(super) fn next_request(&self) -> (StageOptions, &[u8], usize) {
+    /// The options of the next request and its payload.
+    pub(super) fn next_request(&self) -> (StageOptions, &[u8]) {
         let payload = self.template.content.bytes();
         let mut options = StageOptions::default();
         match &self.stage {
@@ -126,7 +128,7 @@ impl Transfer {
                     Purpose::Deregister => Some(1),
                     Purpose::Request | Purpose::Notification => None,
                 };
-                (options, payload, 0)
+                (options, payload)
             }
             Stage::Upload { offset, size } => {
                 let more = offset + size.bytes() < payload.len();
@@ -135,15 +137,23 @@ impl Transfer {
                 let announced = *offset == 0 && self.announces_size;
                 options.size1 = u32::try_from(payload.len()).ok().filter(|_| announced);
                 options.blockwise = true;
-                let part = block.map_or(payload, |block| block.slice(payload));
-                (options, part, *offset)
+                (options, block.map_or(payload, |block| block.slice(payload)))
             }
             Stage::Download(download) => {
                 options.block2 = Block::at(download.body.len(), false, download.size);
                 options.blockwise = true;
-                (options, &[], 0)
+                (options, &[])
             }
         }
+    }
+
+    /// The content, and where the payload of the next request begins in it.
+    pub(super) fn content(&self) -> (&Content, usize) {
+        let offset = match &self.stage {
+            Stage::Upload { offset, .. } => *offset,
+            Stage::Whole | Stage::Download(_) => 0,
+        };
+        (&self.template.content, offset)
     }
 
     /// Whether the transfer goes on after the current request.

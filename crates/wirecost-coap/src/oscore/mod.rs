@@ -39,7 +39,6 @@ mod window;
 
 pub use context::{Context, ContextError, MAX_ID_BYTES, MAX_ID_CONTEXT_BYTES, Parameters, Role};
 pub use nonce::PartialIv;
-pub(crate) use refusal::ProtectError;
-pub use refusal::Refusal;
+pub use refusal::{ProtectError, Refusal};
 pub(crate) use session::{Binding, ResponseNonce, Session, inner_message};
 pub use window::ReplayWindow;

@@ -44,6 +44,12 @@ pub enum Refusal {
         /// The option.
         number: OptionNumber,
     },
+    /// The request is for a proxy.
+    #[error("option {} asks for a proxy, expected a request for this server", number.0)]
+    Proxied {
+        /// The option.
+        number: OptionNumber,
+    },
     /// The message is not protected although it must be.
     #[error("message is not protected, expected an OSCORE option")]
     Unprotected,
@@ -55,6 +61,7 @@ impl Refusal {
         match self {
             Self::Option(_) | Self::Missing { .. } | Self::OuterBlock { .. } => Code::BAD_OPTION,
             Self::ContextNotFound | Self::Replayed { .. } | Self::Unprotected => Code::UNAUTHORIZED,
+            Self::Proxied { .. } => Code::PROXYING_NOT_SUPPORTED,
             Self::DecryptionFailed | Self::Plaintext(_) | Self::InnerCode { .. } => Code::BAD_REQUEST,
         }
     }
@@ -67,6 +74,7 @@ impl Refusal {
             Self::Replayed { .. } => "Replay detected",
             Self::DecryptionFailed => "Decryption failed",
             Self::Plaintext(_) | Self::InnerCode { .. } => "Plaintext is no message",
+            Self::Proxied { .. } => "No proxy",
             Self::OuterBlock { .. } => "Outer block-wise transfer is not supported",
             Self::Unprotected => "OSCORE is required",
         }
@@ -74,12 +82,18 @@ impl Refusal {
 }
 
 /// Why a message cannot be protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProtectError {
-    /// Every sequence number of the key was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProtectError {
+    /// Every sequence number of the key was used (RFC 8613 section 7.2.1).
+    #[error("every sequence number up to 2^40 - 1 was used, expected a new security context")]
     SequenceExhausted,
-    /// More than the 64 KiB that the cipher takes at once.
-    TooLong,
-    /// Proxy-Uri would tell the path.
+    /// More than the cipher takes at once.
+    #[error("message has {len} B to encrypt, expected at most 65535 B")]
+    TooLong {
+        /// Bytes to encrypt.
+        len: usize,
+    },
+    /// Proxy-Uri would tell the path (RFC 8613 section 4.1.3.3).
+    #[error("Proxy-Uri cannot be protected, expected Proxy-Scheme, Uri-Host, Uri-Path and the like")]
     ProxyUri,
 }

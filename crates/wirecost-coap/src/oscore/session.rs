@@ -63,8 +63,7 @@ impl Session {
     pub(crate) fn owns(&self, option: &OscoreOption<'_>) -> bool {
         // RFC 8613 section 5.1: who leaves out the kid context leaves it to the recipient to find the context.
         let context = option.kid_context;
-        option.kid == Some(self.context.recipient_id())
-            && (context.is_none() || context == self.context.id_context())
+        option.kid == Some(self.peer()) && (context.is_none() || context == self.context.id_context())
     }
 
     /// Appends `request` to `out`, protected (RFC 8613 section 8.1).
@@ -167,8 +166,15 @@ impl Session {
         Ok(option.partial_iv)
     }
 
-    /// Whether a request with this number did not come before.
-    pub(crate) fn check_fresh(&self, partial_iv: PartialIv) -> Result<(), Refusal> {
+    /// The id of the peer.
+    pub(crate) fn peer(&self) -> &[u8] {
+        self.context.recipient_id()
+    }
+
+    /// Refuses a request whose number came before (RFC 8613 section 7.4).
+    pub(crate) fn check_fresh(&self, option: &OscoreOption<'_>) -> Result<(), Refusal> {
+        let part = "Partial IV";
+        let partial_iv = option.partial_iv.ok_or(Refusal::Missing { part })?;
         let number = partial_iv.value();
         match self.window.is_fresh(partial_iv) {
             true => Ok(()),
@@ -308,16 +314,23 @@ impl Seal<'_> {
     /// Encrypts what `out` holds from `start` on, and appends the tag.
     fn encrypt(&self, sender: &End, start: usize, out: &mut Vec<u8>) -> Result<(), ProtectError> {
         let plaintext = out.get_mut(start..).unwrap_or_default();
+        let len = plaintext.len();
         let tag = sender
             .cipher
             .encrypt_inout_detached(&self.nonce.into(), self.aad.bytes(), plaintext.into())
-            .map_err(|_| ProtectError::TooLong)?;
+            .map_err(|_| ProtectError::TooLong { len })?;
         out.extend_from_slice(&tag);
         Ok(())
     }
 }
 
 impl Layout {
+    /// The layout of a received datagram of `len` bytes, as far as one can see without keys: what is encrypted counts
+    /// as application.
+    pub(crate) fn visible(message: &Repr<'_>, len: usize) -> Self {
+        Self::protected(message, len, 0).unwrap_or(Self::of(message, len))
+    }
+
     /// The layout of a protected datagram of `len` bytes, `payload` of which are payload, as far as one can see.
     /// `None` where there is no OSCORE option.
     pub(crate) fn protected(message: &Repr<'_>, len: usize, payload: usize) -> Option<Self> {

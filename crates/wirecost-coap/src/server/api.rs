@@ -1,10 +1,12 @@
 //! How a server is set up, and what it reports.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{FlowId, Rng};
 
 use crate::code::Method;
+use crate::oscore::Context;
 use crate::parameters::TransmissionParameters;
 
 /// How a server behaves.
@@ -26,6 +28,10 @@ pub struct Config {
     pub separate_delay: Duration,
     /// How often the observable resources change by themselves.
     pub observe_interval: Duration,
+    /// The security contexts of clients (RFC 8613), told apart by their ids.
+    pub oscore: Vec<Context>,
+    /// Whether requests without protection are refused: 4.01.
+    pub requires_oscore: bool,
 }
 
 impl Config {
@@ -40,6 +46,17 @@ impl Config {
             max_observers: 100_000,
             separate_delay: Duration::from_secs(1),
             observe_interval: Duration::from_secs(5),
+            oscore: Vec::new(),
+            requires_oscore: false,
+        }
+    }
+
+    /// The same, also for clients with these contexts; where `required`, for nobody else.
+    pub fn with_oscore(self, contexts: impl IntoIterator<Item = Context>, required: bool) -> Self {
+        Self {
+            oscore: contexts.into_iter().collect(),
+            requires_oscore: required,
+            ..self
         }
     }
 }
@@ -98,6 +115,12 @@ pub struct Stats {
     pub suppressed: u64,
     /// Requests answered with 4.xx or 5.xx.
     pub refused: u64,
+    /// Requests that had to be protected and were not, or could not be opened (RFC 8613 section 8.2).
+    pub unverified: u64,
+    /// Requests with a sequence number that came before (RFC 8613 section 7.4).
+    pub replayed: u64,
+    /// Responses and notifications that could not be sent because they could not be protected.
+    pub unprotectable: u64,
     /// Separate responses and notifications sent again.
     pub retransmissions: u64,
     /// Notifications sent, without retransmissions.

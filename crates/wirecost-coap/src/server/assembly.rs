@@ -14,6 +14,8 @@ pub(super) struct Key {
     pub(super) flow: FlowId,
     pub(super) resource: usize,
     pub(super) method: Method,
+    /// The OSCORE session of its messages: blocks of one are not put together with those of another or of none.
+    pub(super) session: Option<usize>,
 }
 
 /// The limits of unfinished bodies.
@@ -143,6 +145,7 @@ mod tests {
             flow,
             resource,
             method,
+            session: None,
         };
         let payload = [number as u8; 16];
         let now = Instant::from_millis(seconds * 1000);

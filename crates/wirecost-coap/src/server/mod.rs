@@ -5,7 +5,9 @@
 //! 1. CON or NON request; one that came before is answered as before (CON) or ignored (NON)
 //! 2. blocks of a body are kept until it is whole, each answered 2.31
 //! 3. CON: the response in the ACK, or an empty ACK and then a separate CON response; NON: a NON response
-//! 4. what No-Response suppresses is left out; a CON request gets an empty ACK all the same
+//! 4. a request that OSCORE protects is opened before, its response protected after; one that cannot be opened is
+//!    answered 4.00, 4.01 or 4.02 without protection (RFC 8613 section 8.2)
+//! 5. what No-Response suppresses is left out; a CON request gets an empty ACK all the same
 
 mod api;
 mod assembly;
@@ -13,9 +15,11 @@ mod links;
 mod observers;
 mod outgoing;
 mod plugtest;
+mod protection;
 mod receive;
 mod resource;
 mod respond;
+mod write;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -27,6 +31,7 @@ pub use self::api::{Config, Event, Stats};
 use self::assembly::Assemblies;
 use self::observers::Observers;
 use self::outgoing::Outgoings;
+use self::protection::Sessions;
 use self::resource::Resource;
 use self::respond::Continuation;
 use crate::duplicates::Duplicates;
@@ -49,6 +54,8 @@ pub struct Server {
     outbox: Outbox<Event>,
     scratch: Options,
     datagram: Vec<u8>,
+    sessions: Sessions,
+    plaintext: Vec<u8>,
     stats: Stats,
 }
 
@@ -67,6 +74,8 @@ impl Server {
             outbox: Outbox::new(),
             scratch: Options::new(),
             datagram: Vec::new(),
+            sessions: Sessions::new(&config.oscore),
+            plaintext: Vec::new(),
             stats: Stats::default(),
             config,
         }

@@ -8,8 +8,10 @@ use wirecost_proto::{FlowId, Instant};
 
 use super::assembly::Key;
 use super::outgoing::{Outgoing, Purpose, State};
+use super::protection::Protected;
 use super::resource::{Answer, Content};
-use super::respond::{Asked, Exchange};
+use super::respond::Exchange;
+use super::write::{Asked, Envelope};
 use super::{Event, Server};
 use crate::block::Block;
 use crate::code::{Code, Method};
@@ -17,6 +19,7 @@ use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::Type;
 use crate::option::OptionsView;
+use crate::oscore::ResponseNonce;
 use crate::outbox::Datagram;
 use crate::token::Token;
 
@@ -30,6 +33,7 @@ const SEQUENCE_MASK: u32 = 0xff_ffff;
 struct Observer {
     flow: FlowId,
     token: Token,
+    protected: Option<Protected>,
     resource: usize,
     block2: Option<Block>,
     /// Whether the resource changed while a notification was not acknowledged.
@@ -93,6 +97,11 @@ impl Observers {
         self.list.get_mut(at)
     }
 
+    /// What protects the messages of an observer.
+    fn protected(&mut self, flow: FlowId, token: Token) -> Option<Protected> {
+        self.find(flow, token)?.protected
+    }
+
     /// The first observer of a resource after the first `skipped` ones.
     fn of_resource(&self, resource: usize, skipped: usize) -> Option<(FlowId, Token)> {
         let of_resource = self.list.iter().filter(|observer| observer.resource == resource);
@@ -133,6 +142,12 @@ impl Server {
         // A further block of a notification is a plain GET (RFC 7959 section 3.4).
         let further = options.block2().is_some_and(|block| block.number > 0);
         let wanted = options.observe().filter(|_| observable && !further)?;
+        let session = |protected: Protected| protected.session;
+        let of_session = self.observers.protected(flow, token).map(session);
+        if self.observers.place(flow, token).is_some() && of_session != key.session {
+            // Who cannot protect a request must not end a protected observation, and is answered as a plain GET.
+            return None;
+        }
         let known = self.observers.remove(flow, token).is_some();
         self.outgoings.drop_notification(flow, token);
         let full = self.observers.len() >= self.config.max_observers;
@@ -149,6 +164,7 @@ impl Server {
         self.observers.list.push(Observer {
             flow,
             token,
+            protected: exchange.protected,
             resource: key.resource,
             block2: options.block2(),
             stale: false,
@@ -229,7 +245,7 @@ impl Server {
     pub(super) fn write_notification(&mut self, flow: FlowId, token: Token, now: Instant) -> Option<Written> {
         let message_id = self.next_message_id(flow);
         let observer = self.observers.find(flow, token)?;
-        let (resource, block2) = (observer.resource, observer.block2);
+        let (resource, block2, protected) = (observer.resource, observer.block2, observer.protected);
         let definition = self.tree.get(resource)?;
         let overdue = now >= observer.confirmed + CONFIRM_INTERVAL;
         let confirmable = definition.definition.observable == Some(true) || overdue;
@@ -244,13 +260,8 @@ impl Server {
             block2,
             ..Asked::default()
         };
-        let layout = self.write(
-            kind(confirmable),
-            (token, message_id),
-            Some(resource),
-            &answer,
-            &asked,
-        );
+        let envelope = envelope(kind(confirmable), (token, message_id), protected);
+        let layout = self.write(&envelope, Some(resource), &answer, &asked)?;
         Some(Written {
             message_id,
             layout,
@@ -262,6 +273,7 @@ impl Server {
     /// Forgets the observers of a resource; `code` is what they are told, if anything.
     pub(super) fn dismiss(&mut self, resource: usize, code: Option<Code>) {
         while let Some((flow, token)) = self.observers.of_resource(resource, 0) {
+            let protected = self.observers.protected(flow, token);
             self.remove_observer(flow, token);
             let Some(code) = code else {
                 continue;
@@ -269,7 +281,10 @@ impl Server {
             let message_id = self.next_message_id(flow);
             let (answer, asked) = (Answer::code(code), Asked::default());
             // RFC 7641 section 4.2: a notification with an error has no Observe.
-            let layout = self.write(Type::Confirmable, (token, message_id), None, &answer, &asked);
+            let envelope = envelope(Type::Confirmable, (token, message_id), protected);
+            let Some(layout) = self.write(&envelope, None, &answer, &asked) else {
+                continue;
+            };
             let written = Written {
                 message_id,
                 layout,
@@ -278,6 +293,17 @@ impl Server {
             };
             self.push_notification(flow, written, Purpose::Separate);
         }
+    }
+}
+
+/// What is around a notification. All but the first response to a registration must have a Partial IV (RFC 8613
+/// section 4.1.3.5.2).
+fn envelope(kind: Type, (token, message_id): (Token, u16), protected: Option<Protected>) -> Envelope {
+    Envelope {
+        kind,
+        token,
+        message_id,
+        protection: protected.map(|protected| (protected, ResponseNonce::Own)),
     }
 }
 

@@ -3,8 +3,10 @@
 use wirecost_proto::{FlowId, Instant};
 
 use super::assembly::{Key, Limits, Progress};
+use super::protection::Incoming;
 use super::resource::{self, Answer, Body, Effect, Request};
-use super::respond::{Asked, Exchange};
+use super::respond::Exchange;
+use super::write::Asked;
 use super::{Event, Server};
 use crate::block::Block;
 use crate::code::{Class, Code, Method};
@@ -43,7 +45,7 @@ impl Server {
                 None => self.stats.ignored += 1,
             };
         };
-        let layout = Layout::of(&repr, bytes.len());
+        let layout = Layout::visible(&repr, bytes.len());
         let mut consumed = |kind| self.outbox.consumed(flow, layout, kind);
         match (repr.kind, repr.code.class()) {
             (Type::Acknowledgement, _) => {
@@ -60,7 +62,7 @@ impl Server {
                 consumed(Kind::of(&repr));
                 self.send_reset(flow, repr.message_id, Kind::PONG);
             }
-            (_, Class::Request) => self.take_message(flow, layout, &repr, now),
+            (_, Class::Request) => self.take_message(flow, bytes.len(), repr, now),
             (kind, _) => {
                 consumed(Kind::ORIGINAL);
                 match kind {
@@ -78,21 +80,46 @@ impl Server {
 
     fn send_reset(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
         let reset = Repr::empty(Type::Reset, message_id);
-        self.outbox.send(flow, &reset, kind, None);
+        self.outbox.send(flow, &reset, kind);
     }
 
-    /// Takes a request message: carries it out, unless it came before (RFC 7252 section 4.5).
-    fn take_message(&mut self, flow: FlowId, layout: Layout, repr: &Repr<'_>, now: Instant) {
-        let message = (flow, repr.message_id, repr.kind);
-        let kind = Kind::of(repr);
-        let Some(answer) = self.duplicates.find(message, now, &mut self.datagram) else {
-            self.duplicates.remember(message, now);
-            self.outbox.consumed(flow, layout, kind);
-            return self.take_request(flow, repr, now);
-        };
+    /// Takes a request message of `len` bytes: carries it out, unless it came before (RFC 7252 section 4.5).
+    fn take_message(&mut self, flow: FlowId, len: usize, outer: Repr<'_>, now: Instant) {
+        let message = (flow, outer.message_id, outer.kind);
+        let answer = self.duplicates.find(message, now, &mut self.datagram);
+        // The plaintext is borrowed while the server changes; its memory comes back.
+        let mut plaintext = core::mem::take(&mut self.plaintext);
+        match (self.open(outer, len, answer.is_some(), &mut plaintext), answer) {
+            (opened, Some(answer)) => self.take_again(flow, (&outer, len), opened.ok(), answer),
+            (Ok(incoming), None) => {
+                self.duplicates.remember(message, now);
+                self.outbox.consumed(flow, incoming.layout, Kind::of(&outer));
+                self.take_request(flow, &incoming, now);
+            }
+            (Err(refusal), None) => {
+                let layout = Layout::visible(&outer, len);
+                self.outbox.consumed(flow, layout, Kind::of(&outer));
+                self.refuse(flow, &outer, &refusal);
+            }
+        }
+        self.plaintext = plaintext;
+    }
+
+    /// Answers a message that came before as it was answered then.
+    fn take_again(
+        &mut self,
+        flow: FlowId,
+        (outer, len): (&Repr<'_>, usize),
+        incoming: Option<Incoming<'_>>,
+        answer: Option<Layout>,
+    ) {
         self.stats.duplicates += 1;
-        self.outbox.consumed(flow, layout, kind.again());
-        self.report_duplicate(flow, repr);
+        let layout = incoming.as_ref().map(|incoming| incoming.layout);
+        let layout = layout.unwrap_or_else(|| Layout::visible(outer, len));
+        self.outbox.consumed(flow, layout, Kind::of(outer).again());
+        if let Some(incoming) = incoming {
+            self.report_duplicate(flow, &incoming.repr);
+        }
         if let Some(layout) = answer {
             let datagram = Datagram::new(layout, Kind::ACKNOWLEDGEMENT);
             self.outbox.send_encoded(flow, &self.datagram, datagram);
@@ -116,8 +143,9 @@ impl Server {
         }
     }
 
-    fn take_request(&mut self, flow: FlowId, repr: &Repr<'_>, now: Instant) {
-        let exchange = Exchange::new(flow, repr);
+    fn take_request(&mut self, flow: FlowId, incoming: &Incoming<'_>, now: Instant) {
+        let (repr, protected) = (&incoming.repr, incoming.protected);
+        let exchange = Exchange::new(flow, repr, protected);
         if repr.options.unacceptable(supports).is_some() && repr.kind == Type::NonConfirmable {
             // RFC 7252 section 5.4.1: such a NON is rejected, which may be done by ignoring it.
             self.stats.ignored += 1;
@@ -131,6 +159,7 @@ impl Server {
             flow,
             resource,
             method,
+            session: protected.map(|protected| protected.session),
         };
         if self.respond_continued(&exchange, key, repr.options, now) {
             return;

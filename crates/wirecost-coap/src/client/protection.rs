@@ -1,0 +1,204 @@
+//! The client's side of OSCORE: protects requests, and opens the responses to them (RFC 8613 sections 8.1, 8.4).
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use super::Client;
+use crate::layout::Layout;
+use crate::message::Repr;
+use crate::option::OptionNumber;
+use crate::oscore::option::OscoreOption;
+use crate::oscore::{Binding, Context, PartialIv, ProtectError, Refusal, Session, inner_message};
+use crate::token::Token;
+
+/// Requests that are remembered although nothing waits for their responses: late copies of those can be told apart
+/// from forgeries.
+const REMEMBERED: usize = 16;
+/// Sequence numbers of observations have 24 bits (RFC 7641 section 4.4).
+const SEQUENCE_MASK: u64 = 0xff_ffff;
+
+/// A session and the requests that responses may come to, oldest first.
+#[derive(Debug)]
+pub(super) struct Protection {
+    session: Session,
+    requests: VecDeque<Protected>,
+}
+
+/// A request that was sent protected.
+#[derive(Debug)]
+struct Protected {
+    token: Token,
+    binding: Binding,
+    /// Whether several responses may come.
+    observes: bool,
+    /// The Notification Number: the highest Partial IV of a response to a registration.
+    notification: Option<PartialIv>,
+}
+
+/// A message as the client takes it: whole, or what was inside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Incoming<'a> {
+    pub(super) repr: Repr<'a>,
+    pub(super) layout: Layout,
+    /// The sequence number of a notification.
+    pub(super) observe: Option<u32>,
+    pub(super) trust: Trust,
+}
+
+/// Whether a message may be acted upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// It came as it must come.
+    Taken,
+    /// A forgery, a replay, or a success without protection: as if it had not come.
+    Unverified,
+}
+
+impl Protection {
+    pub(super) fn new(context: Context) -> Self {
+        Self {
+            session: Session::new(context),
+            requests: VecDeque::new(),
+        }
+    }
+
+    /// Appends `request` to `out`, protected.
+    pub(super) fn protect(&mut self, request: &Repr<'_>, out: &mut Vec<u8>) -> Result<Layout, ProtectError> {
+        let (binding, layout) = self.session.protect_request(request, out)?;
+        self.requests.push_back(Protected {
+            token: request.token,
+            binding,
+            observes: request.options.observe() == Some(0),
+            notification: None,
+        });
+        Ok(layout)
+    }
+
+    /// Forgets the oldest requests to which `is_awaited` expects no response, beyond a few.
+    pub(super) fn forget(&mut self, is_awaited: impl Fn(Token) -> bool) {
+        while self.requests.len() > REMEMBERED {
+            let done = |request: &Protected| !is_awaited(request.token);
+            let Some(at) = self.requests.iter().position(done) else {
+                return;
+            };
+            self.requests.remove(at);
+        }
+    }
+
+    fn knows(&self, token: Token) -> bool {
+        self.requests.iter().any(|request| request.token == token)
+    }
+
+    /// Decrypts a response into `plaintext`; returns what stands for the sequence number of a notification, or `None`
+    /// for a replay.
+    fn open(&mut self, response: &Repr<'_>, plaintext: &mut Vec<u8>) -> Result<Option<u32>, Refusal> {
+        let value = response.options.first(OptionNumber::OSCORE);
+        let option = OscoreOption::parse(value.map_or(&[], |option| option.value))?;
+        let mut refusal = Refusal::ContextNotFound;
+        // A block sent again or a deregistration has the token of an earlier request: the latest is tried first.
+        for request in self.requests.iter_mut().rev() {
+            if request.token != response.token {
+                continue;
+            }
+            match self
+                .session
+                .open_response(request.binding, &option, response, plaintext)
+            {
+                Ok(number) => return Ok(request.advance(number)),
+                Err(error) => refusal = error,
+            }
+        }
+        Err(refusal)
+    }
+}
+
+impl Protected {
+    /// Takes the Partial IV of an authentic response. The order of notifications is that of their Partial IVs (RFC
+    /// 8613 section 4.1.3.5.2); the first one may have none and comes before all others.
+    fn advance(&mut self, number: Option<PartialIv>) -> Option<u32> {
+        let Some(number) = number else {
+            return Some(0);
+        };
+        if self.observes {
+            // RFC 8613 section 7.4.1: a notification that is not above the last one is a replay.
+            if self.notification.is_some_and(|last| number <= last) {
+                return None;
+            }
+            self.notification = Some(number);
+        }
+        Some(((number.value() + 1) & SEQUENCE_MASK) as u32)
+    }
+}
+
+impl<'a> Incoming<'a> {
+    /// A message that is taken as it came.
+    fn plain(repr: Repr<'a>, len: usize) -> Self {
+        Self {
+            repr,
+            layout: Layout::visible(&repr, len),
+            observe: repr.options.observe(),
+            trust: Trust::Taken,
+        }
+    }
+
+    fn unverified(self) -> Self {
+        Self {
+            trust: Trust::Unverified,
+            ..self
+        }
+    }
+}
+
+impl Client {
+    /// What a message of `len` bytes says: what is inside where it is protected, decrypted into `plaintext`.
+    pub(super) fn open<'a>(
+        &mut self,
+        outer: Repr<'a>,
+        len: usize,
+        plaintext: &'a mut Vec<u8>,
+    ) -> Incoming<'a> {
+        let plain = Incoming::plain(outer, len);
+        let Some(protection) = &mut self.protection else {
+            return plain;
+        };
+        if !outer.code.is_response() || !protection.knows(outer.token) {
+            return plain;
+        }
+        if outer.options.first(OptionNumber::OSCORE).is_none() {
+            // A server that cannot open a request says so without protection; nobody else may succeed.
+            return match outer.code.is_success() {
+                true => plain.unverified(),
+                false => plain,
+            };
+        }
+        let Ok(sequence) = protection.open(&outer, plaintext) else {
+            return plain.unverified();
+        };
+        let Ok(repr) = inner_message(plaintext, &outer) else {
+            return plain.unverified();
+        };
+        let layout = Layout::protected(&outer, len, repr.payload.len());
+        Incoming {
+            repr,
+            layout: layout.unwrap_or(plain.layout),
+            observe: sequence.filter(|_| repr.options.observe().is_some()),
+            trust: match sequence {
+                Some(_) => Trust::Taken,
+                None => Trust::Unverified,
+            },
+        }
+    }
+
+    /// Forgets protected requests that were answered long ago.
+    pub(super) fn forget_protected(&mut self) {
+        let Some(protection) = &mut self.protection else {
+            return;
+        };
+        let (exchanges, observations) = (&self.exchanges, &self.observations);
+        protection.forget(|token| {
+            let exchanges = exchanges.iter().map(|exchange| exchange.token);
+            let observations = observations.iter().map(|observation| observation.token);
+            exchanges.chain(observations).any(|awaited| awaited == token)
+        });
+    }
+}
