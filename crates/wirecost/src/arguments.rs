@@ -1,5 +1,7 @@
 //! The command line as it is typed. Quantities carry their units; lists are separated by commas.
 
+mod object;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +11,11 @@ use wirecost_lab::compare::Target;
 use wirecost_lab::stack::Stack;
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
+
+pub use object::{
+    Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
+    SealArguments,
+};
 use wirecost_security::Start;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
@@ -34,6 +41,8 @@ pub enum Command {
     Report(ReportArguments),
     /// Run one of the built-in servers by itself, for foreign clients or from a second machine
     Serve(ServeArguments),
+    /// Seal payloads into objects that carry their own protection, open them, look at them
+    Object(ObjectArguments),
     /// Show what this machine allows, found out by trying, and what to do about what is missing
     Doctor(DoctorArguments),
 }

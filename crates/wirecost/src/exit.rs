@@ -19,6 +19,8 @@ pub const USAGE: u8 = 2;
 pub const PRIVILEGE: u8 = 10;
 /// The target is not there or does not answer.
 pub const UNREACHABLE: u8 = 11;
+/// Security, authentication or the protocol was refused.
+pub const REFUSED: u8 = 12;
 /// Some cells failed; the results are written.
 pub const CELLS_FAILED: u8 = 13;
 /// Some cells' figures must not be used.

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(*arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::Object(arguments) => commands::object::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
     };
     outcome.unwrap_or_else(Failure::report)

@@ -51,6 +51,8 @@ pub(super) fn sig_structure(header: &[u8], payload: &[u8]) -> Vec<u8> {
 pub(super) struct Object<'a> {
     /// The bytes of each part's COSE_Encrypt.
     pub(super) parts: Vec<&'a [u8]>,
+    /// Bytes of the signed rule set's COSE_Sign1.
+    pub(super) rules_bytes: usize,
     /// Who says to have signed.
     pub(super) signer: KeyId,
     /// What is signed.
@@ -66,18 +68,19 @@ impl<'a> Object<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Expected> {
         let mut input = Reader::new(bytes);
         input.array_of(2, "an object of two items")?;
-        let signature = parse_signature(input.byte_string()?)?;
+        let rules = input.byte_string()?;
         let mut parts = Vec::new();
         for _ in 0..input.array()? {
             parts.push(input.byte_string()?);
         }
         input.end()?;
-        let (signer, rule_set, signed, signature) = signature;
+        let (signer, rule_set, signed, signature) = parse_signature(rules)?;
         if parts.is_empty() || rule_set.digests.len() != parts.len() {
             return Err("a digest for each part");
         }
         Ok(Self {
             parts,
+            rules_bytes: rules.len(),
             signer,
             rule_set,
             signed,

@@ -11,6 +11,8 @@ use super::rule::Rule;
 pub struct Inspection {
     /// Bytes of the object.
     pub bytes: usize,
+    /// Bytes of the signed rule set, without the byte string's head around it.
+    pub rules_bytes: usize,
     /// Who says to have signed it.
     pub signer: KeyId,
     /// Its parts, in order.
@@ -47,7 +49,7 @@ impl Inspection {
 
     /// Bytes that are not payload.
     pub fn security_bytes(&self) -> usize {
-        self.bytes - self.payload_bytes()
+        self.bytes.saturating_sub(self.payload_bytes())
     }
 }
 
@@ -61,6 +63,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
     let parts = object.parts.iter().map(|part| inspect_part(part));
     Ok(Inspection {
         bytes: bytes.len(),
+        rules_bytes: object.rules_bytes,
         signer: object.signer,
         parts: parts.collect::<Result<_, _>>().map_err(malformed)?,
         rules: object.rule_set.rules,

@@ -1,5 +1,7 @@
 //! A part out of an object, or the reason why not.
 
+use std::collections::BTreeSet;
+
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::error::Unspecified;
 use coset::CoseEncrypt;
@@ -45,7 +47,7 @@ pub enum Refusal {
         /// The part, counted from 0.
         part: usize,
         /// The parts that it may open.
-        has: Vec<usize>,
+        has: BTreeSet<usize>,
     },
     /// The time of the rule has not begun.
     #[error("key {key} may open part {part} from {from} on")]
@@ -69,6 +71,22 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// The refusal's name for programs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Malformed { .. } => "malformed",
+            Self::UnknownSigner(_) => "unknown-signer",
+            Self::Tampered(_) => "tampered",
+            Self::Outsider(_) => "outsider",
+            Self::NoSuchPart { .. } => "no-such-part",
+            Self::NotHisPart { .. } => "not-his-part",
+            Self::NotYet { .. } => "not-yet",
+            Self::Expired { .. } => "expired",
+        }
+    }
+}
+
 /// What shows that an object was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Evidence {
@@ -86,7 +104,7 @@ pub enum Evidence {
     Tag(usize),
 }
 
-fn list(parts: &[usize]) -> String {
+fn list(parts: &BTreeSet<usize>) -> String {
     let parts: Vec<String> = parts.iter().map(|part| format!("part {part}")).collect();
     parts.join(", ")
 }
@@ -180,7 +198,7 @@ fn may_open(rules: &[Rule], key: KeyId, part: usize, now: UnixTime) -> Result<()
         (None, None) => Err(Refusal::NotHisPart {
             key,
             part,
-            has: own.iter().map(|rule| rule.part).collect(),
+            has: BTreeSet::from_iter(own.iter().map(|rule| rule.part)),
         }),
     }
 }

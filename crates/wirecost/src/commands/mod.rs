@@ -3,5 +3,6 @@
 pub mod compare;
 pub mod doctor;
 pub mod link;
+pub mod object;
 pub mod report;
 pub mod serve;

@@ -27,7 +27,7 @@ fn a_participant_does_not_open_a_part_that_is_not_his() {
     let expected = Refusal::NotHisPart {
         key: cast.ids[1],
         part: 1,
-        has: vec![0],
+        has: [0].into(),
     };
     assert_eq!(refused, expected);
     let says = format!(

@@ -1,0 +1,194 @@
+//! `wirecost object` as it is typed.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand, ValueEnum};
+use wirecost_security::object::UnixTime;
+use wirecost_security::object::time::NotATime;
+
+/// `wirecost object`.
+#[derive(Debug, Args)]
+pub struct ObjectArguments {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: ObjectCommand,
+}
+
+/// The commands about protected objects.
+#[derive(Debug, Subcommand)]
+pub enum ObjectCommand {
+    /// Make a key: FILE.key, which only you can read, and FILE.pub for the others
+    Keygen(KeygenArguments),
+    /// Seal files into an object, a part each
+    Seal(SealArguments),
+    /// Open a part of an object
+    Open(OpenArguments),
+    /// Show what everybody can see of an object: parts, participants, rules, sizes
+    Inspect(InspectArguments),
+}
+
+/// What a key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeyKind {
+    /// Opens parts, on X25519
+    X25519,
+    /// Opens parts, on P-256
+    P256,
+    /// Signs objects (ES256)
+    Sign,
+}
+
+/// `wirecost object keygen`.
+#[derive(Debug, Args)]
+pub struct KeygenArguments {
+    /// What the key is for
+    #[arg(value_enum)]
+    pub kind: KeyKind,
+
+    /// Name of the key's files, without .key and .pub
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Print what was made as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `wirecost object seal`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Times are UTC: 2026-12-31T23:59:59Z, forever, or 2026-12-31, which is the whole day.\n\
+    Example: wirecost object seal --key me.key --to alice.pub --to bob.pub,part=0,until=2026-12-31 \\\n\
+    \x20   --out reading.cose temperature.txt position.txt"
+)]
+pub struct SealArguments {
+    /// The payload's parts, a file each; - is stdin
+    #[arg(value_name = "PART", required = true)]
+    pub parts: Vec<PathBuf>,
+
+    /// The key that signs the object
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+
+    /// Who may open which part, from when until when; without part=N every part
+    #[arg(long, value_name = "FILE[,part=N][,from=TIME][,until=TIME]", required = true)]
+    pub to: Vec<Grant>,
+
+    /// The object; - is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+
+    /// Print the object's sizes as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `wirecost object open`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 opened, 2 usage or not an object, 12 refused.")]
+pub struct OpenArguments {
+    /// The object; - is stdin
+    #[arg(value_name = "OBJECT")]
+    pub object: PathBuf,
+
+    /// Your key
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+
+    /// Public keys of the signers that you trust
+    #[arg(long, value_name = "FILE", required = true)]
+    pub signer: Vec<PathBuf>,
+
+    /// Which part, counted from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub part: usize,
+
+    /// Judge the rules at this time instead of now
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<UnixTime>,
+
+    /// The part's content; - is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+
+    /// Print what was opened, or why not, as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `wirecost object inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// The object; - is stdin
+    #[arg(value_name = "OBJECT")]
+    pub object: PathBuf,
+
+    /// Public keys of the signers that you trust: checks the signature
+    #[arg(long, value_name = "FILE")]
+    pub signer: Vec<PathBuf>,
+
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `--to` grants: a public key's file, and the limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The participant's public key.
+    pub file: PathBuf,
+    /// The part; none is every part.
+    pub part: Option<usize>,
+    /// The first second.
+    pub from: UnixTime,
+    /// The last second.
+    pub until: UnixTime,
+}
+
+/// Why a text grants nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAGrant {
+    /// A part that is no number.
+    #[error("part={0} is not a part: write its number, counted from 0")]
+    Part(String),
+    /// A time that is none.
+    #[error(transparent)]
+    Time(#[from] NotATime),
+    /// A limit that is not known.
+    #[error("unknown limit {0:?}; the limits are part=N, from=TIME, until=TIME")]
+    Limit(String),
+}
+
+impl FromStr for Grant {
+    type Err = NotAGrant;
+
+    fn from_str(text: &str) -> Result<Self, NotAGrant> {
+        let mut fields = text.split(',');
+        let mut grant = Self {
+            file: fields.next().unwrap_or_default().into(),
+            part: None,
+            from: UnixTime::MIN,
+            until: UnixTime::MAX,
+        };
+        for field in fields {
+            match field.split_once('=') {
+                Some(("part", value)) => {
+                    let part = value.parse().map_err(|_| NotAGrant::Part(value.to_owned()))?;
+                    grant.part = Some(part);
+                }
+                Some(("from", value)) => grant.from = value.parse()?,
+                Some(("until", value)) => grant.until = last_second(value)?,
+                _ => return Err(NotAGrant::Limit(field.to_owned())),
+            }
+        }
+        Ok(grant)
+    }
+}
+
+/// The last second of a time: of a date alone the last one of its day.
+fn last_second(text: &str) -> Result<UnixTime, NotATime> {
+    let time: UnixTime = text.parse()?;
+    let is_date = time != UnixTime::MAX && !text.contains('T');
+    Ok(if is_date { UnixTime(time.0 + 86_399) } else { time })
+}

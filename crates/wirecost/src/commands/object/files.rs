@@ -1,0 +1,108 @@
+//! Files in and out; `-` is stdin or stdout.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use wirecost_security::object::{KeyError, Signer};
+
+use super::key_failure;
+use crate::exit::{self, Failure};
+
+/// Who may read a new file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Readers {
+    /// The owner: keys and what was opened.
+    Owner,
+    /// Everybody.
+    Everybody,
+}
+
+impl Readers {
+    const fn mode(self) -> u32 {
+        match self {
+            Self::Owner => 0o600,
+            Self::Everybody => 0o644,
+        }
+    }
+}
+
+pub(super) fn is_standard(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// Refuses JSON on stdout where something else goes there.
+pub(super) fn check_stdout(json: bool, out: &Path, what: &str) -> Result<(), Failure> {
+    if json && is_standard(out) {
+        let message = format_args!("{what} and the JSON cannot both go to stdout");
+        return Err(Failure::usage(message).with_hint("write it to a file with --out"));
+    }
+    Ok(())
+}
+
+/// The whole content.
+pub(super) fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    let content = if is_standard(file) {
+        let mut content = Vec::new();
+        io::stdin().lock().read_to_end(&mut content).map(|_| content)
+    } else {
+        std::fs::read(file)
+    };
+    content.map_err(|error| {
+        Failure::usage(format_args!("cannot read {}: {error}", file.display()))
+            .with_hint("give a file that can be read, or - for stdin")
+    })
+}
+
+/// Reads a key.
+pub(super) fn key<K>(file: &Path, parse: fn(&[u8]) -> Result<K, KeyError>) -> Result<K, Failure> {
+    parse(&read(file)?).map_err(|error| key_failure(file, error))
+}
+
+/// Reads the keys of trusted signers.
+pub(super) fn signers(files: &[std::path::PathBuf]) -> Result<Vec<Signer>, Failure> {
+    files
+        .iter()
+        .map(|file| key(file, Signer::from_cose_key))
+        .collect()
+}
+
+/// Writes a file, over one that is there.
+pub(super) fn write(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
+    if is_standard(file) {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(content).and_then(|()| out.flush());
+        // A reader that has had enough is no failure.
+        return match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(cannot_write(file, &error)),
+            _ => Ok(()),
+        };
+    }
+    store(
+        OpenOptions::new().create(true).truncate(true),
+        file,
+        content,
+        readers,
+    )
+}
+
+/// Writes a file that must not be there yet.
+pub(super) fn write_new(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
+    store(OpenOptions::new().create_new(true), file, content, readers)
+}
+
+fn store(options: &mut OpenOptions, file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
+    let opened = options.write(true).mode(readers.mode()).open(file);
+    let written = opened.and_then(|mut file| file.write_all(content));
+    written.map_err(|error| cannot_write(file, &error))
+}
+
+fn cannot_write(file: &Path, error: &io::Error) -> Failure {
+    let (code, hint) = match error.kind() {
+        io::ErrorKind::AlreadyExists => (exit::USAGE, "keys are not written over: choose another name"),
+        io::ErrorKind::StorageFull => (exit::INTERNAL, "make room on the disk"),
+        _ => (exit::USAGE, "choose a file that can be written to"),
+    };
+    Failure::new(code, format_args!("cannot write {}: {error}", file.display())).with_hint(hint)
+}
