@@ -6,9 +6,8 @@ use wirecost_cost::{DeviceLedger, Ports};
 use wirecost_proto::Direction;
 use wirecost_wire::tcp;
 
-use crate::secrets::Secrets;
 use crate::story::{Both, Story};
-use crate::stream::Stream;
+use crate::stream::{Context, Stream};
 use crate::tcp::held::Held;
 use crate::tcp::reassembly::{Content, Reassembly, Run};
 
@@ -18,10 +17,11 @@ const MAX_HELD_PACKETS: usize = 4_096;
 /// Packets that may wait after the peer has acknowledged bytes that the capture does not have.
 const MAX_HELD_BEHIND_LOSS: usize = 64;
 
-/// What a connection reads and writes: the secrets, the story of the bytes at hand (empty between segments), and the
+/// What a connection reads and writes: the secrets, the
+/// story of the bytes at hand (empty between segments), and the
 /// ledger that is told of them.
 pub(crate) struct Books<'a> {
-    pub(crate) secrets: &'a Secrets,
+    pub(crate) context: Context<'a>,
     pub(crate) story: &'a mut Story,
     pub(crate) ledger: &'a mut DeviceLedger,
 }
@@ -110,7 +110,8 @@ impl Connection {
     ) {
         let bytes = self.ways.of_mut(direction).reassembly.in_order(place, content);
         if !bytes.is_empty() {
-            self.stream.feed(direction, bytes, books.secrets, books.story);
+            self.stream
+                .feed(direction, bytes, &mut books.context, books.story);
         }
         self.feed_waiting(direction, books);
         let reassembly = &mut self.ways.of_mut(direction).reassembly;
@@ -123,7 +124,9 @@ impl Connection {
     fn feed_waiting(&mut self, direction: Direction, books: &mut Books<'_>) {
         while let Some(run) = self.ways.of_mut(direction).reassembly.next_waiting() {
             match run {
-                Run::Bytes(bytes) => self.stream.feed(direction, &bytes, books.secrets, books.story),
+                Run::Bytes(bytes) => self
+                    .stream
+                    .feed(direction, &bytes, &mut books.context, books.story),
                 Run::Uncaptured(len) => self.stream.gap(direction, len, books.story),
             }
         }

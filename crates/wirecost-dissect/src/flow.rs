@@ -11,6 +11,7 @@ use crate::datagram::Datagrams;
 use crate::offload::SegmentLimits;
 use crate::secrets::Secrets;
 use crate::story::Story;
+use crate::stream::Context;
 
 /// What names a flow whatever its packets' direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,7 @@ pub(crate) struct Desk {
     spans: Buffer,
     described: Vec<Span>,
     headers: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -127,7 +129,10 @@ impl Flow {
             return;
         };
         let mut books = Books {
-            secrets,
+            context: Context {
+                secrets,
+                scratch: &mut desk.scratch,
+            },
             story: &mut desk.story,
             ledger: &mut self.ledger,
         };

@@ -11,6 +11,7 @@
 //! - [`offload`]: what network cards did to the capture
 //! - `frame`, `flow`, `connection`, `tcp`: from a frame to bytes in order
 //! - `stream`, `datagram`: from bytes to what they are
+//! - `hello`, `crypto`: handshakes and keys
 //!
 //! ```
 //! use wirecost_dissect::Dissector;
@@ -32,10 +33,12 @@
 //! ```
 
 mod connection;
+mod crypto;
 mod datagram;
 pub mod dissector;
 mod flow;
 mod frame;
+mod hello;
 pub mod offload;
 pub mod read;
 pub mod report;

@@ -3,10 +3,10 @@
 use wirecost_proto::Direction;
 
 use super::Protocol;
-use super::amqp::Amqp;
 use super::bare::Bare;
 use super::http1::Http1;
 use super::mqtt::Mqtt;
+use super::tls::{Tls, is_record};
 
 /// What the first bytes of a stream say.
 pub(super) enum Detected {
@@ -38,6 +38,11 @@ const BARE_PORTS: [u16; 2] = [9, 10_009];
 
 /// The protocol of a stream of which one direction starts with `bytes`.
 pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> Detected {
+    match is_record(bytes) {
+        Some(true) => return Detected::Protocol(Protocol::Tls(Box::new(Tls::new(server_port)))),
+        None => return Detected::TooFewBytes,
+        Some(false) => {}
+    }
     let by_content = [http1, amqp, other, mqtt];
     let mut undecided = false;
     for found in by_content.iter().map(|detect| detect(bytes)) {
@@ -104,7 +109,7 @@ fn other(bytes: &[u8]) -> Match {
 /// The protocol header (AMQP 1.0 part 2 section 2.2): the name, an identifier, and version 1.0.0.
 fn amqp(bytes: &[u8]) -> Match {
     match (starts(bytes, "AMQP"), bytes.get(4..8)) {
-        (Some(true), Some([_, 1, 0, 0])) => Match::Yes(Protocol::Amqp(Box::new(Amqp::default()))),
+        (Some(true), Some([_, 1, 0, 0])) => Match::Yes(Protocol::Amqp(Box::default())),
         (Some(true), Some(_)) => Match::Yes(Protocol::Unknown("AMQP 0-9-1")),
         (Some(_), _) => Match::Perhaps,
         (None, _) => Match::No,

@@ -2,6 +2,7 @@
 //!
 //! - [`detect`](mod@detect): which protocol it is, by the first bytes and the server's port
 //! - [`bare`], [`mqtt`], [`http1`], [`amqp`]: the protocols
+//! - [`tls`]: records, and another stream inside
 //!
 //! A protocol takes bytes from the front of a direction and tells what they are as soon as it knows. Bytes of a
 //! message whose header has not arrived whole are kept until it has.
@@ -11,6 +12,7 @@ mod bare;
 mod detect;
 mod http1;
 mod mqtt;
+pub(crate) mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -24,10 +26,18 @@ use bare::Bare;
 use detect::{Detected, detect};
 use http1::Http1;
 use mqtt::Mqtt;
+use tls::Tls;
 
 /// Why a direction cannot be described any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
+
+/// What reading takes beside the bytes.
+pub(crate) struct Context<'a> {
+    pub(crate) secrets: &'a Secrets,
+    /// Memory to open records in.
+    pub(crate) scratch: &'a mut Vec<u8>,
+}
 
 /// The most bytes that are kept of a message whose header is not whole.
 const MAX_KEPT_BYTES: usize = 1 << 17;
@@ -50,6 +60,7 @@ pub(crate) enum Protocol {
     Mqtt(Mqtt),
     Http1(Http1),
     Amqp(Box<Amqp>),
+    Tls(Box<Tls>),
     /// None that is known here.
     Unknown(&'static str),
 }
@@ -65,32 +76,36 @@ impl Stream {
     }
 
     /// Takes the next bytes of a direction; tells to `out` what is known by now.
-    pub(crate) fn feed(&mut self, direction: Direction, bytes: &[u8], _secrets: &Secrets, out: &mut Story) {
+    pub(crate) fn feed(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        context: &mut Context<'_>,
+        out: &mut Story,
+    ) {
         if self.lost.of(direction).is_some() {
             out.leave_out(bytes.len() as u64);
             return;
         }
         let mut kept = std::mem::take(self.kept.of_mut(direction));
         let outcome = if kept.is_empty() {
-            self.take_all(direction, bytes, out)
+            self.take_all(direction, bytes, context, out)
                 .inspect(|taken| kept.extend_from_slice(&bytes[*taken..]))
                 .map_err(|(taken, why)| (bytes.len() - taken, why))
         } else {
             kept.extend_from_slice(bytes);
-            self.take_all(direction, &kept, out)
+            self.take_all(direction, &kept, context, out)
                 .inspect(|taken| drop(kept.drain(..*taken)))
                 .map_err(|(taken, why)| (kept.len() - taken, why))
         };
-        let too_long = (kept.len(), Unreadable("a header of more than 128 KiB"));
-        let outcome = outcome.and_then(|_| {
-            if kept.len() > MAX_KEPT_BYTES {
-                Err(too_long)
-            } else {
-                Ok(())
+        let outcome = match outcome {
+            Ok(_) if kept.len() > MAX_KEPT_BYTES => {
+                Err((kept.len(), Unreadable("a header of more than 128 KiB")))
             }
-        });
+            outcome => outcome,
+        };
         match outcome {
-            Ok(()) => *self.kept.of_mut(direction) = kept,
+            Ok(_) => *self.kept.of_mut(direction) = kept,
             Err((left, why)) => self.lose(direction, left as u64, why, out),
         }
     }
@@ -116,8 +131,14 @@ impl Stream {
             Protocol::Mqtt(mqtt) => mqtt.label().to_owned(),
             Protocol::Http1(_) => "HTTP/1.1".to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
+            Protocol::Tls(tls) => tls.label(),
             Protocol::Unknown(name) => (*name).to_owned(),
         }
+    }
+
+    /// Whether too few bytes were seen to know what is spoken.
+    pub(crate) const fn is_undecided(&self) -> bool {
+        matches!(self.protocol, Protocol::Undecided)
     }
 
     /// Why bytes were left out, if any were.
@@ -125,7 +146,11 @@ impl Stream {
         let lost = Direction::ALL
             .iter()
             .find_map(|direction| *self.lost.of(*direction));
-        lost.map_or("unfinished", |Unreadable(why)| why)
+        match (lost, &self.protocol) {
+            (Some(Unreadable(why)), _) => why,
+            (None, Protocol::Tls(tls)) => tls.reason(),
+            (None, _) => "a message that the capture does not have to its end",
+        }
     }
 
     /// Takes what it can from the front of `bytes`; returns how many bytes, or how many before the fault.
@@ -133,11 +158,12 @@ impl Stream {
         &mut self,
         direction: Direction,
         bytes: &[u8],
+        context: &mut Context<'_>,
         out: &mut Story,
     ) -> Result<usize, (usize, Unreadable)> {
         let mut taken = 0;
         while taken < bytes.len() {
-            match self.take(direction, &bytes[taken..], out) {
+            match self.take(direction, &bytes[taken..], context, out) {
                 Ok(0) => break,
                 Ok(more) => taken += more,
                 Err(why) => return Err((taken, why)),
@@ -146,7 +172,13 @@ impl Stream {
         Ok(taken)
     }
 
-    fn take(&mut self, direction: Direction, bytes: &[u8], out: &mut Story) -> Result<usize, Unreadable> {
+    fn take(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        context: &mut Context<'_>,
+        out: &mut Story,
+    ) -> Result<usize, Unreadable> {
         if matches!(self.protocol, Protocol::Undecided) {
             match detect(self.server_port, direction, bytes) {
                 Detected::Protocol(protocol) => self.protocol = protocol,
@@ -159,11 +191,15 @@ impl Stream {
             Protocol::Mqtt(mqtt) => mqtt.take(direction, bytes, out),
             Protocol::Http1(http) => http.take(direction, bytes, out),
             Protocol::Amqp(amqp) => amqp.take(direction, bytes, out),
+            Protocol::Tls(tls) => tls.take(direction, bytes, context, out),
             Protocol::Unknown(_) => Err(Unreadable("unknown protocol")),
         }
     }
 
     fn lose(&mut self, direction: Direction, left: u64, why: Unreadable, out: &mut Story) {
+        if let Protocol::Tls(tls) = &mut self.protocol {
+            tls.abandon(direction, out);
+        }
         out.leave_out(left);
         *self.lost.of_mut(direction) = Some(why);
     }
@@ -177,7 +213,7 @@ impl Protocol {
             Self::Mqtt(mqtt) => Some(mqtt.rest(direction)),
             Self::Http1(http) => Some(http.rest(direction)),
             Self::Amqp(amqp) => Some(amqp.rest(direction)),
-            Self::Undecided | Self::Unknown(_) => None,
+            Self::Undecided | Self::Tls(_) | Self::Unknown(_) => None,
         }
     }
 }

@@ -14,12 +14,16 @@ fn hex(text: &str) -> Vec<u8> {
 /// What the bytes are, fed `step` at a time: length, layer, phase, cause; a layer of `?` for what was left out.
 fn told(port: u16, step: usize, talk: &[(Direction, Vec<u8>)]) -> (String, Vec<String>) {
     let mut stream = Stream::new(port);
-    let secrets = Secrets::default();
+    let (secrets, mut scratch) = (Secrets::default(), Vec::new());
+    let mut context = Context {
+        secrets: &secrets,
+        scratch: &mut scratch,
+    };
     let mut lines = Vec::new();
     for (direction, bytes) in talk {
         let mut out = Story::default();
         for part in bytes.chunks(step) {
-            stream.feed(*direction, part, &secrets, &mut out);
+            stream.feed(*direction, part, &mut context, &mut out);
         }
         let pieces = out.pieces().iter().map(|piece| {
             let span = piece.span;
@@ -162,17 +166,21 @@ fn what_is_not_known_is_left_out_by_name() {
 
 #[test]
 fn a_gap_inside_a_payload_is_payload_and_any_other_ends_the_telling() {
-    let secrets = Secrets::default();
+    let (secrets, mut scratch) = (Secrets::default(), Vec::new());
+    let mut context = Context {
+        secrets: &secrets,
+        scratch: &mut scratch,
+    };
     let mut stream = Stream::new(9);
     let mut out = Story::default();
-    stream.feed(Up, &hex("00000005 61"), &secrets, &mut out);
+    stream.feed(Up, &hex("00000005 61"), &mut context, &mut out);
     stream.gap(Up, 3, &mut out);
-    stream.feed(Up, &hex("62 00000001"), &secrets, &mut out);
+    stream.feed(Up, &hex("62 00000001"), &mut context, &mut out);
     assert!(out.pieces().iter().all(|piece| piece.known));
     assert_eq!(out.bytes(), 13);
     out.clear();
     stream.gap(Up, 3, &mut out);
-    stream.feed(Up, &hex("62"), &secrets, &mut out);
+    stream.feed(Up, &hex("62"), &mut context, &mut out);
     let known = |piece: &crate::story::Piece| piece.known && piece.span.layer == Layer::Payload;
     assert!(!out.pieces().iter().any(known));
     assert_eq!(

@@ -1,0 +1,9 @@
+//! What it takes to open protected records with known secrets.
+//!
+//! - [`suite`]: cipher suites by their number
+//! - [`aead`]: opening in place
+//! - [`schedule`]: keys from secrets, of TLS 1.2 and of TLS 1.3
+
+pub(crate) mod aead;
+pub(crate) mod schedule;
+pub(crate) mod suite;

@@ -1,0 +1,106 @@
+//! ClientHello and ServerHello, as far as they decide about keys (RFC 5246 section 7.4.1, RFC 8446 section 4.1).
+
+/// Handshake types (RFC 8446 section 4, RFC 5246 section 7.4).
+pub(crate) mod handshake_type {
+    pub(crate) const CLIENT_HELLO: u8 = 1;
+    pub(crate) const SERVER_HELLO: u8 = 2;
+    pub(crate) const END_OF_EARLY_DATA: u8 = 5;
+    pub(crate) const ENCRYPTED_EXTENSIONS: u8 = 8;
+    pub(crate) const FINISHED: u8 = 20;
+    pub(crate) const KEY_UPDATE: u8 = 24;
+}
+
+/// Extension types (RFC 8446 section 4.2).
+const EARLY_DATA: u16 = 42;
+const SUPPORTED_VERSIONS: u16 = 43;
+
+/// The random of a HelloRetryRequest (RFC 8446 section 4.1.3).
+const HELLO_RETRY_REQUEST: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2,
+    0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+/// What a ServerHello decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServerHello {
+    pub(crate) random: [u8; 32],
+    pub(crate) suite: u16,
+    /// The version on the wire: of supported_versions where it is there.
+    pub(crate) version: u16,
+}
+
+impl ServerHello {
+    /// The ServerHello in a handshake message's body.
+    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
+        let mut fields = Fields(body);
+        let legacy_version = fields.u16()?;
+        let random = *fields.take(32)?.first_chunk()?;
+        fields.vector8()?;
+        let suite = fields.u16()?;
+        fields.take(1)?;
+        let extensions = fields.vector16().unwrap_or_default();
+        let chosen = extension(extensions, SUPPORTED_VERSIONS).and_then(|body| Fields(body).u16());
+        Some(Self {
+            random,
+            suite,
+            version: chosen.unwrap_or(legacy_version),
+        })
+    }
+
+    /// Whether it asks for another ClientHello.
+    pub(crate) fn is_retry(&self) -> bool {
+        self.random == HELLO_RETRY_REQUEST
+    }
+}
+
+/// The random of a ClientHello in a handshake message's body.
+pub(crate) fn client_random(body: &[u8]) -> Option<[u8; 32]> {
+    let mut fields = Fields(body);
+    fields.u16()?;
+    fields.take(32)?.first_chunk().copied()
+}
+
+/// Whether EncryptedExtensions say that the server takes early data (RFC 8446 section 4.2.10).
+pub(crate) fn accepts_early_data(body: &[u8]) -> bool {
+    let extensions = Fields(body).vector16().unwrap_or_default();
+    extension(extensions, EARLY_DATA).is_some()
+}
+
+fn extension(extensions: &[u8], wanted: u16) -> Option<&[u8]> {
+    let mut fields = Fields(extensions);
+    loop {
+        let kind = fields.u16()?;
+        let body = fields.vector16()?;
+        if kind == wanted {
+            return Some(body);
+        }
+    }
+}
+
+/// Fields from front to back.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        let bytes = self.take(2)?.first_chunk()?;
+        Some(u16::from_be_bytes(*bytes))
+    }
+
+    /// A vector with a length of one byte.
+    fn vector8(&mut self) -> Option<&'a [u8]> {
+        let length = *self.take(1)?.first()?;
+        self.take(usize::from(length))
+    }
+
+    /// A vector with a length of two bytes.
+    fn vector16(&mut self) -> Option<&'a [u8]> {
+        let length = self.u16()?;
+        self.take(usize::from(length))
+    }
+}

@@ -1,0 +1,140 @@
+//! TLS 1.2 and 1.3: records, and inside them another stream.
+//!
+//! - `session`: which keys hold, and what a record is
+//! - `queue`: records that wait until their content has been described
+//!
+//! | bytes | layer | phase and cause |
+//! |---|---|---|
+//! | handshake, ChangeCipherSpec, tickets | security | connect |
+//! | alerts | security | close |
+//! | record header, nonce, tag, content type and padding | security | those of the record's first content |
+//! | content | that of the stream inside | |
+
+mod queue;
+mod session;
+
+use wirecost_proto::Direction;
+
+use super::{Context, Stream, Unreadable};
+use crate::story::{Both, Purpose, Story};
+use queue::{Queue, Record};
+use session::{Opened, Session};
+
+/// Bytes of a record's header (RFC 8446 section 5.1).
+const HEADER_BYTES: usize = 5;
+
+/// The most bytes of a record after its header: 2^14 and the expansion that TLS 1.2 allows (RFC 5246 section 6.2.3).
+const MAX_RECORD_BYTES: usize = (1 << 14) + 2_048;
+
+/// A secured stream and the one inside it.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    server_port: u16,
+    session: Session,
+    inner: Stream,
+    story: Story,
+    queues: Both<Queue>,
+    opaque: Option<&'static str>,
+}
+
+/// Whether bytes look like the start of a record; `None` where there are too few.
+pub(crate) fn is_record(bytes: &[u8]) -> Option<bool> {
+    // RFC 8446 section 5.1: content types 20 to 23; major version 3.
+    match *bytes {
+        [kind, major, minor, high, low, ..] => {
+            let length = usize::from(u16::from_be_bytes([high, low]));
+            Some((20..=23).contains(&kind) && major == 3 && minor <= 4 && length <= MAX_RECORD_BYTES)
+        }
+        [kind, ..] if !(20..=23).contains(&kind) => Some(false),
+        [_, major, ..] if major != 3 => Some(false),
+        _ => None,
+    }
+}
+
+impl Tls {
+    pub(crate) fn new(server_port: u16) -> Self {
+        Self {
+            server_port,
+            session: Session::default(),
+            inner: Stream::new(server_port),
+            story: Story::default(),
+            queues: Both::default(),
+            opaque: None,
+        }
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        context: &mut Context<'_>,
+        out: &mut Story,
+    ) -> Result<usize, Unreadable> {
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+            return Ok(0);
+        };
+        if is_record(header) == Some(false) {
+            return Err(Unreadable("no TLS record"));
+        }
+        let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
+        let Some(body) = rest.get(..length) else {
+            return Ok(0);
+        };
+        let mut plain = std::mem::take(context.scratch);
+        plain.clear();
+        plain.extend_from_slice(body);
+        self.record(direction, header, &mut plain, context);
+        *context.scratch = plain;
+        self.queues.of_mut(direction).tell(out);
+        Ok(HEADER_BYTES + length)
+    }
+
+    /// Tells what still waits as left out.
+    pub(crate) fn abandon(&mut self, direction: Direction, out: &mut Story) {
+        self.queues.of_mut(direction).abandon(out);
+    }
+
+    /// The names of what is inside and of the version.
+    pub(crate) fn label(&self) -> String {
+        let version = self.session.version();
+        if self.inner.is_undecided() {
+            version.to_owned()
+        } else {
+            format!("{} over {version}", self.inner.label())
+        }
+    }
+
+    /// Why bytes were left out, if any were.
+    pub(crate) fn reason(&self) -> &'static str {
+        self.opaque.unwrap_or_else(|| self.inner.reason())
+    }
+
+    fn record(
+        &mut self,
+        direction: Direction,
+        header: &[u8; HEADER_BYTES],
+        body: &mut [u8],
+        context: &mut Context<'_>,
+    ) {
+        let bytes = HEADER_BYTES + body.len();
+        let record = match self.session.record(direction, header, body, context.secrets) {
+            Opened::Handshake => Record::whole(bytes, Purpose::CONNECT),
+            Opened::Alert => Record::whole(bytes, Purpose::CLOSE),
+            Opened::Opaque(why) => {
+                self.opaque = Some(why);
+                Record::left_out(HEADER_BYTES, body.len())
+            }
+            Opened::Data { start, end } => {
+                let plain = body.get(start..end).unwrap_or_default();
+                self.inner.feed(direction, plain, context, &mut self.story);
+                self.queues.of_mut(direction).content(&mut self.story);
+                Record::data(HEADER_BYTES + start, end - start, bytes - HEADER_BYTES - end)
+            }
+        };
+        self.queues.of_mut(direction).push(record);
+        if self.session.has_refused_early_data() {
+            // RFC 8446 section 4.2.10: the client sends it again, as if it had never been sent.
+            self.inner = Stream::new(self.server_port);
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Which keys hold in each direction, and what a record is.
+//!
+//! ```text
+//! TLS 1.2   both    plain --ChangeCipherSpec--> protected
+//! TLS 1.3   server  plain --ServerHello--> handshake --Finished--> application --KeyUpdate--> application
+//!           client  plain --ServerHello--> handshake --Finished--> application
+//!           client  plain --data before ServerHello--> early --EndOfEarlyData or refusal--> handshake
+//! ```
+
+use wirecost_proto::Direction;
+
+use crate::crypto::aead::{NONCE_BYTES, nonce};
+use crate::crypto::schedule::{Keys, next_traffic_secret};
+use crate::crypto::suite::{Cipher, Hash, Suite};
+use crate::hello::{ServerHello, accepts_early_data, client_random, handshake_type};
+use crate::secrets::{Label, Secrets};
+use crate::story::Both;
+
+/// Content types (RFC 8446 section 5.1).
+mod content_type {
+    pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
+    pub(super) const ALERT: u8 = 21;
+    pub(super) const HANDSHAKE: u8 = 22;
+    pub(super) const APPLICATION_DATA: u8 = 23;
+}
+
+/// Bytes of handshake messages that are kept until a message is whole.
+const MAX_HANDSHAKE_BYTES: usize = 1 << 18;
+
+const TLS_1_3: u16 = 0x0304;
+
+/// What a record turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    Handshake,
+    Alert,
+    /// Content of the stream inside, in this part of the body.
+    Data {
+        start: usize,
+        end: usize,
+    },
+    /// It cannot be opened, for this reason.
+    Opaque(&'static str),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    client_random: Option<[u8; 32]>,
+    server_hello: Option<ServerHello>,
+    sides: Both<Side>,
+    refused_early_data: bool,
+}
+
+#[derive(Debug, Default)]
+struct Side {
+    protection: Protection,
+    /// Handshake messages that are not whole.
+    messages: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+enum Protection {
+    #[default]
+    None,
+    /// Of TLS 1.2.
+    Static {
+        suite: Suite,
+        keys: Keys,
+        sequence: u64,
+    },
+    /// Of TLS 1.3.
+    Traffic {
+        stage: Stage,
+        suite: Suite,
+        secret: Vec<u8>,
+        keys: Keys,
+        sequence: u64,
+    },
+    Opaque(&'static str),
+}
+
+/// Which traffic secret holds (RFC 8446 section 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Early,
+    Handshake,
+    Application,
+}
+
+impl Stage {
+    const fn label(self, direction: Direction) -> Label {
+        match (self, direction) {
+            (Self::Early, _) => Label::ClientEarlyTraffic,
+            (Self::Handshake, Direction::Up) => Label::ClientHandshakeTraffic,
+            (Self::Handshake, Direction::Down) => Label::ServerHandshakeTraffic,
+            (Self::Application, Direction::Up) => Label::ClientTraffic0,
+            (Self::Application, Direction::Down) => Label::ServerTraffic0,
+        }
+    }
+}
+
+impl Session {
+    /// The name of the version; that of the family where it was not seen.
+    pub(super) fn version(&self) -> &'static str {
+        match self.server_hello.map(|hello| hello.version) {
+            Some(TLS_1_3) => "TLS 1.3",
+            Some(0x0303) => "TLS 1.2",
+            Some(0x0302) => "TLS 1.1",
+            Some(0x0301) => "TLS 1.0",
+            _ => "TLS",
+        }
+    }
+
+    /// Whether the server has just refused early data; true once.
+    pub(super) const fn has_refused_early_data(&mut self) -> bool {
+        std::mem::replace(&mut self.refused_early_data, false)
+    }
+
+    /// Takes a record of header and body; what of the body can be opened is opened in place.
+    pub(super) fn record(
+        &mut self,
+        direction: Direction,
+        header: &[u8; 5],
+        body: &mut [u8],
+        secrets: &Secrets,
+    ) -> Opened {
+        let kind = header[0];
+        match self.sides.of(direction).protection {
+            Protection::Static { .. } => self.open_static(direction, header, body),
+            Protection::Opaque(why) if kind != content_type::CHANGE_CIPHER_SPEC => Opened::Opaque(why),
+            _ => match kind {
+                content_type::APPLICATION_DATA => self.open_traffic(direction, header, body, secrets),
+                content_type::CHANGE_CIPHER_SPEC => {
+                    self.change_cipher_spec(direction, secrets);
+                    Opened::Handshake
+                }
+                content_type::ALERT => Opened::Alert,
+                _ => {
+                    self.handshake(direction, body, secrets);
+                    Opened::Handshake
+                }
+            },
+        }
+    }
+
+    const fn is_tls_1_3(&self) -> bool {
+        matches!(self.server_hello, Some(ServerHello { version: TLS_1_3, .. }))
+    }
+
+    /// RFC 5246 section 7.1; in TLS 1.3 it means nothing (RFC 8446 section 5).
+    fn change_cipher_spec(&mut self, direction: Direction, secrets: &Secrets) {
+        if self.server_hello.is_none() || self.is_tls_1_3() {
+            return;
+        }
+        let protection = self.static_protection(direction, secrets);
+        self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
+    }
+
+    fn static_protection(&self, direction: Direction, secrets: &Secrets) -> Result<Protection, &'static str> {
+        const NO_HANDSHAKE: &str = "a handshake that was not captured";
+        let hello = self.server_hello.ok_or(NO_HANDSHAKE)?;
+        let random = self.client_random.ok_or(NO_HANDSHAKE)?;
+        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
+        let master = secrets
+            .find(&random, Label::Master)
+            .ok_or("encrypted, no secrets")?;
+        let [up, down] =
+            Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("a bad secret")?;
+        Ok(Protection::Static {
+            suite,
+            keys: if direction == Direction::Up { up } else { down },
+            sequence: 0,
+        })
+    }
+
+    fn open_static(&mut self, direction: Direction, header: &[u8; 5], body: &mut [u8]) -> Opened {
+        let Protection::Static {
+            suite,
+            keys,
+            sequence,
+        } = &mut self.sides.of_mut(direction).protection
+        else {
+            return Opened::Opaque("encrypted, no secrets");
+        };
+        let opened = open_1_2(*suite, keys, &sequence.to_be_bytes(), header, body);
+        *sequence += 1;
+        let Some((start, end)) = opened else {
+            const WRONG: &str = "a record that its secrets do not open";
+            self.sides.of_mut(direction).protection = Protection::Opaque(WRONG);
+            return Opened::Opaque(WRONG);
+        };
+        match header[0] {
+            content_type::APPLICATION_DATA => Opened::Data { start, end },
+            content_type::ALERT => Opened::Alert,
+            _ => Opened::Handshake,
+        }
+    }
+
+    /// A protected record of TLS 1.3 (RFC 8446 section 5.2).
+    fn open_traffic(
+        &mut self,
+        direction: Direction,
+        header: &[u8; 5],
+        body: &mut [u8],
+        secrets: &Secrets,
+    ) -> Opened {
+        if matches!(self.sides.of(direction).protection, Protection::None) {
+            self.begin_traffic(direction, header, body, secrets);
+        }
+        let opened = self.try_open(direction, header, body);
+        let opened = opened.or_else(|| {
+            // RFC 8446 section 4.2.10: a client whose early data was refused goes on with handshake keys.
+            let stage = self.stage(direction).filter(|stage| *stage == Stage::Early);
+            stage.and_then(|_| {
+                self.enter(direction, Stage::Handshake, secrets);
+                self.try_open(direction, header, body)
+            })
+        });
+        let Some(plain) = opened else {
+            let side = self.sides.of_mut(direction);
+            let why = match side.protection {
+                Protection::Opaque(why) => why,
+                _ => "a record that its secrets do not open",
+            };
+            side.protection = Protection::Opaque(why);
+            return Opened::Opaque(why);
+        };
+        let padded = body.get(..plain).unwrap_or_default();
+        // Section 5.4: the content type is the last byte that is not zero.
+        let Some(end) = padded.iter().rposition(|byte| *byte != 0) else {
+            return Opened::Opaque("a record without content type");
+        };
+        let content = body.get(..end).unwrap_or_default();
+        match body.get(end) {
+            Some(&content_type::APPLICATION_DATA) => Opened::Data { start: 0, end },
+            Some(&content_type::ALERT) => Opened::Alert,
+            Some(&content_type::HANDSHAKE) => {
+                self.handshake(direction, content, secrets);
+                Opened::Handshake
+            }
+            _ => Opened::Opaque("a record without content type"),
+        }
+    }
+
+    fn stage(&self, direction: Direction) -> Option<Stage> {
+        match self.sides.of(direction).protection {
+            Protection::Traffic { stage, .. } => Some(stage),
+            _ => None,
+        }
+    }
+
+    /// The first protected record of a direction: a client's before ServerHello is early data.
+    fn begin_traffic(&mut self, direction: Direction, header: &[u8; 5], body: &[u8], secrets: &Secrets) {
+        if self.server_hello.is_some() {
+            return self.enter(direction, Stage::Handshake, secrets);
+        }
+        let protection = self.early_protection(direction, header, body, secrets);
+        self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
+    }
+
+    /// Early data has the suite of the earlier connection, which is not in this one: the suites with a hash of the
+    /// secret's length are tried.
+    fn early_protection(
+        &self,
+        direction: Direction,
+        header: &[u8; 5],
+        body: &[u8],
+        secrets: &Secrets,
+    ) -> Result<Protection, &'static str> {
+        let random = self.client_random.ok_or("a handshake that was not captured")?;
+        let secret = secrets
+            .find(&random, Stage::Early.label(direction))
+            .ok_or("encrypted, no secrets")?;
+        let suites: &[Cipher] = match secret.len() {
+            32 => &[Cipher::Aes128Gcm, Cipher::Chacha20Poly1305],
+            _ => &[Cipher::Aes256Gcm],
+        };
+        let hash = if secret.len() == 32 {
+            Hash::Sha256
+        } else {
+            Hash::Sha384
+        };
+        for cipher in suites {
+            let suite = Suite {
+                cipher: *cipher,
+                hash,
+            };
+            let keys = Keys::of_traffic_secret(suite, secret).ok_or("a bad secret")?;
+            let opened = keys.key.open(keys.iv, header, &mut body.to_vec());
+            if opened.is_some() {
+                return Ok(traffic(Stage::Early, suite, secret, keys));
+            }
+        }
+        Err("early data that its secret does not open")
+    }
+
+    fn try_open(&mut self, direction: Direction, header: &[u8; 5], body: &mut [u8]) -> Option<usize> {
+        let Protection::Traffic { keys, sequence, .. } = &mut self.sides.of_mut(direction).protection else {
+            return None;
+        };
+        let plain = keys.key.open(nonce(keys.iv, *sequence), header, body)?;
+        *sequence += 1;
+        Some(plain)
+    }
+
+    fn enter(&mut self, direction: Direction, stage: Stage, secrets: &Secrets) {
+        let protection = self.traffic_protection(direction, stage, secrets);
+        self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
+    }
+
+    fn traffic_protection(
+        &self,
+        direction: Direction,
+        stage: Stage,
+        secrets: &Secrets,
+    ) -> Result<Protection, &'static str> {
+        let (Some(random), Some(hello)) = (self.client_random, self.server_hello) else {
+            return Err("a handshake that was not captured");
+        };
+        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
+        let secret = secrets
+            .find(&random, stage.label(direction))
+            .ok_or("encrypted, no secrets")?;
+        let keys = Keys::of_traffic_secret(suite, secret).ok_or("a bad secret")?;
+        Ok(traffic(stage, suite, secret, keys))
+    }
+
+    /// Takes bytes of handshake messages, which records cut anywhere (RFC 8446 section 5.1).
+    fn handshake(&mut self, direction: Direction, bytes: &[u8], secrets: &Secrets) {
+        let mut messages = std::mem::take(&mut self.sides.of_mut(direction).messages);
+        messages.extend_from_slice(bytes);
+        let mut rest = messages.as_slice();
+        while let Some((kind, body, after)) = message(rest) {
+            self.message(direction, kind, body, secrets);
+            rest = after;
+        }
+        if rest.len() < MAX_HANDSHAKE_BYTES {
+            self.sides.of_mut(direction).messages = rest.to_vec();
+        }
+    }
+
+    fn message(&mut self, direction: Direction, kind: u8, body: &[u8], secrets: &Secrets) {
+        match kind {
+            handshake_type::CLIENT_HELLO => self.client_random = client_random(body),
+            handshake_type::SERVER_HELLO => self.server_hello(body, secrets),
+            handshake_type::ENCRYPTED_EXTENSIONS if self.stage(Direction::Up) == Some(Stage::Early) => {
+                self.refused_early_data = !accepts_early_data(body);
+            }
+            handshake_type::END_OF_EARLY_DATA => self.enter(direction, Stage::Handshake, secrets),
+            handshake_type::FINISHED if self.is_tls_1_3() => {
+                self.enter(direction, Stage::Application, secrets);
+            }
+            handshake_type::KEY_UPDATE => self.update_keys(direction),
+            _ => {}
+        }
+    }
+
+    fn server_hello(&mut self, body: &[u8], secrets: &Secrets) {
+        let Some(hello) = ServerHello::parse(body).filter(|hello| !hello.is_retry()) else {
+            return;
+        };
+        self.server_hello = Some(hello);
+        if self.is_tls_1_3() {
+            self.enter(Direction::Down, Stage::Handshake, secrets);
+        }
+    }
+
+    /// RFC 8446 section 7.2.
+    fn update_keys(&mut self, direction: Direction) {
+        let side = self.sides.of_mut(direction);
+        if let Protection::Traffic { suite, secret, .. } = &side.protection {
+            let next = next_traffic_secret(suite.hash, secret);
+            let renewed = next.and_then(|secret| {
+                let keys = Keys::of_traffic_secret(*suite, &secret)?;
+                Some(traffic(Stage::Application, *suite, &secret, keys))
+            });
+            side.protection = renewed.unwrap_or(Protection::Opaque("a bad secret"));
+        }
+    }
+}
+
+fn traffic(stage: Stage, suite: Suite, secret: &[u8], keys: Keys) -> Protection {
+    Protection::Traffic {
+        stage,
+        suite,
+        secret: secret.to_vec(),
+        keys,
+        sequence: 0,
+    }
+}
+
+/// Type, body and what follows of the handshake message at the start of `bytes` (RFC 8446 section 4).
+fn message(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let ([kind, a, b, c], rest) = bytes.split_first_chunk()?;
+    let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+    let (body, after) = rest.split_at_checked(length)?;
+    Some((*kind, body, after))
+}
+
+/// Opens the body of a record of TLS 1.2 or DTLS 1.2 in place; returns where the plaintext stands. `sequence` is the
+/// sequence number, of DTLS with the epoch before it, and `header` starts with content type and version.
+pub(crate) fn open_1_2(
+    suite: Suite,
+    keys: &Keys,
+    sequence: &[u8; 8],
+    header: &[u8],
+    body: &mut [u8],
+) -> Option<(usize, usize)> {
+    let start = NONCE_BYTES - suite.cipher.fixed_iv_bytes();
+    let plain = body.len().checked_sub(start + suite.cipher.tag_bytes())?;
+    let nonce = match suite.cipher {
+        // RFC 7905 section 2.
+        Cipher::Chacha20Poly1305 => nonce(keys.iv, u64::from_be_bytes(*sequence)),
+        // RFC 5288 section 3, RFC 6655 section 3: the explicit part stands before the ciphertext.
+        _ => {
+            let mut nonce = keys.iv;
+            let explicit = body.get(..start)?;
+            nonce
+                .iter_mut()
+                .skip(NONCE_BYTES - start)
+                .zip(explicit)
+                .for_each(|(to, from)| *to = *from);
+            nonce
+        }
+    };
+    // RFC 5246 section 6.2.3.3: sequence number, type, version, length of the plaintext.
+    let length = u16::try_from(plain).ok()?.to_be_bytes();
+    let [kind, major, minor, ..] = *header else {
+        return None;
+    };
+    let [a, b, c, d, e, f, g, h] = *sequence;
+    let aad = [a, b, c, d, e, f, g, h, kind, major, minor, length[0], length[1]];
+    keys.key.open(nonce, &aad, body.get_mut(start..)?)?;
+    Some((start, start + plain))
+}
