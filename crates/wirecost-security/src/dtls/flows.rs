@@ -433,9 +433,12 @@ impl<E: Endpoint> Flows<E> {
                 _ if matches!(fate, Fate::Failed(_)) => {}
                 Happening::Plaintext(len) => self.deliver(flow, connection, len, now)?,
                 Happening::Certificate(len) => {
-                    if let Err(fault) = self.judge(flow, len, now) {
+                    let certificate = self.scratch.get(..len).unwrap_or_default();
+                    if let Err(fault) = self.role.judge(certificate, now) {
                         fate = Fate::Failed(fault);
-                        break;
+                        if self.refuse(flow, connection) {
+                            break;
+                        }
                     }
                 }
                 Happening::Connected => self.establish(flow, now)?,
@@ -478,16 +481,17 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    fn judge(&mut self, flow: FlowId, len: usize, now: Instant) -> Result<(), Fault> {
-        let certificate = self.scratch.get(..len).unwrap_or_default();
-        let verdict = self.role.judge(certificate, now);
-        if verdict.is_err() {
-            let mut refusal = self.inner.buffer();
-            let bytes = &alert::REFUSED_CERTIFICATE;
-            refusal.push(bytes, Layer::Security, Phase::Close, Cause::Original);
-            self.inner.ready.push_back(Ready::Transmit(flow, refusal));
+    /// Tells the peer that its certificate is not accepted; returns whether that is all that goes out.
+    fn refuse(&mut self, flow: FlowId, connection: &mut Connection) -> bool {
+        if self.role.is_server() && connection.protocol() == Protocol::Dtls13 {
+            // The client has its keys, and believes no alert in the clear any more. The engine knows one other.
+            return connection.close().is_err();
         }
-        verdict
+        let mut refusal = self.inner.buffer();
+        let bytes = &alert::REFUSED_CERTIFICATE;
+        refusal.push(bytes, Layer::Security, Phase::Close, Cause::Original);
+        self.inner.ready.push_back(Ready::Transmit(flow, refusal));
+        true
     }
 
     /// Opens the flow to the endpoint within, which forgets the device that was there before.

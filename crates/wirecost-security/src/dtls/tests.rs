@@ -1,1 +1,153 @@
+use std::time::Duration;
 
+use wirecost_proto::bare::{self, Transport};
+use wirecost_proto::pair::{FIRST_FLOW, Pair, Sent};
+use wirecost_proto::path::FixedDelay;
+use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, ResetReason, Rng};
+
+use super::*;
+use crate::certificate::{Authority, Identity, VALID_FROM, VALID_UNTIL};
+use crate::layer::{Event, Fault};
+use crate::{Epoch, KeyLog, Start};
+
+mod coap;
+mod connect;
+mod failure;
+mod records;
+mod restart;
+
+type BarePair<P = FixedDelay> = Pair<Client<bare::Client>, Server<bare::Server>, P>;
+
+const ONE_WAY: Duration = Duration::from_millis(50);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// The parts of a test's world, to be changed before it begins.
+struct World {
+    authority: Authority,
+    version: Version,
+    common: Common,
+    accept: Accept,
+    psk: Psk,
+    server_name: &'static str,
+    client_identity: Option<Identity>,
+    start: Start,
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "any instant does, but there is no other way to have one"
+)]
+fn epoch(unix: Duration) -> Epoch {
+    Epoch {
+        monotonic: std::time::Instant::now(),
+        unix,
+    }
+}
+
+impl World {
+    fn new(version: Version) -> Self {
+        let authority = Authority::from_entropy(crate::entropy::Entropy::seeded(Rng::new(1)));
+        let authority = authority.expect("an authority");
+        let psk = Psk::new(b"0123456789abcdef".as_slice());
+        let accept = Accept {
+            identity: Some(Identity::generate(&authority).expect("a server")),
+            psks: vec![psk.clone()],
+            ..Accept::default()
+        };
+        Self {
+            authority,
+            version,
+            common: Common::new(epoch(VALID_FROM + DAY), KeyLog::new()).with_seed(Rng::new(7)),
+            accept,
+            psk,
+            server_name: "server",
+            client_identity: None,
+            start: Start::Cold,
+        }
+    }
+
+    fn client_config(&self) -> ClientConfig {
+        let certificates = Certificates {
+            trust: Trust::Authorities {
+                certificates: vec![self.authority.certificate().to_vec()],
+                server_name: self.server_name.to_owned(),
+            },
+            identity: self.client_identity.clone(),
+        };
+        let offer = match self.version {
+            Version::Dtls13 => Offer::Dtls13(certificates),
+            Version::Dtls12 => Offer::Dtls12(certificates),
+            Version::Dtls12Psk => Offer::Dtls12Psk(self.psk.clone()),
+        };
+        let mut config = ClientConfig::new(self.common.clone(), offer).expect("a client");
+        config.start = self.start;
+        config
+    }
+
+    fn pair(&self) -> BarePair {
+        self.pair_over(FixedDelay(ONE_WAY))
+    }
+
+    fn pair_over<P: wirecost_proto::Path>(&self, path: P) -> BarePair<P> {
+        let mut common = self.common.clone();
+        common = common.with_seed(Rng::new(8));
+        let server = ServerConfig::new(common, self.accept.clone()).expect("a server");
+        Pair::new(
+            Transport::Datagram,
+            Client::new(self.client_config(), bare::Client::new(Transport::Datagram)),
+            Server::new(server, bare::Server::new(Transport::Datagram)),
+            path,
+        )
+    }
+
+    /// A pair whose client has been given a message before its flow opens.
+    fn sending(&self, payload: usize) -> BarePair {
+        let mut pair = self.pair();
+        pair.command(send(payload));
+        pair.open();
+        pair.drive_for(Duration::from_secs(60));
+        pair
+    }
+}
+
+fn send(payload: usize) -> bare::ClientCommand {
+    bare::ClientCommand::Send(vec![7; payload].into())
+}
+
+fn established_at<E, F>(events: &[(Instant, Event<E>)], found: F) -> Option<Instant>
+where
+    F: Fn(&Event<E>) -> bool,
+{
+    events.iter().find(|(_, event)| found(event)).map(|(at, _)| *at)
+}
+
+/// When the client's handshake was complete.
+fn connected_at<P: wirecost_proto::Path>(pair: &BarePair<P>) -> Option<Instant> {
+    established_at(&pair.client_events, |event| {
+        matches!(event, Event::Established { .. })
+    })
+}
+
+/// Bytes of the layers and phases that `wanted` accepts.
+fn bytes_of(sent: &[Sent], wanted: impl Fn(&wirecost_proto::Span) -> bool) -> u64 {
+    let spans = sent.iter().flat_map(|sent| &sent.spans);
+    spans
+        .filter(|span| wanted(span))
+        .map(|span| u64::from(span.len))
+        .sum()
+}
+
+/// The fault that ended the client's flow.
+fn fault<P: wirecost_proto::Path>(pair: &BarePair<P>) -> Option<(Instant, Fault)> {
+    pair.client_events.iter().find_map(|(at, event)| match event {
+        Event::Failed { fault, .. } => Some((*at, fault.clone())),
+        _ => None,
+    })
+}
+
+fn received<P: wirecost_proto::Path>(pair: &BarePair<P>) -> usize {
+    let is_message = |(_, event): &&(Instant, Event<bare::ServerEvent>)| {
+        matches!(event, Event::Inner(bare::ServerEvent::Message { .. }))
+    };
+    pair.server_events.iter().filter(is_message).count()
+}

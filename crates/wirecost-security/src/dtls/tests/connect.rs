@@ -1,0 +1,158 @@
+use super::*;
+
+#[test]
+fn every_version_takes_the_round_trips_of_its_standard() {
+    // RFC 9147 section 5.8.1 and RFC 6347 section 4.2.4: a cookie takes one more.
+    let cases = [
+        (Version::Dtls13, false, 1),
+        (Version::Dtls13, true, 2),
+        (Version::Dtls12, false, 2),
+        (Version::Dtls12, true, 3),
+        (Version::Dtls12Psk, false, 2),
+        (Version::Dtls12Psk, true, 3),
+    ];
+    for (version, cookie, round_trips) in cases {
+        let mut world = World::new(version);
+        world.accept.cookie = cookie;
+        let pair = world.sending(100);
+        let connected = Instant::START + 2 * ONE_WAY * round_trips;
+        assert_eq!(
+            connected_at(&pair),
+            Some(connected),
+            "{version:?}, cookie {cookie}"
+        );
+        assert_eq!(received(&pair), 1, "{version:?}");
+        assert_eq!(pair.unconsumed(), 0, "{version:?}");
+    }
+}
+
+#[test]
+fn a_message_is_one_record_and_its_overhead_is_that_of_the_suite() {
+    // Header 13, explicit nonce 8 and tag 16 or 8; unified header 5, type 1 and tag 16.
+    let cases = [
+        (Version::Dtls13, 22),
+        (Version::Dtls12, 37),
+        (Version::Dtls12Psk, 29),
+    ];
+    for (version, overhead) in cases {
+        let mut pair = World::new(version).sending(0);
+        let before = pair.sent.len();
+        pair.command(send(100));
+        pair.drive_for(Duration::from_secs(1));
+        let sent = &pair.sent[before..];
+        assert_eq!(sent.len(), 1, "{version:?}");
+        assert_eq!(sent[0].bytes.len(), 100 + overhead, "{version:?}");
+        let of = |layer| bytes_of(sent, |span| span.layer == layer && span.phase == Phase::Message);
+        assert_eq!(of(Layer::Payload), 100, "{version:?}");
+        assert_eq!(of(Layer::Security), overhead as u64, "{version:?}");
+    }
+}
+
+#[test]
+fn everything_before_the_first_message_is_the_security_layers_connect() {
+    for version in Version::ALL {
+        let pair = World::new(version).sending(100);
+        let connect = bytes_of(&pair.sent, |span| span.phase == Phase::Connect);
+        let security = bytes_of(&pair.sent, |span| {
+            span.layer == Layer::Security && span.phase == Phase::Connect
+        });
+        assert_eq!(connect, security, "{version:?}");
+        let again = bytes_of(&pair.sent, |span| span.cause == Cause::Retransmission);
+        assert_eq!(again, 0, "{version:?}");
+    }
+}
+
+#[test]
+fn the_padding_of_a_client_hello_is_a_probe() {
+    let mut world = World::new(Version::Dtls13);
+    world.common.mtu = 1000;
+    let pair = world.sending(100);
+    let hello = &pair.sent[0];
+    assert_eq!(hello.bytes.len(), 1000);
+    let padding = bytes_of(&pair.sent[..1], |span| span.cause == Cause::Probe);
+    assert!((700..900).contains(&padding), "{padding}");
+    let none = World::new(Version::Dtls12).sending(100);
+    assert_eq!(bytes_of(&none.sent, |span| span.cause == Cause::Probe), 0);
+}
+
+#[test]
+fn a_client_certificate_is_asked_for_and_judged() {
+    for version in [Version::Dtls13, Version::Dtls12] {
+        let mut world = World::new(version);
+        world.accept.client_authorities = vec![world.authority.certificate().to_vec()];
+        world.client_identity = Some(Identity::client(&world.authority, "wc-00001").expect("a client"));
+        assert_eq!(received(&world.sending(100)), 1, "{version:?}");
+        world.client_identity = None;
+        let mut refused = world.pair();
+        refused.open();
+        refused.drive_for(Duration::from_secs(5));
+        assert_eq!(refused.unconsumed(), 0);
+        let is_refused = |(_, event): &(Instant, Event<_>)| {
+            matches!(
+                event,
+                Event::Failed {
+                    fault: Fault::Certificate(_),
+                    ..
+                }
+            )
+        };
+        assert!(
+            refused.server_events.iter().any(is_refused),
+            "{version:?}: {:?}",
+            refused.server_events
+        );
+    }
+}
+
+#[test]
+fn a_close_is_told_to_the_peer_and_closes_the_flow() {
+    for version in Version::ALL {
+        let mut pair = World::new(version).sending(100);
+        pair.command(bare::ClientCommand::Close);
+        pair.drive_for(Duration::from_secs(5));
+        let closing = bytes_of(&pair.sent, |span| span.phase == Phase::Close);
+        // The peer of DTLS 1.2 owes a close_notify of its own.
+        let expected = match version {
+            Version::Dtls13 => 5 + 2 + 1 + 16,
+            Version::Dtls12 => 2 * (13 + 8 + 2 + 16),
+            Version::Dtls12Psk => 2 * (13 + 8 + 2 + 8),
+        };
+        assert_eq!(closing, expected, "{version:?}");
+        assert_eq!(pair.unconsumed(), 0);
+        assert_eq!(pair.next_step(), None, "{version:?}: nothing is left to wait for");
+    }
+}
+
+#[test]
+fn a_flow_that_opens_later_is_a_new_connection() {
+    for version in Version::ALL {
+        let mut pair = World::new(version).sending(100);
+        pair.command(bare::ClientCommand::Close);
+        pair.drive_for(Duration::from_secs(5));
+        pair.command(send(10));
+        pair.open_flow(wirecost_proto::FlowId(1));
+        pair.drive_for(Duration::from_secs(5));
+        assert_eq!(received(&pair), 2, "{version:?}");
+    }
+}
+
+#[test]
+fn a_seed_decides_every_byte_and_chance_no_size() {
+    for version in Version::ALL {
+        let world = World::new(version);
+        let sent = |world: &World| {
+            let pair = world.sending(100);
+            pair.sent.into_iter().map(|sent| sent.bytes).collect::<Vec<_>>()
+        };
+        let seeded = sent(&world);
+        assert_eq!(seeded, sent(&world), "{version:?}");
+        for seed in 0..4 {
+            let mut other = World::new(version);
+            other.common = other.common.clone().with_seed(Rng::new(100 + seed));
+            let other = sent(&other);
+            let sizes = |sent: &[Vec<u8>]| sent.iter().map(Vec::len).collect::<Vec<_>>();
+            assert_eq!(sizes(&seeded), sizes(&other), "{version:?}");
+            assert_ne!(seeded, other, "{version:?}");
+        }
+    }
+}

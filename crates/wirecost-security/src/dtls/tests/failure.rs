@@ -1,0 +1,138 @@
+use super::*;
+
+#[test]
+fn a_server_that_nobody_known_vouches_for_is_refused() {
+    for version in [Version::Dtls13, Version::Dtls12] {
+        let mut world = World::new(version);
+        let other = Authority::generate().expect("an authority");
+        world.accept.identity = Some(Identity::generate(&other).expect("a server"));
+        let pair = world.sending(100);
+        let refused = fault(&pair);
+        let at = Instant::START + 2 * ONE_WAY;
+        assert!(
+            matches!(&refused, Some((when, Fault::Certificate(reason))) if *when == at && reason.starts_with("invalid peer certificate")),
+            "{version:?}: {refused:?}"
+        );
+        assert_eq!(received(&pair), 0);
+        let alerted = bytes_of(&pair.sent, |span| span.phase == Phase::Close);
+        assert_eq!(alerted, 15, "{version:?}: an alert says so");
+    }
+}
+
+#[test]
+fn a_server_of_another_name_or_out_of_date_is_refused() {
+    let mut world = World::new(Version::Dtls13);
+    world.server_name = "elsewhere";
+    let refused = fault(&world.sending(100));
+    assert!(
+        matches!(&refused, Some((_, Fault::Certificate(reason))) if reason.contains("name")),
+        "{refused:?}"
+    );
+    let mut world = World::new(Version::Dtls12);
+    world.common.epoch = epoch(VALID_UNTIL + DAY);
+    let refused = fault(&world.sending(100));
+    assert!(
+        matches!(&refused, Some((_, Fault::Certificate(reason))) if reason.contains("expired")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn exactly_one_certificate_can_be_trusted() {
+    let world = World::new(Version::Dtls13);
+    let certificate = |identity: &Identity| identity.certificate().to_vec();
+    let own = certificate(world.accept.identity.as_ref().expect("a server"));
+    let other = certificate(&Identity::client(&world.authority, "other").expect("a client"));
+    for (trusted, accepted) in [(own, true), (other, false)] {
+        let trust = Trust::Exactly(trusted);
+        let offer = Offer::Dtls13(Certificates {
+            trust,
+            identity: None,
+        });
+        let config = ClientConfig::new(world.common.clone(), offer).expect("a client");
+        let mut pair = world.pair();
+        pair.client = Client::new(config, bare::Client::new(Transport::Datagram));
+        pair.open();
+        pair.drive_for(Duration::from_secs(1));
+        assert_eq!(connected_at(&pair).is_some(), accepted);
+    }
+}
+
+#[test]
+fn a_wrong_key_ends_in_a_time_out_that_names_the_protocol() {
+    let mut world = World::new(Version::Dtls12Psk);
+    world.common.handshake_timeout = Duration::from_secs(20);
+    world.psk = Psk::new(b"another key".as_slice());
+    let refused = fault(&world.sending(100));
+    let expected = Fault::TimedOut {
+        protocol: "DTLS 1.2 (pre-shared key)",
+    };
+    assert_eq!(
+        refused,
+        Some((Instant::START + Duration::from_secs(20), expected))
+    );
+}
+
+#[test]
+fn silence_ends_in_a_time_out_and_the_flow_is_closed() {
+    let world = World::new(Version::Dtls13);
+    let mut pair = world.pair_over(Silence);
+    pair.command(send(100));
+    pair.open();
+    pair.drive_for(Duration::from_secs(100));
+    let at = Instant::START + DEFAULT_HANDSHAKE_TIMEOUT;
+    let expected = Fault::TimedOut { protocol: "DTLS 1.3" };
+    assert_eq!(fault(&pair), Some((at, expected)));
+    // After 1, 2, 4, 8 and 16 s, give or take a quarter.
+    assert_eq!(pair.sent.len(), 6);
+    let again = bytes_of(&pair.sent, |span| span.cause == Cause::Retransmission);
+    assert_eq!(again, 5 * pair.sent[0].bytes.len() as u64);
+    assert_eq!(pair.next_step(), None);
+}
+
+struct Silence;
+
+impl wirecost_proto::Path for Silence {
+    fn offer(
+        &mut self,
+        _: Direction,
+        _: usize,
+        _: Instant,
+        _: &mut Vec<wirecost_proto::Delivery>,
+    ) -> wirecost_proto::Fate {
+        wirecost_proto::Fate::Lost
+    }
+}
+
+#[test]
+fn a_start_that_cannot_be_had_is_refused_before_a_byte_is_sent() {
+    for start in [Start::Resumed, Start::ZeroRtt] {
+        let mut world = World::new(Version::Dtls13);
+        world.start = start;
+        let pair = world.sending(100);
+        let expected = Fault::Start {
+            asked: start,
+            granted: Start::Cold,
+        };
+        assert_eq!(fault(&pair), Some((Instant::START, expected)));
+        assert_eq!(pair.sent, []);
+    }
+}
+
+#[test]
+fn a_broken_flow_ends_the_handshake() {
+    let mut pair = World::new(Version::Dtls12).pair();
+    pair.open();
+    pair.drive_for(ONE_WAY);
+    pair.reset(FIRST_FLOW, ResetReason::Refused);
+    let (_, fault) = fault(&pair).expect("a fault");
+    assert_eq!(fault.to_string(), "the handshake was cut off: connection refused");
+    assert_eq!(pair.next_step(), None);
+}
+
+#[test]
+fn a_server_needs_something_to_prove_itself_with() {
+    let common = World::new(Version::Dtls13).common;
+    let refused = ServerConfig::new(common, Accept::default()).err();
+    assert_eq!(refused, Some(ConfigError::NoCredentials));
+}
