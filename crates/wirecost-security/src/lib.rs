@@ -12,6 +12,7 @@
 //! - [`interleave`]: the inner endpoint's spans among the bytes of records
 //! - [`provider`]: the cryptography of TLS and QUIC, of one size and if need be from a seed
 //! - [`key_log`]: the secrets of a run, for the capture
+//! - [`tls`]: TLS 1.2 and 1.3 as layers
 //! - [`layer`]: what every layer reports
 //! - [`object`]: objects that carry their own protection, whatever the channel
 //!
@@ -31,6 +32,7 @@ pub mod layer;
 pub mod object;
 pub mod provider;
 pub mod start;
+pub mod tls;
 
 pub use epoch::Epoch;
 pub use key_log::KeyLog;

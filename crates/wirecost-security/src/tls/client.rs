@@ -1,0 +1,133 @@
+//! TLS around a client.
+//!
+//! ```text
+//! cold, 1.3:     ClientHello ->                 <- ServerHello .. Finished    Finished, inner Opened ->
+//! cold, 1.2:     ClientHello ->                 <- ServerHello .. Done        ClientKeyExchange .. Finished ->
+//!                                               <- Finished, inner Opened
+//! 0-RTT:         inner Opened; a command: ClientHello, early data ->          <- ServerHello .. Finished ..
+//! ```
+
+use std::sync::Arc;
+
+use rustls::client::{ClientConnection, Resumption};
+use rustls::{CommonState, Connection};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
+
+use super::config::ClientConfig;
+use super::engine::Engine;
+use super::fault;
+use super::sessions::Sessions;
+use crate::Start;
+use crate::layer::{Event, Fault};
+use crate::provider::Clock;
+
+/// A client's endpoint within TLS: one device, one flow after another.
+///
+/// Commands are the inner endpoint's. It is opened when the handshake is complete, or at once where early data is
+/// possible; the first flight then waits for the next command, or for the time-out that is due at once, so that early
+/// data leaves with it. Tickets are kept from flow to flow. The first flow has none and starts cold; a later one that
+/// finds none, where the configuration asks for one, fails with [`Fault::Start`]. Early data that the server refuses is
+/// sent again behind the handshake, as retransmission.
+pub struct Client<E: Endpoint> {
+    engine: Engine<E>,
+    config: ClientConfig,
+    library: Arc<rustls::ClientConfig>,
+    sessions: Sessions,
+    clock: Clock,
+    flow: Option<FlowId>,
+}
+
+impl<E: Endpoint> Client<E> {
+    /// TLS around `inner`.
+    pub fn new(config: ClientConfig, inner: E) -> Self {
+        let clock = Clock::new(config.options.epoch);
+        let sessions = Sessions::default();
+        let library = Arc::new(library(&config, &sessions, &clock));
+        let engine = Engine::new(inner, clock.clone(), config.options.handshake_timeout);
+        Self {
+            engine,
+            config,
+            library,
+            sessions,
+            clock,
+            flow: None,
+        }
+    }
+
+    /// Lets later flows start otherwise.
+    pub fn set_start(&mut self, start: Start) {
+        self.config = self.config.with_start(start);
+        self.library = Arc::new(library(&self.config, &self.sessions, &self.clock));
+    }
+
+    /// The endpoint within.
+    pub const fn inner(&self) -> &E {
+        self.engine.inner()
+    }
+
+    /// The endpoint within.
+    pub const fn inner_mut(&mut self) -> &mut E {
+        self.engine.inner_mut()
+    }
+
+    /// What was agreed on with the server of the current flow: version, suite, protocol, certificates.
+    pub fn connection(&self) -> Option<&CommonState> {
+        self.engine.connection(self.flow?)
+    }
+
+    fn open(&mut self, flow: FlowId, peer: Peer) {
+        self.engine.forget();
+        let start = match self.flow.replace(flow) {
+            None => Start::Cold,
+            Some(_) => self.config.start,
+        };
+        self.sessions.begin(start != Start::Cold);
+        let server_name = self.config.server_name.clone();
+        match ClientConnection::new(Arc::clone(&self.library), server_name) {
+            Err(error) => self.engine.refuse(flow, fault::fault(&error)),
+            Ok(connection) => self.begin(flow, peer, connection, start),
+        }
+    }
+
+    fn begin(&mut self, flow: FlowId, peer: Peer, mut connection: ClientConnection, asked: Start) {
+        let early = connection.early_data().is_some();
+        let granted = match (self.sessions.offered(), early) {
+            (false, _) => Start::Cold,
+            (true, false) => Start::Resumed,
+            (true, true) => Start::ZeroRtt,
+        };
+        if granted != asked {
+            return self.engine.refuse(flow, Fault::Start { asked, granted });
+        }
+        self.engine.open(flow, peer, Connection::from(connection), early);
+    }
+}
+
+/// The library's configuration with a session store and a clock.
+fn library(config: &ClientConfig, sessions: &Sessions, clock: &Clock) -> rustls::ClientConfig {
+    let mut library = (*config.library).clone();
+    library.resumption = Resumption::store(Arc::new(sessions.clone()));
+    library.time_provider = Arc::new(clock.clone());
+    library.enable_early_data = config.start == Start::ZeroRtt;
+    library
+}
+
+impl<E: Endpoint> Endpoint for Client<E> {
+    type Command = E::Command;
+    type Event = Event<E::Event>;
+    type Error = E::Error;
+
+    fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
+        self.engine.begin(now)?;
+        if let Input::Opened { flow, peer } = input {
+            self.open(flow, peer);
+        } else {
+            self.engine.input(input);
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
+        self.engine.poll(out)
+    }
+}

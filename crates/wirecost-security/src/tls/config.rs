@@ -1,0 +1,366 @@
+//! What both ends are told before they start.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoClientAuth, WebPkiClientVerifier};
+use rustls::{RootCertStore, SupportedProtocolVersion, version};
+
+use super::trust::Anyone;
+use crate::certificate::Identity;
+use crate::{Epoch, KeyLog, Start, provider};
+
+/// How long a handshake may take unless told otherwise.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Most early data that a server accepts on one connection, in bytes (RFC 8446 section 4.2.10).
+pub const MAX_EARLY_DATA_BYTES: u32 = 16_384;
+
+/// Sessions that a server keeps unless told otherwise; the oldest goes first.
+pub const SESSIONS: usize = 16_384;
+
+/// Why there is no configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A server has no such name.
+    #[error("{0:?} is no server name; expected a host name or an IP address")]
+    ServerName(String),
+    /// There is nobody to be trusted.
+    #[error("no authority to trust; expected at least one certificate")]
+    NoAuthority,
+    /// A certificate or key cannot be used.
+    #[error("cannot use the {what}: {reason}")]
+    Unusable {
+        /// `authority`, `certificate and key`.
+        what: &'static str,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// Which versions of TLS are spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Versions {
+    /// TLS 1.3 alone (RFC 8446).
+    #[default]
+    Tls13,
+    /// TLS 1.2 alone (RFC 5246).
+    Tls12,
+    /// Whichever the peer speaks, 1.3 first.
+    Both,
+}
+
+/// Which suites and groups are offered and accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Suites {
+    /// [`provider::standard`]: the same few bytes everywhere.
+    #[default]
+    Standard,
+    /// [`provider::wide`]: for servers that refuse the standard ones.
+    Wide,
+}
+
+/// Which servers a client accepts.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// Those whose certificate one of these issued (DER), or is self-signed and one of these.
+    Authorities(Vec<Vec<u8>>),
+    /// All of them, whatever their certificate says: the channel is private, but nobody knows with whom.
+    Anyone,
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Authorities(ders) => write!(f, "{} authorities", ders.len()),
+            Self::Anyone => f.write_str("anyone"),
+        }
+    }
+}
+
+/// What a client is told.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Versions offered.
+    pub versions: Versions,
+    /// Suites and groups offered.
+    pub suites: Suites,
+    /// Servers accepted.
+    pub trust: Trust,
+    /// Whom the certificate must name; a host name is sent to the server as well (RFC 6066 section 3).
+    pub server_name: String,
+    /// Protocols offered, the best first (RFC 7301); the extension is left out where there is none.
+    pub alpn: Vec<Vec<u8>>,
+    /// Who the client is, where the server asks.
+    pub identity: Option<Identity>,
+    /// Where the secrets go.
+    pub key_log: KeyLog,
+    /// What certificates and tickets are judged by.
+    pub epoch: Epoch,
+    /// How connections start; a client's first one has nothing to resume and starts cold.
+    pub start: Start,
+    /// How long a handshake may take.
+    pub handshake_timeout: Duration,
+}
+
+impl ClientOptions {
+    /// TLS 1.3 to `server_name`, cold, without client certificate, key log and ALPN.
+    pub fn new(epoch: Epoch, trust: Trust, server_name: impl Into<String>) -> Self {
+        Self {
+            versions: Versions::default(),
+            suites: Suites::default(),
+            trust,
+            server_name: server_name.into(),
+            alpn: Vec::new(),
+            identity: None,
+            key_log: KeyLog::disabled(),
+            epoch,
+            start: Start::Cold,
+            handshake_timeout: HANDSHAKE_TIMEOUT,
+        }
+    }
+}
+
+/// What any number of clients are told. Clones share it.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    pub(super) options: Arc<ClientOptions>,
+    pub(super) server_name: ServerName<'static>,
+    pub(super) start: Start,
+    /// Without session store and clock, which are each client's own.
+    pub(super) library: Arc<rustls::ClientConfig>,
+}
+
+impl ClientConfig {
+    /// The configuration of `options`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which option cannot be used.
+    pub fn new(options: ClientOptions) -> Result<Self, ConfigError> {
+        let provider = options.suites.provider();
+        Self::with_provider(Arc::new(options), provider)
+    }
+
+    /// The same configuration with every key and nonce from `rng`: for tests and simulation.
+    ///
+    /// # Errors
+    /// As [`ClientConfig::new`].
+    #[cfg(any(test, feature = "seeded"))]
+    pub fn with_seed(&self, rng: wirecost_proto::Rng) -> Result<Self, ConfigError> {
+        let seeded = Self::with_provider(Arc::clone(&self.options), provider::seeded(rng))?;
+        Ok(seeded.with_start(self.start))
+    }
+
+    /// The same configuration for connections that start otherwise.
+    pub fn with_start(&self, start: Start) -> Self {
+        Self {
+            start,
+            ..self.clone()
+        }
+    }
+
+    fn with_provider(
+        options: Arc<ClientOptions>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, ConfigError> {
+        let server_name = ServerName::try_from(options.server_name.clone())
+            .map_err(|_| ConfigError::ServerName(options.server_name.clone()))?;
+        let verifier = options.trust.verifier(&provider)?;
+        let builder = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(options.versions.supported())
+            .map_err(unusable("versions"))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let mut library = match &options.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder
+                .with_client_auth_cert(chain_of(identity), key_of(identity))
+                .map_err(unusable("certificate and key"))?,
+        };
+        library.alpn_protocols.clone_from(&options.alpn);
+        library.key_log = Arc::new(options.key_log.clone());
+        Ok(Self {
+            server_name,
+            start: options.start,
+            options,
+            library: Arc::new(library),
+        })
+    }
+}
+
+/// What a server is told.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Versions accepted.
+    pub versions: Versions,
+    /// Suites and groups accepted.
+    pub suites: Suites,
+    /// Who the server is.
+    pub identity: Identity,
+    /// Who must have issued the clients' certificates (DER); without, none is asked for.
+    pub client_authority: Option<Vec<u8>>,
+    /// Protocols accepted, the best first (RFC 7301).
+    pub alpn: Vec<Vec<u8>>,
+    /// Where the secrets go.
+    pub key_log: KeyLog,
+    /// What certificates and tickets are judged by.
+    pub epoch: Epoch,
+    /// Whether early data, which anyone may have replayed, is accepted; and answered before the handshake is complete.
+    pub accept_early_data: bool,
+    /// Sessions kept for resumption; the oldest goes first.
+    pub sessions: usize,
+    /// How long a handshake may take.
+    pub handshake_timeout: Duration,
+}
+
+impl ServerOptions {
+    /// Both versions, any client, no early data, no key log and ALPN.
+    pub fn new(epoch: Epoch, identity: Identity) -> Self {
+        Self {
+            versions: Versions::Both,
+            suites: Suites::default(),
+            identity,
+            client_authority: None,
+            alpn: Vec::new(),
+            key_log: KeyLog::disabled(),
+            epoch,
+            accept_early_data: false,
+            sessions: SESSIONS,
+            handshake_timeout: HANDSHAKE_TIMEOUT,
+        }
+    }
+}
+
+/// What any number of servers are told. Clones share it.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    pub(super) options: Arc<ServerOptions>,
+    /// Without session store and clock, which are each server's own.
+    pub(super) library: Arc<rustls::ServerConfig>,
+}
+
+impl ServerConfig {
+    /// The configuration of `options`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which option cannot be used.
+    pub fn new(options: ServerOptions) -> Result<Self, ConfigError> {
+        let provider = options.suites.provider();
+        Self::with_provider(Arc::new(options), provider)
+    }
+
+    /// The same configuration with every key and nonce from `rng`: for tests and simulation.
+    ///
+    /// # Errors
+    /// As [`ServerConfig::new`].
+    #[cfg(any(test, feature = "seeded"))]
+    pub fn with_seed(&self, rng: wirecost_proto::Rng) -> Result<Self, ConfigError> {
+        Self::with_provider(Arc::clone(&self.options), provider::seeded(rng))
+    }
+
+    fn with_provider(
+        options: Arc<ServerOptions>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, ConfigError> {
+        let verifier = client_verifier(options.client_authority.as_deref(), &provider)?;
+        let mut library = rustls::ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(options.versions.supported())
+            .map_err(unusable("versions"))?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain_of(&options.identity), key_of(&options.identity))
+            .map_err(unusable("certificate and key"))?;
+        library.alpn_protocols.clone_from(&options.alpn);
+        library.key_log = Arc::new(options.key_log.clone());
+        // One ticket for the next connection; every further one would be bytes that nothing uses.
+        library.send_tls13_tickets = 1;
+        if options.accept_early_data {
+            library.max_early_data_size = MAX_EARLY_DATA_BYTES;
+            // RFC 8446 section 2.3: what came early can be answered behind the server's Finished.
+            library.send_half_rtt_data = true;
+        }
+        Ok(Self {
+            options,
+            library: Arc::new(library),
+        })
+    }
+}
+
+static VERSIONS: [&SupportedProtocolVersion; 2] = [&version::TLS13, &version::TLS12];
+
+impl Versions {
+    fn supported(self) -> &'static [&'static SupportedProtocolVersion] {
+        match self {
+            Self::Tls13 => &VERSIONS[..1],
+            Self::Tls12 => &VERSIONS[1..],
+            Self::Both => &VERSIONS,
+        }
+    }
+}
+
+impl Suites {
+    fn provider(self) -> Arc<CryptoProvider> {
+        match self {
+            Self::Standard => provider::standard(),
+            Self::Wide => provider::wide(),
+        }
+    }
+}
+
+impl Trust {
+    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, ConfigError> {
+        let Self::Authorities(ders) = self else {
+            return Ok(Arc::new(Anyone::new(provider)));
+        };
+        let roots = roots(ders.iter().map(Vec::as_slice))?;
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
+        let verifier = verifier.map_err(unusable("authority"))?;
+        Ok(verifier)
+    }
+}
+
+fn client_verifier(
+    authority: Option<&[u8]>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, ConfigError> {
+    let Some(authority) = authority else {
+        return Ok(Arc::new(NoClientAuth));
+    };
+    let roots = roots([authority])?;
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
+    verifier.map_err(unusable("authority"))
+}
+
+fn roots<'a>(ders: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<RootCertStore>, ConfigError> {
+    let mut roots = RootCertStore::empty();
+    for der in ders {
+        roots
+            .add(CertificateDer::from(der.to_vec()))
+            .map_err(unusable("authority"))?;
+    }
+    if roots.is_empty() {
+        return Err(ConfigError::NoAuthority);
+    }
+    Ok(Arc::new(roots))
+}
+
+fn unusable<E: fmt::Display>(what: &'static str) -> impl Fn(E) -> ConfigError {
+    move |error| ConfigError::Unusable {
+        what,
+        reason: error.to_string(),
+    }
+}
+
+fn chain_of(identity: &Identity) -> Vec<CertificateDer<'static>> {
+    let ders = identity.chain().iter().cloned();
+    ders.map(CertificateDer::from).collect()
+}
+
+fn key_of(identity: &Identity) -> PrivateKeyDer<'static> {
+    PrivatePkcs8KeyDer::from(identity.private_key().to_vec()).into()
+}

@@ -1,0 +1,433 @@
+//! What client and server have in common: flows, the endpoint within, and the order of what comes out.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+use std::time::Duration;
+
+use rustls::{CommonState, Connection};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
+
+use super::fault;
+use super::flow::{Arrival, Flow, Scratch, Stage};
+use crate::layer::{Event, Fault};
+use crate::provider::Clock;
+
+/// The flows around an endpoint, and what is to be done next.
+pub(super) struct Engine<E: Endpoint> {
+    inner: E,
+    flows: BTreeMap<FlowId, Flow>,
+    deadlines: BTreeSet<(Instant, FlowId)>,
+    /// The flow whose first flight waits for a command.
+    withheld: Option<FlowId>,
+    steps: VecDeque<Step<E::Command, E::Event>>,
+    /// What the inner endpoint's last output asks for: done before it is asked for the next.
+    urgent: Option<Step<E::Command, E::Event>>,
+    /// Whether the inner endpoint may have more to say.
+    inner_busy: bool,
+    inner_wakes: Option<Instant>,
+    inner_error: Option<E::Error>,
+    /// Plaintext of the bytes received last.
+    plain: Vec<u8>,
+    arrivals: Vec<Arrival>,
+    /// What the inner endpoint transmits or consumes.
+    inner_out: Buffer,
+    scratch: Scratch,
+    clock: Clock,
+    now: Instant,
+    timeout: Duration,
+}
+
+/// What is done next, in order.
+enum Step<C, V> {
+    /// Give the inner endpoint this, once it has nothing more to say.
+    Inner(Inner<C>),
+    /// Send what may leave.
+    Send(FlowId),
+    /// Say what received bytes were, as far as is known.
+    Consumed(FlowId),
+    Report(Event<V>),
+    /// Send a close_notify and close.
+    Shutdown(FlowId),
+    /// Close the flow on the transport.
+    Close {
+        flow: FlowId,
+        reset: bool,
+    },
+}
+
+/// An input for the inner endpoint that owns what it carries.
+enum Inner<C> {
+    Opened(FlowId, Peer),
+    Received(FlowId, Range<usize>),
+    PeerClosed(FlowId),
+    Reset(FlowId, ResetReason),
+    Writable(FlowId),
+    Command(C),
+    Timeout,
+}
+
+impl<E: Endpoint> Engine<E> {
+    pub(super) fn new(inner: E, clock: Clock, timeout: Duration) -> Self {
+        Self {
+            inner,
+            flows: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            withheld: None,
+            steps: VecDeque::new(),
+            urgent: None,
+            inner_busy: false,
+            inner_wakes: None,
+            inner_error: None,
+            plain: Vec::new(),
+            arrivals: Vec::new(),
+            inner_out: Buffer::new(),
+            scratch: Scratch::default(),
+            clock,
+            now: Instant::START,
+            timeout,
+        }
+    }
+
+    pub(super) const fn inner(&self) -> &E {
+        &self.inner
+    }
+
+    pub(super) const fn inner_mut(&mut self) -> &mut E {
+        &mut self.inner
+    }
+
+    /// What the library knows of a flow's connection.
+    pub(super) fn connection(&self, flow: FlowId) -> Option<&CommonState> {
+        let state = self.flows.get(&flow)?;
+        Some(state.connection())
+    }
+
+    /// Takes note of the time, and of the error that the inner endpoint may have ended with.
+    pub(super) fn begin(&mut self, now: Instant) -> Result<(), E::Error> {
+        self.now = now;
+        self.clock.set(now);
+        self.plain.clear();
+        self.inner_error.take().map_or(Ok(()), Err)
+    }
+
+    /// Forgets every flow: their client has a new one.
+    pub(super) fn forget(&mut self) {
+        self.flows.clear();
+        self.deadlines.clear();
+        self.withheld = None;
+    }
+
+    /// A flow whose handshake begins. With `early` its first flight waits for a command, and the inner endpoint is
+    /// opened at once.
+    pub(super) fn open(&mut self, flow: FlowId, peer: Peer, connection: Connection, early: bool) {
+        let deadline = self.now + self.timeout;
+        self.deadlines.insert((deadline, flow));
+        let stage = match early {
+            true => Stage::Withheld { deadline },
+            false => Stage::Handshake { deadline },
+        };
+        self.flows.insert(flow, Flow::new(peer, connection, stage));
+        if early {
+            self.withheld = Some(flow);
+            self.open_inner(flow);
+        } else {
+            self.steps.push_back(Step::Send(flow));
+        }
+    }
+
+    /// A flow that cannot even begin.
+    pub(super) fn refuse(&mut self, flow: FlowId, fault: Fault) {
+        self.report(Event::Failed { flow, fault });
+        self.steps.push_back(Step::Close { flow, reset: false });
+    }
+
+    /// Takes an input; the opening of a flow is up to client and server.
+    pub(super) fn input(&mut self, input: Input<'_, E::Command>) {
+        match input {
+            Input::Opened { .. } => {}
+            Input::Received { flow, bytes } => self.receive(flow, bytes),
+            Input::Writable { flow } => self.give(Inner::Writable(flow)),
+            Input::PeerClosed { flow } => self.peer_closed(flow),
+            Input::Reset { flow, reason } => self.reset(flow, reason),
+            Input::Command(command) => {
+                self.give(Inner::Command(command));
+                self.let_go();
+            }
+            Input::Timeout => {
+                self.expire();
+                self.give(Inner::Timeout);
+                self.let_go();
+            }
+        }
+    }
+
+    fn give(&mut self, input: Inner<E::Command>) {
+        self.steps.push_back(Step::Inner(input));
+    }
+
+    fn report(&mut self, event: Event<E::Event>) {
+        self.steps.push_back(Step::Report(event));
+    }
+
+    fn open_inner(&mut self, flow: FlowId) {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        let peer = state.peer;
+        if !std::mem::replace(&mut state.opened, true) {
+            self.give(Inner::Opened(flow, peer));
+        }
+    }
+
+    /// Lets a first flight leave that waited for this input.
+    fn let_go(&mut self) {
+        let Some(flow) = self.withheld.take() else { return };
+        if let Some(state) = self.flows.get_mut(&flow)
+            && let Stage::Withheld { deadline } = state.stage
+        {
+            state.stage = Stage::Handshake { deadline };
+            self.steps.push_back(Step::Send(flow));
+        }
+    }
+
+    fn expire(&mut self) {
+        while let Some(&(deadline, flow)) = self.deadlines.first()
+            && deadline <= self.now
+        {
+            self.deadlines.pop_first();
+            self.fail(flow, fault::TIMED_OUT, ResetReason::TimedOut);
+        }
+    }
+
+    fn receive(&mut self, flow: FlowId, bytes: &[u8]) {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        let deadline = state.deadline();
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        state.receive(bytes, &mut self.plain, &mut arrivals);
+        if let Some(deadline) = deadline.filter(|_| state.deadline().is_none()) {
+            self.deadlines.remove(&(deadline, flow));
+        }
+        for arrival in arrivals.drain(..) {
+            self.arrive(flow, arrival);
+        }
+        self.arrivals = arrivals;
+        self.steps.push_back(Step::Send(flow));
+        self.steps.push_back(Step::Consumed(flow));
+    }
+
+    fn arrive(&mut self, flow: FlowId, arrival: Arrival) {
+        match arrival {
+            Arrival::Plain { range, early } => {
+                if early {
+                    let bytes = range.len();
+                    self.open_inner(flow);
+                    self.report(Event::EarlyData { flow, bytes });
+                }
+                self.give(Inner::Received(flow, range));
+            }
+            Arrival::Established { start, closing } => {
+                // The last flight goes out before anything that the inner endpoint says.
+                self.steps.push_back(Step::Send(flow));
+                self.report(Event::Established { flow, start });
+                self.open_inner(flow);
+                if closing {
+                    self.steps.push_back(Step::Shutdown(flow));
+                }
+            }
+            Arrival::PeerClosed => self.give(Inner::PeerClosed(flow)),
+            Arrival::Failed(fault) => self.fail(flow, fault, ResetReason::Local),
+        }
+    }
+
+    /// The peer's FIN. RFC 8446 section 6.1: without a close_notify before it, something may be missing.
+    fn peer_closed(&mut self, flow: FlowId) {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        state.fin = true;
+        match state.stage {
+            Stage::Open if state.peer_closed => {}
+            Stage::Open => self.fail(flow, fault::truncated(), ResetReason::ByPeer),
+            Stage::Withheld { .. } | Stage::Handshake { .. } | Stage::Closing { .. } => {
+                let reason = "it closed the connection during the handshake";
+                self.fail(flow, fault::protocol(reason), ResetReason::ByPeer);
+            }
+            Stage::Closed => {
+                if !state.peer_closed {
+                    self.give(Inner::PeerClosed(flow));
+                }
+                self.remove(flow);
+            }
+            Stage::Failed => drop(self.remove(flow)),
+        }
+    }
+
+    fn reset(&mut self, flow: FlowId, reason: ResetReason) {
+        match self.remove(flow) {
+            Some(state) if !state.opened => {
+                let fault = Fault::Other(format!("{reason} during the TLS handshake"));
+                self.report(Event::Failed { flow, fault });
+            }
+            Some(state) if state.stage == Stage::Failed => {}
+            _ => self.give(Inner::Reset(flow, reason)),
+        }
+    }
+
+    fn remove(&mut self, flow: FlowId) -> Option<Flow> {
+        let state = self.flows.remove(&flow)?;
+        if let Some(deadline) = state.deadline() {
+            self.deadlines.remove(&(deadline, flow));
+        }
+        Some(state)
+    }
+
+    fn fail(&mut self, flow: FlowId, fault: Fault, reason: ResetReason) {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        if let Some(deadline) = state.deadline() {
+            self.deadlines.remove(&(deadline, flow));
+        }
+        state.end();
+        let opened = state.opened;
+        self.steps.push_back(Step::Send(flow));
+        self.report(Event::Failed { flow, fault });
+        if opened {
+            self.give(Inner::Reset(flow, reason));
+        }
+        self.steps.push_back(Step::Close { flow, reset: false });
+    }
+}
+
+impl<E: Endpoint> Engine<E> {
+    /// Gives the next output.
+    pub(super) fn poll(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
+        loop {
+            let output = if let Some(step) = self.urgent.take() {
+                self.step(step, out)
+            } else if self.inner_busy {
+                self.poll_inner(out)
+            } else if let Some(step) = self.steps.pop_front() {
+                self.step(step, out)
+            } else {
+                return Output::Timeout(self.wakes());
+            };
+            if let Some(output) = output {
+                return output;
+            }
+        }
+    }
+
+    /// Whom a first flight or an error waits for is called again at once.
+    fn wakes(&self) -> Option<Instant> {
+        if self.withheld.is_some() || self.inner_error.is_some() {
+            return Some(self.now);
+        }
+        let deadline = self.deadlines.first().map(|(deadline, _)| *deadline);
+        [deadline, self.inner_wakes].into_iter().flatten().min()
+    }
+
+    fn step(
+        &mut self,
+        step: Step<E::Command, E::Event>,
+        out: &mut Buffer,
+    ) -> Option<Output<Event<E::Event>>> {
+        match step {
+            Step::Inner(input) => {
+                self.feed(input);
+                None
+            }
+            Step::Send(flow) => self.send(flow, false, out),
+            Step::Consumed(flow) => self.consumed(flow, out),
+            Step::Report(event) => Some(Output::Event(event)),
+            Step::Shutdown(flow) => {
+                self.flows.get_mut(&flow)?.close(&mut self.scratch, out);
+                self.urgent = Some(Step::Close { flow, reset: false });
+                Some(Output::Transmit { flow })
+            }
+            Step::Close { flow, reset } => {
+                if self.flows.get(&flow).is_some_and(|state| state.fin) {
+                    self.remove(flow);
+                }
+                Some(Output::Close { flow, reset })
+            }
+        }
+    }
+
+    fn feed(&mut self, input: Inner<E::Command>) {
+        let input = match input {
+            Inner::Opened(flow, peer) => Input::Opened { flow, peer },
+            Inner::Received(flow, range) => Input::Received {
+                flow,
+                bytes: self.plain.get(range).unwrap_or_default(),
+            },
+            Inner::PeerClosed(flow) => Input::PeerClosed { flow },
+            Inner::Reset(flow, reason) => Input::Reset { flow, reason },
+            Inner::Writable(flow) => Input::Writable { flow },
+            Inner::Command(command) => Input::Command(command),
+            Inner::Timeout => Input::Timeout,
+        };
+        match self.inner.handle_input(input, self.now) {
+            Ok(()) => self.inner_busy = true,
+            Err(error) => self.inner_error = Some(error),
+        }
+    }
+
+    fn poll_inner(&mut self, out: &mut Buffer) -> Option<Output<Event<E::Event>>> {
+        self.inner_out.clear();
+        match self.inner.poll_output(&mut self.inner_out) {
+            Output::Transmit { flow } => self.send(flow, true, out),
+            Output::Consumed { flow } => {
+                self.flows.get_mut(&flow)?.consumed(self.inner_out.spans());
+                self.consumed(flow, out)
+            }
+            Output::Close { flow, reset } => {
+                self.close(flow, reset);
+                None
+            }
+            Output::Event(event) => Some(Output::Event(Event::Inner(event))),
+            Output::Timeout(at) => {
+                self.inner_busy = false;
+                self.inner_wakes = at;
+                None
+            }
+        }
+    }
+
+    /// Sends what may leave, behind it what the inner endpoint just transmitted.
+    fn send(&mut self, flow: FlowId, inner: bool, out: &mut Buffer) -> Option<Output<Event<E::Event>>> {
+        let state = self.flows.get_mut(&flow)?;
+        match state.stage {
+            Stage::Closed => return None,
+            Stage::Failed => state.flush(&mut self.scratch, out),
+            _ => state.send(inner.then_some(&self.inner_out), &mut self.scratch, out),
+        }
+        (!out.is_empty()).then_some(Output::Transmit { flow })
+    }
+
+    fn consumed(&mut self, flow: FlowId, out: &mut Buffer) -> Option<Output<Event<E::Event>>> {
+        let known = self.flows.get_mut(&flow)?.drain_consumed(out);
+        known.then_some(Output::Consumed { flow })
+    }
+
+    /// The inner endpoint closes a flow.
+    fn close(&mut self, flow: FlowId, reset: bool) {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        if reset {
+            self.remove(flow);
+            self.urgent = Some(Step::Close { flow, reset });
+            return;
+        }
+        match state.stage {
+            Stage::Withheld { deadline } | Stage::Handshake { deadline } => {
+                state.stage = Stage::Closing { deadline };
+            }
+            Stage::Open => self.urgent = Some(Step::Shutdown(flow)),
+            Stage::Closing { .. } | Stage::Closed | Stage::Failed => {}
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What the layer knows of one flow.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rustls::Connection;
+use wirecost_proto::{Buffer, Cause, Instant, Layer, Peer, Phase, Span};
+
+use super::connection::{self, Opened};
+use super::fault;
+use super::record::{Header, MAX_PLAINTEXT_BYTES};
+use crate::Start;
+use crate::interleave::{Interleaver, push_labelled};
+use crate::layer::Fault;
+
+/// One connection and what waits on either side of it.
+pub(super) struct Flow {
+    /// The other side.
+    pub(super) peer: Peer,
+    pub(super) stage: Stage,
+    /// Whether the inner endpoint knows of the flow.
+    pub(super) opened: bool,
+    /// Whether the inner endpoint knows that the peer sends no more.
+    pub(super) peer_closed: bool,
+    /// Whether the peer's FIN has come.
+    pub(super) fin: bool,
+    connection: Box<Connection>,
+    /// The beginning of a record.
+    partial: Vec<u8>,
+    received: Interleaver,
+    /// Plaintext that cannot leave yet, message by message.
+    held: VecDeque<Buffer>,
+    /// What left as early data, until it is known whether the server took it.
+    early: Vec<Buffer>,
+}
+
+/// Where a flow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The first flight waits for the first command, to leave together with it.
+    Withheld { deadline: Instant },
+    /// The peer is to answer until the deadline.
+    Handshake { deadline: Instant },
+    /// The inner endpoint closed the flow before the handshake was complete: it closes then.
+    Closing { deadline: Instant },
+    /// Application data may flow both ways.
+    Open,
+    /// Nothing is sent any more; what arrives is still opened.
+    Closed,
+    /// The protection failed: whatever arrives is the layer's.
+    Failed,
+}
+
+/// What a received record means for the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// Plaintext at this place of the buffer.
+    Plain { range: Range<usize>, early: bool },
+    /// The handshake is complete.
+    Established {
+        /// How the connection did start.
+        start: Start,
+        /// Whether the inner endpoint closed the flow before.
+        closing: bool,
+    },
+    /// The peer sends no more.
+    PeerClosed,
+    /// The end.
+    Failed(Fault),
+}
+
+/// Buffers that every flow uses in turn.
+#[derive(Default)]
+pub(super) struct Scratch {
+    sealed: Vec<u8>,
+    labels: Buffer,
+    spans: Interleaver,
+}
+
+impl Flow {
+    pub(super) fn new(peer: Peer, connection: impl Into<Connection>, stage: Stage) -> Self {
+        let mut connection = Box::new(connection.into());
+        // What is written leaves at once; a limit could only cut a record short.
+        connection.set_buffer_limit(None);
+        Self {
+            peer,
+            stage,
+            opened: false,
+            peer_closed: false,
+            fin: false,
+            connection,
+            partial: Vec::new(),
+            received: Interleaver::default(),
+            held: VecDeque::new(),
+            early: Vec::new(),
+        }
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// When the handshake must be complete.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Withheld { deadline } | Stage::Handshake { deadline } | Stage::Closing { deadline } => {
+                Some(deadline)
+            }
+            Stage::Open | Stage::Closed | Stage::Failed => None,
+        }
+    }
+
+    /// Takes bytes of the stream; appends plaintext to `plain` and what it means to `arrivals`.
+    pub(super) fn receive(&mut self, bytes: &[u8], plain: &mut Vec<u8>, arrivals: &mut Vec<Arrival>) {
+        if self.partial.is_empty() {
+            let opened = self.open_records(bytes, plain, arrivals);
+            self.partial.extend_from_slice(&bytes[opened..]);
+            return;
+        }
+        let mut joined = std::mem::take(&mut self.partial);
+        joined.extend_from_slice(bytes);
+        let opened = self.open_records(&joined, plain, arrivals);
+        // A buffer without a partial record is given back: most connections have none.
+        self.partial.extend_from_slice(&joined[opened..]);
+    }
+
+    /// Opens the whole records at the start of `bytes` and returns how many bytes that were.
+    fn open_records(&mut self, bytes: &[u8], plain: &mut Vec<u8>, arrivals: &mut Vec<Arrival>) -> usize {
+        let mut rest = bytes;
+        while self.stage != Stage::Failed {
+            let header = match Header::parse(rest) {
+                Ok(Some(header)) => header,
+                Ok(None) => return bytes.len() - rest.len(),
+                Err(error) => {
+                    // The library words the alert.
+                    let _ = connection::open(&mut self.connection, rest, &mut Vec::new());
+                    self.fail(fault::protocol(error), arrivals);
+                    break;
+                }
+            };
+            let Some((record, behind)) = rest.split_at_checked(header.record_bytes()) else {
+                return bytes.len() - rest.len();
+            };
+            self.open(record, plain, arrivals);
+            rest = behind;
+        }
+        let phase = match self.connection.is_handshaking() {
+            true => Phase::Connect,
+            false => Phase::Close,
+        };
+        self.received.push_own(rest.len(), phase, Cause::Original);
+        bytes.len()
+    }
+
+    fn open(&mut self, record: &[u8], plain: &mut Vec<u8>, arrivals: &mut Vec<Arrival>) {
+        let before = plain.len();
+        match connection::open(&mut self.connection, record, plain) {
+            Ok(opened) => self.opened(record.len(), before, opened, arrivals),
+            Err(error) => {
+                let fault = fault::fault(&error);
+                let phase = match fault {
+                    Fault::Alert(_) => Phase::Close,
+                    _ => Phase::Connect,
+                };
+                self.received.push_own(record.len(), phase, Cause::Original);
+                self.fail(fault, arrivals);
+            }
+        }
+    }
+
+    fn opened(&mut self, record: usize, at: usize, opened: Opened, arrivals: &mut Vec<Arrival>) {
+        let Opened { plain, early, closed } = opened;
+        if plain > 0 {
+            let layout = connection::layout(&self.connection, record, plain);
+            self.received.push_record(layout);
+            arrivals.push(Arrival::Plain {
+                range: at..at + plain,
+                early,
+            });
+        } else {
+            let phase = if closed { Phase::Close } else { Phase::Connect };
+            self.received.push_own(record, phase, Cause::Original);
+        }
+        if self.deadline().is_some() && !self.connection.is_handshaking() {
+            self.established(arrivals);
+        }
+        if closed && !self.peer_closed {
+            self.peer_closed = true;
+            arrivals.push(Arrival::PeerClosed);
+        }
+    }
+
+    fn established(&mut self, arrivals: &mut Vec<Arrival>) {
+        let start = connection::start(&mut self.connection);
+        if start != Start::ZeroRtt {
+            self.hold_again();
+        }
+        self.early = Vec::new();
+        let closing = matches!(self.stage, Stage::Closing { .. });
+        self.stage = Stage::Open;
+        arrivals.push(Arrival::Established { start, closing });
+    }
+
+    /// What left as early data leaves again (RFC 8446 section 4.2.10).
+    fn hold_again(&mut self) {
+        for message in self.early.drain(..).rev() {
+            let mut again = Buffer::new();
+            for span in message.spans() {
+                again.cover_span(Span {
+                    cause: Cause::Retransmission,
+                    ..*span
+                });
+            }
+            let mut labelled = Buffer::new();
+            push_labelled(message.bytes(), again.spans(), &mut labelled);
+            self.held.push_front(labelled);
+        }
+    }
+
+    fn fail(&mut self, fault: Fault, arrivals: &mut Vec<Arrival>) {
+        // Who has closed is not interested any more.
+        if self.stage != Stage::Closed {
+            arrivals.push(Arrival::Failed(fault));
+        }
+        self.end();
+    }
+
+    /// Gives the flow up.
+    pub(super) fn end(&mut self) {
+        self.stage = Stage::Failed;
+        self.held.clear();
+    }
+}
+
+impl Flow {
+    /// Appends what the handshake has to say to `out`; of a flow at its end the last record is an alert.
+    pub(super) fn flush(&mut self, scratch: &mut Scratch, out: &mut Buffer) {
+        let sealed = &mut scratch.sealed;
+        sealed.clear();
+        connection::drain(&mut self.connection, sealed);
+        let alert = match self.stage {
+            Stage::Failed => connection::last_alert(sealed),
+            _ => 0,
+        };
+        let (handshake, alert) = sealed.split_at(sealed.len() - alert);
+        out.push(handshake, Layer::Security, Phase::Connect, Cause::Original);
+        out.push(alert, Layer::Security, Phase::Close, Cause::Original);
+    }
+
+    /// Appends to `out` all that may leave: the handshake, what was held, and then `plain`, which is held where it may
+    /// not leave.
+    pub(super) fn send(&mut self, plain: Option<&Buffer>, scratch: &mut Scratch, out: &mut Buffer) {
+        if let Some(plain) = plain
+            && !(self.held.is_empty() && self.may_send(plain))
+        {
+            self.held.push_back(plain.clone());
+            return self.release(scratch, out);
+        }
+        self.release(scratch, out);
+        if let Some(plain) = plain {
+            self.seal(plain, scratch, out);
+        }
+    }
+
+    fn release(&mut self, scratch: &mut Scratch, out: &mut Buffer) {
+        if matches!(self.stage, Stage::Withheld { .. }) {
+            return;
+        }
+        self.flush(scratch, out);
+        while let Some(message) = self.held.pop_front() {
+            if !self.may_send(&message) {
+                self.held.push_front(message);
+                return;
+            }
+            self.seal(&message, scratch, out);
+        }
+    }
+
+    fn may_send(&mut self, plain: &Buffer) -> bool {
+        !matches!(self.stage, Stage::Withheld { .. })
+            && connection::may_send(&mut self.connection, plain.bytes().len())
+    }
+
+    /// Protects a message, in as few records as can be.
+    fn seal(&mut self, plain: &Buffer, scratch: &mut Scratch, out: &mut Buffer) {
+        if matches!(self.connection(), Connection::Client(_)) && self.connection.is_handshaking() {
+            self.early.push(plain.clone());
+        }
+        scratch.spans.inner(plain.spans());
+        for chunk in plain.bytes().chunks(MAX_PLAINTEXT_BYTES) {
+            scratch.sealed.clear();
+            connection::seal(&mut self.connection, chunk, &mut scratch.sealed);
+            let record = connection::last_record(&scratch.sealed);
+            let before = scratch.sealed.len() - record;
+            scratch.spans.push_own(before, Phase::Connect, Cause::Original);
+            let layout = connection::layout(&self.connection, record, chunk.len());
+            scratch.spans.push_record(layout);
+            scratch.labels.clear();
+            scratch.spans.drain(&mut scratch.labels);
+            push_labelled(&scratch.sealed, scratch.labels.spans(), out);
+        }
+    }
+
+    /// Appends a close_notify (RFC 8446 section 6.1) behind all that may leave.
+    pub(super) fn close(&mut self, scratch: &mut Scratch, out: &mut Buffer) {
+        self.send(None, scratch, out);
+        self.stage = Stage::Closed;
+        self.connection.send_close_notify();
+        scratch.sealed.clear();
+        connection::drain(&mut self.connection, &mut scratch.sealed);
+        out.push(&scratch.sealed, Layer::Security, Phase::Close, Cause::Original);
+    }
+
+    /// Takes what the inner endpoint says of its bytes.
+    pub(super) fn consumed(&mut self, spans: &[Span]) {
+        self.received.inner(spans);
+    }
+
+    /// Appends what is known of the received bytes to `out`; says whether there was something.
+    pub(super) fn drain_consumed(&mut self, out: &mut Buffer) -> bool {
+        self.received.drain(out)
+    }
+}

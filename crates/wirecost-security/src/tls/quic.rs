@@ -1,0 +1,152 @@
+//! The same configurations for QUIC (RFC 9001), which has packets where TLS has records.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::Resumption;
+use rustls::server::ServerSessionMemoryCache;
+use wirecost_proto::Instant;
+
+use super::config::{ClientConfig, ConfigError, ServerConfig, Versions};
+use super::fault;
+use super::sessions::Sessions;
+use crate::layer::Fault;
+use crate::provider::Clock;
+use crate::{Epoch, Start};
+
+/// TLS for one QUIC client: the library's configuration with the client's own tickets and clock.
+pub struct QuicClient {
+    /// What the library is told.
+    pub library: Arc<rustls::ClientConfig>,
+    config: ClientConfig,
+    sessions: Sessions,
+    clock: Clock,
+}
+
+impl QuicClient {
+    /// TLS for a client that speaks `alpn` (RFC 9001 section 8.1).
+    ///
+    /// # Errors
+    /// [`ConfigError`] where TLS 1.3 is not among the versions (RFC 9001 section 4.2).
+    pub fn new(config: ClientConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
+        demand_tls13(config.options.versions)?;
+        let (sessions, clock) = (Sessions::default(), Clock::new(config.options.epoch));
+        let mut library = (*config.library).clone();
+        library.resumption = Resumption::store(Arc::new(sessions.clone()));
+        library.time_provider = Arc::new(clock.clone());
+        library.enable_early_data = config.start == Start::ZeroRtt;
+        library.alpn_protocols = vec![alpn.to_vec()];
+        Ok(Self {
+            library: Arc::new(library),
+            config,
+            sessions,
+            clock,
+        })
+    }
+
+    /// Takes note of the time.
+    pub fn set_time(&self, now: Instant) {
+        self.clock.set(now);
+    }
+
+    /// Says whether the next connection may use a ticket.
+    pub fn begin(&self, offer: bool) {
+        self.sessions.begin(offer);
+    }
+
+    /// Whether the connection that began last found a ticket.
+    pub fn has_offered(&self) -> bool {
+        self.sessions.offered()
+    }
+
+    /// Whom the server's certificate must name.
+    pub fn server_name(&self) -> &str {
+        &self.config.options.server_name
+    }
+
+    /// How connections are asked to start.
+    pub const fn start(&self) -> Start {
+        self.config.start
+    }
+
+    /// Where the run's clock stands.
+    pub fn epoch(&self) -> Epoch {
+        self.config.options.epoch
+    }
+
+    /// How long a handshake may take.
+    pub fn handshake_timeout(&self) -> Duration {
+        self.config.options.handshake_timeout
+    }
+}
+
+/// TLS for one QUIC server: the library's configuration with the server's own sessions and clock.
+pub struct QuicServer {
+    /// What the library is told.
+    pub library: Arc<rustls::ServerConfig>,
+    config: ServerConfig,
+    clock: Clock,
+}
+
+impl QuicServer {
+    /// TLS for a server that speaks `alpn`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where TLS 1.3 is not among the versions.
+    pub fn new(config: ServerConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
+        demand_tls13(config.options.versions)?;
+        let clock = Clock::new(config.options.epoch);
+        let mut library = (*config.library).clone();
+        // Stateless tickets would exclude early data.
+        library.session_storage = ServerSessionMemoryCache::new(config.options.sessions);
+        library.time_provider = Arc::new(clock.clone());
+        library.alpn_protocols = vec![alpn.to_vec()];
+        // RFC 9001 section 4.6.1: any other number is an error; flow control is QUIC's.
+        library.max_early_data_size = if config.options.accept_early_data {
+            u32::MAX
+        } else {
+            0
+        };
+        Ok(Self {
+            library: Arc::new(library),
+            config,
+            clock,
+        })
+    }
+
+    /// Takes note of the time.
+    pub fn set_time(&self, now: Instant) {
+        self.clock.set(now);
+    }
+
+    /// Where the run's clock stands.
+    pub fn epoch(&self) -> Epoch {
+        self.config.options.epoch
+    }
+
+    /// How long a handshake may take.
+    pub fn handshake_timeout(&self) -> Duration {
+        self.config.options.handshake_timeout
+    }
+}
+
+fn demand_tls13(versions: Versions) -> Result<(), ConfigError> {
+    if versions == Versions::Tls12 {
+        return Err(ConfigError::Unusable {
+            what: "versions",
+            reason: "QUIC demands TLS 1.3".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The fault that an error of the library is in a QUIC handshake.
+pub fn quic_fault(error: &rustls::Error) -> Fault {
+    match fault::fault(error) {
+        Fault::Protocol { reason, .. } => Fault::Protocol {
+            protocol: "QUIC",
+            reason,
+        },
+        other => other,
+    }
+}

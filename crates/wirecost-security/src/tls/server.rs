@@ -1,0 +1,81 @@
+//! TLS around a server.
+
+use std::sync::Arc;
+
+use rustls::server::{ServerConnection, ServerSessionMemoryCache};
+use rustls::{CommonState, Connection};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
+
+use super::config::ServerConfig;
+use super::engine::Engine;
+use super::fault;
+use crate::layer::Event;
+use crate::provider::Clock;
+
+/// A server's endpoint within TLS: one connection per flow, and one store of sessions for all of them.
+///
+/// The inner endpoint is opened when a flow's handshake is complete, or when early data comes; then
+/// [`Event::EarlyData`] stands before what it receives.
+pub struct Server<E: Endpoint> {
+    engine: Engine<E>,
+    library: Arc<rustls::ServerConfig>,
+}
+
+impl<E: Endpoint> Server<E> {
+    /// TLS around `inner`.
+    pub fn new(config: &ServerConfig, inner: E) -> Self {
+        let clock = Clock::new(config.options.epoch);
+        let mut library = (*config.library).clone();
+        // A ticket is the number of a session that is kept here: stateless ones would exclude early data.
+        library.session_storage = ServerSessionMemoryCache::new(config.options.sessions);
+        library.time_provider = Arc::new(clock.clone());
+        Self {
+            engine: Engine::new(inner, clock, config.options.handshake_timeout),
+            library: Arc::new(library),
+        }
+    }
+
+    /// The endpoint within.
+    pub const fn inner(&self) -> &E {
+        self.engine.inner()
+    }
+
+    /// The endpoint within.
+    pub const fn inner_mut(&mut self) -> &mut E {
+        self.engine.inner_mut()
+    }
+
+    /// What was agreed on with the client of a flow: version, suite, protocol, certificates.
+    pub fn connection(&self, flow: FlowId) -> Option<&CommonState> {
+        self.engine.connection(flow)
+    }
+
+    fn open(&mut self, flow: FlowId, peer: Peer) {
+        match ServerConnection::new(Arc::clone(&self.library)) {
+            Err(error) => self.engine.refuse(flow, fault::fault(&error)),
+            Ok(connection) => {
+                self.engine.open(flow, peer, Connection::from(connection), false);
+            }
+        }
+    }
+}
+
+impl<E: Endpoint> Endpoint for Server<E> {
+    type Command = E::Command;
+    type Event = Event<E::Event>;
+    type Error = E::Error;
+
+    fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
+        self.engine.begin(now)?;
+        if let Input::Opened { flow, peer } = input {
+            self.open(flow, peer);
+        } else {
+            self.engine.input(input);
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
+        self.engine.poll(out)
+    }
+}

@@ -1,0 +1,175 @@
+use wirecost_proto::pair::FIRST_FLOW;
+
+use super::*;
+
+/// Sends a message as soon as the client is told that it may.
+fn message_after_ready(pair: &mut BarePair, flow: FlowId) -> (Instant, Instant) {
+    pair.open_flow(flow);
+    let opened = pair.now;
+    let ready = |pair: &BarePair| {
+        let is = |event: &Event<_>| *event == Event::Inner(bare::ClientEvent::Opened);
+        pair.client_events.iter().any(|(_, event)| is(event))
+    };
+    while !ready(pair) {
+        assert!(pair.step(), "the handshake completes");
+    }
+    pair.command(send(&[7; 128]));
+    settle(pair);
+    let arrived = messages(pair).first().expect("the message arrives").0;
+    (opened, arrived)
+}
+
+#[test]
+fn a_message_arrives_after_the_flights_of_the_standard() {
+    // One-way delays until the server has the message.
+    let cases = [
+        (Versions::Tls13, Start::Cold, 3),
+        (Versions::Tls13, Start::Resumed, 3),
+        (Versions::Tls13, Start::ZeroRtt, 1),
+        (Versions::Tls12, Start::Cold, 5),
+        (Versions::Tls12, Start::Resumed, 3),
+    ];
+    for (versions, start, flights) in cases {
+        let server = ServerOptions {
+            accept_early_data: true,
+            ..server_options()
+        };
+        let mut pair = with_ticket(start, client_options(versions), server);
+        let (opened, arrived) = message_after_ready(&mut pair, FlowId(1));
+        assert_eq!(arrived, opened + DELAY * flights, "{versions:?} {start}");
+        assert_eq!(client_starts(&pair), [start], "{versions:?}");
+        assert_eq!(server_starts(&pair), [start], "{versions:?}");
+    }
+}
+
+#[test]
+fn the_first_connection_is_cold_whatever_is_asked_for() {
+    for versions in [Versions::Tls13, Versions::Tls12] {
+        let options = ClientOptions {
+            start: Start::Resumed,
+            ..client_options(versions)
+        };
+        let mut pair = bare_pair(options, server_options());
+        pair.open();
+        settle(&mut pair);
+        assert_eq!(client_starts(&pair), [Start::Cold]);
+    }
+}
+
+#[test]
+fn a_client_that_asks_for_cold_offers_no_ticket() {
+    let mut pair = with_ticket(Start::Cold, client_options(Versions::Tls13), server_options());
+    pair.open_flow(FlowId(1));
+    settle(&mut pair);
+    assert_eq!(client_starts(&pair), [Start::Cold]);
+}
+
+#[test]
+fn tickets_last_over_many_connections() {
+    for versions in [Versions::Tls13, Versions::Tls12] {
+        let mut pair = with_ticket(Start::Resumed, client_options(versions), server_options());
+        for flow in 1..10 {
+            pair.open_flow(FlowId(flow));
+            settle(&mut pair);
+            pair.command(ClientCommand::Close);
+            settle(&mut pair);
+        }
+        assert_eq!(client_starts(&pair), [Start::Resumed; 9]);
+    }
+}
+
+#[test]
+fn handshake_and_ticket_are_security_of_the_connect_phase() {
+    for versions in [Versions::Tls13, Versions::Tls12] {
+        let mut pair = bare_pair(client_options(versions), server_options());
+        pair.open();
+        settle(&mut pair);
+        let all = bytes_of(&pair.sent, |_| true);
+        let connect = bytes_of(&pair.sent, |span| {
+            (span.layer, span.phase, span.cause) == (Layer::Security, Phase::Connect, Cause::Original)
+        });
+        assert!(all > 500 && all == connect, "{versions:?}: {connect} of {all}");
+        // The server's first flight is one write, as is the client's last.
+        let up = pair.sent.iter().filter(|sent| sent.direction == Direction::Up);
+        assert_eq!(up.count(), 2, "{versions:?}");
+    }
+}
+
+#[test]
+fn a_client_certificate_is_asked_for_and_checked() {
+    let identity = Identity::client(authority(), "wc-00001").expect("a client");
+    for versions in [Versions::Tls13, Versions::Tls12] {
+        for (identity, accepted) in [(Some(identity.clone()), true), (None, false)] {
+            let server = ServerOptions {
+                client_authority: Some(authority().certificate().to_vec()),
+                ..server_options()
+            };
+            let client = ClientOptions {
+                identity,
+                ..client_options(versions)
+            };
+            let mut pair = bare_pair(client, server);
+            pair.open();
+            pair.drive_for(Duration::from_secs(1));
+            assert_eq!(server_faults(&pair).is_empty(), accepted, "{versions:?}");
+            if accepted {
+                let certificates = pair
+                    .server
+                    .connection(FIRST_FLOW)
+                    .and_then(|c| c.peer_certificates());
+                assert_eq!(certificates.map(<[_]>::len), Some(1));
+            } else {
+                let fault = Fault::Certificate("there is none".to_owned());
+                assert_eq!(server_faults(&pair), [fault]);
+                assert_eq!(client_faults(&pair).len(), 1, "the alert arrives");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_ends_log_the_same_secrets() {
+    let logs = [crate::KeyLog::new(), crate::KeyLog::new()];
+    let client = ClientOptions {
+        key_log: logs[0].clone(),
+        ..client_options(Versions::Tls13)
+    };
+    let server = ServerOptions {
+        key_log: logs[1].clone(),
+        ..server_options()
+    };
+    let mut pair = bare_pair(client, server);
+    pair.open();
+    settle(&mut pair);
+    let lines = |log: &crate::KeyLog| {
+        let mut lines: Vec<String> = log.text().lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&logs[0]), lines(&logs[1]));
+    assert!(logs[0].text().contains("CLIENT_TRAFFIC_SECRET_0"));
+}
+
+#[test]
+fn the_protocol_is_agreed_on() {
+    let client = ClientOptions {
+        alpn: vec![b"mqtt".to_vec()],
+        ..client_options(Versions::Tls13)
+    };
+    let server = |alpn: &[u8]| ServerOptions {
+        alpn: vec![alpn.to_vec()],
+        ..server_options()
+    };
+    let mut pair = bare_pair(client.clone(), server(b"mqtt"));
+    pair.open();
+    settle(&mut pair);
+    let agreed = pair.client.connection().and_then(|c| c.alpn_protocol());
+    assert_eq!(agreed, Some(b"mqtt".as_slice()));
+    let mut pair = bare_pair(client, server(b"h2"));
+    pair.open();
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(
+        client_faults(&pair),
+        [Fault::Alert("no_application_protocol".to_owned())]
+    );
+}
