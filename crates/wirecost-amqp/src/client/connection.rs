@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{Buffer, FlowId, Instant, Output, TimerTable};
@@ -94,6 +95,8 @@ pub(super) struct Connection {
     pub(super) consumed: Buffer,
     /// Frames that are written and not handed out.
     pub(super) outgoing: Buffer,
+    /// Messages that have no outcome and will have none.
+    pub(super) abandoned: Vec<u64>,
     timers: TimerTable<3>,
     idle_time_out: Option<Duration>,
 }
@@ -107,6 +110,7 @@ impl Connection {
             framer: Framer::new(config.max_frame_size.max(MIN_MAX_FRAME_SIZE)),
             consumed: Buffer::new(),
             outgoing: Buffer::new(),
+            abandoned: Vec::new(),
             timers: TimerTable::new(),
             idle_time_out: None,
         };
@@ -227,7 +231,7 @@ impl Connection {
         }
         self.stop_timers();
         self.timers.set(Timer::Answer, now + config.answer_timeout);
-        self.state = State::AwaitClose;
+        self.leave(State::AwaitClose);
     }
 
     /// Sends close with the reason and ends the flow without waiting.
@@ -251,9 +255,18 @@ impl Connection {
 
     pub(super) fn finish(&mut self) {
         if !matches!(self.state, State::Finished) {
-            self.state = State::Finishing;
+            self.leave(State::Finishing);
         }
         self.stop_timers();
+    }
+
+    /// Goes on to a state without a link: what was on its way has no outcome.
+    pub(super) fn leave(&mut self, next: State) {
+        if let State::Attached(.., link) = core::mem::replace(&mut self.state, next) {
+            let current = link.current.map(|current| current.message);
+            let unsettled = link.unsettled.into_iter().map(|(_, message)| message);
+            self.abandoned.extend(unsettled.chain(current));
+        }
     }
 
     fn stop_timers(&mut self) {
@@ -312,21 +325,6 @@ impl Connection {
         }
         outgoing::move_into(&mut self.consumed, out);
         Some(Output::Consumed { flow: self.flow })
-    }
-
-    /// The messages that were on their way.
-    pub(super) fn unfinished(self) -> impl Iterator<Item = u64> {
-        let link = match self.state {
-            State::Attached(.., link) => Some(link),
-            _ => None,
-        };
-        link.into_iter().flat_map(|link| {
-            let current = link.current.map(|current| current.message);
-            link.unsettled
-                .into_iter()
-                .map(|(_, message)| message)
-                .chain(current)
-        })
     }
 }
 

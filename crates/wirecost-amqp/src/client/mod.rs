@@ -31,12 +31,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
 pub use command::{Awaited, Command, Event, Failure, MessageTemplate, Refusal};
 pub use config::{Closing, Config, SaslConfig};
 
-use connection::Connection;
+use connection::{Connection, State};
 
 /// What the client ignored or sent of its own accord.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,12 +124,18 @@ impl Client {
 
     /// Forgets the connection; the messages that were on their way have no outcome.
     fn discard(&mut self) {
-        let Some(connection) = self.connection.take() else {
-            return;
-        };
-        for message in connection.unfinished() {
-            self.events.push_back(Event::Discarded { message });
+        if let Some(connection) = &mut self.connection {
+            connection.leave(State::Finished);
         }
+        self.report_abandoned();
+        self.connection = None;
+    }
+
+    fn report_abandoned(&mut self) {
+        let connection = self.connection.iter_mut();
+        let messages = connection.flat_map(|connection| connection.abandoned.drain(..));
+        self.events
+            .extend(messages.map(|message| Event::Discarded { message }));
     }
 
     fn peer_closed(&mut self) {
@@ -140,6 +146,16 @@ impl Client {
             self.events.push_back(Event::Closed { error: None });
         }
         connection.finish();
+    }
+
+    /// A flow that breaks after its end is no news: some peers answer FIN by RST.
+    fn reset(&mut self, reason: ResetReason) {
+        let connection = self.connection.as_ref();
+        let is_news = connection.is_some_and(|connection| !connection.is_peer_heard_out());
+        self.discard();
+        if is_news {
+            self.events.push_back(Event::Reset(reason));
+        }
     }
 
     fn expire_timers(&mut self) {
@@ -183,11 +199,9 @@ impl Endpoint for Client {
             }
             Input::Received { bytes, .. } => self.receive(bytes),
             Input::PeerClosed { .. } => self.peer_closed(),
-            Input::Reset { reason, .. } => {
-                self.discard();
-                self.events.push_back(Event::Reset(reason));
-            }
+            Input::Reset { reason, .. } => self.reset(reason),
         }
+        self.report_abandoned();
         Ok(())
     }
 

@@ -1,4 +1,5 @@
 //! Client and container against each other, in virtual time.
 
 mod connect;
+mod flow;
 mod rig;
