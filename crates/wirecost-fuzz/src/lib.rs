@@ -6,6 +6,7 @@
 //! - [`wire`]: IP packets and what they carry, TCP segments, ICMP messages, captures
 //! - [`mqtt`]: packets, framing, client, broker
 //! - [`coap`]: messages, client, server
+//! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
 //! - [`cost`]: the ledger
 //! - [`text`]: quantities, names of stacks, rows of samples
 //! - [`lab`]: what a packet is called in a ladder
@@ -19,6 +20,7 @@
 
 pub mod coap;
 pub mod cost;
+pub mod http1;
 pub mod lab;
 pub mod mqtt;
 mod rig;
@@ -30,7 +32,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its fuzz target and of its folders of inputs.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 19] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -42,6 +44,10 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("coap_message", coap::message),
     ("coap_client", coap::client),
     ("coap_server", coap::server),
+    ("http1_head", http1::head),
+    ("http1_chunks", http1::chunks),
+    ("http1_client", http1::client),
+    ("http1_server", http1::server),
     ("cost_ledger", cost::ledger),
     ("proto_units", text::quantities),
     ("lab_text", text::names_and_rows),

@@ -170,7 +170,7 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
             match self.endpoint.poll_output(&mut out) {
                 Output::Transmit { flow } => self.transmitted(flow, &out),
                 Output::Consumed { flow } => self.consumed(flow, &out),
-                Output::Close { flow, .. } => self.flow(flow).state = State::Closed,
+                Output::Close { flow, .. } => self.closed(flow),
                 Output::Event(_) => {}
                 Output::Timeout(at) => {
                     self.wakes = at;
@@ -193,6 +193,13 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
             "sends on {flow:?}"
         );
         (self.check)(out.bytes());
+    }
+
+    /// A flow that this side has closed may be reset later, when its place is taken.
+    fn closed(&mut self, flow: FlowId) {
+        if let Some(flow) = self.flows.iter_mut().flatten().find(|known| known.id == flow) {
+            flow.state = State::Closed;
+        }
     }
 
     fn consumed(&mut self, flow: FlowId, out: &Buffer) {
