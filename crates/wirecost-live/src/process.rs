@@ -2,11 +2,12 @@
 //! with us however we end.
 //!
 //! - [`usage`]: CPU time and memory of a server and everything it started
-//! - [`mosquitto`], [`libcoap`], [`caddy`]: where the program is, how it is configured, when it is ready
+//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: where the program is, how it is configured, when it is ready
 
 pub mod caddy;
 pub mod libcoap;
 pub mod mosquitto;
+pub mod rabbitmq;
 pub mod usage;
 
 use crate::error::{Doing, EnvironmentError, Errno};

@@ -12,7 +12,9 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use wirecost_live::hosts::{SERVER_V4, SERVER_V6};
 use wirecost_live::process::libcoap::{Build, Dtls};
-use wirecost_live::process::{Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto};
+use wirecost_live::process::{
+    Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq,
+};
 use wirecost_live::{EnvironmentError, Interrupt, Topology, TopologyConfig};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,6 +31,12 @@ fn main() -> ExitCode {
         ),
         case("caddy_is_ready_and_stops", User::Caller, run_caddy),
         case("caddy_is_ready_and_stops_for_nobody", User::Nobody, run_caddy),
+        case("rabbitmq_is_ready_and_stops", User::Caller, run_rabbitmq),
+        case(
+            "rabbitmq_is_ready_and_stops_for_nobody",
+            User::Nobody,
+            run_rabbitmq,
+        ),
         case("libcoap_is_ready_and_stops", User::Caller, run_libcoap),
         case("libcoap_is_ready_and_stops_for_nobody", User::Nobody, run_libcoap),
         case(
@@ -95,6 +103,17 @@ fn run_caddy() -> Result<(), String> {
     Ok(())
 }
 
+fn run_rabbitmq() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    assert!(rabbitmq::version().is_none_or(|version| version.starts_with('3')));
+    let files = tls_files(folder.path());
+    let ip = SERVER_V4.into();
+    let launch = installed(rabbitmq::launch(folder.path(), ip, Some(&files)))?;
+    let secure = SocketAddr::new(ip, rabbitmq::SECURE_AMQP_PORT);
+    serves(&topology, &launch, || both(rabbitmq::probe(ip), secure));
+    Ok(())
+}
+
 /// Ready where the second port takes connections, too.
 fn both(first: Readiness, secure: SocketAddr) -> Readiness {
     match TcpStream::connect(secure) {
@@ -150,7 +169,7 @@ fn run_libcoap() -> Result<(), String> {
 fn serves(topology: &Topology, launch: &Launch, probe: impl Fn() -> Readiness + Send + Sync) {
     assert_eq!(probe(), Readiness::NotYet, "nothing listens where this thread is");
     let mut server = ServerProcess::start(launch, &topology.server).unwrap();
-    server.wait_until_ready(PATIENCE, &probe).unwrap();
+    server.wait_until_ready(rabbitmq::PATIENCE, &probe).unwrap();
     let before = server.usage().unwrap();
     for _ in 0..50 {
         server.wait_until_ready(PATIENCE, &probe).unwrap();

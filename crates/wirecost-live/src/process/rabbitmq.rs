@@ -1,0 +1,161 @@
+//! RabbitMQ with its AMQP 1.0 and MQTT plugins.
+
+use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_in, write_configuration};
+use crate::error::EnvironmentError;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The script that Debian puts on PATH insists on the system's user and folders; this one takes them as they are given.
+const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+const COMMAND: &str = "rabbitmq-server";
+const PACKAGE: &str = "rabbitmq-server";
+
+/// The port of AMQP.
+pub const AMQP_PORT: u16 = 5672;
+/// The port of AMQP over TLS.
+pub const SECURE_AMQP_PORT: u16 = 5671;
+/// The port of MQTT.
+pub const MQTT_PORT: u16 = 1883;
+/// The port of MQTT over TLS.
+pub const SECURE_MQTT_PORT: u16 = 8883;
+
+/// How long the broker may take to be ready: it boots a virtual machine, which takes seconds on a quiet computer.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The address to which AMQP 1.0 clients send. The plugin of version 3 makes the queue of that name where there is none;
+/// version 4 demands `/queues/test`, and that the queue exists.
+pub const TARGET_ADDRESS: &str = "test";
+
+const PLUGINS: &str = "[rabbitmq_amqp1_0,rabbitmq_mqtt].\n";
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+// The protocol headers of SASL and of AMQP 1.0.0 (AMQP 1.0 sections 5.3.1 and 2.2); the server echoes the first.
+const SASL_HEADER: [u8; 8] = *b"AMQP\x03\x01\x00\x00";
+
+/// How to start the broker on `ip`, with its configuration, data and log in `folder`: AMQP at [`AMQP_PORT`] and MQTT at
+/// [`MQTT_PORT`], with `tls` also at [`SECURE_AMQP_PORT`] and [`SECURE_MQTT_PORT`].
+///
+/// # Errors
+/// [`EnvironmentError::ServerNotFound`] where it is not installed; when `folder` cannot be written.
+pub fn launch(folder: &Path, ip: IpAddr, tls: Option<&TlsFiles>) -> Result<Launch, EnvironmentError> {
+    let program = program()?;
+    let configuration_path = folder.join("rabbitmq.conf");
+    let plugins_path = folder.join("enabled_plugins");
+    write_configuration(&configuration_path, &configuration(ip, tls))?;
+    write_configuration(&plugins_path, PLUGINS)?;
+    let mut environment = plain_environment(folder);
+    let paths = [
+        ("RABBITMQ_MNESIA_BASE", folder.join("mnesia")),
+        ("RABBITMQ_LOG_BASE", folder.join("log")),
+        ("RABBITMQ_ENABLED_PLUGINS_FILE", plugins_path),
+        ("RABBITMQ_CONFIG_FILE", configuration_path),
+        ("RABBITMQ_CONF_ENV_FILE", folder.join("none")),
+    ];
+    let path = |(name, path): (&str, PathBuf)| (name.into(), path.to_string_lossy().into_owned());
+    environment.extend(paths.map(path));
+    // The node and its registrar talk over the namespace's own loopback.
+    let names = [
+        ("RABBITMQ_NODENAME", "wirecost@localhost"),
+        ("ERL_EPMD_ADDRESS", "127.0.0.1"),
+        (
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
+            "-kernel inet_dist_use_interface {127,0,0,1}",
+        ),
+    ];
+    environment.extend(names.map(|(name, value)| (name.into(), value.into())));
+    Ok(Launch {
+        program,
+        arguments: Vec::new(),
+        environment,
+        log: folder.join("rabbitmq.log"),
+    })
+}
+
+fn program() -> Result<PathBuf, EnvironmentError> {
+    let program = PathBuf::from(PROGRAM);
+    if program.is_file() {
+        return Ok(program);
+    }
+    find(COMMAND, PACKAGE)
+}
+
+/// Anyone may come in, from any address; a line per connection would be CPU time of ours.
+fn configuration(ip: IpAddr, tls: Option<&TlsFiles>) -> String {
+    let mut lines = vec![
+        format!("listeners.tcp.1 = {ip}:{AMQP_PORT}"),
+        format!("mqtt.listeners.tcp.1 = {ip}:{MQTT_PORT}"),
+        "loopback_users = none".into(),
+        "amqp1_0.default_user = guest".into(),
+        "mqtt.allow_anonymous = true".into(),
+        "log.file = false".into(),
+        "log.console = true".into(),
+        "log.console.level = warning".into(),
+    ];
+    if let Some(files) = tls {
+        lines.extend([
+            format!("listeners.ssl.1 = {ip}:{SECURE_AMQP_PORT}"),
+            format!("mqtt.listeners.ssl.1 = {ip}:{SECURE_MQTT_PORT}"),
+            format!("ssl_options.certfile = {}", files.certificate.display()),
+            format!("ssl_options.keyfile = {}", files.private_key.display()),
+            format!("ssl_options.cacertfile = {}", files.authority.display()),
+            "ssl_options.verify = verify_none".into(),
+            "ssl_options.versions.1 = tlsv1.3".into(),
+            "ssl_options.versions.2 = tlsv1.2".into(),
+        ]);
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Whether the broker on `ip` answers the header of AMQP 1.0 with SASL by the same, and takes MQTT connections.
+pub fn probe(ip: IpAddr) -> Readiness {
+    let takes_mqtt = || TcpStream::connect_timeout(&SocketAddr::new(ip, MQTT_PORT), PROBE_TIMEOUT).is_ok();
+    match exchange_headers(SocketAddr::new(ip, AMQP_PORT)) {
+        Ok(SASL_HEADER) if takes_mqtt() => Readiness::Ready,
+        _ => Readiness::NotYet,
+    }
+}
+
+fn exchange_headers(address: SocketAddr) -> std::io::Result<[u8; 8]> {
+    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
+    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
+    stream.write_all(&SASL_HEADER)?;
+    let mut answer = [0; SASL_HEADER.len()];
+    stream.read_exact(&mut answer)?;
+    Ok(answer)
+}
+
+/// The installed version, such as `3.10.8`, by the folder that the script lies in: asking the program takes seconds.
+pub fn version() -> Option<String> {
+    let folder = fs::canonicalize(program().ok()?).ok()?;
+    let mut names = folder.components().map(|part| part.as_os_str().to_string_lossy());
+    let name = names.find(|name| name.starts_with("rabbitmq_server-"))?;
+    version_in(name.trim_start_matches("rabbitmq_server-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listens_where_it_is_told_to() {
+        let text = configuration("10.77.1.1".parse().unwrap(), None);
+        assert!(text.contains("listeners.tcp.1 = 10.77.1.1:5672\nmqtt.listeners.tcp.1 = 10.77.1.1:1883\n"));
+        assert!(!text.contains("ssl"));
+    }
+
+    #[test]
+    fn has_certificates_where_they_are_given() {
+        let files = TlsFiles {
+            certificate: "/run/cert.pem".into(),
+            private_key: "/run/key.pem".into(),
+            authority: "/run/ca.pem".into(),
+        };
+        let text = configuration("fd77::1".parse().unwrap(), Some(&files));
+        assert!(text.contains("listeners.ssl.1 = fd77::1:5671\nmqtt.listeners.ssl.1 = fd77::1:8883\n"));
+        assert!(text.contains("ssl_options.certfile = /run/cert.pem\n"));
+    }
+}
