@@ -1,4 +1,4 @@
-//! A PUT, confirmable and not, client and server, beside coap-lite's codec doing the same messages.
+//! A PUT, confirmable and not, plain and under OSCORE, client and server, beside coap-lite's codec doing the same messages.
 
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 mod measure;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, ResponseType};
 use measure::{Bench, Loop, PAYLOAD};
 use wirecost_coap::client::{self, Client, Command, Request, RequestTemplate};
+use wirecost_coap::oscore::{Context, Role};
 use wirecost_coap::server::{self, Server};
 use wirecost_proto::Rng;
 
@@ -27,9 +28,22 @@ fn main() {
             let template = Arc::clone(&template);
             both.message(Command::Request { message: 1, template });
         });
+        let mut both = protected();
+        bench.ours(&format!("{name}+oscore"), || {
+            let template = Arc::clone(&template);
+            both.message(Command::Request { message: 1, template });
+        });
         // The peer is a codec without a message layer: no duplicates, no time-outs, no block-wise transfer.
         bench.peer(&format!("{name}, coap-lite"), || peer_exchange(kind));
     }
+}
+
+/// The same under OSCORE: a request and, where there is one, a response, each encrypted once and decrypted once.
+fn protected() -> Loop<Client, Server> {
+    let context = |role| Context::lab(&[7; 16], role, 1).expect("ids that fit");
+    let client = client::Config::new(Rng::new(1)).with_oscore(context(Role::Client));
+    let server = server::Config::new(Rng::new(2)).with_oscore([context(Role::Server)], true);
+    Loop::connected(Client::new(client), Server::new(server), Duration::from_secs(1))
 }
 
 /// A message a second, as a device would: EXCHANGE_LIFETIME (RFC 7252, section 4.8.2) bounds what is remembered.

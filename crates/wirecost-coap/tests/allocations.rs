@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::*;
-use wirecost_coap::client::{Client, Command, Request, RequestTemplate};
-use wirecost_coap::server::Server;
+use wirecost_coap::client::{Client, Command, Config, Request, RequestTemplate};
+use wirecost_coap::oscore::{Context, Role};
+use wirecost_coap::server::{self, Server};
 use wirecost_proto::pair::FIRST_FLOW;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
 
@@ -55,15 +56,15 @@ struct Loop {
 }
 
 impl Loop {
-    fn new() -> Self {
-        let mut client = Client::new(client_config());
+    fn new(client: Config, server: server::Config) -> Self {
+        let mut client = Client::new(client);
         let (flow, peer) = (FIRST_FLOW, "192.0.2.1:5683".parse().unwrap());
         client
             .handle_input(Input::Opened { flow, peer }, Instant::START)
             .unwrap();
         Self {
             client,
-            server: Server::new(server_config()),
+            server: Server::new(server),
             out: Buffer::new(),
             now: Instant::START,
             answers: 0,
@@ -110,13 +111,23 @@ fn client_and_server_allocate_nothing_per_message() {
         (Request::put_without_response("/test", pattern(128)), 0),
     ] {
         let template = Arc::new(RequestTemplate::new(put).unwrap());
-        let mut both = Loop::new();
-        // A message a second: after EXCHANGE_LIFETIME the memory of duplicates grows no more.
-        (0..600).for_each(|_| both.message(&template));
-        let before = ALLOCATIONS.get();
-        (0..5_000).for_each(|_| both.message(&template));
-        assert_eq!(ALLOCATIONS.get() - before, 0);
-        assert_eq!(both.answers, 5_600 * answers);
-        assert_eq!(both.client.pending(), 0);
+        let context = |role| Context::lab(&[7; 16], role, 1).unwrap();
+        let protected = (
+            client_config().with_oscore(context(Role::Client)),
+            server_config().with_oscore([context(Role::Server)], true),
+        );
+        for (client, server) in [(client_config(), server_config()), protected] {
+            assert_no_allocation(Loop::new(client, server), &template, answers);
+        }
     }
+}
+
+fn assert_no_allocation(mut both: Loop, template: &Arc<RequestTemplate>, answers: usize) {
+    // A message a second: after EXCHANGE_LIFETIME the memory of duplicates grows no more.
+    (0..600).for_each(|_| both.message(template));
+    let before = ALLOCATIONS.get();
+    (0..5_000).for_each(|_| both.message(template));
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert_eq!(both.answers, 5_600 * answers);
+    assert_eq!(both.client.pending(), 0);
 }
