@@ -6,6 +6,7 @@
 //! left as it comes.
 //!
 //! - [`standard`]: what both ends of a run offer and accept: X25519 and AES-128-GCM
+//! - [`with_certificate_curve`]: P-256 besides, which TLS 1.2 asks for
 //! - [`wide`]: everything the library has, for foreign servers
 //! - `seeded`: the same as [`standard`] with keys and nonces from a seed (feature `seeded`)
 //! - [`Clock`]: an endpoint's time for certificates and tickets
@@ -17,6 +18,7 @@ mod signing;
 
 use std::sync::Arc;
 
+use rustls::NamedGroup;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
 
@@ -28,6 +30,17 @@ use self::signing::UsualLength;
 /// X25519 alone; TLS_AES_128_GCM_SHA256, and for TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256.
 pub fn standard() -> Arc<CryptoProvider> {
     Arc::new(narrow())
+}
+
+/// `provider` with P-256 behind its groups: a server of TLS 1.2 may use its certificate only if the client's groups
+/// contain the certificate's curve (RFC 8422 section 5.3). The key exchange still takes the first group that both have.
+pub fn with_certificate_curve(provider: &CryptoProvider) -> Arc<CryptoProvider> {
+    let mut provider = provider.clone();
+    let names = provider.kx_groups.iter().map(|group| group.name());
+    if !names.into_iter().any(|name| name == NamedGroup::secp256r1) {
+        provider.kx_groups.push(kx_group::SECP256R1);
+    }
+    Arc::new(provider)
 }
 
 /// Every group and suite of the library, for servers that refuse [`standard`].

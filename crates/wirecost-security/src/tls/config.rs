@@ -169,6 +169,7 @@ impl ClientConfig {
         options: Arc<ClientOptions>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
+        let provider = options.versions.suit(provider);
         let server_name = ServerName::try_from(options.server_name.clone())
             .map_err(|_| ConfigError::ServerName(options.server_name.clone()))?;
         let verifier = options.trust.verifier(&provider)?;
@@ -268,6 +269,7 @@ impl ServerConfig {
         options: Arc<ServerOptions>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
+        let provider = options.versions.suit(provider);
         let verifier = client_verifier(options.client_authority.as_deref(), &provider)?;
         let mut library = rustls::ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(options.versions.supported())
@@ -299,6 +301,14 @@ impl Versions {
             Self::Tls13 => &VERSIONS[..1],
             Self::Tls12 => &VERSIONS[1..],
             Self::Both => &VERSIONS,
+        }
+    }
+
+    /// The provider with the groups that the versions need.
+    fn suit(self, provider: Arc<CryptoProvider>) -> Arc<CryptoProvider> {
+        match self {
+            Self::Tls13 => provider,
+            Self::Tls12 | Self::Both => provider::with_certificate_curve(&provider),
         }
     }
 }

@@ -120,6 +120,7 @@ impl<E: Endpoint> Engine<E> {
     /// A flow whose handshake begins. With `early` its first flight waits for a command, and the inner endpoint is
     /// opened at once.
     pub(super) fn open(&mut self, flow: FlowId, peer: Peer, connection: Connection, early: bool) {
+        self.remove(flow);
         let deadline = self.now + self.timeout;
         self.deadlines.insert((deadline, flow));
         let stage = match early {
