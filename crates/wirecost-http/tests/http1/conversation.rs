@@ -171,6 +171,25 @@ fn a_broken_connection_fails_what_was_asked_and_keeps_what_was_not_sent() {
     assert_eq!(pair.server.connections(), 1);
 }
 
+#[test]
+fn a_close_that_the_server_was_first_to_do_does_not_close_the_next_connection() {
+    let config = ClientConfig {
+        connection_close: true,
+        ..ClientConfig::default()
+    };
+    let mut pair = opened(config, ServerConfig::default());
+    pair.command(post(0, b"abc"));
+    pair.command(Command::Close);
+    pair.drive_for(SECOND);
+    pair.command(Command::Close);
+    pair.open_flow(FlowId(1));
+    pair.drive_for(SECOND);
+    assert_eq!(words(&pair), ["opened", "0: 204 0", "closed", "opened"]);
+    pair.command(post(1, b"abc"));
+    pair.drive_for(SECOND);
+    assert_eq!(words(&pair)[4..], ["1: 204 0", "closed"]);
+}
+
 /// Loses a share of everything.
 struct Lossy(Rng);
 

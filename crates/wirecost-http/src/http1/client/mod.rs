@@ -222,6 +222,7 @@ impl Client {
         let held = connection.collector.clear();
         self.consumed(connection.flow, held, Layer::Application, Cause::Original);
         self.timers = TimerTable::new();
+        self.forget_close();
         self.report(Event::Closed);
     }
 
@@ -230,7 +231,15 @@ impl Client {
         self.fail(Failure::Reset(reason));
         self.connection = None;
         self.timers = TimerTable::new();
+        self.forget_close();
         self.report(Event::Reset(reason));
+    }
+
+    /// Drops a command to close that the end of the connection has carried out: it must not close the next one.
+    fn forget_close(&mut self) {
+        while self.commands.front() == Some(&Command::Close) {
+            self.commands.pop_front();
+        }
     }
 
     /// Closes this side, once.

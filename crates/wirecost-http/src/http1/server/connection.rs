@@ -107,11 +107,14 @@ impl Connection {
     }
 
     /// Begins with the request of a head.
-    pub(super) fn begin(&mut self) -> Exchange {
+    pub(super) const fn begin(&mut self) {
         self.requests += 1;
+    }
+
+    /// Drops the content of a request that is answered.
+    pub(super) fn drop_content(&mut self) {
         self.content.clear();
         self.content.shrink_to(KEPT_BYTES);
-        self.exchange()
     }
 
     /// The request that is being received or answered.

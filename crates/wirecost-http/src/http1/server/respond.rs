@@ -18,6 +18,7 @@ impl Core {
             payload_bytes: asked.content_bytes,
         });
         self.send(connection, response, method, close);
+        connection.drop_content();
         match close {
             true => self.end(connection),
             false => connection.stage = Stage::AwaitHead,
