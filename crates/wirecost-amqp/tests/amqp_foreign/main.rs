@@ -1,0 +1,10 @@
+//! Our client with RabbitMQ, Proton's client with our container, over loopback.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "foreign peers are reached by sockets and in real time"
+)]
+
+mod driver;
+mod proton;
+mod rabbitmq;
