@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
-use dimpl::{Config, ConfigBuilder, Dtls, DtlsCertificate, ProtocolVersion, PskResolver};
+use dimpl::{Config, ConfigBuilder, Dtls, DtlsCertificate, NamedGroup, ProtocolVersion, PskResolver};
 use wirecost_proto::{Instant, Rng};
 
 use super::connection::Connection;
@@ -368,6 +368,10 @@ struct Recipe {
     cookie: bool,
 }
 
+/// The groups by preference. In DTLS 1.2 they say as well on which curves certificates may be (RFC 8422 section 5.1.1),
+/// so P-256 is offered there; a key on it is never sent to a server that takes one on X25519.
+const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::Secp256r1];
+
 impl Recipe {
     fn builder(&self, common: &Common) -> ConfigBuilder {
         // The deadline of the handshake ends the repetitions; each takes twice as long as the one before.
@@ -389,6 +393,11 @@ impl Recipe {
             .flight_retries(REPETITIONS)
             .use_server_cookie(self.cookie)
             .require_client_certificate(self.asks)
+            .kx_groups(if speaks(Protocol::Dtls12) {
+                &GROUPS
+            } else {
+                &GROUPS[..1]
+            })
             .dtls13_cipher_suites(if speaks(Protocol::Dtls13) { &suites_13 } else { &[] })
             .dtls12_cipher_suites(&suites_12.collect::<Vec<_>>());
         match &self.client_identity {

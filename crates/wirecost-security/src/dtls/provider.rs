@@ -25,7 +25,7 @@ pub(super) fn provider() -> CryptoProvider {
     static PROVIDER: LazyLock<CryptoProvider> = LazyLock::new(|| {
         let plain = aws_lc_rs::default_provider();
         CryptoProvider {
-            kx_groups: exchange::GROUPS,
+            kx_groups: exchange::groups(plain.kx_groups),
             key_provider: &signature::Keys,
             hmac_provider: &WatchedHmac,
             cipher_suites: cipher::watched_12(plain.cipher_suites),

@@ -6,8 +6,13 @@ use dimpl::{CryptoError, CryptoOperation};
 
 use super::seeded;
 
-/// The groups that are offered and accepted.
-pub(super) const GROUPS: &[&dyn SupportedKxGroup] = &[&X25519Group];
+/// X25519, and P-256 as `plain` has it. They live as long as the program.
+pub(super) fn groups(plain: &[&'static dyn SupportedKxGroup]) -> &'static [&'static dyn SupportedKxGroup] {
+    let is_p256 = |group: &&&dyn SupportedKxGroup| group.name() == NamedGroup::Secp256r1;
+    let others = plain.iter().filter(is_p256).copied();
+    let groups = std::iter::once(&X25519Group as &dyn SupportedKxGroup).chain(others);
+    groups.collect::<Vec<_>>().leak()
+}
 
 #[derive(Debug)]
 struct X25519Group;

@@ -1,0 +1,370 @@
+//! DTLS 1.2 with OpenSSL's and GnuTLS's, both ways: their test programs, and libcoap's clients and servers on both.
+
+mod dtls_world;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dtls_world::{KEY, World};
+use wirecost_coap::client::{self, Request, RequestTemplate};
+use wirecost_coap::server;
+use wirecost_proto::bare::{self, Transport};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Layer, Output, Rng, Span};
+use wirecost_security::dtls::{Client, Server, Version};
+use wirecost_security::layer::Event;
+
+const FLOW: FlowId = FlowId(0);
+/// Long enough for a program to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An endpoint on a socket, one peer at a time.
+struct Driver<E: Endpoint> {
+    endpoint: E,
+    socket: UdpSocket,
+    peer: Option<SocketAddr>,
+    began: std::time::Instant,
+    events: Vec<E::Event>,
+    /// The spans of all that was received.
+    consumed: Vec<Span>,
+    received_bytes: usize,
+    is_closed: bool,
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test against programs has a clock and a socket"
+)]
+impl<E: Endpoint> Driver<E> {
+    fn new(endpoint: E, peer: Option<SocketAddr>) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let wait = Some(Duration::from_millis(5));
+        socket.set_read_timeout(wait).expect("a time-out");
+        let mut driver = Self {
+            endpoint,
+            socket,
+            peer,
+            began: std::time::Instant::now(),
+            events: Vec::new(),
+            consumed: Vec::new(),
+            received_bytes: 0,
+            is_closed: false,
+        };
+        if let Some(peer) = peer {
+            driver.input(Input::Opened { flow: FLOW, peer });
+        }
+        driver
+    }
+
+    fn port(&self) -> u16 {
+        self.socket.local_addr().expect("an address").port()
+    }
+
+    fn input(&mut self, input: Input<'_, E::Command>) {
+        let now = Instant::from_nanos(self.began.elapsed().as_nanos() as u64);
+        assert!(self.endpoint.handle_input(input, now).is_ok());
+        let mut out = Buffer::new();
+        loop {
+            out.clear();
+            match self.endpoint.poll_output(&mut out) {
+                Output::Transmit { .. } => {
+                    let peer = self.peer.expect("somebody to send to");
+                    // A peer that has gone away is the peer's business.
+                    let _ = self.socket.send_to(out.bytes(), peer);
+                }
+                Output::Consumed { .. } => self.consumed.extend(out.spans()),
+                Output::Event(event) => self.events.push(event),
+                Output::Close { .. } => self.is_closed = true,
+                Output::Timeout(_) => return,
+            }
+        }
+    }
+
+    /// Receives once, or wakes the endpoint.
+    fn step(&mut self) {
+        let mut bytes = [0; 2048];
+        match self.socket.recv_from(&mut bytes) {
+            Ok((len, peer)) => {
+                if self.peer != Some(peer) {
+                    self.peer = Some(peer);
+                    self.input(Input::Opened { flow: FLOW, peer });
+                }
+                self.received_bytes += len;
+                self.input(Input::Received {
+                    flow: FLOW,
+                    bytes: &bytes[..len],
+                });
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                self.input(Input::Timeout);
+            }
+            // The peer's socket is not there yet, or any more.
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+
+    /// Steps until `done`.
+    fn run(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+        let until = self.began.elapsed() + PATIENCE;
+        while !done(self) {
+            assert!(self.began.elapsed() < until, "in vain: {what}");
+            self.step();
+        }
+        let covered: usize = self.consumed.iter().map(|span| span.len as usize).sum();
+        assert_eq!(covered, self.received_bytes, "every byte received is described");
+    }
+}
+
+/// A program that is ended with the test.
+struct Program(Child);
+
+impl Program {
+    fn start(name: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(name);
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        Self(
+            command
+                .spawn()
+                .unwrap_or_else(|error| panic!("cannot start {name}: {error}")),
+        )
+    }
+
+    fn say(&mut self, text: &str) {
+        let stdin = self.0.stdin.as_mut().expect("a pipe");
+        stdin.write_all(text.as_bytes()).expect("the program listens");
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.0.try_wait().expect("a child").is_some()
+    }
+
+    /// Ends the program and returns what it printed.
+    fn end(mut self) -> String {
+        let _ = self.0.kill();
+        let mut text = Vec::new();
+        let stdout = self.0.stdout.as_mut().expect("a pipe");
+        stdout.read_to_end(&mut text).expect("what it printed");
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A port that nobody has now.
+#[allow(clippy::disallowed_types, reason = "the test needs a port")]
+fn free_port() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.local_addr().expect("an address").port()
+}
+
+/// The world's certificates as files.
+struct Files {
+    _folder: tempfile::TempDir,
+    authority: PathBuf,
+    server: PathBuf,
+    server_key: PathBuf,
+    client: PathBuf,
+    client_key: PathBuf,
+}
+
+impl Files {
+    fn of(world: &World) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: String| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            path
+        };
+        Self {
+            authority: write("authority.pem", world.authority.to_pem().expect("PEM")),
+            server: write("server.pem", world.server.certificates_to_pem().expect("PEM")),
+            server_key: write("server.key", world.server.private_key_to_pem().expect("PEM")),
+            client: write("client.pem", world.client.certificates_to_pem().expect("PEM")),
+            client_key: write("client.key", world.client.private_key_to_pem().expect("PEM")),
+            _folder: folder,
+        }
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+fn is_established<E>(events: &[Event<E>]) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(event, Event::Established { .. }))
+}
+
+#[test]
+fn our_client_talks_to_openssl_s_server() {
+    let world = World::new();
+    let files = Files::of(&world);
+    let port = free_port();
+    let accept = port.to_string();
+    let mut server = Program::start(
+        "openssl",
+        &[
+            "s_server",
+            "-dtls1_2",
+            "-quiet",
+            "-accept",
+            &accept,
+            "-cert",
+            text(&files.server),
+            "-key",
+            text(&files.server_key),
+        ],
+    );
+    let endpoint = Client::new(
+        world.client_config(Version::Dtls12),
+        bare::Client::new(Transport::Datagram),
+    );
+    let mut driver = Driver::new(endpoint, Some(([127, 0, 0, 1], port).into()));
+    driver.run("the handshake", |driver| is_established(&driver.events));
+    driver.input(Input::Command(bare::ClientCommand::Send(
+        b"from wirecost\n".as_slice().into(),
+    )));
+    server.say("from openssl\n");
+    driver.run("its message", |driver| {
+        driver.endpoint.inner().ignored_bytes() == 13
+    });
+    driver.input(Input::Command(bare::ClientCommand::Close));
+    driver.run("its close_notify", |driver| driver.is_closed);
+    assert!(server.end().contains("from wirecost"));
+}
+
+#[test]
+fn openssl_s_client_talks_to_our_server() {
+    let world = World::new();
+    let files = Files::of(&world);
+    let endpoint = Server::new(world.server_config(), bare::Server::new(Transport::Datagram));
+    let mut driver = Driver::new(endpoint, None);
+    let connect = format!("127.0.0.1:{}", driver.port());
+    let with_psk: &[&str] = &[
+        "-psk_identity",
+        "wc",
+        "-psk",
+        "30313233343536373839616263646566",
+        "-cipher",
+        "PSK-AES128-CCM8:@SECLEVEL=0",
+    ];
+    let with_certificate: &[&str] = &[
+        "-CAfile",
+        text(&files.authority),
+        "-verify_return_error",
+        "-verify_ip",
+        "127.0.0.1",
+    ];
+    for (round, credentials) in [with_certificate, with_psk].into_iter().enumerate() {
+        let arguments = [
+            &["s_client", "-dtls1_2", "-quiet", "-connect", &connect],
+            credentials,
+        ]
+        .concat();
+        let mut client = Program::start("openssl", &arguments);
+        client.say("from openssl\n");
+        let messages = |events: &[Event<bare::ServerEvent>]| {
+            let message = bare::ServerEvent::Message {
+                flow: FLOW,
+                payload_bytes: 13,
+            };
+            events
+                .iter()
+                .filter(|event| **event == Event::Inner(message))
+                .count()
+        };
+        driver.run("its message", |driver| messages(&driver.events) == round + 1);
+    }
+}
+
+/// A PUT by one of libcoap's clients to our server, until the client has ended.
+fn put_by_libcoap(world: &World, program: &str, credentials: &[&str]) {
+    let endpoint = Server::new(
+        world.server_config(),
+        server::Server::new(server::Config::new(Rng::new(1))),
+    );
+    let mut driver = Driver::new(endpoint, None);
+    let uri = format!("coaps://127.0.0.1:{}/test", driver.port());
+    let arguments = [credentials, &["-m", "put", "-e", "hello", &uri]].concat();
+    let mut client = Program::start(program, &arguments);
+    driver.run(program, |_| client.has_ended());
+    let content = driver.endpoint.inner().content("/test");
+    assert_eq!(content, Some(b"hello".as_slice()), "{program} {credentials:?}");
+}
+
+#[test]
+fn libcoap_clients_talk_to_our_server() {
+    let world = World::new();
+    let files = Files::of(&world);
+    for program in ["coap-client-openssl", "coap-client-gnutls"] {
+        put_by_libcoap(&world, program, &["-k", KEY, "-u", "wc"]);
+        let certificates = [
+            "-c",
+            text(&files.client),
+            "-j",
+            text(&files.client_key),
+            "-C",
+            text(&files.authority),
+        ];
+        put_by_libcoap(&world, program, &certificates);
+    }
+}
+
+/// A PUT by our client to one of libcoap's servers.
+fn put_to_libcoap(world: &World, version: Version, program: &str, credentials: &[&str]) {
+    // The secure port is the one above.
+    let port = free_port();
+    let listen = (port - 1).to_string();
+    let arguments = [&["-A", "127.0.0.1", "-p", &listen, "-d", "10"], credentials].concat();
+    let _server = Program::start(program, &arguments);
+    let coap = client::Client::new(client::Config::new(Rng::new(1)));
+    let endpoint = Client::new(world.client_config(version), coap);
+    let mut driver = Driver::new(endpoint, Some(([127, 0, 0, 1], port).into()));
+    let template = RequestTemplate::new(Request::put("/test", vec![7; 100])).expect("a request");
+    let template = Arc::new(template);
+    driver.input(Input::Command(client::Command::Request { message: 1, template }));
+    driver.run(program, |driver| {
+        driver
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::Inner(client::Event::Response(_))))
+    });
+    let answer = driver.consumed.last().expect("an answer");
+    assert_eq!(answer.layer, Layer::Security, "the tag comes last");
+    let is_application = |span: &Span| span.layer == Layer::Application;
+    assert!(driver.consumed.iter().any(is_application), "{program}");
+    driver.input(Input::Command(client::Command::Close));
+    driver.run("close_notify, or a second", |driver| driver.is_closed);
+}
+
+#[test]
+fn our_client_talks_to_libcoap_servers() {
+    let world = World::new();
+    let files = Files::of(&world);
+    for program in ["coap-server-openssl", "coap-server-gnutls"] {
+        put_to_libcoap(&world, Version::Dtls12Psk, program, &["-k", KEY]);
+        let certificates = [
+            "-c",
+            text(&files.server),
+            "-j",
+            text(&files.server_key),
+            "-C",
+            text(&files.authority),
+        ];
+        put_to_libcoap(&world, Version::Dtls12, program, &certificates);
+    }
+}
