@@ -14,6 +14,7 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
 fn count() {
@@ -21,20 +22,33 @@ fn count() {
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
+fn hold(more: usize, less: usize) {
+    let _ = HELD.try_with(|held| held.set(held.get() + more as i64 - less as i64));
+}
+
+/// Bytes that this thread has allocated and not given back.
+#[allow(dead_code, reason = "not every bench has connections")]
+pub(crate) fn held_bytes() -> i64 {
+    HELD.get()
+}
+
 #[allow(unsafe_code, reason = "a global allocator cannot be written without")]
 // SAFETY: every call is handed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        hold(layout.size(), 0);
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        hold(0, layout.size());
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        hold(size, layout.size());
         unsafe { System.realloc(memory, layout, size) }
     }
 }
@@ -97,6 +111,7 @@ impl Bench {
     ///
     /// # Panics
     /// It allocates in steady state.
+    #[allow(dead_code, reason = "some benches measure what allocates")]
     pub(crate) fn ours(&mut self, name: &str, message: impl FnMut()) {
         if let Some(figures) = self.measure(name, message) {
             self.baseline = Some(figures.median);
