@@ -1,0 +1,246 @@
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+use proptest::prelude::*;
+use wirecost_proto::{Buffer, Layer};
+
+use crate::codec::{
+    Attach, Begin, Close, Condition, DeliveryState, Detach, Disposition, Flow, Frame, FrameType, Framer,
+    Open, Performative, Reader, Role, Sasl, Sections, SenderSettleMode, Terminus, Transfer, Unit,
+};
+
+/// What a performative is made of.
+#[derive(Clone, Debug)]
+struct Parts {
+    text: String,
+    other: Option<String>,
+    bytes: Vec<u8>,
+    number: u32,
+    maybe: Option<u32>,
+    flags: [bool; 3],
+}
+
+fn parts() -> impl Strategy<Value = Parts> {
+    let number = prop_oneof![Just(0), 1u32..300, any::<u32>()];
+    let text = prop_oneof!["[a-z/é]{0,9}", "[a-z]{250,260}"];
+    let other = proptest::option::of(text.clone());
+    let bytes = proptest::collection::vec(any::<u8>(), 0..33);
+    let maybe = proptest::option::of(number.clone());
+    (text, other, bytes, number, maybe, any::<[bool; 3]>()).prop_map(
+        |(text, other, bytes, number, maybe, flags)| Parts {
+            text,
+            other,
+            bytes,
+            number,
+            maybe,
+            flags,
+        },
+    )
+}
+
+impl Parts {
+    fn performatives(&self) -> [Performative<'_>; 9] {
+        let [first, second, third] = self.flags;
+        let error = self.other.as_deref().map(|description| Condition {
+            name: &self.text,
+            description: Some(description),
+        });
+        let role = if first { Role::Receiver } else { Role::Sender };
+        let short = self.maybe.map(|number| number as u16);
+        let states = [
+            Some(DeliveryState::Accepted),
+            Some(DeliveryState::Rejected(error)),
+            Some(DeliveryState::Released),
+            Some(DeliveryState::Modified {
+                delivery_failed: second,
+                undeliverable_here: third,
+            }),
+            None,
+        ];
+        let state = states[self.number as usize % states.len()];
+        [
+            Performative::Open(Open {
+                container_id: &self.text,
+                hostname: self.other.as_deref(),
+                max_frame_size: self.number,
+                channel_max: self.number as u16,
+                idle_time_out: self.maybe,
+            }),
+            Performative::Begin(Begin {
+                remote_channel: short,
+                next_outgoing_id: self.number,
+                incoming_window: 1,
+                outgoing_window: self.number,
+                handle_max: self.maybe.unwrap_or(u32::MAX),
+            }),
+            Performative::Attach(Attach {
+                name: &self.text,
+                handle: self.number,
+                role,
+                snd_settle_mode: if second {
+                    SenderSettleMode::Mixed
+                } else {
+                    SenderSettleMode::Settled
+                },
+                receiver_settles_second: third,
+                source: first.then_some(Terminus::ANONYMOUS),
+                target: self.other.as_deref().map(Terminus::at),
+                initial_delivery_count: self.maybe,
+                max_message_size: self.maybe.map(|number| u64::from(number) << 8),
+            }),
+            Performative::Flow(Flow {
+                next_incoming_id: self.maybe,
+                incoming_window: self.number,
+                next_outgoing_id: 3,
+                outgoing_window: 0,
+                handle: self.maybe,
+                delivery_count: self.maybe,
+                link_credit: Some(self.number),
+                available: None,
+                drain: first,
+                echo: second,
+            }),
+            Performative::Transfer(Transfer {
+                handle: self.number,
+                delivery_id: self.maybe,
+                delivery_tag: first.then_some(self.bytes.as_slice()),
+                message_format: Some(0),
+                settled: second.then_some(third),
+                more: first,
+                aborted: third,
+            }),
+            Performative::Disposition(Disposition {
+                role,
+                first: self.number,
+                last: self.maybe,
+                settled: second,
+                state,
+            }),
+            Performative::Detach(Detach {
+                handle: self.number,
+                closed: first,
+                error,
+            }),
+            Performative::End(crate::codec::End { error }),
+            Performative::Close(Close { error }),
+        ]
+    }
+}
+
+/// The encoding of another implementation of the same frame.
+fn recoded(bytes: &[u8]) -> Vec<u8> {
+    let theirs: fe2o3_amqp_types::performatives::Performative =
+        serde_amqp::from_slice(bytes).expect("the peer reads what we write");
+    serde_amqp::to_vec(&theirs).expect("the peer writes what it has read")
+}
+
+proptest! {
+    #[test]
+    fn every_performative_survives_both_ways_and_through_another_codec(parts in parts()) {
+        for performative in parts.performatives() {
+            let mut bytes = Vec::new();
+            performative.write(&mut bytes);
+            prop_assert_eq!(Performative::decode(&bytes), Ok((performative, [].as_slice())));
+            let theirs = recoded(&bytes);
+            prop_assert_eq!(Performative::decode(&theirs), Ok((performative, [].as_slice())));
+        }
+    }
+
+    #[test]
+    fn any_bytes_decode_or_fail_without_a_panic(bytes in any::<Vec<u8>>()) {
+        let frame = Frame::new(&bytes);
+        let _ = (frame.frame_type(), frame.channel(), frame.body());
+        let _ = (Performative::decode(&bytes), Sasl::decode(&bytes), Reader::new(&bytes).value());
+    }
+
+    #[test]
+    fn what_decodes_is_written_and_decodes_to_the_same(
+        code in 0x10u8..0x19,
+        fields in proptest::collection::vec(field(), 0..12),
+    ) {
+        let mut body = vec![0x00, 0x53, code, 0xd0];
+        let data = fields.concat();
+        body.extend_from_slice(&(data.len() as u32 + 4).to_be_bytes());
+        body.extend_from_slice(&(fields.len() as u32).to_be_bytes());
+        body.extend_from_slice(&data);
+        let Ok((performative, [])) = Performative::decode(&body) else {
+            return Ok(());
+        };
+        let mut again = Vec::new();
+        performative.write(&mut again);
+        prop_assert!(again.len() <= body.len());
+        prop_assert_eq!(Performative::decode(&again), Ok((performative, [].as_slice())));
+    }
+
+    #[test]
+    fn frames_do_not_depend_on_where_the_stream_is_cut(
+        bodies in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..6),
+        stride in 1usize..60,
+    ) {
+        let mut stream = b"AMQP\0\x01\0\0".to_vec();
+        for body in &bodies {
+            crate::codec::frame::write_frame(&mut stream, FrameType::Amqp, 3, |out| out.extend(body));
+        }
+        let mut framer = Framer::new(512);
+        let mut found = Vec::new();
+        for mut chunk in stream.chunks(stride) {
+            while let Some(unit) = framer.next(&mut chunk).expect("whole frames") {
+                if let Unit::Frame(frame) = unit {
+                    found.push(frame.body().expect("a body").to_vec());
+                }
+            }
+        }
+        prop_assert_eq!(framer.held(), 0);
+        prop_assert_eq!(found, bodies);
+    }
+
+    #[test]
+    fn any_stream_is_cut_or_refused(bytes in any::<Vec<u8>>(), stride in 1usize..60) {
+        let mut framer = Framer::new(64);
+        for mut chunk in bytes.chunks(stride) {
+            while let Ok(Some(_)) = framer.next(&mut chunk) {}
+            prop_assert!(framer.held() <= 64);
+        }
+    }
+
+    #[test]
+    fn sections_do_not_depend_on_where_the_message_is_cut(
+        mut message in proptest::collection::vec(prop_oneof![Just(0u8), Just(0x53), 0x70u8..0x79, any::<u8>()], 0..60),
+        payload in 0usize..300,
+        stride in 1usize..70,
+    ) {
+        let mut data = crate::codec::section::message_head("a", payload);
+        data.resize(data.len() + payload, 7);
+        data.append(&mut message);
+        let totals = |stride: usize| {
+            let (mut sections, mut out) = (Sections::default(), Buffer::new());
+            data.chunks(stride).for_each(|part| sections.cover(part, &mut out));
+            assert_eq!(out.covered(), data.len() as u64);
+            let is_payload = |span: &&wirecost_proto::Span| span.layer == Layer::Payload;
+            let payload: u32 = out.spans().iter().filter(is_payload).map(|span| span.len).sum();
+            assert_eq!(u64::from(payload), sections.payload_bytes());
+            (sections, payload)
+        };
+        let whole = totals(data.len());
+        prop_assert!(whole.1 as usize >= payload);
+        prop_assert_eq!(whole, totals(stride));
+    }
+}
+
+/// An encoded value that a field may have.
+fn field() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        Just(vec![0x40]),
+        Just(vec![0x41]),
+        Just(vec![0x42]),
+        Just(vec![0x43]),
+        any::<u8>().prop_map(|byte| vec![0x52, byte]),
+        any::<[u8; 4]>().prop_map(|bytes| [&[0x70], bytes.as_slice()].concat()),
+        "[a-z]{0,4}".prop_map(|text| [&[0xa1, text.len() as u8], text.as_bytes()].concat()),
+        Just(vec![0x00, 0x53, 0x24, 0x45]),
+        Just(vec![0x00, 0x53, 0x28, 0x45]),
+        Just(vec![0x00, 0x53, 0x29, 0xc0, 0x04, 0x01, 0xa1, 0x01, 0x74]),
+        Just(vec![0x00, 0x53, 0x1d, 0xc0, 0x04, 0x01, 0xa3, 0x01, 0x74]),
+    ]
+}
