@@ -6,6 +6,7 @@
 //!
 //! - [`dissector`]: [`Dissector`] takes packets and gives a [`Report`]
 //! - [`report`]: bytes by server and protocol, and what was left out
+//! - [`table`](mod@table): a report for a terminal
 //! - [`read`](mod@read): a capture from front to back
 //! - [`secrets`]: the key log
 //! - [`offload`]: what network cards did to the capture
@@ -45,6 +46,7 @@ pub mod report;
 pub mod secrets;
 mod story;
 mod stream;
+pub mod table;
 mod tcp;
 
 pub use dissector::Dissector;
@@ -52,3 +54,4 @@ pub use offload::Offload;
 pub use read::{Reading, read};
 pub use report::Report;
 pub use secrets::Secrets;
+pub use table::table;

@@ -37,6 +37,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run protocol stacks side by side on one emulated, recorded link
     Compare(Box<CompareArguments>),
+    /// Attribute the bytes of a capture that was made elsewhere
+    Pcap(PcapArguments),
     /// Rebuild the report of a results folder
     Report(ReportArguments),
     /// Run one of the built-in servers by itself, for foreign clients or from a second machine
@@ -277,6 +279,27 @@ pub enum PacketPath {
     Tun,
     /// veth pairs
     Veth,
+}
+
+/// `wirecost pcap`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Reads pcap and pcapng: MQTT, CoAP, HTTP/1.1, AMQP 1.0 and bare messages, in the clear or inside TLS or\n\
+    DTLS. What cannot be attributed is named. Secrets are read from the capture too, where it carries them.\n\n\
+    Exit codes: 0 ok, 2 not a capture or usage, 14 the capture ends inside a packet: what was read is reported."
+)]
+pub struct PcapArguments {
+    /// Capture in pcap or pcapng
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Secrets of its TLS, DTLS and QUIC connections, as SSLKEYLOGFILE makes them
+    #[arg(long, value_name = "FILE")]
+    pub keylog: Option<PathBuf>,
+
+    /// Write the report as JSON to FILE, or instead of the table to stdout where FILE is -
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// `wirecost report`.

@@ -4,5 +4,6 @@ pub mod compare;
 pub mod doctor;
 pub mod link;
 pub mod object;
+pub mod pcap;
 pub mod report;
 pub mod serve;

@@ -1,0 +1,239 @@
+//! A report as a table for a terminal.
+
+use std::fmt::Write as _;
+
+use crate::report::{Group, Report, Section, Way};
+
+/// Groups that have rows of their own; the rest is in the totals.
+const MAX_ROWS: usize = 40;
+
+/// The columns of bytes and packets.
+const COLUMNS: [(&str, fn(&Way) -> u64); 7] = [
+    ("packets", |way| way.packets),
+    ("ip", |way| way.ip),
+    ("transport", |way| way.transport),
+    ("security", |way| way.security),
+    ("application", |way| way.application),
+    ("payload", |way| way.payload),
+    ("wire", |way| way.wire),
+];
+
+/// What a row is about, and its cells.
+struct Row {
+    labels: [String; 3],
+    cells: Vec<String>,
+}
+
+/// The report's bytes by server and protocol, by phase and by cause; what was left out, and warnings. Every line ends
+/// with a line end.
+pub fn table(report: &Report) -> String {
+    let mut rows = vec![head("server", "protocol")];
+    let (shown, rest) = report.groups.split_at(report.groups.len().min(MAX_ROWS));
+    shown.iter().for_each(|group| rows.extend(group_rows(group)));
+    rows.push(Row::empty());
+    rows.push(head("by phase", ""));
+    let total = &report.total;
+    let phases = [
+        ("connect", &total.connect),
+        ("message", &total.message),
+        ("keep-alive", &total.keep_alive),
+        ("close", &total.close),
+        ("all", &total.all),
+    ];
+    for (name, section) in phases {
+        rows.extend(section_rows([name.to_owned(), String::new()], section));
+    }
+    let mut text = drawn(&rows);
+    if !rest.is_empty() {
+        let _ = writeln!(text, "{} more servers, in the totals only", rest.len());
+    }
+    causes(&total.all, &mut text);
+    left_out(report, &mut text);
+    warnings(report, &mut text);
+    text
+}
+
+impl Row {
+    const fn empty() -> Self {
+        Self {
+            labels: [const { String::new() }; 3],
+            cells: Vec::new(),
+        }
+    }
+}
+
+fn head(first: &str, second: &str) -> Row {
+    Row {
+        labels: [first.to_owned(), second.to_owned(), String::new()],
+        cells: COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+    }
+}
+
+fn group_rows(group: &Group) -> [Row; 2] {
+    let server = group
+        .server
+        .map_or("other servers".to_owned(), |server| server.to_string());
+    let [up, mut down] = section_rows([server, group.protocol.clone()], &group.traffic.all);
+    let kind = match group.transport {
+        "tcp" => "TCP connection",
+        _ => "UDP flow",
+    };
+    down.labels[1] = counted(group.flows, kind);
+    [up, down]
+}
+
+fn section_rows(labels: [String; 2], section: &Section) -> [Row; 2] {
+    let cells = |way: &Way| COLUMNS.iter().map(|(_, value)| grouped(value(way))).collect();
+    let [first, second] = labels;
+    let up = Row {
+        labels: [first, second, "up".to_owned()],
+        cells: cells(&section.up),
+    };
+    let down = Row {
+        labels: [String::new(), String::new(), "down".to_owned()],
+        cells: cells(&section.down),
+    };
+    [up, down]
+}
+
+/// The rows with columns as wide as their widest cell.
+fn drawn(rows: &[Row]) -> String {
+    let label_width = |index: usize| {
+        rows.iter()
+            .map(|row| chars(&row.labels[index]))
+            .max()
+            .unwrap_or(0)
+    };
+    let cell_width = |index: usize| {
+        let widths = rows
+            .iter()
+            .filter_map(|row| row.cells.get(index))
+            .map(|cell| chars(cell));
+        widths.max().unwrap_or(0)
+    };
+    let label_widths = [0, 1, 2].map(label_width);
+    let cell_widths: Vec<usize> = (0..COLUMNS.len()).map(cell_width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (label, width) in row.labels.iter().zip(label_widths) {
+            let _ = write!(line, "{label:<width$}  ");
+        }
+        for (cell, width) in row.cells.iter().zip(&cell_widths) {
+            let _ = write!(line, "{cell:>width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn causes(all: &Section, text: &mut String) {
+    let sum = |value: fn(&Way) -> u64| grouped(value(&all.up) + value(&all.down));
+    let _ = writeln!(
+        text,
+        "\nby cause: {} B original, {} B acknowledgement, {} B retransmission, {} B probe",
+        sum(|way| way.original),
+        sum(|way| way.acknowledgement),
+        sum(|way| way.retransmission),
+        sum(|way| way.probe)
+    );
+}
+
+fn left_out(report: &Report, text: &mut String) {
+    if report.unattributed.is_empty() {
+        text.push_str("unattributed: nothing\n");
+        return;
+    }
+    text.push_str("unattributed, shown above as application where there is a flow:\n");
+    for entry in &report.unattributed {
+        let _ = writeln!(
+            text,
+            "  {}: {} B in {}: {}",
+            entry.what,
+            grouped(entry.bytes),
+            counted(entry.packets, "packet"),
+            entry.why
+        );
+    }
+}
+
+fn warnings(report: &Report, text: &mut String) {
+    let offload = &report.offload;
+    if offload.oversized_packets > 0 {
+        let _ = writeln!(
+            text,
+            "warning: {} larger than their receiver accepts: segmentation offload; on the wire there were {} more \
+             headers, {} B, that this capture does not have",
+            counted(offload.oversized_packets, "packet"),
+            grouped(offload.missing_headers),
+            grouped(offload.missing_header_bytes)
+        );
+    }
+    if offload.jumbo_packets > 0 {
+        let _ = writeln!(
+            text,
+            "warning: {} above 1,500 B, as loopback carries them: on Ethernet there would be more headers",
+            counted(offload.jumbo_packets, "packet")
+        );
+    }
+    if offload.partial_checksums > 0 {
+        let _ = writeln!(
+            text,
+            "warning: {} with a checksum that the network card was still to complete: captured before it, on their sender",
+            counted(offload.partial_checksums, "packet")
+        );
+    }
+    if offload.invalid_checksums > 0 {
+        let bad = counted(offload.invalid_checksums, "packet");
+        let _ = writeln!(text, "warning: {bad} with a wrong checksum");
+    }
+    if report.truncated_packets > 0 {
+        let cut = counted(report.truncated_packets, "packet");
+        let _ = writeln!(
+            text,
+            "warning: {cut} cut by the snap length: counted whole, but not read"
+        );
+    }
+}
+
+/// A number and what it counts.
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_345_678, "12,345,678"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

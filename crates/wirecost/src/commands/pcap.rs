@@ -1,0 +1,72 @@
+//! `wirecost pcap`: the bytes of a capture that was made elsewhere.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::ExitCode;
+
+use wirecost_dissect::{Reading, Report};
+
+use crate::arguments::PcapArguments;
+use crate::exit::{self, Failure};
+use crate::output;
+
+/// Runs the command.
+pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
+    let file = File::open(&arguments.file).map_err(|error| unreadable(&arguments.file, &error))?;
+    let key_log = match &arguments.keylog {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?,
+        None => String::new(),
+    };
+    let shown = arguments.file.display();
+    let Reading { report, fault } = wirecost_dissect::read(file, &key_log).map_err(|error| {
+        Failure::usage(format!("{shown}: {error}"))
+            .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote")
+    })?;
+    print(arguments, &report)?;
+    if arguments.keylog.is_some() && report.secrets == 0 {
+        output::note("warning: the key log has no secret that is known here");
+    }
+    let Some(fault) = fault else {
+        return Ok(ExitCode::from(exit::OK));
+    };
+    output::note(format_args!(
+        "error: {shown}: after {} packets: {fault}",
+        report.packets
+    ));
+    output::note("hint: what was read before is reported; the rest of the file is not");
+    Ok(ExitCode::from(exit::INVALID))
+}
+
+fn print(arguments: &PcapArguments, report: &Report) -> Result<(), Failure> {
+    let json = || {
+        let text = serde_json::to_string_pretty(report);
+        text.map(|text| text + "\n")
+            .map_err(|error| Failure::new(exit::INTERNAL, error))
+    };
+    match arguments.json.as_deref() {
+        Some(path) if path == Path::new("-") => output::data(json()?),
+        Some(path) => {
+            output::data(table(arguments, report));
+            let written = std::fs::write(path, json()?);
+            written.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+        }
+        None => output::data(table(arguments, report)),
+    }
+    Ok(())
+}
+
+fn table(arguments: &PcapArguments, report: &Report) -> String {
+    let times = report.first_ns.zip(report.last_ns);
+    let seconds = times.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9);
+    format!(
+        "{}: {} packets in {seconds:.3} s, {} secrets\n\n{}",
+        arguments.file.display(),
+        report.packets,
+        report.secrets,
+        wirecost_dissect::table(report)
+    )
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("cannot read {}: {error}", path.display()))
+}
