@@ -5,6 +5,7 @@
 //! - [`server`]: what a server of either version can be told and reports
 //! - [`resource`]: the reference server's resources: a store, long polls, pages of messages
 //! - [`http1`]: client and server of HTTP/1.1
+//! - [`http3`]: client and server of HTTP/3
 //!
 //! ```
 //! use wirecost_http::message::{Method, RequestTemplate};
@@ -17,6 +18,7 @@
 
 pub mod client;
 pub mod http1;
+pub mod http3;
 pub mod message;
 pub mod resource;
 pub mod server;

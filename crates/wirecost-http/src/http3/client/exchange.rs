@@ -1,0 +1,114 @@
+//! One request and its response.
+
+use wirecost_proto::Instant;
+
+use super::super::error::{Code, Fault};
+use super::super::head::read_response;
+use super::super::reader::{Part, Reader};
+use super::Request;
+use crate::client::{Event, Failure};
+use crate::message::{Malformed, Status};
+
+/// A request that was sent, and its response so far.
+pub(super) struct Exchange {
+    pub(super) request: Request,
+    pub(super) deadline: Instant,
+    pub(super) reader: Reader,
+    pub(super) answer: Answer,
+}
+
+impl Exchange {
+    pub(super) fn new(request: Request, deadline: Instant) -> Self {
+        Self {
+            request,
+            deadline,
+            reader: Reader::default(),
+            answer: Answer::default(),
+        }
+    }
+
+    /// What is reported of an exchange that has no response.
+    pub(super) fn failed(&self, reason: Failure) -> Event {
+        let message = self.request.message;
+        Event::Failed { message, reason }
+    }
+
+    /// What is reported of an exchange whose stream has ended.
+    pub(super) fn finish(self) -> Event {
+        self.answer.finish(&self.request)
+    }
+}
+
+/// A response so far.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    status: Option<Status>,
+    content_length: Option<u64>,
+    body_bytes: u64,
+    body: Vec<u8>,
+    malformed: Option<Malformed>,
+}
+
+impl Answer {
+    /// Takes a part of the response; the first `kept` bytes of its content are kept.
+    pub(super) fn hear(&mut self, part: Part<'_>, kept: usize) -> Result<(), Fault> {
+        match part {
+            Part::Frame { .. } => {}
+            Part::Section(section) => self.hear_section(&section),
+            Part::Data(data) => {
+                if self.status.is_none() {
+                    return Err(Fault::new(
+                        Code::FrameUnexpected,
+                        "content in front of a final response",
+                    ));
+                }
+                self.body_bytes += data.len() as u64;
+                let room = kept.saturating_sub(self.body.len()).min(data.len());
+                self.body.extend_from_slice(data.get(..room).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+
+    fn hear_section(&mut self, section: &[u8]) {
+        // What follows a final response are trailers, of which nothing is wanted.
+        if self.status.is_some() {
+            return;
+        }
+        match read_response(section) {
+            Ok(head) if head.status.is_interim() => {}
+            Ok(head) => {
+                self.status = Some(head.status);
+                self.content_length = head.content_length;
+            }
+            Err(malformed) => self.malformed = Some(malformed),
+        }
+    }
+
+    /// The event of a response whose stream has ended.
+    fn finish(self, request: &Request) -> Event {
+        let message = request.message;
+        let failed = |malformed| Event::Failed {
+            message,
+            reason: Failure::Malformed(malformed),
+        };
+        if let Some(malformed) = self.malformed {
+            return failed(malformed);
+        }
+        let Some(status) = self.status else {
+            return failed(Malformed::Frames);
+        };
+        // RFC 9114 section 4.1.2; the response to a HEAD says the length of what it does not carry.
+        let is_head = request.template.method() == crate::message::Method::Head;
+        let has_none = is_head || status.forbids_content();
+        if !has_none && self.content_length.is_some_and(|len| len != self.body_bytes) {
+            return failed(Malformed::Length);
+        }
+        Event::Response {
+            message,
+            status,
+            body_bytes: self.body_bytes,
+            body: self.body,
+        }
+    }
+}

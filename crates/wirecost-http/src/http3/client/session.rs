@@ -1,0 +1,97 @@
+//! A client's connection and its requests.
+
+use std::collections::BTreeMap;
+
+use quinn_proto::StreamId;
+use wirecost_proto::{Instant, Peer};
+use wirecost_security::Start;
+
+use super::super::connection::Connection;
+use super::super::error::Fault;
+use super::super::head::encode_request;
+use super::super::unidirectional::Said;
+use super::Request;
+use super::exchange::Exchange;
+use crate::client::Event;
+
+/// What is true of a client with a connection.
+pub(super) struct Session {
+    pub(super) connection: Connection,
+    pub(super) peer: Peer,
+    /// How it was asked to start.
+    pub(super) asked: Start,
+    pub(super) stage: Stage,
+    pub(super) exchanges: BTreeMap<StreamId, Exchange>,
+    /// What is reported when the flow closes.
+    pub(super) end: Option<Event>,
+    /// The server takes no further request (RFC 9114 section 5.2).
+    pub(super) is_going_away: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Everything is ready for early data; the first flight waits for a command or the next time-out.
+    Held,
+    /// The first flight is out.
+    Handshaking {
+        /// Whether requests go out as early data.
+        is_early: bool,
+        deadline: Instant,
+    },
+    /// Requests can be sent.
+    Established,
+    /// The last packet is on its way; then the flow closes.
+    Ending,
+    /// There is nothing more to send, and the flow closes.
+    Ended,
+}
+
+impl Session {
+    /// Whether a request may go out now.
+    pub(super) fn may_send(&self) -> bool {
+        let is_open = match self.stage {
+            Stage::Held | Stage::Established => true,
+            Stage::Handshaking { is_early, .. } => is_early,
+            Stage::Ending | Stage::Ended => false,
+        };
+        is_open && !self.is_going_away
+    }
+
+    /// Sends a request; it comes back where the server allows no further stream yet.
+    pub(super) fn send(&mut self, request: Request, deadline: Instant) -> Result<(), Request> {
+        let head = encode_request(&request.template);
+        let content = request.template.content().clone();
+        let Some(id) = self.connection.open_request(head, content) else {
+            return Err(request);
+        };
+        self.exchanges.insert(id, Exchange::new(request, deadline));
+        Ok(())
+    }
+
+    /// Takes the requests back that went out as early data and were refused: their streams are gone, and they are asked
+    /// again (RFC 9001 section 4.6.2).
+    pub(super) fn take_back(&mut self) -> impl Iterator<Item = Request> {
+        self.connection.rewrite();
+        let sent = std::mem::take(&mut self.exchanges);
+        sent.into_values().map(|exchange| exchange.request)
+    }
+
+    /// Gives up the exchanges whose time is up.
+    pub(super) fn take_late(&mut self, now: Instant) -> Vec<Exchange> {
+        let is_late = |(_, exchange): &(&StreamId, &Exchange)| exchange.deadline <= now;
+        let late: Vec<StreamId> = self.exchanges.iter().filter(is_late).map(|(id, _)| *id).collect();
+        let give_up = |id: StreamId| {
+            self.connection.cancel(id);
+            self.exchanges.remove(&id)
+        };
+        late.into_iter().filter_map(give_up).collect()
+    }
+
+    /// Reads what has come of one of the server's unidirectional streams.
+    pub(super) fn read_unidirectional(&mut self, id: StreamId) -> Result<(), Fault> {
+        let is_going_away = &mut self.is_going_away;
+        // Requests with a larger id than the server names are not answered; it resets them, or they time out.
+        self.connection
+            .read_unidirectional(id, |Said::GoAway(_)| *is_going_away = true)
+    }
+}

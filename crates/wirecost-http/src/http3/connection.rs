@@ -1,0 +1,339 @@
+//! One connection at either end: QUIC below, streams of HTTP/3 above, and the spans of both beside.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use quinn_proto::{ConnectionHandle, Dir, ReadError, StreamId, VarInt, WriteError};
+use wirecost_proto::{Buffer, Content, FlowId, Instant, Layer, Phase};
+use wirecost_security::Epoch;
+
+use super::error::{Code, Fault};
+use super::frame;
+use super::quic::attribution::{Attribution, cover_datagram};
+use super::quic::packet::CONNECTION_ID_BYTES;
+use super::quic::session::Facts;
+use super::quic::tap::{Packet, Tap};
+use super::reader::{Part, Reader};
+use super::unidirectional::{self, Said};
+use super::varint;
+
+/// A connection.
+pub(crate) struct Connection {
+    pub(crate) quic: quinn_proto::Connection,
+    pub(crate) handle: ConnectionHandle,
+    pub(crate) flow: FlowId,
+    attribution: Attribution,
+    outgoing: BTreeMap<StreamId, Outgoing>,
+    incoming: BTreeMap<StreamId, unidirectional::Reader>,
+    opened: unidirectional::Opened,
+}
+
+/// What is on its way into a stream.
+struct Outgoing {
+    head: Vec<u8>,
+    content: Content,
+    written: usize,
+    is_last: bool,
+}
+
+/// How far a stream of the peer's has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More may come.
+    Open,
+    /// It has ended.
+    Ended,
+    /// It was reset with this code.
+    Reset(u64),
+}
+
+impl Connection {
+    pub(crate) fn new(quic: quinn_proto::Connection, handle: ConnectionHandle, flow: FlowId) -> Self {
+        Self {
+            quic,
+            handle,
+            flow,
+            attribution: Attribution::default(),
+            outgoing: BTreeMap::new(),
+            incoming: BTreeMap::new(),
+            opened: unidirectional::Opened::default(),
+        }
+    }
+
+    /// Whether the handshake resumed an earlier session; false before that is known.
+    pub(crate) fn is_resumed(&self) -> bool {
+        let facts = self.quic.crypto_session().handshake_data();
+        let facts = facts.and_then(|facts| facts.downcast::<Facts>().ok());
+        facts.is_some_and(|facts| facts.is_resumed)
+    }
+
+    /// Opens the control stream, with SETTINGS that say nothing but the defaults (RFC 9114 section 6.2.1); false where
+    /// the peer allows no stream.
+    pub(crate) fn open_control(&mut self) -> bool {
+        let mut head = Vec::new();
+        varint::push(unidirectional::CONTROL, &mut head);
+        frame::push(frame::SETTINGS, &[], &mut head);
+        let Some(id) = self.quic.streams().open(Dir::Uni) else {
+            return false;
+        };
+        self.write(id, head, Content::from([]), false);
+        true
+    }
+
+    /// Opens a request stream and writes a whole message to it; `None` where the peer allows no stream yet.
+    pub(crate) fn open_request(&mut self, head: Vec<u8>, content: Content) -> Option<StreamId> {
+        let id = self.quic.streams().open(Dir::Bi)?;
+        self.write(id, head, content, true);
+        Some(id)
+    }
+
+    /// Writes a message to a stream, which ends with it where `is_last`.
+    pub(crate) fn write(&mut self, id: StreamId, head: Vec<u8>, content: Content, is_last: bool) {
+        self.attribution
+            .note_written(id.into(), head.len() as u64, Layer::Application);
+        let mut layers = Buffer::new();
+        layers.cover(
+            content.len(),
+            Layer::Payload,
+            Phase::Message,
+            wirecost_proto::Cause::Original,
+        );
+        content.relabel(&mut layers, 0, 0);
+        for span in layers.spans() {
+            self.attribution
+                .note_written(id.into(), span.len.into(), span.layer);
+        }
+        let outgoing = Outgoing {
+            head,
+            content,
+            written: 0,
+            is_last,
+        };
+        self.outgoing.insert(id, outgoing);
+        self.flush(id);
+    }
+
+    /// Forgets everything written: the server refused early data, and every stream begins anew.
+    pub(crate) fn rewrite(&mut self) {
+        self.outgoing.clear();
+        self.attribution.rewrite();
+    }
+
+    /// Hands as much of a stream to QUIC as it takes.
+    pub(crate) fn flush(&mut self, id: StreamId) {
+        let Some(outgoing) = self.outgoing.get_mut(&id) else {
+            return;
+        };
+        let mut stream = self.quic.send_stream(id);
+        while let Some(rest) = outgoing.rest() {
+            match stream.write(rest) {
+                Ok(taken) => outgoing.written += taken,
+                Err(WriteError::Blocked) => return,
+                // The peer wants no more of it, which is no error of the connection (RFC 9114 section 4.1.1).
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => break,
+            }
+        }
+        if outgoing.is_last {
+            // A stream that was stopped has ended already.
+            let _ = stream.finish();
+        }
+        self.outgoing.remove(&id);
+    }
+
+    /// Takes that the peer wants no more of a stream.
+    pub(crate) fn stopped(&mut self, id: StreamId) {
+        self.outgoing.remove(&id);
+        // It may have ended in the meantime.
+        let _ = self.quic.send_stream(id).reset(code(Code::NoError));
+    }
+
+    /// Gives up a request from the client's side (RFC 9114 section 4.1.1).
+    pub(crate) fn cancel(&mut self, id: StreamId) {
+        self.outgoing.remove(&id);
+        // Either direction may have ended.
+        let _ = self.quic.send_stream(id).reset(code(Code::RequestCancelled));
+        let _ = self.quic.recv_stream(id).stop(code(Code::RequestCancelled));
+    }
+
+    /// Refuses a request that is none (RFC 9114 section 4.1.2).
+    pub(crate) fn refuse(&mut self, id: StreamId, reason: Code) {
+        self.stop(id, reason);
+        // It may have been stopped in the meantime.
+        let _ = self.quic.send_stream(id).reset(code(reason));
+    }
+
+    /// Wants no more of a request, which was answered before its end (RFC 9114 section 4.1).
+    pub(crate) fn stop(&mut self, id: StreamId, reason: Code) {
+        // It may have ended in the meantime.
+        let _ = self.quic.recv_stream(id).stop(code(reason));
+    }
+
+    /// Begins to close the connection with a code.
+    pub(crate) fn close(&mut self, now: std::time::Instant, reason: Code) {
+        self.quic.close(now, code(reason), Bytes::new());
+    }
+
+    /// Reads what has come of the peer's unidirectional streams; `hear` is told what its control stream says.
+    pub(crate) fn read_unidirectional(
+        &mut self,
+        id: StreamId,
+        mut hear: impl FnMut(Said),
+    ) -> Result<(), Fault> {
+        let reader = self.incoming.entry(id).or_default();
+        let opened = &mut self.opened;
+        let progress = read(&mut self.quic, id, |bytes| reader.read(bytes, opened, &mut hear))?;
+        if progress != Progress::Open {
+            reader.end()?;
+            self.incoming.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// The unidirectional streams that the peer has opened since this was last asked.
+    pub(crate) fn accept_unidirectional(&mut self) -> Option<StreamId> {
+        self.quic.streams().accept(Dir::Uni)
+    }
+
+    /// Reads what has come of a message; `hear` is told its parts.
+    pub(crate) fn read_message(
+        &mut self,
+        id: StreamId,
+        reader: &mut Reader,
+        mut hear: impl FnMut(Part<'_>) -> Result<(), Fault>,
+    ) -> Result<Progress, Fault> {
+        let attribution = &mut self.attribution;
+        let progress = read(&mut self.quic, id, |bytes| {
+            let mut rest = bytes;
+            while let Some(part) = reader.next(&mut rest)? {
+                if let Part::Frame {
+                    header,
+                    content,
+                    is_content,
+                } = part
+                {
+                    let layer = if is_content {
+                        Layer::Payload
+                    } else {
+                        Layer::Application
+                    };
+                    attribution.note_read(id.into(), header as u64, Layer::Application);
+                    attribution.note_read(id.into(), content, layer);
+                }
+                hear(part)?;
+            }
+            Ok(())
+        })?;
+        if progress == Progress::Ended && !reader.is_between_frames() {
+            return Err(Fault::new(Code::FrameError, "a stream that ends within a frame"));
+        }
+        Ok(progress)
+    }
+
+    /// Gives the events of the connection to the endpoint it belongs to.
+    pub(crate) fn exchange_events(&mut self, endpoint: &mut quinn_proto::Endpoint) {
+        while let Some(event) = self.quic.poll_endpoint_events() {
+            if let Some(event) = endpoint.handle_event(self.handle, event) {
+                self.quic.handle_event(event);
+            }
+        }
+    }
+
+    /// Appends the next datagram with its spans; false where there is none now.
+    pub(crate) fn transmit(
+        &mut self,
+        now: std::time::Instant,
+        tap: &Tap,
+        scratch: &mut Vec<u8>,
+        out: &mut Buffer,
+    ) -> bool {
+        scratch.clear();
+        let Some(transmit) = self.quic.poll_transmit(now, 1, scratch) else {
+            return false;
+        };
+        let datagram = scratch.get(..transmit.size).unwrap_or_default();
+        let mut spans = Buffer::new();
+        self.cover(
+            datagram,
+            &tap.take_sealed(),
+            &mut spans,
+            Attribution::describe_sent,
+        );
+        push_described(datagram, &spans, out);
+        true
+    }
+
+    /// Appends the spans of a datagram that was received.
+    pub(crate) fn consumed(&mut self, datagram: &[u8], opened: &[Packet], out: &mut Buffer) {
+        self.cover(datagram, opened, out, Attribution::describe_received);
+    }
+
+    fn cover(
+        &mut self,
+        datagram: &[u8],
+        packets: &[Packet],
+        out: &mut Buffer,
+        describe: fn(&mut Attribution, &Packet, &mut Buffer),
+    ) {
+        cover_datagram(datagram, CONNECTION_ID_BYTES, packets, out, |packet, out| {
+            describe(&mut self.attribution, packet, out);
+        });
+    }
+
+    /// When the connection wants to be woken.
+    pub(crate) fn next_timeout(&mut self, epoch: &Epoch) -> Option<Instant> {
+        self.quic.poll_timeout().map(|at| epoch.instant_of(at))
+    }
+}
+
+impl Outgoing {
+    /// What is to be written next; `None` once all is.
+    fn rest(&self) -> Option<&[u8]> {
+        let rest = match self.written.checked_sub(self.head.len()) {
+            None => self.head.get(self.written..),
+            Some(written) => self.content.bytes().get(written..),
+        };
+        rest.filter(|rest| !rest.is_empty())
+    }
+}
+
+/// Reads what has come of a stream in order.
+fn read(
+    quic: &mut quinn_proto::Connection,
+    id: StreamId,
+    mut hear: impl FnMut(&[u8]) -> Result<(), Fault>,
+) -> Result<Progress, Fault> {
+    let mut stream = quic.recv_stream(id);
+    // A stream that this side has stopped is not read any more.
+    let Ok(mut chunks) = stream.read(true) else {
+        return Ok(Progress::Open);
+    };
+    let progress = loop {
+        match chunks.next(usize::MAX) {
+            Ok(Some(chunk)) => {
+                if let Err(fault) = hear(&chunk.bytes) {
+                    break Err(fault);
+                }
+            }
+            Ok(None) => break Ok(Progress::Ended),
+            Err(ReadError::Blocked) => break Ok(Progress::Open),
+            Err(ReadError::Reset(reason)) => break Ok(Progress::Reset(reason.into_inner())),
+        }
+    };
+    // Whether flow control has credit to give: the next datagram is asked for anyway.
+    let _ = chunks.finalize();
+    progress
+}
+
+/// Appends a datagram under spans that cover it.
+pub(crate) fn push_described(datagram: &[u8], spans: &Buffer, out: &mut Buffer) {
+    let mut rest = datagram;
+    for span in spans.spans() {
+        let (bytes, tail) = rest.split_at(rest.len().min(span.len as usize));
+        out.push(bytes, span.layer, span.phase, span.cause);
+        rest = tail;
+    }
+}
+
+fn code(code: Code) -> VarInt {
+    VarInt::from_u64(code.value()).unwrap_or(VarInt::MAX)
+}

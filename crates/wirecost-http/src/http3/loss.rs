@@ -1,0 +1,76 @@
+//! Why a connection is no more, in the words of its user.
+
+use quinn_proto::ConnectionError;
+use wirecost_proto::ResetReason;
+use wirecost_security::layer::Fault;
+use wirecost_security::tls::quic_fault;
+
+use super::error::Code;
+use crate::client::{Event, Failure};
+
+/// What the loss of a connection means.
+pub(crate) struct Lost {
+    /// To requests without a response.
+    pub(crate) failure: Failure,
+    /// To the connection.
+    pub(crate) event: Event,
+}
+
+impl Lost {
+    pub(crate) fn new(reason: &ConnectionError) -> Self {
+        let (failure, event) = match reason {
+            ConnectionError::ApplicationClosed(close) if close.error_code == no_error() => {
+                (Failure::Closed, Event::Closed)
+            }
+            ConnectionError::ApplicationClosed(close) => {
+                by_peer(Failure::Code(close.error_code.into_inner()))
+            }
+            ConnectionError::ConnectionClosed(close) => by_peer(Failure::Code(close.error_code.into())),
+            ConnectionError::TransportError(error) => {
+                (Failure::Code(error.code.into()), Event::Reset(ResetReason::Local))
+            }
+            ConnectionError::TimedOut => reset(ResetReason::TimedOut),
+            ConnectionError::LocallyClosed => (Failure::Abandoned, Event::Closed),
+            ConnectionError::Reset | ConnectionError::VersionMismatch | ConnectionError::CidsExhausted => {
+                reset(ResetReason::ByPeer)
+            }
+        };
+        Self { failure, event }
+    }
+}
+
+fn by_peer(failure: Failure) -> (Failure, Event) {
+    (failure, Event::Reset(ResetReason::ByPeer))
+}
+
+fn reset(reason: ResetReason) -> (Failure, Event) {
+    (Failure::Reset(reason), Event::Reset(reason))
+}
+
+fn no_error() -> quinn_proto::VarInt {
+    quinn_proto::VarInt::from_u32(Code::NoError.value() as u32)
+}
+
+/// Why a handshake failed; `fault` is what TLS had to say, if it was this side that refused.
+pub(crate) fn handshake_fault(reason: &ConnectionError, fault: Option<&rustls::Error>) -> Fault {
+    if let Some(error) = fault {
+        return quic_fault(error);
+    }
+    let protocol = |reason: String| Fault::Protocol {
+        protocol: "QUIC",
+        reason,
+    };
+    match reason {
+        // RFC 9001 section 4.8: 0x100 and the number of an alert.
+        ConnectionError::ConnectionClosed(close) => match u64::from(close.error_code) {
+            code @ 0x100..=0x1ff => {
+                let alert = rustls::AlertDescription::from(code as u8);
+                quic_fault(&rustls::Error::AlertReceived(alert))
+            }
+            _ => protocol(close.to_string()),
+        },
+        ConnectionError::VersionMismatch => protocol("it does not speak version 1".to_owned()),
+        ConnectionError::TimedOut => Fault::TimedOut { protocol: "QUIC" },
+        other => protocol(other.to_string()),
+    }
+}

@@ -1,0 +1,305 @@
+//! Layer, phase and cause of the bytes of a connection's packets.
+//!
+//! | bytes | layer | phase | cause |
+//! |---|---|---|---|
+//! | header, tag | transport | the packet's | the packet's |
+//! | PADDING | transport | the packet's | probe |
+//! | ACK | transport | that of the packet with the largest number that it acknowledges | acknowledgement |
+//! | CRYPTO, its header too | security | connect | original; retransmission where sent before |
+//! | header of STREAM | transport | its data's | original |
+//! | STREAM data of a unidirectional stream | application | connect | as of CRYPTO |
+//! | STREAM data of a request stream | application or payload | message | as of CRYPTO |
+//! | HANDSHAKE_DONE, NEW_CONNECTION_ID, NEW_TOKEN, RETIRE_CONNECTION_ID, path validation | transport | connect | original |
+//! | PING | transport | keep_alive | probe |
+//! | CONNECTION_CLOSE | transport | close | original |
+//! | any other frame | transport | message | original |
+//!
+//! All frames of Initial and Handshake packets but CONNECTION_CLOSE belong to connect. A packet has the phase of its
+//! first frame that is neither ACK nor PADDING, else that of its ACK. Its cause is retransmission where any data in it
+//! was sent before; acknowledgement, or probe, where nothing but such frames is in it.
+
+use std::collections::BTreeMap;
+
+use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
+
+use super::frame::{Frame, Kind};
+use super::packet::{self, Space, Type};
+use super::ranges::Ranges;
+use super::tap::Packet;
+
+/// Request streams per direction whose bytes are known; the oldest one makes room for the next.
+const KNOWN_STREAMS: usize = 256;
+
+/// Changes of phase per packet number space that are known.
+const KNOWN_PHASES: usize = 64;
+
+/// What is known of a connection's bytes in both directions.
+#[derive(Debug, Default)]
+pub(crate) struct Attribution {
+    sent: Direction,
+    received: Direction,
+}
+
+#[derive(Debug, Default)]
+struct Direction {
+    phases: BTreeMap<Space, Phases>,
+    crypto: BTreeMap<Space, Ranges>,
+    streams: BTreeMap<u64, Stream>,
+}
+
+impl Attribution {
+    /// Notes what the next `len` bytes written to a stream are.
+    pub(crate) fn note_written(&mut self, stream: u64, len: u64, layer: Layer) {
+        self.sent.stream(stream).runs.push(len, layer);
+    }
+
+    /// Notes what the next `len` bytes of a stream that was read are.
+    pub(crate) fn note_read(&mut self, stream: u64, len: u64, layer: Layer) {
+        self.received.stream(stream).runs.push(len, layer);
+    }
+
+    /// Forgets what was written to streams, not that it was sent: the server refused early data (RFC 9001 section
+    /// 4.6.2).
+    pub(crate) fn rewrite(&mut self) {
+        for stream in self.sent.streams.values_mut() {
+            stream.runs = Runs::default();
+        }
+    }
+
+    /// Appends the spans of a packet that was sent.
+    pub(crate) fn describe_sent(&mut self, packet: &Packet, out: &mut Buffer) {
+        describe(packet, &mut self.sent, &self.received.phases, out);
+    }
+
+    /// Appends the spans of a packet that was received.
+    pub(crate) fn describe_received(&mut self, packet: &Packet, out: &mut Buffer) {
+        describe(packet, &mut self.received, &self.sent.phases, out);
+    }
+}
+
+impl Direction {
+    fn stream(&mut self, id: u64) -> &mut Stream {
+        if self.streams.len() >= KNOWN_STREAMS && !self.streams.contains_key(&id) {
+            let oldest = self.streams.keys().copied().find(|id| !is_unidirectional(*id));
+            oldest.map(|oldest| self.streams.remove(&oldest));
+        }
+        self.streams.entry(id).or_default()
+    }
+}
+
+/// Bit 1 of a stream's id (RFC 9000 section 2.1).
+const fn is_unidirectional(id: u64) -> bool {
+    id & 2 != 0
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    seen: Ranges,
+    runs: Runs,
+}
+
+/// The layers of a stream's bytes, from its start.
+#[derive(Debug, Default)]
+struct Runs {
+    /// Where each run ends, and its layer.
+    ends: Vec<(u64, Layer)>,
+}
+
+impl Runs {
+    fn push(&mut self, len: u64, layer: Layer) {
+        let end = self.ends.last().map_or(0, |(end, _)| *end).saturating_add(len);
+        match self.ends.last_mut() {
+            Some(last) if last.1 == layer => last.0 = end,
+            _ => self.ends.push((end, layer)),
+        }
+    }
+
+    /// The layer at `offset` and how far it goes. Behind what is known there is content, most likely: what came first
+    /// is on its way again, and it held the frame headers.
+    fn at(&self, offset: u64) -> (Layer, u64) {
+        let run = self.ends.partition_point(|(end, _)| *end <= offset);
+        self.ends
+            .get(run)
+            .map_or((Layer::Payload, u64::MAX), |(end, layer)| (*layer, *end))
+    }
+}
+
+/// The phase of each packet by its number, kept as changes.
+#[derive(Debug, Default)]
+struct Phases {
+    from: BTreeMap<u64, Phase>,
+    largest: u64,
+}
+
+impl Phases {
+    fn note(&mut self, number: u64, phase: Phase) {
+        let before = self.of(number);
+        if before != Some(phase) {
+            // Packets that came earlier in spite of a larger number keep theirs.
+            if let (Some(before), true) = (before, number < self.largest) {
+                self.from.entry(number + 1).or_insert(before);
+            }
+            self.from.insert(number, phase);
+        }
+        self.largest = self.largest.max(number);
+        if self.from.len() > KNOWN_PHASES {
+            self.from.pop_first();
+        }
+    }
+
+    fn of(&self, number: u64) -> Option<Phase> {
+        self.from.range(..=number).next_back().map(|(_, phase)| *phase)
+    }
+}
+
+fn describe(packet: &Packet, mine: &mut Direction, theirs: &BTreeMap<Space, Phases>, out: &mut Buffer) {
+    let space = packet.kind.space();
+    let acknowledged = packet.frames.iter().find_map(|frame| match frame.kind {
+        Kind::Ack { largest } => theirs.get(&space).and_then(|phases| phases.of(largest)),
+        _ => None,
+    });
+    let default = if space == Space::Application {
+        Phase::Message
+    } else {
+        Phase::Connect
+    };
+    let acknowledged = acknowledged.unwrap_or(default);
+    let own = packet.frames.iter().find_map(|frame| phase_of(frame, space));
+    let phase = own.unwrap_or(acknowledged);
+    let mut within = Buffer::new();
+    for frame in &packet.frames {
+        mine.describe_frame(frame, space, phase, acknowledged, &mut within);
+    }
+    let cause = cause_of(packet, within.spans());
+    out.cover(packet.header, Layer::Transport, phase, cause);
+    for span in within.spans() {
+        out.cover_span(*span);
+    }
+    out.cover(packet.tag, Layer::Transport, phase, cause);
+    mine.phases.entry(space).or_default().note(packet.number, phase);
+}
+
+/// The phase that a frame gives its packet.
+fn phase_of(frame: &Frame, space: Space) -> Option<Phase> {
+    match frame.kind {
+        Kind::Padding | Kind::Ack { .. } => None,
+        Kind::Close => Some(Phase::Close),
+        _ if space != Space::Application => Some(Phase::Connect),
+        Kind::Crypto { .. } => Some(Phase::Connect),
+        Kind::Stream { id, .. } if is_unidirectional(id) => Some(Phase::Connect),
+        Kind::Ping => Some(Phase::KeepAlive),
+        // NEW_TOKEN, NEW_CONNECTION_ID, RETIRE_CONNECTION_ID, PATH_CHALLENGE, PATH_RESPONSE, HANDSHAKE_DONE.
+        Kind::Control(0x07 | 0x18..=0x1b | 0x1e) => Some(Phase::Connect),
+        Kind::Stream { .. } | Kind::Control(_) | Kind::Malformed => Some(Phase::Message),
+    }
+}
+
+/// The cause of a packet's header and tag.
+fn cause_of(packet: &Packet, within: &[Span]) -> Cause {
+    if within.iter().any(|span| span.cause == Cause::Retransmission) {
+        return Cause::Retransmission;
+    }
+    let has = |is: fn(&Kind) -> bool| packet.frames.iter().any(|frame| is(&frame.kind));
+    if has(|kind| kind.is_ack_eliciting() && *kind != Kind::Ping) || has(|kind| *kind == Kind::Close) {
+        Cause::Original
+    } else if has(|kind| *kind == Kind::Ping) {
+        Cause::Probe
+    } else {
+        Cause::Acknowledgement
+    }
+}
+
+impl Direction {
+    fn describe_frame(
+        &mut self,
+        frame: &Frame,
+        space: Space,
+        packet: Phase,
+        acknowledged: Phase,
+        out: &mut Buffer,
+    ) {
+        let phase = phase_of(frame, space).unwrap_or(packet);
+        let (phase, cause) = match frame.kind {
+            Kind::Ack { .. } => (acknowledged, Cause::Acknowledgement),
+            Kind::Padding | Kind::Ping => (phase, Cause::Probe),
+            Kind::Crypto { offset } => return self.describe_crypto(frame, space, offset, out),
+            Kind::Stream { id, offset, .. } => return self.describe_stream(frame, id, offset, phase, out),
+            Kind::Close | Kind::Control(_) | Kind::Malformed => (phase, Cause::Original),
+        };
+        out.cover(frame.len(), Layer::Transport, phase, cause);
+    }
+
+    fn describe_crypto(&mut self, frame: &Frame, space: Space, offset: u64, out: &mut Buffer) {
+        let range = offset..offset.saturating_add(frame.data as u64);
+        let mut header = frame.header;
+        self.crypto.entry(space).or_default().add(range, |part, again| {
+            let len = std::mem::take(&mut header) + (part.end - part.start) as usize;
+            out.cover(len, Layer::Security, Phase::Connect, cause(again));
+        });
+        out.cover(header, Layer::Security, Phase::Connect, Cause::Original);
+    }
+
+    fn describe_stream(&mut self, frame: &Frame, id: u64, offset: u64, phase: Phase, out: &mut Buffer) {
+        out.cover(frame.header, Layer::Transport, phase, Cause::Original);
+        let Stream { seen, runs } = self.stream(id);
+        let range = offset..offset.saturating_add(frame.data as u64);
+        seen.add(range, |part, again| {
+            let mut at = part.start;
+            while at < part.end {
+                let (layer, end) = runs.at(at);
+                let layer = if is_unidirectional(id) {
+                    Layer::Application
+                } else {
+                    layer
+                };
+                let end = end.min(part.end);
+                out.cover((end - at) as usize, layer, phase, cause(again));
+                at = end;
+            }
+        });
+    }
+}
+
+const fn cause(again: bool) -> Cause {
+    if again {
+        Cause::Retransmission
+    } else {
+        Cause::Original
+    }
+}
+
+/// Appends spans for the whole of a datagram of which only some packets were opened: those by `describe`, and the rest
+/// as transport, of the phase that its first byte suggests.
+pub(crate) fn cover_datagram(
+    datagram: &[u8],
+    id_bytes: usize,
+    opened: &[Packet],
+    out: &mut Buffer,
+    mut describe: impl FnMut(&Packet, &mut Buffer),
+) {
+    let mut opened = opened.iter().peekable();
+    let mut covered = 0;
+    for packet in packet::split(datagram, id_bytes) {
+        let is_it = |seen: &&Packet| seen.kind == packet.kind && seen.len() == packet.range.len();
+        match opened.next_if(is_it) {
+            Some(seen) => describe(seen, out),
+            None => {
+                let phase = phase_unopened(packet.kind);
+                out.cover(packet.range.len(), Layer::Transport, phase, Cause::Original);
+            }
+        }
+        covered = packet.range.end;
+    }
+    // What is no packet: a sender may fill up with anything behind the last long header (RFC 9000 section 12.2).
+    let rest = datagram.get(covered..).unwrap_or_default();
+    let phase = phase_unopened(Type::of(rest.first().copied().unwrap_or_default()));
+    out.cover(rest.len(), Layer::Transport, phase, Cause::Original);
+}
+
+/// The phase of a packet that cannot be opened, by its type alone.
+const fn phase_unopened(kind: Type) -> Phase {
+    match kind {
+        Type::OneRtt | Type::ZeroRtt => Phase::Message,
+        _ => Phase::Connect,
+    }
+}

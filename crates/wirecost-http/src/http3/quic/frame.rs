@@ -1,0 +1,274 @@
+//! The frames of an opened packet (RFC 9000 section 19), as far as their bytes have to be told apart.
+
+use crate::http3::varint;
+
+/// A frame as it lies in a packet: `header` bytes, then `data` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes in front of the data: the whole frame where it carries none.
+    pub header: usize,
+    /// Bytes of CRYPTO or STREAM data.
+    pub data: usize,
+}
+
+impl Frame {
+    /// Bytes of the frame.
+    pub const fn len(&self) -> usize {
+        self.header + self.data
+    }
+}
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A run of PADDING frames.
+    Padding,
+    /// PING.
+    Ping,
+    /// ACK.
+    Ack {
+        /// The largest packet number that it acknowledges.
+        largest: u64,
+    },
+    /// CRYPTO.
+    Crypto {
+        /// Where its data begins.
+        offset: u64,
+    },
+    /// STREAM.
+    Stream {
+        /// Which stream.
+        id: u64,
+        /// Where its data begins.
+        offset: u64,
+        /// Whether the stream ends with it.
+        fin: bool,
+    },
+    /// CONNECTION_CLOSE of either type.
+    Close,
+    /// Any other frame, by its type.
+    Control(u64),
+    /// The rest of the packet, which is no frame.
+    Malformed,
+}
+
+impl Kind {
+    /// Whether a packet with this frame has to be acknowledged (RFC 9002 section 2).
+    pub const fn is_ack_eliciting(&self) -> bool {
+        !matches!(self, Self::Padding | Self::Ack { .. } | Self::Close)
+    }
+}
+
+/// The frames of `packet`, end to end; the last one covers what could not be read.
+pub fn frames(packet: &[u8]) -> impl Iterator<Item = Frame> {
+    let mut rest = packet;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let frame = read(rest)
+            .filter(|frame| frame.len() <= rest.len())
+            .unwrap_or(Frame {
+                kind: Kind::Malformed,
+                header: rest.len(),
+                data: 0,
+            });
+        rest = rest.get(frame.len()..).unwrap_or_default();
+        Some(frame)
+    })
+}
+
+fn read(bytes: &[u8]) -> Option<Frame> {
+    let mut fields = Fields { bytes, at: 0 };
+    let number = fields.next()?;
+    let kind = match number {
+        0x00 => {
+            fields.at = bytes.iter().take_while(|byte| **byte == 0).count();
+            Kind::Padding
+        }
+        0x01 => Kind::Ping,
+        0x02 | 0x03 => ack(&mut fields, number == 0x03)?,
+        0x06 => {
+            let offset = fields.next()?;
+            return with_data(fields, Kind::Crypto { offset }, true);
+        }
+        0x08..=0x0f => return stream(fields, number),
+        0x1c | 0x1d => {
+            // The application's variant has no Frame Type (RFC 9000 section 19.19).
+            fields.skip_integers(if number == 0x1c { 2 } else { 1 })?;
+            fields.skip_counted()?;
+            Kind::Close
+        }
+        _ => {
+            control(&mut fields, number)?;
+            Kind::Control(number)
+        }
+    };
+    Some(Frame {
+        kind,
+        header: fields.at,
+        data: 0,
+    })
+}
+
+/// RFC 9000 section 19.3.
+fn ack(fields: &mut Fields<'_>, with_ecn: bool) -> Option<Kind> {
+    let largest = fields.next()?;
+    fields.skip_integers(1)?;
+    let ranges = fields.next()?;
+    fields.skip_integers(1)?;
+    fields.skip_integers(ranges.checked_mul(2)?)?;
+    if with_ecn {
+        fields.skip_integers(3)?;
+    }
+    Some(Kind::Ack { largest })
+}
+
+/// RFC 9000 section 19.8: the low bits of the type say which fields there are.
+fn stream(mut fields: Fields<'_>, number: u64) -> Option<Frame> {
+    let id = fields.next()?;
+    let offset = if number & 0x04 == 0 { 0 } else { fields.next()? };
+    let fin = number & 0x01 != 0;
+    with_data(fields, Kind::Stream { id, offset, fin }, number & 0x02 != 0)
+}
+
+/// A frame whose data is counted, or goes on to the end of the packet.
+fn with_data(mut fields: Fields<'_>, kind: Kind, is_counted: bool) -> Option<Frame> {
+    let data = if is_counted {
+        usize::try_from(fields.next()?).ok()?
+    } else {
+        fields.bytes.len().checked_sub(fields.at)?
+    };
+    fields.at.checked_add(data)?;
+    Some(Frame {
+        kind,
+        header: fields.at,
+        data,
+    })
+}
+
+fn control(fields: &mut Fields<'_>, number: u64) -> Option<()> {
+    match number {
+        // HANDSHAKE_DONE; IMMEDIATE_ACK (draft-ietf-quic-ack-frequency section 5).
+        0x1e | 0x1f => Some(()),
+        // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED, RETIRE_CONNECTION_ID.
+        0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => fields.skip_integers(1),
+        // STOP_SENDING, MAX_STREAM_DATA, STREAM_DATA_BLOCKED.
+        0x05 | 0x11 | 0x15 => fields.skip_integers(2),
+        // RESET_STREAM.
+        0x04 => fields.skip_integers(3),
+        // NEW_TOKEN; DATAGRAM with a length (RFC 9221 section 4).
+        0x07 | 0x31 => fields.skip_counted(),
+        // DATAGRAM to the end of the packet.
+        0x30 => {
+            fields.at = fields.bytes.len();
+            Some(())
+        }
+        // NEW_CONNECTION_ID: the id's length is one byte, the reset token 16.
+        0x18 => {
+            fields.skip_integers(2)?;
+            let len = usize::from(*fields.bytes.get(fields.at)?);
+            fields.skip_bytes(1 + len + 16)
+        }
+        // PATH_CHALLENGE, PATH_RESPONSE.
+        0x1a | 0x1b => fields.skip_bytes(8),
+        // ACK_FREQUENCY (draft-ietf-quic-ack-frequency section 4).
+        0xaf => fields.skip_integers(4),
+        _ => None,
+    }
+}
+
+struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Fields<'_> {
+    fn next(&mut self) -> Option<u64> {
+        let (value, len) = varint::read(self.bytes.get(self.at..)?)?;
+        self.at += len;
+        Some(value)
+    }
+
+    fn skip_integers(&mut self, count: u64) -> Option<()> {
+        for _ in 0..count {
+            self.next()?;
+        }
+        Some(())
+    }
+
+    fn skip_counted(&mut self) -> Option<()> {
+        let len = usize::try_from(self.next()?).ok()?;
+        self.skip_bytes(len)
+    }
+
+    fn skip_bytes(&mut self, len: usize) -> Option<()> {
+        self.at = self.at.checked_add(len)?;
+        (self.at <= self.bytes.len()).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_frame_of_the_standard_has_its_length() {
+        let table: [(&[u8], Kind, usize, usize); 20] = [
+            (&[0, 0, 0], Kind::Padding, 3, 0),
+            (&[1], Kind::Ping, 1, 0),
+            (&[2, 9, 0, 0, 3], Kind::Ack { largest: 9 }, 5, 0),
+            (&[2, 9, 0, 1, 3, 0, 1], Kind::Ack { largest: 9 }, 7, 0),
+            (&[3, 9, 0, 0, 3, 1, 2, 3], Kind::Ack { largest: 9 }, 8, 0),
+            (&[4, 0, 1, 2], Kind::Control(4), 4, 0),
+            (&[5, 0, 1], Kind::Control(5), 3, 0),
+            (&[6, 0x40, 0x80, 2, 7, 7], Kind::Crypto { offset: 128 }, 4, 2),
+            (&[7, 2, 8, 8], Kind::Control(7), 4, 0),
+            (&[8, 4, 7, 7], stream_kind(4, 0, false), 2, 2),
+            (&[0x0f, 4, 5, 1, 7], stream_kind(4, 5, true), 4, 1),
+            (&[0x10, 1], Kind::Control(0x10), 2, 0),
+            (&[0x11, 0, 1], Kind::Control(0x11), 3, 0),
+            (&[0x19, 1], Kind::Control(0x19), 2, 0),
+            (&[0x1a, 1, 2, 3, 4, 5, 6, 7, 8], Kind::Control(0x1a), 9, 0),
+            (&[0x1c, 1, 0, 1, b'x'], Kind::Close, 5, 0),
+            (&[0x1d, 0x41, 0, 0], Kind::Close, 4, 0),
+            (&[0x1e], Kind::Control(0x1e), 1, 0),
+            (&[0x31, 1, 5], Kind::Control(0x31), 3, 0),
+            (&[0x40, 0xaf, 0, 1, 2, 3], Kind::Control(0xaf), 6, 0),
+        ];
+        for (bytes, kind, header, data) in table {
+            let expected = Frame { kind, header, data };
+            assert_eq!(frames(bytes).collect::<Vec<_>>(), [expected], "{bytes:x?}");
+        }
+    }
+
+    fn stream_kind(id: u64, offset: u64, fin: bool) -> Kind {
+        Kind::Stream { id, offset, fin }
+    }
+
+    #[test]
+    fn what_is_no_frame_covers_the_rest() {
+        let table: [&[u8]; 4] = [&[0x21], &[6, 0, 9, 1], &[2, 1, 0, 0x3f, 0], &[0x18, 1, 0, 4, 1]];
+        for bytes in table {
+            let packet = [&[1], bytes].concat();
+            let last = frames(&packet).last();
+            let expected = Frame {
+                kind: Kind::Malformed,
+                header: bytes.len(),
+                data: 0,
+            };
+            assert_eq!(last, Some(expected), "{bytes:x?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_covered_by_frames(packet: Vec<u8>) {
+            let covered: usize = frames(&packet).map(|frame| frame.len()).sum();
+            prop_assert_eq!(covered, packet.len());
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! TLS 1.3 of rustls for quinn-proto (RFC 9001), with keys that are tapped.
+//!
+//! quinn-proto has such an adapter of its own, but nothing in it says whether a handshake resumed, and nothing lets its
+//! keys be wrapped before they are used.
+
+use std::any::Any;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use quinn_proto::crypto::rustls::QuicServerConfig;
+use quinn_proto::crypto::{
+    self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, UnsupportedVersion,
+};
+use quinn_proto::transport_parameters::TransportParameters;
+use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::ServerName;
+use rustls::quic::{Connection, KeyChange, Secrets, Suite, Version};
+
+use rustls::{CipherSuite, HandshakeKind, SupportedCipherSuite};
+use wirecost_security::tls::ConfigError;
+
+use super::packet::VERSION_1;
+use super::tap::{Tap, header_key};
+use crate::http3::varint;
+
+/// What a session says of itself: the content of `handshake_data`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Whether an earlier session was resumed.
+    pub(crate) is_resumed: bool,
+}
+
+/// A client's sessions.
+pub(crate) struct ClientCrypto {
+    tls: Arc<rustls::ClientConfig>,
+    initial: Suite,
+    tap: Tap,
+}
+
+impl ClientCrypto {
+    /// The crypto of a client.
+    pub(crate) fn new(tls: Arc<rustls::ClientConfig>, tap: Tap) -> Result<Self, ConfigError> {
+        let initial = initial_suite(tls.crypto_provider()).ok_or(ConfigError::Unusable {
+            what: "versions",
+            reason: NO_SUITE.into(),
+        })?;
+        Ok(Self { tls, initial, tap })
+    }
+}
+
+impl crypto::ClientConfig for ClientCrypto {
+    fn start_session(
+        self: Arc<Self>,
+        version: u32,
+        server_name: &str,
+        params: &TransportParameters,
+    ) -> Result<Box<dyn crypto::Session>, ConnectError> {
+        if version != VERSION_1 {
+            return Err(ConnectError::UnsupportedVersion);
+        }
+        let invalid = || ConnectError::InvalidServerName(server_name.into());
+        let name = ServerName::try_from(server_name)
+            .map_err(|_| invalid())?
+            .to_owned();
+        let connection =
+            rustls::quic::ClientConnection::new(self.tls.clone(), Version::V1, name, encode(params))
+                .map_err(|_| invalid())?;
+        Ok(Box::new(Session::new(
+            Some(connection.into()),
+            self.initial,
+            self.tap.clone(),
+        )))
+    }
+}
+
+/// A server's sessions.
+pub(crate) struct ServerCrypto {
+    tls: Arc<rustls::ServerConfig>,
+    initial: Suite,
+    tap: Tap,
+    /// Makes Retry's tag, which needs no session.
+    retry: QuicServerConfig,
+}
+
+impl ServerCrypto {
+    /// The crypto of a server, tried once.
+    pub(crate) fn new(tls: Arc<rustls::ServerConfig>, tap: Tap) -> Result<Self, ConfigError> {
+        let unusable = |reason: String| ConfigError::Unusable {
+            what: "versions",
+            reason,
+        };
+        let initial = initial_suite(tls.crypto_provider()).ok_or_else(|| unusable(NO_SUITE.into()))?;
+        let retry = QuicServerConfig::with_initial(tls.clone(), initial);
+        let retry = retry.map_err(|error| unusable(error.to_string()))?;
+        rustls::quic::ServerConnection::new(tls.clone(), Version::V1, Vec::new())
+            .map_err(|error| unusable(error.to_string()))?;
+        Ok(Self {
+            tls,
+            initial,
+            tap,
+            retry,
+        })
+    }
+}
+
+/// Why a provider cannot do.
+const NO_SUITE: &str = "no TLS_AES_128_GCM_SHA256";
+
+/// The suite of Initial packets (RFC 9001 section 5.2).
+fn initial_suite(provider: &CryptoProvider) -> Option<Suite> {
+    let mut suites = provider
+        .cipher_suites
+        .iter()
+        .filter_map(SupportedCipherSuite::tls13);
+    suites
+        .find(|suite| suite.common.suite == CipherSuite::TLS13_AES_128_GCM_SHA256)?
+        .quic_suite()
+}
+
+impl crypto::ServerConfig for ServerCrypto {
+    fn initial_keys(&self, version: u32, dst_cid: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
+        if version != VERSION_1 {
+            return Err(UnsupportedVersion);
+        }
+        Ok(initial_keys(self.initial, dst_cid, Side::Server, &self.tap))
+    }
+
+    fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+        self.retry.retry_tag(version, orig_dst_cid, packet)
+    }
+
+    fn start_session(
+        self: Arc<Self>,
+        _version: u32,
+        params: &TransportParameters,
+    ) -> Box<dyn crypto::Session> {
+        // The configuration was tried when the server was made; what is left is a system without random bytes.
+        let connection = rustls::quic::ServerConnection::new(self.tls.clone(), Version::V1, encode(params))
+            .inspect_err(|error| self.tap.note_fault(error.clone()));
+        let connection = connection.ok().map(Connection::from);
+        Box::new(Session::new(connection, self.initial, self.tap.clone()))
+    }
+}
+
+/// The transport parameters without the reserved one, whose random length would make sizes depend on chance
+/// (RFC 9000 section 18.1 allows it, and demands none).
+fn encode(params: &TransportParameters) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    params.write(&mut bytes);
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut rest = bytes.as_slice();
+    while let Some((number, parameter)) = next_parameter(&mut rest) {
+        if number % 31 != 27 {
+            kept.extend_from_slice(parameter);
+        }
+    }
+    kept
+}
+
+/// Takes one parameter off: its number, and all its bytes.
+fn next_parameter<'a>(rest: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
+    let (number, number_len) = varint::read(rest)?;
+    let (len, len_len) = varint::read(rest.get(number_len..)?)?;
+    let whole = (number_len + len_len).checked_add(usize::try_from(len).ok()?)?;
+    let (parameter, tail) = rest.split_at_checked(whole)?;
+    *rest = tail;
+    Some((number, parameter))
+}
+
+fn initial_keys(suite: Suite, dst_cid: &ConnectionId, side: Side, tap: &Tap) -> Keys {
+    tap.keys(suite.keys(dst_cid, side.into(), Version::V1))
+}
+
+/// One handshake and what follows from it.
+struct Session {
+    /// Absent where the system failed to start it; every step fails then.
+    tls: Option<Connection>,
+    initial: Suite,
+    tap: Tap,
+    /// What the keys of the next key phase follow from.
+    next: Option<Secrets>,
+    has_reported: bool,
+}
+
+impl Session {
+    fn new(tls: Option<Connection>, initial: Suite, tap: Tap) -> Self {
+        Self {
+            tls,
+            initial,
+            tap,
+            next: None,
+            has_reported: false,
+        }
+    }
+
+    fn transport_error(&self, error: &rustls::Error) -> TransportError {
+        self.tap.note_fault(error.clone());
+        // RFC 9001 section 4.8: an alert is the error code 0x100 and the alert's number.
+        let alert = self.tls.as_ref().and_then(Connection::alert);
+        let code = alert.map_or(TransportErrorCode::PROTOCOL_VIOLATION, |alert| {
+            TransportErrorCode::crypto(alert.into())
+        });
+        TransportError {
+            code,
+            frame: None,
+            reason: error.to_string(),
+        }
+    }
+}
+
+impl crypto::Session for Session {
+    fn initial_keys(&self, dst_cid: &ConnectionId, side: Side) -> Keys {
+        initial_keys(self.initial, dst_cid, side, &self.tap)
+    }
+
+    fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        let kind = self.tls.as_ref()?.handshake_kind()?;
+        let is_resumed = kind == HandshakeKind::Resumed;
+        Some(Box::new(Facts { is_resumed }))
+    }
+
+    fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
+        let keys = self.tls.as_ref()?.zero_rtt_keys()?;
+        Some((header_key(keys.header), self.tap.packet_key(keys.packet)))
+    }
+
+    fn early_data_accepted(&self) -> Option<bool> {
+        match self.tls.as_ref()? {
+            Connection::Client(client) => Some(client.is_early_data_accepted()),
+            Connection::Server(_) => None,
+        }
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_none_or(|tls| tls.is_handshaking())
+    }
+
+    fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, TransportError> {
+        let Some(tls) = &mut self.tls else {
+            return Err(TransportError {
+                code: TransportErrorCode::INTERNAL_ERROR,
+                frame: None,
+                reason: "no handshake could be started".to_owned(),
+            });
+        };
+        if let Err(error) = tls.read_hs(buf) {
+            return Err(self.transport_error(&error));
+        }
+        let is_news = !self.has_reported && tls.handshake_kind().is_some();
+        self.has_reported |= is_news;
+        Ok(is_news)
+    }
+
+    fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
+        let Some(tls) = &self.tls else { return Ok(None) };
+        let side = match tls {
+            Connection::Client(_) => Side::Client,
+            Connection::Server(_) => Side::Server,
+        };
+        let parameters = tls.quic_transport_parameters();
+        let read = parameters.map(|bytes| TransportParameters::read(side, &mut Cursor::new(bytes)));
+        Ok(read.transpose()?)
+    }
+
+    fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
+        let keys = match self.tls.as_mut()?.write_hs(buf)? {
+            KeyChange::Handshake { keys } => keys,
+            KeyChange::OneRtt { keys, next } => {
+                self.next = Some(next);
+                keys
+            }
+        };
+        Some(self.tap.keys(keys))
+    }
+
+    fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
+        let keys = self.next.as_mut()?.next_packet_keys();
+        Some(self.tap.packet_keys(keys))
+    }
+
+    fn is_valid_retry(&self, orig_dst_cid: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {
+        super::retry::is_valid(orig_dst_cid, header, payload)
+    }
+
+    fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: &[u8],
+    ) -> Result<(), ExportKeyingMaterialError> {
+        let tls = self.tls.as_ref().ok_or(ExportKeyingMaterialError)?;
+        tls.export_keying_material(output, label, Some(context))
+            .map_err(|_| ExportKeyingMaterialError)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Keys that note what they seal and open: the one place where the frames of a packet can be seen in plain.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::BytesMut;
+use quinn_proto::crypto::{CryptoError, HeaderKey, KeyPair, Keys, PacketKey};
+
+use super::frame::{Frame, frames};
+use super::packet::Type;
+
+/// A packet as its keys saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct Packet {
+    /// Type.
+    pub(crate) kind: Type,
+    /// Its full packet number.
+    pub(crate) number: u64,
+    /// Bytes of the header, packet number included.
+    pub(crate) header: usize,
+    /// Frames, end to end behind the header.
+    pub(crate) frames: Vec<Frame>,
+    /// Bytes of the authentication tag.
+    pub(crate) tag: usize,
+}
+
+impl Packet {
+    /// Bytes of the whole packet.
+    pub(crate) fn len(&self) -> usize {
+        let frames: usize = self.frames.iter().map(Frame::len).sum();
+        self.header + frames + self.tag
+    }
+}
+
+/// What an endpoint's keys have seen since it was last asked. Clones share it.
+///
+/// An endpoint does one thing at a time, so that one tap serves all its connections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tap {
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    sealed: Vec<Packet>,
+    opened: Vec<Packet>,
+    fault: Option<rustls::Error>,
+}
+
+impl Tap {
+    /// The packets sealed, in order.
+    pub(crate) fn take_sealed(&self) -> Vec<Packet> {
+        std::mem::take(&mut self.seen().sealed)
+    }
+
+    /// The packets opened, in order.
+    pub(crate) fn take_opened(&self) -> Vec<Packet> {
+        std::mem::take(&mut self.seen().opened)
+    }
+
+    /// Why TLS failed.
+    pub(crate) fn take_fault(&self) -> Option<rustls::Error> {
+        self.seen().fault.take()
+    }
+
+    /// Notes why TLS failed; the first reason counts.
+    pub(crate) fn note_fault(&self, fault: rustls::Error) {
+        self.seen().fault.get_or_insert(fault);
+    }
+
+    /// `keys`, tapped.
+    pub(crate) fn keys(&self, keys: rustls::quic::Keys) -> Keys {
+        Keys {
+            header: KeyPair {
+                local: header_key(keys.local.header),
+                remote: header_key(keys.remote.header),
+            },
+            packet: self.packet_keys(rustls::quic::PacketKeySet {
+                local: keys.local.packet,
+                remote: keys.remote.packet,
+            }),
+        }
+    }
+
+    /// A pair of packet keys, tapped.
+    pub(crate) fn packet_keys(&self, keys: rustls::quic::PacketKeySet) -> KeyPair<Box<dyn PacketKey>> {
+        KeyPair {
+            local: self.packet_key(keys.local),
+            remote: self.packet_key(keys.remote),
+        }
+    }
+
+    /// One packet key, tapped.
+    pub(crate) fn packet_key(&self, key: Box<dyn rustls::quic::PacketKey>) -> Box<dyn PacketKey> {
+        Box::new(TappedKey {
+            key,
+            tap: self.clone(),
+        })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A header protection key as quinn-proto takes it.
+pub(crate) fn header_key(key: Box<dyn rustls::quic::HeaderProtectionKey>) -> Box<dyn HeaderKey> {
+    Box::new(key)
+}
+
+struct TappedKey {
+    key: Box<dyn rustls::quic::PacketKey>,
+    tap: Tap,
+}
+
+impl PacketKey for TappedKey {
+    fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
+        let tag = self.key.tag_len();
+        let end = buf.len().saturating_sub(tag);
+        let (header, plain) = (buf.get(..header_len), buf.get(header_len..end));
+        if let (Some(header), Some(plain)) = (header, plain) {
+            let sealed = note(packet, header, plain, tag);
+            self.tap.seen().sealed.push(sealed);
+        }
+        PacketKey::encrypt(&self.key, packet, buf, header_len);
+    }
+
+    fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+        PacketKey::decrypt(&self.key, packet, header, payload)?;
+        let opened = note(packet, header, payload, self.key.tag_len());
+        self.tap.seen().opened.push(opened);
+        Ok(())
+    }
+
+    fn tag_len(&self) -> usize {
+        self.key.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.key.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.key.integrity_limit()
+    }
+}
+
+fn note(number: u64, header: &[u8], plain: &[u8], tag: usize) -> Packet {
+    Packet {
+        kind: Type::of(header.first().copied().unwrap_or_default()),
+        number,
+        header: header.len(),
+        frames: frames(plain).collect(),
+        tag,
+    }
+}

@@ -1,0 +1,244 @@
+//! The frames of a request stream as they arrive, in any pieces (RFC 9114 section 4.1).
+//!
+//! A message is HEADERS, any number of DATA, and at most one more HEADERS, the trailers; a response may have interim
+//! ones in front. Frames of unknown types may stand anywhere and are skipped (RFC 9114 section 9).
+
+use super::error::{Code, Fault};
+use super::frame::{self, Header};
+
+/// Bytes of the longest field section that is taken.
+const MAX_SECTION_BYTES: u64 = 16 << 10;
+
+/// Bytes of the longest frame header.
+const MAX_HEADER_BYTES: usize = 16;
+
+/// What a piece of a stream held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// A frame header: so many bytes, and so many behind it, of which `is_content` says whether they are DATA's.
+    Frame {
+        /// Bytes of the header that came with this piece and with those before it.
+        header: usize,
+        /// Bytes of the frame's content.
+        content: u64,
+        /// Whether it is a DATA frame.
+        is_content: bool,
+    },
+    /// A field section, complete.
+    Section(Vec<u8>),
+    /// A piece of the content.
+    Data(&'a [u8]),
+}
+
+/// Reads a request stream.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    state: State,
+    has_content: bool,
+    sections: u32,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Awaits a frame header, of which some bytes are here.
+    Header {
+        bytes: [u8; MAX_HEADER_BYTES],
+        len: usize,
+    },
+    /// Awaits the rest of a field section.
+    Section { bytes: Vec<u8>, left: usize },
+    /// Awaits the rest of a DATA frame.
+    Data { left: u64 },
+    /// Awaits the end of a frame that means nothing.
+    Skip { left: u64 },
+}
+
+const AWAIT_HEADER: State = State::Header {
+    bytes: [0; MAX_HEADER_BYTES],
+    len: 0,
+};
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self {
+            state: AWAIT_HEADER,
+            has_content: false,
+            sections: 0,
+        }
+    }
+}
+
+impl Reader {
+    /// Takes bytes off the head of `bytes` until there is something to tell; `None` once all are taken.
+    ///
+    /// # Errors
+    /// A frame that must not stand there, or a field section that is too long.
+    pub fn next<'a>(&mut self, bytes: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
+        while !bytes.is_empty() {
+            let part = match &mut self.state {
+                State::Header { .. } => self.header(bytes)?,
+                State::Section { bytes: section, left } => {
+                    let piece = take(bytes, *left as u64);
+                    section.extend_from_slice(piece);
+                    *left -= piece.len();
+                    let is_complete = *left == 0;
+                    is_complete.then(|| Part::Section(std::mem::take(section)))
+                }
+                State::Data { left } => {
+                    let piece = take(bytes, *left);
+                    *left -= piece.len() as u64;
+                    Some(Part::Data(piece))
+                }
+                State::Skip { left } => {
+                    *left -= take(bytes, *left).len() as u64;
+                    None
+                }
+            };
+            self.end_frame();
+            if part.is_some() {
+                return Ok(part);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the stream may end here: not within a frame (RFC 9114 section 7.1).
+    pub const fn is_between_frames(&self) -> bool {
+        matches!(self.state, State::Header { len: 0, .. })
+    }
+
+    /// Goes on to the next frame where one has ended.
+    fn end_frame(&mut self) {
+        let has_ended = match &self.state {
+            State::Header { .. } => false,
+            State::Section { left, .. } => *left == 0,
+            State::Data { left } | State::Skip { left } => *left == 0,
+        };
+        if has_ended {
+            self.state = AWAIT_HEADER;
+        }
+    }
+
+    fn header<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
+        let State::Header { bytes, len } = &mut self.state else {
+            return Ok(None);
+        };
+        let (Some((first, rest)), Some(place)) = (input.split_first(), bytes.get_mut(*len)) else {
+            return Ok(None);
+        };
+        *place = *first;
+        *input = rest;
+        *len += 1;
+        let Some((header, size)) = bytes.get(..*len).and_then(Header::read) else {
+            return Ok(None);
+        };
+        self.state = self.begin(header)?;
+        Ok(Some(Part::Frame {
+            header: size,
+            content: header.len,
+            is_content: header.kind == frame::DATA,
+        }))
+    }
+
+    /// What awaits the content of a frame that begins.
+    fn begin(&mut self, header: Header) -> Result<State, Fault> {
+        match header.kind {
+            frame::HEADERS => self.begin_section(header.len),
+            frame::DATA if self.sections == 0 => {
+                Err(Fault::new(Code::FrameUnexpected, "DATA in front of HEADERS"))
+            }
+            frame::DATA => {
+                self.has_content = true;
+                Ok(State::Data { left: header.len })
+            }
+            frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => Err(Fault::new(
+                Code::FrameUnexpected,
+                "a frame of the control stream on a request stream",
+            )),
+            // No push was allowed by MAX_PUSH_ID (RFC 9114 section 7.2.5).
+            frame::PUSH_PROMISE => Err(Fault::new(Code::IdError, "a push that was not allowed")),
+            kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
+            _ => Ok(State::Skip { left: header.len }),
+        }
+    }
+
+    fn begin_section(&mut self, len: u64) -> Result<State, Fault> {
+        if len > MAX_SECTION_BYTES {
+            return Err(Fault::new(Code::ExcessiveLoad, "a field section above 16 KiB"));
+        }
+        if len == 0 {
+            return Err(Fault::new(
+                Code::QpackDecompressionFailed,
+                "an empty field section",
+            ));
+        }
+        self.sections += 1;
+        Ok(State::Section {
+            bytes: Vec::with_capacity(len as usize),
+            left: len as usize,
+        })
+    }
+}
+
+/// Takes up to `most` bytes off the head of `bytes`.
+pub(crate) fn take<'a>(bytes: &mut &'a [u8], most: u64) -> &'a [u8] {
+    let len = usize::try_from(most).unwrap_or(usize::MAX).min(bytes.len());
+    let (head, tail) = bytes.split_at(len);
+    *bytes = tail;
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Read = (Vec<Vec<u8>>, Vec<u8>, bool);
+
+    /// The sections, the content, and whether the stream could end, read in pieces of `piece` bytes.
+    fn read(stream: &[u8], piece: usize) -> Result<Read, Code> {
+        let (mut reader, mut sections, mut content) = (Reader::default(), Vec::new(), Vec::new());
+        for mut bytes in stream.chunks(piece.max(1)) {
+            while let Some(part) = reader.next(&mut bytes).map_err(|fault| fault.code)? {
+                match part {
+                    Part::Section(section) => sections.push(section),
+                    Part::Data(data) => content.extend_from_slice(data),
+                    Part::Frame { .. } => {}
+                }
+            }
+        }
+        Ok((sections, content, reader.is_between_frames()))
+    }
+
+    #[test]
+    fn a_message_is_its_sections_and_its_content_whatever_stands_between() {
+        let stream = b"\x01\x02ab\x21\x01x\x00\x03con\x00\x00\x00\x04tent\x40\x21\x00\x01\x01t";
+        let expected = (vec![b"ab".to_vec(), b"t".to_vec()], b"content".to_vec(), true);
+        for piece in 1..=stream.len() {
+            assert_eq!(read(stream, piece), Ok(expected.clone()));
+        }
+    }
+
+    #[test]
+    fn frames_that_must_not_stand_there_are_refused() {
+        let table: [(&[u8], Code); 7] = [
+            (b"\x00\x01x", Code::FrameUnexpected),
+            (b"\x04\x00", Code::FrameUnexpected),
+            (b"\x07\x01\x00", Code::FrameUnexpected),
+            (b"\x06\x08", Code::FrameUnexpected),
+            (b"\x05\x02", Code::IdError),
+            (b"\x01\x80\x00\xff\xff", Code::ExcessiveLoad),
+            (b"\x01\x00", Code::QpackDecompressionFailed),
+        ];
+        for (stream, code) in table {
+            assert_eq!(read(stream, 1), Err(code), "{stream:x?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_matter(stream: Vec<u8>, piece in 1usize..9) {
+            prop_assert_eq!(read(&stream, piece), read(&stream, stream.len()));
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! The reference server: any number of connections, one set of resources.
+//!
+//! A flow is a client's address and holds one connection; clients do not migrate. A connection that its client closes is
+//! forgotten at once. Packets of connections that are not known get no answer: a stateless reset (RFC 9000 section 10.3)
+//! would be bytes that nobody asked for.
+
+mod config;
+mod exchange;
+mod peer;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use quinn_proto::{ConnectionError, DatagramEvent, EndpointEvent, Incoming};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+use wirecost_security::Start;
+use wirecost_security::layer::{self, Fault};
+use wirecost_security::tls::{self, QuicServer};
+
+use super::config::endpoint;
+use super::connection::{Connection, push_described};
+use super::error::{self, Code};
+use super::loss::handshake_fault;
+use super::quic::attribution::{Attribution, cover_datagram};
+use super::quic::packet::CONNECTION_ID_BYTES;
+use super::quic::session::ServerCrypto;
+use super::quic::tap::Tap;
+use crate::message::Malformed;
+use crate::resource::Resources;
+use crate::server::{Command, Event};
+
+pub use config::ServerConfig;
+use peer::{Core, Peer, Stage};
+
+/// Answers requests on any number of flows.
+pub struct Server {
+    endpoints: Arc<quinn_proto::EndpointConfig>,
+    quic: Arc<quinn_proto::ServerConfig>,
+    tap: Tap,
+    tls: QuicServer,
+    now: Instant,
+    resources: Resources,
+    flows: BTreeMap<FlowId, Flow>,
+    /// Flows that may have something to send.
+    busy: BTreeSet<FlowId>,
+    timers: BTreeSet<(Instant, FlowId)>,
+    outputs: VecDeque<Output<layer::Event<Event>>>,
+    /// Datagrams of no connection, with their spans.
+    answers: VecDeque<(FlowId, Buffer)>,
+    consumed: Buffer,
+    scratch: Vec<u8>,
+}
+
+/// What is known of a flow.
+struct Flow {
+    address: wirecost_proto::Peer,
+    /// An endpoint of its own, so that no connection depends on what chance had for those before it.
+    endpoint: quinn_proto::Endpoint,
+    peer: Option<Box<Peer>>,
+}
+
+impl Server {
+    /// A server without connections.
+    ///
+    /// # Errors
+    /// The TLS configuration cannot carry QUIC.
+    pub fn new(config: ServerConfig) -> Result<Self, tls::ConfigError> {
+        let tls = QuicServer::new(config.tls, b"h3")?;
+        let tap = Tap::default();
+        let crypto = ServerCrypto::new(Arc::clone(&tls.library), tap.clone())?;
+        let mut quic = quinn_proto::ServerConfig::with_crypto(Arc::new(crypto));
+        quic.transport_config(config.transport.for_server())
+            .migration(false);
+        Ok(Self {
+            endpoints: Arc::new(endpoint(config.rng)),
+            quic: Arc::new(quic),
+            tap,
+            tls,
+            now: Instant::START,
+            resources: Resources::new(config.resources),
+            flows: BTreeMap::new(),
+            busy: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            outputs: VecDeque::new(),
+            answers: VecDeque::new(),
+            consumed: Buffer::new(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.flows.values().filter(|flow| flow.peer.is_some()).count()
+    }
+
+    /// What is served.
+    pub const fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    fn monotonic(&self) -> std::time::Instant {
+        self.tls.epoch().monotonic_at(self.now)
+    }
+
+    fn peer(&mut self, flow: FlowId) -> Option<&mut Peer> {
+        self.flows.get_mut(&flow)?.peer.as_deref_mut()
+    }
+
+    fn open(&mut self, flow: FlowId, address: wirecost_proto::Peer) {
+        let server = Some(Arc::clone(&self.quic));
+        let endpoint = quinn_proto::Endpoint::new(Arc::clone(&self.endpoints), server, false, None);
+        self.drop_flow(flow);
+        let opened = Flow {
+            address,
+            endpoint,
+            peer: None,
+        };
+        self.flows.insert(flow, opened);
+    }
+
+    fn received(&mut self, flow: FlowId, bytes: &[u8]) {
+        self.consumed.clear();
+        let now = self.monotonic();
+        let Some(known) = self.flows.get_mut(&flow) else {
+            return super::describe(bytes, &mut self.consumed);
+        };
+        let mut answer = Vec::new();
+        let data = BytesMut::from(bytes);
+        let event = known
+            .endpoint
+            .handle(now, known.address, None, None, data, &mut answer);
+        match (event, &mut known.peer) {
+            (Some(DatagramEvent::ConnectionEvent(handle, event)), Some(peer)) => {
+                if peer.connection.handle == handle {
+                    peer.connection.quic.handle_event(event);
+                }
+            }
+            (Some(DatagramEvent::NewConnection(incoming)), _) => self.accept(flow, incoming),
+            (Some(DatagramEvent::Response(_)), _) => {
+                // A long header is answered by Version Negotiation or a close, a short one by a stateless reset.
+                if bytes.first().is_some_and(|first| first & 0x80 != 0) {
+                    self.answer(flow, &answer);
+                }
+            }
+            _ => {}
+        }
+        self.describe_received(flow, bytes);
+    }
+
+    /// Lets a connection act on the packets that it opened, then says what they were.
+    fn describe_received(&mut self, flow: FlowId, bytes: &[u8]) {
+        let opened = self.tap.take_opened();
+        let Some(peer) = self.peer(flow) else {
+            super::describe(bytes, &mut self.consumed);
+            return self.forget_unused(flow);
+        };
+        let early = peer.note_early(&opened);
+        if early > 0 {
+            self.report(layer::Event::EarlyData { flow, bytes: early });
+        }
+        self.pump(flow);
+        let mut consumed = std::mem::take(&mut self.consumed);
+        if let Some(peer) = self.peer(flow) {
+            peer.connection.consumed(bytes, &opened, &mut consumed);
+        }
+        self.consumed = consumed;
+    }
+
+    fn accept(&mut self, flow: FlowId, incoming: Incoming) {
+        let now = self.monotonic();
+        let deadline = self.now + self.tls.handshake_timeout();
+        let mut answer = Vec::new();
+        let Some(known) = self.flows.get_mut(&flow) else {
+            return;
+        };
+        match known.endpoint.accept(incoming, now, &mut answer, None) {
+            Ok((handle, quic)) => {
+                // Where the client has begun anew at the same address, its earlier connection is no more.
+                self.drop_peer(flow);
+                let connection = Connection::new(quic, handle, flow);
+                let peer = Box::new(Peer::new(connection, deadline));
+                if let Some(known) = self.flows.get_mut(&flow) {
+                    known.peer = Some(peer);
+                }
+            }
+            Err(refused) => {
+                let fault = handshake_fault(&refused.cause, self.tap.take_fault().as_ref());
+                self.report(layer::Event::Failed { flow, fault });
+                if refused.response.is_some() {
+                    self.answer(flow, &answer);
+                }
+            }
+        }
+    }
+
+    /// Sends a datagram that belongs to no connection.
+    fn answer(&mut self, flow: FlowId, datagram: &[u8]) {
+        let mut attribution = Attribution::default();
+        let (mut spans, mut out) = (Buffer::new(), Buffer::new());
+        let sealed = self.tap.take_sealed();
+        cover_datagram(
+            datagram,
+            CONNECTION_ID_BYTES,
+            &sealed,
+            &mut spans,
+            |packet, out| {
+                attribution.describe_sent(packet, out);
+            },
+        );
+        push_described(datagram, &spans, &mut out);
+        self.answers.push_back((flow, out));
+    }
+
+    /// Closes a flow that nothing has come of.
+    fn forget_unused(&mut self, flow: FlowId) {
+        self.drop_flow(flow);
+        self.outputs.push_back(Output::Close { flow, reset: false });
+    }
+
+    fn report(&mut self, event: layer::Event<Event>) {
+        self.outputs.push_back(Output::Event(event));
+    }
+
+    /// Takes whatever a connection has to say.
+    fn pump(&mut self, flow: FlowId) {
+        self.busy.insert(flow);
+        while let Some(event) = self.flows.get_mut(&flow).and_then(Flow::poll) {
+            self.hear(flow, event);
+        }
+        self.answer_late();
+    }
+
+    fn hear(&mut self, flow: FlowId, event: quinn_proto::Event) {
+        match event {
+            quinn_proto::Event::Connected => self.connected(flow),
+            quinn_proto::Event::ConnectionLost { reason } => self.lost(flow, &reason),
+            quinn_proto::Event::Stream(event) => {
+                let heard = self.with_peer(flow, |peer, core| peer.hear(event, core));
+                if let Some(Err(fault)) = heard {
+                    self.fail(flow, fault);
+                }
+            }
+            quinn_proto::Event::HandshakeDataReady
+            | quinn_proto::Event::DatagramReceived
+            | quinn_proto::Event::DatagramsUnblocked => {}
+        }
+    }
+
+    /// Lets a connection act with the resources, and reports what it did.
+    fn with_peer<T>(&mut self, flow: FlowId, act: impl FnOnce(&mut Peer, &mut Core<'_>) -> T) -> Option<T> {
+        let peer = self.flows.get_mut(&flow)?.peer.as_deref_mut()?;
+        let mut core = Core {
+            resources: &mut self.resources,
+            outputs: &mut self.outputs,
+            now: self.now,
+        };
+        Some(act(peer, &mut core))
+    }
+
+    fn connected(&mut self, flow: FlowId) {
+        let Some(peer) = self.peer(flow) else {
+            return;
+        };
+        peer.stage = Stage::Established;
+        peer.connection.open_control();
+        let start = match (peer.has_early(), peer.connection.is_resumed()) {
+            (true, _) => Start::ZeroRtt,
+            (false, true) => Start::Resumed,
+            (false, false) => Start::Cold,
+        };
+        self.report(layer::Event::Established { flow, start });
+    }
+
+    /// Ends a connection whose client broke a rule.
+    fn fail(&mut self, flow: FlowId, fault: error::Fault) {
+        let now = self.monotonic();
+        if let Some(peer) = self.peer(flow) {
+            let reason = Malformed::Frames;
+            peer.stage = Stage::Ending(layer::Event::Inner(Event::Failed { flow, reason }));
+            peer.connection.close(now, fault.code);
+        }
+    }
+
+    fn lost(&mut self, flow: FlowId, reason: &ConnectionError) {
+        let fault = self.tap.take_fault();
+        let Some(peer) = self.peer(flow) else {
+            return;
+        };
+        let event = match peer.stage {
+            Stage::Handshaking { .. } => layer::Event::Failed {
+                flow,
+                fault: handshake_fault(reason, fault.as_ref()),
+            },
+            Stage::Established => layer::Event::Inner(Event::Closed { flow }),
+            Stage::Ending(_) | Stage::Ended(_) => return,
+        };
+        peer.stage = match reason {
+            // This side's error, which the client is told of.
+            ConnectionError::TransportError(_) => Stage::Ending(event),
+            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and whoever is gone gets none.
+            _ => Stage::Ended(event),
+        };
+    }
+
+    /// Sends the answers to requests that waited.
+    fn answer_late(&mut self) {
+        while let Some((exchange, response)) = self.resources.poll_answer() {
+            let flow = exchange.flow;
+            self.with_peer(flow, |peer, core| {
+                peer.respond_late(exchange.request, &response, core);
+            });
+            self.busy.insert(flow);
+        }
+    }
+
+    fn expire(&mut self) {
+        while let Some((at, flow)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now) {
+            self.timers.remove(&(at, flow));
+            self.expire_peer(flow);
+            self.pump(flow);
+        }
+        self.resources.expire(self.now);
+        self.answer_late();
+    }
+
+    fn expire_peer(&mut self, flow: FlowId) {
+        let (now, monotonic) = (self.now, self.monotonic());
+        let Some(peer) = self.peer(flow) else {
+            return;
+        };
+        peer.scheduled = None;
+        peer.connection.quic.handle_timeout(monotonic);
+        if let Stage::Handshaking { deadline } = peer.stage
+            && deadline <= now
+        {
+            let fault = Fault::TimedOut { protocol: "QUIC" };
+            peer.stage = Stage::Ending(layer::Event::Failed { flow, fault });
+            peer.connection.close(monotonic, Code::NoError);
+        }
+    }
+
+    /// The next datagram of a connection that may have one; connections without are put to rest.
+    fn transmit(&mut self, out: &mut Buffer) -> Option<FlowId> {
+        let now = self.monotonic();
+        while let Some(flow) = self.busy.first().copied() {
+            let known = self.flows.get_mut(&flow);
+            if known.is_some_and(|known| known.transmit(now, &self.tap, &mut self.scratch, out)) {
+                return Some(flow);
+            }
+            self.busy.remove(&flow);
+            self.rest(flow);
+        }
+        None
+    }
+
+    /// Sets the timer of a connection that has nothing to send, or ends it.
+    fn rest(&mut self, flow: FlowId) {
+        let epoch = self.tls.epoch();
+        let Some(peer) = self.peer(flow) else {
+            return;
+        };
+        let deadline = match &peer.stage {
+            Stage::Handshaking { deadline } => Some(*deadline),
+            Stage::Established => None,
+            Stage::Ending(event) | Stage::Ended(event) => {
+                let event = event.clone();
+                self.drop_flow(flow);
+                self.outputs.push_back(Output::Close { flow, reset: false });
+                return self.report(event);
+            }
+        };
+        let quic = peer.connection.next_timeout(&epoch);
+        let next = [deadline, quic].into_iter().flatten().min();
+        let earlier = std::mem::replace(&mut peer.scheduled, next);
+        if let Some(at) = earlier {
+            self.timers.remove(&(at, flow));
+        }
+        if let Some(at) = next {
+            self.timers.insert((at, flow));
+        }
+    }
+
+    /// Forgets a flow's connection and the requests on it; whether there was one.
+    fn drop_peer(&mut self, flow: FlowId) -> bool {
+        let Some(known) = self.flows.get_mut(&flow) else {
+            return false;
+        };
+        let Some(peer) = known.peer.take() else {
+            return false;
+        };
+        known
+            .endpoint
+            .handle_event(peer.connection.handle, EndpointEvent::drained());
+        if let Some(at) = peer.scheduled {
+            self.timers.remove(&(at, flow));
+        }
+        self.resources.forget(flow);
+        true
+    }
+
+    /// Forgets a flow and its connection; whether there was one.
+    fn drop_flow(&mut self, flow: FlowId) -> bool {
+        let had_peer = self.drop_peer(flow);
+        self.flows.remove(&flow);
+        had_peer
+    }
+
+    fn reset(&mut self, flow: FlowId) {
+        if self.drop_flow(flow) {
+            self.report(layer::Event::Inner(Event::Closed { flow }));
+        }
+    }
+}
+
+impl Flow {
+    /// The next thing that the connection has to say.
+    fn poll(&mut self) -> Option<quinn_proto::Event> {
+        let peer = self.peer.as_deref_mut()?;
+        peer.connection.exchange_events(&mut self.endpoint);
+        peer.connection.quic.poll()
+    }
+
+    /// Appends the next datagram of the connection; false where there is none.
+    fn transmit(
+        &mut self,
+        now: std::time::Instant,
+        tap: &Tap,
+        scratch: &mut Vec<u8>,
+        out: &mut Buffer,
+    ) -> bool {
+        let Some(peer) = self.peer.as_deref_mut() else {
+            return false;
+        };
+        let may_send = !matches!(peer.stage, Stage::Ended(_));
+        let has_sent = may_send && peer.connection.transmit(now, tap, scratch, out);
+        peer.connection.exchange_events(&mut self.endpoint);
+        has_sent
+    }
+}
+
+impl Endpoint for Server {
+    type Command = Command;
+    type Event = layer::Event<Event>;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
+        self.now = now;
+        self.tls.set_time(now);
+        match input {
+            Input::Opened { flow, peer } => self.open(flow, peer),
+            Input::Received { flow, bytes } => {
+                self.received(flow, bytes);
+                self.outputs.push_front(Output::Consumed { flow });
+            }
+            Input::Reset { flow, .. } => self.reset(flow),
+            Input::Timeout => self.expire(),
+            // What came as early data QUIC says itself.
+            Input::Command(Command::EarlyData { .. }) | Input::Writable { .. } | Input::PeerClosed { .. } => {
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<layer::Event<Event>> {
+        loop {
+            if let Some((flow, datagram)) = self.answers.pop_front() {
+                push_described(datagram.bytes(), &datagram, out);
+                return Output::Transmit { flow };
+            }
+            if let Some(output) = self.outputs.pop_front() {
+                if matches!(output, Output::Consumed { .. }) {
+                    self.consumed
+                        .spans()
+                        .iter()
+                        .for_each(|span| out.cover_span(*span));
+                }
+                return output;
+            }
+            if let Some(flow) = self.transmit(out) {
+                return Output::Transmit { flow };
+            }
+            if self.outputs.is_empty() {
+                let timer = self.timers.first().map(|(at, _)| *at);
+                let timeouts = [timer, self.resources.next_timeout()];
+                return Output::Timeout(timeouts.into_iter().flatten().min());
+            }
+        }
+    }
+}

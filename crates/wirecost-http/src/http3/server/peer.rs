@@ -1,0 +1,226 @@
+//! A server's side of one connection.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use quinn_proto::{Dir, StreamEvent, StreamId};
+use wirecost_proto::{Content, FlowId, Instant, Output};
+use wirecost_security::layer;
+
+use super::super::connection::{Connection, Progress};
+use super::super::error::{Code, Fault};
+use super::super::head::encode_response;
+use super::super::quic::frame::Kind;
+use super::super::quic::packet::Type;
+use super::super::quic::tap::Packet;
+use super::exchange::Exchange;
+use crate::message::{Response, Status};
+use crate::resource::{self, Resources};
+use crate::server::Event;
+
+/// A connection and its requests.
+pub(super) struct Peer {
+    pub(super) connection: Connection,
+    pub(super) stage: Stage,
+    exchanges: BTreeMap<StreamId, Exchange>,
+    /// Streams of which some came in 0-RTT packets.
+    early: BTreeSet<u64>,
+    has_early: bool,
+    /// When it wants to be woken, as far as the server's table knows.
+    pub(super) scheduled: Option<Instant>,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The handshake is not complete.
+    Handshaking { deadline: Instant },
+    /// It is.
+    Established,
+    /// The last packet is on its way; then the flow closes and this is reported.
+    Ending(layer::Event<Event>),
+    /// There is nothing more to send: the flow closes and this is reported.
+    Ended(layer::Event<Event>),
+}
+
+impl Peer {
+    pub(super) fn new(connection: Connection, deadline: Instant) -> Self {
+        Self {
+            connection,
+            stage: Stage::Handshaking { deadline },
+            exchanges: BTreeMap::new(),
+            early: BTreeSet::new(),
+            has_early: false,
+            scheduled: None,
+        }
+    }
+
+    /// Whether any early data came and was accepted.
+    pub(super) const fn has_early(&self) -> bool {
+        self.has_early
+    }
+
+    /// Notes which streams the packets hold early data of; returns its bytes.
+    pub(super) fn note_early(&mut self, packets: &[Packet]) -> usize {
+        let mut bytes = 0;
+        for packet in packets.iter().filter(|packet| packet.kind == Type::ZeroRtt) {
+            self.has_early = true;
+            for frame in &packet.frames {
+                if let Kind::Stream { id, .. } = frame.kind {
+                    self.early.insert(id);
+                    bytes += frame.data;
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Takes what has happened to a stream.
+    pub(super) fn hear(&mut self, event: StreamEvent, server: &mut Core<'_>) -> Result<(), Fault> {
+        match event {
+            StreamEvent::Opened { dir: Dir::Uni } => {
+                while let Some(id) = self.connection.accept_unidirectional() {
+                    self.connection.read_unidirectional(id, |_| {})?;
+                }
+            }
+            StreamEvent::Opened { dir: Dir::Bi } => {
+                while let Some(id) = self.connection.quic.streams().accept(Dir::Bi) {
+                    let is_early = self.early.remove(&id.into());
+                    let exchange = Exchange {
+                        is_early,
+                        ..Exchange::default()
+                    };
+                    self.exchanges.insert(id, exchange);
+                    self.read(id, server)?;
+                }
+            }
+            StreamEvent::Readable { id } if id.dir() == Dir::Uni => {
+                self.connection.read_unidirectional(id, |_| {})?;
+            }
+            StreamEvent::Readable { id } => self.read(id, server)?,
+            StreamEvent::Writable { id } => self.connection.flush(id),
+            StreamEvent::Stopped { id, .. } => self.connection.stopped(id),
+            StreamEvent::Finished { .. } | StreamEvent::Available { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, id: StreamId, server: &mut Core<'_>) -> Result<(), Fault> {
+        let Some(exchange) = self.exchanges.get_mut(&id) else {
+            return Ok(());
+        };
+        exchange.is_early |= self.early.remove(&id.into());
+        let limit = server.resources.config().max_body_bytes;
+        let Exchange { reader, message, .. } = exchange;
+        let progress = self
+            .connection
+            .read_message(id, reader, |part| message.hear(part, limit))?;
+        match progress {
+            Progress::Open => {
+                self.refuse(id, server);
+                Ok(())
+            }
+            Progress::Ended => {
+                self.answer(id, server);
+                Ok(())
+            }
+            Progress::Reset(_) => {
+                self.exchanges.remove(&id);
+                server
+                    .resources
+                    .forget_exchange(exchange_of(self.connection.flow, id));
+                self.connection.stopped(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// Answers a request whose head or length is enough to refuse it.
+    fn refuse(&mut self, id: StreamId, server: &mut Core<'_>) {
+        let Some(exchange) = self.exchanges.get(&id) else {
+            return;
+        };
+        let Some(head) = exchange.message.head() else {
+            return;
+        };
+        let here = exchange.message.body.len() as u64;
+        let len = head.content_length.unwrap_or(0).max(here);
+        let refusal = match exchange.request() {
+            None => Some(Response::empty(Status::NOT_IMPLEMENTED)),
+            Some(request) => server.resources.check(&request, Some(len)).err(),
+        };
+        if let Some(response) = refusal {
+            // RFC 9114 section 4.1: the rest is not needed.
+            self.connection.stop(id, Code::NoError);
+            self.respond(id, &response, server);
+        }
+    }
+
+    /// Answers a request that is complete.
+    fn answer(&mut self, id: StreamId, server: &mut Core<'_>) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else {
+            return;
+        };
+        if let Some(fault) = exchange.message.fault() {
+            self.exchanges.remove(&id);
+            return self.connection.refuse(id, fault.code);
+        }
+        exchange.is_waiting = true;
+        let response = match exchange.request() {
+            None => Some(Response::empty(Status::NOT_IMPLEMENTED)),
+            Some(request) => {
+                let of = exchange_of(self.connection.flow, id);
+                let body = &exchange.message.body;
+                match server.resources.check(&request, Some(body.len() as u64)) {
+                    Err(refusal) => Some(refusal),
+                    Ok(()) => server.resources.answer(of, &request, body, server.now),
+                }
+            }
+        };
+        if let Some(response) = response {
+            self.respond(id, &response, server);
+        }
+    }
+
+    /// Sends the answer to a request that waited.
+    pub(super) fn respond_late(&mut self, stream: u64, response: &Response, server: &mut Core<'_>) {
+        let is_it = |id: &&StreamId| u64::from(**id) == stream;
+        let found = self.exchanges.keys().find(is_it).copied();
+        if let Some(id) = found {
+            self.respond(id, response, server);
+        }
+    }
+
+    fn respond(&mut self, id: StreamId, response: &Response, server: &mut Core<'_>) {
+        let Some(exchange) = self.exchanges.remove(&id) else {
+            return;
+        };
+        let method = exchange.method();
+        let is_head = method == crate::message::Method::Head;
+        let head = encode_response(response, is_head);
+        let content = response.content.clone().filter(|_| !is_head);
+        let content = content.unwrap_or_else(|| Content::from([]));
+        self.connection.write(id, head, content, true);
+        let answered = Event::Answered {
+            flow: self.connection.flow,
+            method,
+            status: response.status,
+            payload_bytes: exchange.message.body.len() as u64,
+        };
+        let event = layer::Event::Inner(answered);
+        server.outputs.push_back(Output::Event(event));
+    }
+}
+
+/// What of the server its connections need.
+pub(super) struct Core<'a> {
+    pub(super) resources: &'a mut Resources,
+    pub(super) outputs: &'a mut VecDeque<Output<layer::Event<Event>>>,
+    pub(super) now: Instant,
+}
+
+fn exchange_of(flow: FlowId, id: StreamId) -> resource::Exchange {
+    resource::Exchange {
+        flow,
+        request: id.into(),
+    }
+}
