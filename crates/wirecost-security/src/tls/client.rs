@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use rustls::client::{ClientConnection, Resumption};
+use rustls::client::ClientConnection;
 use rustls::{CommonState, Connection};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
@@ -42,7 +42,7 @@ impl<E: Endpoint> Client<E> {
     pub fn new(config: ClientConfig, inner: E) -> Self {
         let clock = Clock::new(config.options.epoch);
         let sessions = Sessions::default();
-        let library = Arc::new(library(&config, &sessions, &clock));
+        let library = Arc::new(config.for_client(&sessions, &clock));
         let engine = Engine::new(inner, clock.clone(), config.options.handshake_timeout);
         Self {
             engine,
@@ -57,7 +57,7 @@ impl<E: Endpoint> Client<E> {
     /// Lets later flows start otherwise.
     pub fn set_start(&mut self, start: Start) {
         self.config = self.config.with_start(start);
-        self.library = Arc::new(library(&self.config, &self.sessions, &self.clock));
+        self.library = Arc::new(self.config.for_client(&self.sessions, &self.clock));
     }
 
     /// The endpoint within.
@@ -101,15 +101,6 @@ impl<E: Endpoint> Client<E> {
         }
         self.engine.open(flow, peer, Connection::from(connection), early);
     }
-}
-
-/// The library's configuration with a session store and a clock.
-fn library(config: &ClientConfig, sessions: &Sessions, clock: &Clock) -> rustls::ClientConfig {
-    let mut library = (*config.library).clone();
-    library.resumption = Resumption::store(Arc::new(sessions.clone()));
-    library.time_provider = Arc::new(clock.clone());
-    library.enable_early_data = config.start == Start::ZeroRtt;
-    library
 }
 
 impl<E: Endpoint> Endpoint for Client<E> {

@@ -4,16 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::server::danger::ClientCertVerifier;
-use rustls::server::{NoClientAuth, WebPkiClientVerifier};
+use rustls::server::{NoClientAuth, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{RootCertStore, SupportedProtocolVersion, version};
 
+use super::sessions::Sessions;
 use super::trust::Anyone;
 use crate::certificate::Identity;
+use crate::provider::Clock;
 use crate::{Epoch, KeyLog, Start, provider};
 
 /// How long a handshake may take unless told otherwise.
@@ -165,6 +167,15 @@ impl ClientConfig {
         }
     }
 
+    /// The library's configuration with a client's own tickets and clock.
+    pub(super) fn for_client(&self, sessions: &Sessions, clock: &Clock) -> rustls::ClientConfig {
+        let mut library = (*self.library).clone();
+        library.resumption = Resumption::store(Arc::new(sessions.clone()));
+        library.time_provider = Arc::new(clock.clone());
+        library.enable_early_data = self.start == Start::ZeroRtt;
+        library
+    }
+
     fn with_provider(
         options: Arc<ClientOptions>,
         provider: Arc<CryptoProvider>,
@@ -263,6 +274,15 @@ impl ServerConfig {
     #[cfg(any(test, feature = "seeded"))]
     pub fn with_seed(&self, rng: wirecost_proto::Rng) -> Result<Self, ConfigError> {
         Self::with_provider(Arc::clone(&self.options), provider::seeded(rng))
+    }
+
+    /// The library's configuration with a server's own sessions and clock.
+    pub(super) fn for_server(&self, clock: &Clock) -> rustls::ServerConfig {
+        let mut library = (*self.library).clone();
+        // A ticket is the number of a session that is kept here: stateless ones would exclude early data.
+        library.session_storage = ServerSessionMemoryCache::new(self.options.sessions);
+        library.time_provider = Arc::new(clock.clone());
+        library
     }
 
     fn with_provider(

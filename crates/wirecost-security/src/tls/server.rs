@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustls::server::{ServerConnection, ServerSessionMemoryCache};
+use rustls::server::ServerConnection;
 use rustls::{CommonState, Connection};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
@@ -25,13 +25,9 @@ impl<E: Endpoint> Server<E> {
     /// TLS around `inner`.
     pub fn new(config: &ServerConfig, inner: E) -> Self {
         let clock = Clock::new(config.options.epoch);
-        let mut library = (*config.library).clone();
-        // A ticket is the number of a session that is kept here: stateless ones would exclude early data.
-        library.session_storage = ServerSessionMemoryCache::new(config.options.sessions);
-        library.time_provider = Arc::new(clock.clone());
         Self {
+            library: Arc::new(config.for_server(&clock)),
             engine: Engine::new(inner, clock, config.options.handshake_timeout),
-            library: Arc::new(library),
         }
     }
 

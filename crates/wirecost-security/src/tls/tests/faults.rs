@@ -262,3 +262,44 @@ fn a_flipped_bit_ends_the_connection() {
         ["the peer does not speak TLS: cannot decrypt peer's message"]
     );
 }
+
+#[test]
+fn any_answer_of_a_server_ends_in_a_fault_or_in_waiting() {
+    let mut rng = Rng::new(2);
+    for versions in [Versions::Tls13, Versions::Tls12] {
+        for _ in 0..100 {
+            let mut pair = bare_pair(client_options(versions), server_options());
+            pair.open();
+            while !pair.sent.iter().any(|sent| sent.direction == Direction::Down) {
+                pair.step();
+            }
+            let mut bytes = pair.sent.last().expect("an answer").bytes.clone();
+            // RFC 8446 section 5.1: the version in the header of a record in the clear is ignored.
+            let starts = record::records(&bytes).scan(0, |end, record| {
+                *end += record.len();
+                Some(*end - record.len())
+            });
+            let ignored: Vec<usize> = starts.map(|start| start + 2).collect();
+            let at = rng.next_below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << rng.next_below(8);
+            let (flow, now) = (FIRST_FLOW, pair.now);
+            let received = Input::Received { flow, bytes: &bytes };
+            pair.client.handle_input(received, now).expect("it goes on");
+            let (mut out, mut faults, mut opened) = (Buffer::new(), 0, false);
+            loop {
+                out.clear();
+                match pair.client.poll_output(&mut out) {
+                    Output::Timeout(_) => break,
+                    Output::Event(Event::Failed { .. }) => faults += 1,
+                    Output::Event(Event::Inner(_)) => opened = true,
+                    _ => {}
+                }
+            }
+            assert!(
+                !opened || ignored.contains(&at),
+                "{versions:?}: byte {at} of {bytes:02x?}"
+            );
+            assert!(faults <= 1);
+        }
+    }
+}
