@@ -57,6 +57,11 @@ fn the_payload_has_as_many_bytes_as_the_plaintext_and_the_rest_is_the_security_l
         of(Layer::Security).iter().sum::<usize>()
     );
     assert_eq!(inspection.signer, cast.signer.id());
+    // As in docs/models/objects.md: frame, two parts, three rules, three recipients and four heads.
+    assert_eq!(
+        inspection.security_bytes(),
+        93 + 2 * (34 + 39) + 3 * 28 + 2 * 84 + 119 + (2 + 3 + 2 + 2)
+    );
 }
 
 #[test]
