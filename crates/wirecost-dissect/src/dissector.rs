@@ -161,7 +161,7 @@ impl Dissector {
         self.builder
             .offload
             .checksum(datagram.checksum(&packet.addresses()));
-        flow.datagram(direction, bytes, datagram, &mut self.desk);
+        flow.datagram(direction, bytes, datagram, (&self.secrets, &mut self.desk));
     }
 
     /// Whether the fragment's datagram is known.

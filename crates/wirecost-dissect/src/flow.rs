@@ -164,14 +164,18 @@ impl Flow {
         direction: Direction,
         ip_bytes: &[u8],
         datagram: &udp::Datagram<'_>,
-        desk: &mut Desk,
+        (secrets, desk): (&Secrets, &mut Desk),
     ) {
         let Carried::Datagrams(datagrams) = &mut self.carried else {
             return;
         };
         let bytes = datagram.payload();
         desk.story.clear();
-        datagrams.describe(direction, bytes, &mut desk.story);
+        let mut context = Context {
+            secrets,
+            scratch: &mut desk.scratch,
+        };
+        datagrams.describe(direction, bytes, &mut context, &mut desk.story);
         desk.described.clear();
         let pieces = desk.story.pieces();
         desk.described.extend(pieces.iter().map(|piece| piece.span));

@@ -10,9 +10,10 @@ pub(crate) mod handshake_type {
     pub(crate) const KEY_UPDATE: u8 = 24;
 }
 
-/// Extension types (RFC 8446 section 4.2).
+/// Extension types (RFC 8446 section 4.2, RFC 7685).
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
+const PADDING: u16 = 21;
 
 /// The random of a HelloRetryRequest (RFC 8446 section 4.1.3).
 const HELLO_RETRY_REQUEST: [u8; 32] = [
@@ -103,4 +104,29 @@ impl<'a> Fields<'a> {
         let length = self.u16()?;
         self.take(usize::from(length))
     }
+}
+
+/// Bytes of the padding extension at the end of the ClientHello of DTLS in `body` (RFC 7685); 0 without one.
+pub(crate) fn padding_bytes(body: &[u8]) -> usize {
+    last_extension(body)
+        .filter(|(kind, _)| *kind == PADDING)
+        .map_or(0, |(_, bytes)| bytes)
+}
+
+/// Type and bytes of the last extension of the ClientHello of DTLS in `body`.
+fn last_extension(body: &[u8]) -> Option<(u16, usize)> {
+    let mut fields = Fields(body);
+    fields.take(34)?;
+    // RFC 6347 section 4.2.1: session ID, cookie; then cipher suites and compression methods.
+    fields.vector8()?;
+    fields.vector8()?;
+    fields.vector16()?;
+    fields.vector8()?;
+    let mut extensions = Fields(fields.vector16()?);
+    let mut last = None;
+    while !extensions.0.is_empty() {
+        let kind = extensions.u16()?;
+        last = Some((kind, 4 + extensions.vector16()?.len()));
+    }
+    last
 }

@@ -1,20 +1,27 @@
 //! What is spoken in datagrams.
 //!
 //! - [`coap`]: CoAP, repetitions told from originals
+//! - [`dtls`]: records, and other datagrams inside
 
 mod coap;
+mod dtls;
 
 use wirecost_cost::ledger::Describer;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
 use crate::story::{Purpose, Story};
+use crate::stream::Context;
 use coap::Coap;
+use dtls::Dtls;
 
 /// Who describes the datagrams of a flow.
 #[derive(Debug)]
 pub(crate) enum Datagrams {
     Bare,
     Coap(Box<Coap>),
+    Dtls(Box<Dtls>),
+    /// Of the datagrams inside a secure channel none was seen.
+    Undecided,
     Unknown(&'static str),
 }
 
@@ -25,6 +32,7 @@ impl Datagrams {
             // Discard (RFC 863).
             9 => Self::Bare,
             5683 => Self::Coap(Box::default()),
+            _ if dtls::is_record(bytes) => Self::Dtls(Box::new(Dtls::new(server_port))),
             53 | 5353 => Self::Unknown("DNS"),
             67 | 68 => Self::Unknown("DHCP"),
             123 => Self::Unknown("NTP"),
@@ -33,23 +41,43 @@ impl Datagrams {
         }
     }
 
+    /// Who describes the datagrams inside a secure channel to `server_port`.
+    fn inside(server_port: u16) -> Self {
+        match server_port {
+            5684 => Self::Coap(Box::default()),
+            // No port is registered for bare messages inside DTLS.
+            10_009 => Self::Bare,
+            _ => Self::Undecided,
+        }
+    }
+
     /// Who describes datagrams of which a part is missing, by their first bytes.
     pub(crate) const fn describer(&self) -> Option<Describer> {
         match self {
             Self::Bare => Some(bare_datagram),
             Self::Coap(_) => Some(wirecost_coap::describe),
-            Self::Unknown(_) => None,
+            Self::Dtls(_) | Self::Undecided | Self::Unknown(_) => None,
         }
     }
 
     /// Tells what a whole datagram is.
-    pub(crate) fn describe(&mut self, direction: Direction, bytes: &[u8], out: &mut Story) {
+    pub(crate) fn describe(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        context: &mut Context<'_>,
+        out: &mut Story,
+    ) {
+        if matches!(self, Self::Undecided) {
+            *self = Self::detect(0, bytes);
+        }
         match self {
             Self::Bare if direction == Direction::Up => {
                 out.tell(bytes.len(), Layer::Payload, Purpose::MESSAGE);
             }
             Self::Coap(coap) => coap.describe(direction, bytes, out),
-            Self::Bare | Self::Unknown(_) => out.leave_out(bytes.len() as u64),
+            Self::Dtls(dtls) => dtls.describe(direction, bytes, context, out),
+            Self::Bare | Self::Undecided | Self::Unknown(_) => out.leave_out(bytes.len() as u64),
         }
     }
 
@@ -58,16 +86,19 @@ impl Datagrams {
         match self {
             Self::Bare => "bare".to_owned(),
             Self::Coap(_) => "CoAP".to_owned(),
+            Self::Dtls(dtls) => dtls.label(),
+            Self::Undecided => "no data".to_owned(),
             Self::Unknown(name) => (*name).to_owned(),
         }
     }
 
     /// Why bytes were left out, if any were.
-    pub(crate) const fn reason(&self) -> &'static str {
+    pub(crate) fn reason(&self) -> &'static str {
         match self {
             Self::Bare => "an answer to a bare message",
             Self::Coap(_) => "no CoAP message",
-            Self::Unknown(_) => "unknown protocol",
+            Self::Dtls(dtls) => dtls.reason(),
+            Self::Undecided | Self::Unknown(_) => "unknown protocol",
         }
     }
 }

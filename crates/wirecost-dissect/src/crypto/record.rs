@@ -1,0 +1,42 @@
+//! Records of TLS 1.2 and DTLS 1.2.
+
+use super::aead::{NONCE_BYTES, nonce};
+use super::schedule::Keys;
+use super::suite::{Cipher, Suite};
+
+/// Opens the body of a record of TLS 1.2 or DTLS 1.2 in place; returns where the plaintext stands. `sequence` is the
+/// sequence number, of DTLS with the epoch before it, and `header` starts with content type and version.
+pub(crate) fn open_1_2(
+    suite: Suite,
+    keys: &Keys,
+    sequence: &[u8; 8],
+    header: &[u8],
+    body: &mut [u8],
+) -> Option<(usize, usize)> {
+    let start = NONCE_BYTES - suite.cipher.fixed_iv_bytes();
+    let plain = body.len().checked_sub(start + suite.cipher.tag_bytes())?;
+    let nonce = match suite.cipher {
+        // RFC 7905 section 2.
+        Cipher::Chacha20Poly1305 => nonce(keys.iv, u64::from_be_bytes(*sequence)),
+        // RFC 5288 section 3, RFC 6655 section 3: the explicit part stands before the ciphertext.
+        _ => {
+            let mut nonce = keys.iv;
+            let explicit = body.get(..start)?;
+            nonce
+                .iter_mut()
+                .skip(NONCE_BYTES - start)
+                .zip(explicit)
+                .for_each(|(to, from)| *to = *from);
+            nonce
+        }
+    };
+    // RFC 5246 section 6.2.3.3: sequence number, type, version, length of the plaintext.
+    let length = u16::try_from(plain).ok()?.to_be_bytes();
+    let [kind, major, minor, ..] = *header else {
+        return None;
+    };
+    let [a, b, c, d, e, f, g, h] = *sequence;
+    let aad = [a, b, c, d, e, f, g, h, kind, major, minor, length[0], length[1]];
+    keys.key.open(nonce, &aad, body.get_mut(start..)?)?;
+    Some((start, start + plain))
+}
