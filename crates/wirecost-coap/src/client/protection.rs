@@ -177,10 +177,9 @@ impl Client {
         let Ok(repr) = inner_message(plaintext, &outer) else {
             return plain.unverified();
         };
-        let layout = Layout::protected(&outer, len, repr.payload.len());
         Incoming {
             repr,
-            layout: layout.unwrap_or(plain.layout),
+            layout: plain.layout.revealing(repr.payload.len()),
             observe: sequence.filter(|_| repr.options.observe().is_some()),
             trust: match sequence {
                 Some(_) => Trust::Taken,

@@ -31,8 +31,10 @@ impl<'a> OptionValue<'a> {
 impl<'a> OptionsView<'a> {
     /// The values of the option `number`, in order, without those of wrong length.
     pub fn all(&self, number: OptionNumber) -> impl Iterator<Item = OptionValue<'a>> + use<'a> {
+        // Options are in ascending order (RFC 7252 section 3.1).
+        let until = move |option: &OptionValue<'_>| option.number <= number;
         let wanted = move |option: &OptionValue<'_>| option.number == number && option.is_recognized();
-        self.iter().filter(wanted)
+        self.iter().take_while(until).filter(wanted)
     }
 
     /// The first value of the option `number`.

@@ -1,6 +1,7 @@
 //! The delta encoding of options (RFC 7252 section 3.1).
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::ops::Range;
 
 use super::OptionNumber;
@@ -76,8 +77,10 @@ impl<'a> OptionsView<'a> {
         let mut options = self.iter();
         loop {
             let start = self.bytes.len() - options.rest.len();
-            if options.next()?.number == number {
-                return Some(start..self.bytes.len() - options.rest.len());
+            match options.next()?.number.cmp(&number) {
+                Ordering::Less => {}
+                Ordering::Equal => return Some(start..self.bytes.len() - options.rest.len()),
+                Ordering::Greater => return None,
             }
         }
     }

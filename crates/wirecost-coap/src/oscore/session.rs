@@ -12,7 +12,7 @@ use super::nonce::{Aad, PartialIv};
 use super::option::OscoreOption;
 use super::{ProtectError, Refusal, ReplayWindow};
 use crate::code::Code;
-use crate::layout::{Layout, TAG_BYTES};
+use crate::layout::{Layout, TAG_BYTES, bytes};
 use crate::message::{HEADER_BYTES, PAYLOAD_MARKER, Repr, split_options};
 use crate::option::{OptionNumber, OptionValue, push_option, push_option_header};
 
@@ -270,11 +270,11 @@ impl Seal<'_> {
         let inner = run(out) - message.payload.len();
         self.encrypt(sender, plaintext, out)?;
         Ok(Layout {
-            head,
-            option,
-            inner,
-            payload: message.payload.len(),
-            tag: run(out),
+            head: bytes(head),
+            option: bytes(option),
+            inner: bytes(inner),
+            payload: bytes(message.payload.len()),
+            tag: bytes(run(out)),
         })
     }
 
@@ -328,22 +328,31 @@ impl Layout {
     /// The layout of a received datagram of `len` bytes, as far as one can see without keys: what is encrypted counts
     /// as application.
     pub(crate) fn visible(message: &Repr<'_>, len: usize) -> Self {
-        Self::protected(message, len, 0).unwrap_or(Self::of(message, len))
+        Self::protected(message, len).unwrap_or(Self::of(message, len))
     }
 
-    /// The layout of a protected datagram of `len` bytes, `payload` of which are payload, as far as one can see.
-    /// `None` where there is no OSCORE option.
-    pub(crate) fn protected(message: &Repr<'_>, len: usize, payload: usize) -> Option<Self> {
+    /// The same once the ciphertext is opened: it ends in `payload` bytes of payload.
+    pub(crate) fn revealing(self, payload: usize) -> Self {
+        let payload = bytes(payload);
+        Self {
+            inner: self.inner.saturating_sub(payload),
+            payload,
+            ..self
+        }
+    }
+
+    /// The layout of a protected datagram of `len` bytes before it is opened; `None` where there is no OSCORE option.
+    pub(crate) fn protected(message: &Repr<'_>, len: usize) -> Option<Self> {
         let place = message.options.place(OptionNumber::OSCORE)?;
         let head = HEADER_BYTES + message.token.bytes().len() + place.start;
         let option = place.len();
         let tag = message.payload.len().min(TAG_BYTES);
         Some(Self {
-            head,
-            option,
-            inner: len.saturating_sub(head + option + payload + tag),
-            payload,
-            tag,
+            head: bytes(head),
+            option: bytes(option),
+            inner: bytes(len.saturating_sub(head + option + tag)),
+            payload: 0,
+            tag: bytes(tag),
         })
     }
 }

@@ -144,7 +144,7 @@ fn every_flipped_bit_of_what_is_protected_is_noticed() {
     let outer = Repr::parse(&datagram).expect("a message");
     let layout = Layout::visible(&outer, datagram.len());
     // The value of the OSCORE option, then everything behind the payload marker.
-    let value = layout.head + 1..layout.head + layout.option;
+    let value = layout.head as usize + 1..(layout.head + layout.option) as usize;
     let ciphertext = datagram.len() - outer.payload.len()..datagram.len();
     for at in value.chain(ciphertext) {
         for bit in 0..8 {

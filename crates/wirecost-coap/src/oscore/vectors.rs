@@ -149,7 +149,7 @@ fn c4_to_c6_requests_are_protected_and_opened() {
         let inner = inner_message(&plaintext, &outer).expect("a message");
         assert_eq!((inner.code, inner.payload), (request.code, request.payload));
         assert!(inner.options.uri_path().eq(["tv1"]));
-        assert_eq!(Layout::protected(&outer, protected.len(), 0), Some(layout));
+        assert_eq!(Layout::protected(&outer, protected.len()), Some(layout));
     }
 }
 
@@ -178,7 +178,7 @@ fn c7_and_c8_responses_are_protected_and_opened() {
             .protect_response(binding, nonce, &response, &mut out)
             .expect("a number is left");
         assert_eq!(out, protected);
-        assert_eq!((layout.payload, layout.tag), (b"Hello World!".len(), 8));
+        assert_eq!((layout.payload, layout.tag), (12, 8));
 
         let outer = Repr::parse(&protected).expect("a message");
         let value = outer.options.first(crate::option::OptionNumber::OSCORE);
@@ -187,6 +187,6 @@ fn c7_and_c8_responses_are_protected_and_opened() {
         let opened = client.open_response(binding, &option, &outer, &mut plaintext);
         assert_eq!(opened, Ok(number));
         assert_eq!(inner_message(&plaintext, &outer), Ok(response));
-        assert_eq!(Layout::protected(&outer, protected.len(), 12), Some(layout));
+        assert_eq!(Layout::visible(&outer, protected.len()).revealing(12), layout);
     }
 }

@@ -123,27 +123,23 @@ impl Server {
         known: bool,
         plaintext: &'a mut Vec<u8>,
     ) -> Result<Incoming<'a>, Refusal> {
-        let plain = Incoming {
-            repr: outer,
-            layout: Layout::visible(&outer, len),
-            protected: None,
-        };
-        if outer.options.first(OptionNumber::OSCORE).is_none() {
-            return match self.config.requires_oscore {
-                true => Err(Refusal::Unprotected),
-                false => Ok(plain),
-            };
+        let visible = Layout::protected(&outer, len);
+        if visible.is_none() && self.config.requires_oscore {
+            return Err(Refusal::Unprotected);
         }
         // To a server without contexts it is a critical option that it does not know (RFC 7252 section 5.4.1).
-        if self.sessions.list.is_empty() {
-            return Ok(plain);
-        }
+        let Some(visible) = visible.filter(|_| !self.sessions.list.is_empty()) else {
+            return Ok(Incoming {
+                repr: outer,
+                layout: visible.unwrap_or(Layout::of(&outer, len)),
+                protected: None,
+            });
+        };
         let protected = self.sessions.open(&outer, known, plaintext)?;
         let repr = inner_message(plaintext, &outer)?;
-        let layout = Layout::protected(&outer, len, repr.payload.len());
         Ok(Incoming {
             repr,
-            layout: layout.unwrap_or(plain.layout),
+            layout: visible.revealing(repr.payload.len()),
             protected: Some(protected),
         })
     }

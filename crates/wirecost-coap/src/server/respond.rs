@@ -113,7 +113,7 @@ impl Server {
         let envelope = exchange.envelope(exchange.response_kind(), message_id);
         if let Some(layout) = self.write(&envelope, resource, &answer, &asked) {
             self.send_response(exchange, layout);
-            self.keep_continuation(key, answer, layout.payload, now);
+            self.keep_continuation(key, answer, layout.payload as usize, now);
         }
     }
 
