@@ -247,8 +247,9 @@ impl Server {
         self.answer_waiting();
     }
 
-    fn command(&mut self, command: Command) {
-        let Command::EarlyData { flow, bytes } = command;
+    /// Takes that the next `bytes` bytes received on `flow` came as early data, as [`Command::EarlyData`] does: for a
+    /// layer around the server, which knows it while it gives out what it has received.
+    pub fn expect_early_data(&mut self, flow: FlowId, bytes: usize) {
         match self.connections.get_mut(&flow) {
             Some(connection) => connection.early_bytes += bytes,
             None => self.core.stats.foreign_inputs += 1,
@@ -312,7 +313,7 @@ impl Endpoint for Server {
             Input::Writable { .. } => {}
             Input::PeerClosed { flow } => self.peer_closed(flow),
             Input::Reset { flow, .. } => self.reset(flow),
-            Input::Command(command) => self.command(command),
+            Input::Command(Command::EarlyData { flow, bytes }) => self.expect_early_data(flow, bytes),
             Input::Timeout => self.expire(),
         }
         Ok(())

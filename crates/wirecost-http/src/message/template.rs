@@ -1,0 +1,178 @@
+//! Requests that are encoded once.
+
+use wirecost_proto::Content;
+
+use super::Method;
+
+/// A text that no request can carry in that place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// Not `host` or `host:port`.
+    #[error("authority must be host or host:port, got {0:?}")]
+    Authority(String),
+    /// Not an absolute path.
+    #[error("path must start with / and hold visible ASCII without #, got {0:?}")]
+    Path(String),
+    /// Not a media type.
+    #[error("content type must be visible ASCII and spaces, got {0:?}")]
+    ContentType(String),
+    /// TRACE and CONNECT are not requests about a resource's content.
+    #[error("method must not be CONNECT or TRACE, got {0}")]
+    Method(Method),
+}
+
+/// A request that can be sent any number of times without being copied or encoded again.
+///
+/// It carries only the fields that the standards need: the authority and, with content, its length and type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestTemplate {
+    method: Method,
+    authority: String,
+    path: String,
+    content_type: Option<String>,
+    content: Content,
+    http1_head: String,
+}
+
+impl RequestTemplate {
+    /// A request to `path`, query included, at `authority`. `content_type` is left out where there is no content.
+    ///
+    /// # Errors
+    /// One of the texts cannot stand in a request, or the method is CONNECT or TRACE.
+    pub fn new(
+        method: Method,
+        authority: &str,
+        path: &str,
+        content_type: Option<&str>,
+        content: impl Into<Content>,
+    ) -> Result<Self, TemplateError> {
+        if matches!(method, Method::Connect | Method::Trace) {
+            return Err(TemplateError::Method(method));
+        }
+        if authority.is_empty() || !authority.bytes().all(is_in_authority) {
+            return Err(TemplateError::Authority(authority.into()));
+        }
+        let in_path = |byte: u8| byte.is_ascii_graphic() && byte != b'#';
+        if !path.starts_with('/') || !path.bytes().all(in_path) {
+            return Err(TemplateError::Path(path.into()));
+        }
+        let content: Content = content.into();
+        let content_type = content_type.filter(|_| !content.is_empty());
+        if let Some(text) = content_type
+            && (text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '))
+        {
+            return Err(TemplateError::ContentType(text.into()));
+        }
+        let mut template = Self {
+            method,
+            authority: authority.into(),
+            path: path.into(),
+            content_type: content_type.map(String::from),
+            content,
+            http1_head: String::new(),
+        };
+        template.http1_head = template.encode_http1_head();
+        Ok(template)
+    }
+
+    /// Method.
+    pub const fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Host, with the port where it is not the scheme's.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Path and query.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Media type of the content, if there is content.
+    pub fn content_type(&self) -> Option<&str> {
+        self.content_type.as_deref()
+    }
+
+    /// What the request carries.
+    pub const fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Bytes of the content where the request says them: with content, and without it where the method
+    /// anticipates some.
+    pub fn content_length(&self) -> Option<usize> {
+        let says = !self.content.is_empty() || self.method.anticipates_content();
+        says.then_some(self.content.len())
+    }
+
+    /// The head in HTTP/1.1 without the empty line that ends it.
+    pub fn http1_head(&self) -> &str {
+        &self.http1_head
+    }
+
+    /// Request line and fields (RFC 9112 section 3); Host is first (RFC 9110 section 7.2).
+    fn encode_http1_head(&self) -> String {
+        let mut head = format!(
+            "{} {} HTTP/1.1\r\nHost: {}\r\n",
+            self.method, self.path, self.authority
+        );
+        if let Some(text) = &self.content_type {
+            head += &format!("Content-Type: {text}\r\n");
+        }
+        if let Some(bytes) = self.content_length() {
+            head += &format!("Content-Length: {bytes}\r\n");
+        }
+        head
+    }
+}
+
+/// uri-host and port (RFC 3986 section 3.2), user information excluded (RFC 9110 section 4.2.4).
+const fn is_in_authority(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'@' | b'/' | b'?' | b'#' | b'\\' | b'"' | b'<' | b'>')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_has_only_the_fields_that_the_standards_need() {
+        let table: [(Method, &[u8], &str); 4] = [
+            (Method::Get, b"", "GET /test HTTP/1.1\r\nHost: wirecost\r\n"),
+            (
+                Method::Post,
+                b"",
+                "POST /test HTTP/1.1\r\nHost: wirecost\r\nContent-Length: 0\r\n",
+            ),
+            (Method::Delete, b"", "DELETE /test HTTP/1.1\r\nHost: wirecost\r\n"),
+            (
+                Method::Put,
+                b"abc",
+                "PUT /test HTTP/1.1\r\nHost: wirecost\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n",
+            ),
+        ];
+        for (method, content, head) in table {
+            let template = RequestTemplate::new(method, "wirecost", "/test", Some("text/plain"), content);
+            assert_eq!(template.unwrap().http1_head(), head);
+        }
+    }
+
+    #[test]
+    fn a_template_cannot_carry_a_second_field() {
+        let new = |authority, path, kind| RequestTemplate::new(Method::Post, authority, path, kind, [7]);
+        assert!(matches!(
+            new("a\r\nX: y", "/", None),
+            Err(TemplateError::Authority(_))
+        ));
+        assert!(matches!(new("u@a", "/", None), Err(TemplateError::Authority(_))));
+        assert!(matches!(new("a", "/ b", None), Err(TemplateError::Path(_))));
+        assert!(matches!(new("a", "b", None), Err(TemplateError::Path(_))));
+        assert!(matches!(
+            new("a", "/", Some("a\r\nb")),
+            Err(TemplateError::ContentType(_))
+        ));
+        assert!(new("[::1]:8080", "/a?b=c", Some("a/b; c=d")).is_ok());
+    }
+}
