@@ -67,7 +67,7 @@ impl Transport {
 /// The seed of every endpoint's own choices: which packet numbers are left out against acknowledgements of what never
 /// arrived (RFC 9000 section 21.4), and the order of transport parameters. It is the same for all, because an
 /// acknowledgement around a gap is 2 B longer: with a seed of its own, one device in ten would send other sizes. With
-/// this one the first gap comes late.
+/// this one the first gap comes after 61 packets.
 const ENDPOINT_SEED: [u8; 32] = [0; 32];
 
 /// Endpoints whose connection ids and reset key follow from `rng`; those of one configuration share the ids.

@@ -221,7 +221,10 @@ impl Client {
             return;
         };
         let deadline = self.now + self.config.response_timeout;
-        while let Some(request) = self.waiting.pop_front_if(|_| session.may_send()) {
+        while session.may_send() {
+            let Some(request) = self.waiting.pop_front() else {
+                return;
+            };
             if let Err(request) = session.send(request, deadline) {
                 self.waiting.push_front(request);
                 return;

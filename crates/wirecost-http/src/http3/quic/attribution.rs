@@ -226,7 +226,7 @@ impl Direction {
             Kind::Stream { id, offset, .. } => return self.describe_stream(frame, id, offset, phase, out),
             Kind::Close | Kind::Control(_) | Kind::Malformed => (phase, Cause::Original),
         };
-        out.cover(frame.len(), Layer::Transport, phase, cause);
+        out.cover(frame.total(), Layer::Transport, phase, cause);
     }
 
     fn describe_crypto(&mut self, frame: &Frame, space: Space, offset: u64, out: &mut Buffer) {

@@ -14,8 +14,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Bytes of the frame.
-    pub const fn len(&self) -> usize {
+    /// Bytes of the whole frame.
+    pub const fn total(&self) -> usize {
         self.header + self.data
     }
 }
@@ -69,13 +69,13 @@ pub fn frames(packet: &[u8]) -> impl Iterator<Item = Frame> {
             return None;
         }
         let frame = read(rest)
-            .filter(|frame| frame.len() <= rest.len())
+            .filter(|frame| frame.total() <= rest.len())
             .unwrap_or(Frame {
                 kind: Kind::Malformed,
                 header: rest.len(),
                 data: 0,
             });
-        rest = rest.get(frame.len()..).unwrap_or_default();
+        rest = rest.get(frame.total()..).unwrap_or_default();
         Some(frame)
     })
 }
@@ -267,7 +267,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_covered_by_frames(packet: Vec<u8>) {
-            let covered: usize = frames(&packet).map(|frame| frame.len()).sum();
+            let covered: usize = frames(&packet).map(|frame| frame.total()).sum();
             prop_assert_eq!(covered, packet.len());
         }
     }

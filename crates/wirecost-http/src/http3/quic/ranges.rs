@@ -40,7 +40,7 @@ impl Ranges {
             .first()
             .map_or(added.start, |range| range.start.min(added.start));
         let end = inside.last().map_or(added.end, |range| range.end.max(added.end));
-        self.ranges.splice(touched, [start..end]);
+        self.ranges.splice(touched, std::iter::once(start..end));
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Packet {
 impl Packet {
     /// Bytes of the whole packet.
     pub(crate) fn len(&self) -> usize {
-        let frames: usize = self.frames.iter().map(Frame::len).sum();
+        let frames: usize = self.frames.iter().map(Frame::total).sum();
         self.header + frames + self.tag
     }
 }

@@ -13,7 +13,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use quinn_proto::{ConnectionError, DatagramEvent, EndpointEvent, Incoming};
+use quinn_proto::{
+    ConnectionError, ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointEvent, Incoming,
+};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 use wirecost_security::Start;
 use wirecost_security::layer::{self, Fault};
@@ -131,19 +133,12 @@ impl Server {
         let event = known
             .endpoint
             .handle(now, known.address, None, None, data, &mut answer);
-        match (event, &mut known.peer) {
-            (Some(DatagramEvent::ConnectionEvent(handle, event)), Some(peer)) => {
-                if peer.connection.handle == handle {
-                    peer.connection.quic.handle_event(event);
-                }
-            }
-            (Some(DatagramEvent::NewConnection(incoming)), _) => self.accept(flow, incoming),
-            (Some(DatagramEvent::Response(_)), _) => {
-                // A long header is answered by Version Negotiation or a close, a short one by a stateless reset.
-                if bytes.first().is_some_and(|first| first & 0x80 != 0) {
-                    self.answer(flow, &answer);
-                }
-            }
+        // A long header is answered by Version Negotiation or a close, a short one would be by a stateless reset.
+        let has_long_header = bytes.first().is_some_and(|first| first & 0x80 != 0);
+        match event {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => known.handle_event(handle, event),
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(flow, incoming),
+            Some(DatagramEvent::Response(_)) if has_long_header => self.answer(flow, &answer),
             _ => {}
         }
         self.describe_received(flow, bytes);
@@ -415,6 +410,15 @@ impl Server {
 }
 
 impl Flow {
+    /// Gives the connection what has come for it.
+    fn handle_event(&mut self, handle: ConnectionHandle, event: ConnectionEvent) {
+        if let Some(peer) = self.peer.as_deref_mut()
+            && peer.connection.handle == handle
+        {
+            peer.connection.quic.handle_event(event);
+        }
+    }
+
     /// The next thing that the connection has to say.
     fn poll(&mut self) -> Option<quinn_proto::Event> {
         let peer = self.peer.as_deref_mut()?;
