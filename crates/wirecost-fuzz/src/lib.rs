@@ -7,6 +7,7 @@
 //! - [`mqtt`]: packets, framing, client, broker
 //! - [`coap`]: messages, client, server
 //! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
+//! - [`object`]: protected objects, files of keys
 //! - [`cost`]: the ledger
 //! - [`text`]: quantities, names of stacks, rows of samples
 //! - [`lab`]: what a packet is called in a ladder
@@ -23,6 +24,7 @@ pub mod cost;
 pub mod http1;
 pub mod lab;
 pub mod mqtt;
+pub mod object;
 mod rig;
 mod script;
 pub mod text;
@@ -32,7 +34,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its fuzz target and of its folders of inputs.
-pub const TARGETS: [(&str, Target); 19] = [
+pub const TARGETS: [(&str, Target); 21] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -48,6 +50,8 @@ pub const TARGETS: [(&str, Target); 19] = [
     ("http1_chunks", http1::chunks),
     ("http1_client", http1::client),
     ("http1_server", http1::server),
+    ("object", object::object),
+    ("object_key", object::key),
     ("cost_ledger", cost::ledger),
     ("proto_units", text::quantities),
     ("lab_text", text::names_and_rows),
