@@ -213,3 +213,12 @@ pub(crate) fn drain<E: Endpoint>(endpoint: &mut E, consumed: usize) -> Vec<Vec<u
 pub(crate) fn code_of(datagram: &[u8]) -> Code {
     Repr::parse(datagram).expect("we send messages").code
 }
+
+/// Opens the first flow of a client that stands alone.
+pub(crate) fn open(client: &mut Client) {
+    let peer = "192.0.2.1:5683".parse().unwrap();
+    let flow = FIRST_FLOW;
+    client
+        .handle_input(Input::Opened { flow, peer }, Instant::START)
+        .unwrap();
+}
