@@ -3,6 +3,7 @@
 //! - [`ClientConfig`], [`ServerConfig`]: what is offered and accepted, built once per run
 //! - [`Client`], [`Server`]: the layers
 //! - [`record`]: where records begin and end
+//! - [`Negotiated`]: what the two ends agreed on
 //! - `engine`: what client and server have in common
 //! - `flow`, `connection`: one flow, and the library's part of it
 //! - `sessions`: what a client keeps for its next connection
@@ -35,6 +36,7 @@ mod connection;
 mod engine;
 mod fault;
 mod flow;
+mod negotiated;
 mod quic;
 pub mod record;
 mod server;
@@ -46,6 +48,7 @@ pub use config::{
     ClientConfig, ClientOptions, ConfigError, HANDSHAKE_TIMEOUT, MAX_EARLY_DATA_BYTES, SESSIONS,
     ServerConfig, ServerOptions, Suites, Trust, Versions,
 };
+pub use negotiated::Negotiated;
 pub use quic::{QuicClient, QuicServer, quic_fault};
 pub use server::Server;
 

@@ -9,13 +9,14 @@
 
 use std::sync::Arc;
 
+use rustls::Connection;
 use rustls::client::ClientConnection;
-use rustls::{CommonState, Connection};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
 use super::config::ClientConfig;
 use super::engine::Engine;
 use super::fault;
+use super::negotiated::Negotiated;
 use super::sessions::Sessions;
 use crate::Start;
 use crate::layer::{Event, Fault};
@@ -70,9 +71,9 @@ impl<E: Endpoint> Client<E> {
         self.engine.inner_mut()
     }
 
-    /// What was agreed on with the server of the current flow: version, suite, protocol, certificates.
-    pub fn connection(&self) -> Option<&CommonState> {
-        self.engine.connection(self.flow?)
+    /// What was agreed on with the server of the current flow, until it is over.
+    pub fn negotiated(&self) -> Option<Negotiated> {
+        self.engine.negotiated(self.flow?)
     }
 
     fn open(&mut self, flow: FlowId, peer: Peer) {

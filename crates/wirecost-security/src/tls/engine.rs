@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
-use rustls::{CommonState, Connection};
+use rustls::Connection;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Peer, ResetReason};
 
 use super::fault;
 use super::flow::{Arrival, Flow, Scratch, Stage};
+use super::negotiated::Negotiated;
 use crate::layer::{Event, Fault};
 use crate::provider::Clock;
 
@@ -98,10 +99,10 @@ impl<E: Endpoint> Engine<E> {
         &mut self.inner
     }
 
-    /// What the library knows of a flow's connection.
-    pub(super) fn connection(&self, flow: FlowId) -> Option<&CommonState> {
+    /// What the two ends of a flow agreed on.
+    pub(super) fn negotiated(&self, flow: FlowId) -> Option<Negotiated> {
         let state = self.flows.get(&flow)?;
-        Some(state.connection())
+        Some(Negotiated::of(state.connection()))
     }
 
     /// Takes note of the time, and of the error that the inner endpoint may have ended with.

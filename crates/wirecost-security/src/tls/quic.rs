@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::client::Resumption;
-use rustls::server::ServerSessionMemoryCache;
 use wirecost_proto::Instant;
 
 use super::config::{ClientConfig, ConfigError, ServerConfig, Versions};
@@ -31,10 +29,7 @@ impl QuicClient {
     pub fn new(config: ClientConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
         demand_tls13(config.options.versions)?;
         let (sessions, clock) = (Sessions::default(), Clock::new(config.options.epoch));
-        let mut library = (*config.library).clone();
-        library.resumption = Resumption::store(Arc::new(sessions.clone()));
-        library.time_provider = Arc::new(clock.clone());
-        library.enable_early_data = config.start == Start::ZeroRtt;
+        let mut library = config.for_client(&sessions, &clock);
         library.alpn_protocols = vec![alpn.to_vec()];
         Ok(Self {
             library: Arc::new(library),
@@ -96,10 +91,7 @@ impl QuicServer {
     pub fn new(config: ServerConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
         demand_tls13(config.options.versions)?;
         let clock = Clock::new(config.options.epoch);
-        let mut library = (*config.library).clone();
-        // Stateless tickets would exclude early data.
-        library.session_storage = ServerSessionMemoryCache::new(config.options.sessions);
-        library.time_provider = Arc::new(clock.clone());
+        let mut library = config.for_server(&clock);
         library.alpn_protocols = vec![alpn.to_vec()];
         // RFC 9001 section 4.6.1: any other number is an error; flow control is QUIC's.
         library.max_early_data_size = if config.options.accept_early_data {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use rustls::Connection;
 use rustls::server::ServerConnection;
-use rustls::{CommonState, Connection};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
 use super::config::ServerConfig;
 use super::engine::Engine;
 use super::fault;
+use super::negotiated::Negotiated;
 use crate::layer::Event;
 use crate::provider::Clock;
 
@@ -41,9 +42,9 @@ impl<E: Endpoint> Server<E> {
         self.engine.inner_mut()
     }
 
-    /// What was agreed on with the client of a flow: version, suite, protocol, certificates.
-    pub fn connection(&self, flow: FlowId) -> Option<&CommonState> {
-        self.engine.connection(flow)
+    /// What was agreed on with the client of a flow, until it is over.
+    pub fn negotiated(&self, flow: FlowId) -> Option<Negotiated> {
+        self.engine.negotiated(flow)
     }
 
     fn open(&mut self, flow: FlowId, peer: Peer) {

@@ -113,11 +113,8 @@ fn a_client_certificate_is_asked_for_and_checked() {
             pair.drive_for(Duration::from_secs(1));
             assert_eq!(server_faults(&pair).is_empty(), accepted, "{versions:?}");
             if accepted {
-                let certificates = pair
-                    .server
-                    .connection(FIRST_FLOW)
-                    .and_then(|c| c.peer_certificates());
-                assert_eq!(certificates.map(<[_]>::len), Some(1));
+                let negotiated = pair.server.negotiated(FIRST_FLOW).expect("a connection");
+                assert_eq!(negotiated.peer_certificates.len(), 1);
             } else {
                 let fault = Fault::Certificate("there is none".to_owned());
                 assert_eq!(server_faults(&pair), [fault]);
@@ -163,8 +160,14 @@ fn the_protocol_is_agreed_on() {
     let mut pair = bare_pair(client.clone(), server(b"mqtt"));
     pair.open();
     settle(&mut pair);
-    let agreed = pair.client.connection().and_then(|c| c.alpn_protocol());
-    assert_eq!(agreed, Some(b"mqtt".as_slice()));
+    let expected = Negotiated {
+        version: Some("TLS 1.3"),
+        suite: Some("TLS_AES_128_GCM_SHA256".to_owned()),
+        group: Some("X25519".to_owned()),
+        protocol: Some(b"mqtt".to_vec()),
+        peer_certificates: server_identity().chain().to_vec(),
+    };
+    assert_eq!(pair.client.negotiated(), Some(expected));
     let mut pair = bare_pair(client, server(b"h2"));
     pair.open();
     pair.drive_for(Duration::from_secs(1));

@@ -1,0 +1,43 @@
+//! What the two ends agreed on.
+
+use rustls::{CommonState, ProtocolVersion};
+
+/// What client and server agreed on, as far as the handshake has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Negotiated {
+    /// `TLS 1.3`, `TLS 1.2`.
+    pub version: Option<&'static str>,
+    /// The cipher suite by its registered name: `TLS_AES_128_GCM_SHA256`.
+    pub suite: Option<String>,
+    /// The group of the key exchange: `X25519`; none of a session of TLS 1.2 that was resumed.
+    pub group: Option<String>,
+    /// The application's protocol (RFC 7301).
+    pub protocol: Option<Vec<u8>>,
+    /// The peer's certificates in DER, its own first.
+    pub peer_certificates: Vec<Vec<u8>>,
+}
+
+impl Negotiated {
+    pub(super) fn of(connection: &CommonState) -> Self {
+        let suite = connection.negotiated_cipher_suite();
+        let suite = suite.and_then(|suite| suite.suite().as_str());
+        let group = connection.negotiated_key_exchange_group();
+        let certificates = connection.peer_certificates().unwrap_or_default();
+        Self {
+            version: connection.protocol_version().and_then(version),
+            // The library marks the suites of TLS 1.3, whose names do not (RFC 8446 appendix B.4).
+            suite: suite.map(|name| name.replacen("TLS13_", "TLS_", 1)),
+            group: group.map(|group| format!("{:?}", group.name())),
+            protocol: connection.alpn_protocol().map(<[u8]>::to_vec),
+            peer_certificates: certificates.iter().map(|der| der.to_vec()).collect(),
+        }
+    }
+}
+
+const fn version(version: ProtocolVersion) -> Option<&'static str> {
+    match version {
+        ProtocolVersion::TLSv1_3 => Some("TLS 1.3"),
+        ProtocolVersion::TLSv1_2 => Some("TLS 1.2"),
+        _ => None,
+    }
+}
