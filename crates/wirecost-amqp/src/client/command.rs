@@ -140,6 +140,9 @@ pub enum Failure {
         /// What came.
         got: ProtocolHeader,
     },
+    /// What the peer sent first begins no protocol header: it speaks something else, such as HTTP or TLS.
+    #[error("peer must answer with a protocol header of AMQP, got something else")]
+    NotAmqp,
     /// The server does not offer the mechanism.
     #[error("server must offer SASL mechanism {0}")]
     Mechanism(&'static str),

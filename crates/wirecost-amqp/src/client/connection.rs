@@ -279,6 +279,10 @@ impl Connection {
         matches!(self.state, State::Finishing | State::Finished)
     }
 
+    pub(super) const fn awaits_header(&self) -> bool {
+        matches!(self.state, State::AwaitSaslHeader | State::AwaitHeader)
+    }
+
     const fn is_open_sent(&self) -> bool {
         matches!(
             self.state,

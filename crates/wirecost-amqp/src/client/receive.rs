@@ -37,6 +37,7 @@ impl Client {
                     Err(failure) => break Some(failure),
                 },
                 Ok(None) => break None,
+                Err(_) if receiver.connection.awaits_header() => break Some(Failure::NotAmqp),
                 Err(error) => break Some(error.into()),
             }
         };

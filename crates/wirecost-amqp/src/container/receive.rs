@@ -10,7 +10,7 @@ use super::{Config, Event, Shared};
 use crate::codec::sasl::{Mechanisms, SASL_AUTH, SASL_OK, plain_credentials};
 use crate::codec::{
     Attribution, Begin, Condition, DecodeError, Frame, FrameType, OwnedCondition, Performative,
-    ProtocolHeader, Sasl, Sections, Unit,
+    ProtocolHeader, Sasl, Unit,
 };
 use crate::session::Session;
 
@@ -187,6 +187,8 @@ fn receive_amqp(
     };
     let head = frame.bytes().len() - payload.len();
     cover_head(connection, frame.channel(), &performative, head);
+    let mut sections = sections_of(connection, frame.channel(), &performative);
+    sections.cover(payload, &mut connection.consumed);
     let flow = connection.flow;
     match (&connection.state, performative) {
         (State::Opened(_) | State::AwaitClose, Performative::Close(close)) => {
@@ -194,7 +196,7 @@ fn receive_amqp(
             receive_close(connection, shared, error);
         }
         // What crossed our close on its way says nothing any more (section 2.4.6).
-        (State::AwaitClose, _) => Sections::default().cover(payload, &mut connection.consumed),
+        (State::AwaitClose, _) => {}
         (State::AwaitOpen, Performative::Open(open)) => {
             connection.open(&open, &shared.config, shared.now);
             let container_id = Arc::from(open.container_id);
@@ -204,8 +206,6 @@ fn receive_amqp(
             return receive_begin(connection, &shared.config, frame.channel(), begin);
         }
         (State::Opened(_), performative) => {
-            let mut sections = sections_of(connection, frame.channel(), &performative);
-            sections.cover(payload, &mut connection.consumed);
             let received = SessionFrame {
                 connection,
                 shared,
@@ -214,10 +214,7 @@ fn receive_amqp(
             .receive(performative, payload, sections);
             return received.map_err(|Fault { name, description }| Stop::Fault(name, description));
         }
-        _ => {
-            Sections::default().cover(payload, &mut connection.consumed);
-            return Err(Stop::Fault(NOT_ALLOWED, "frame out of place"));
-        }
+        _ => return Err(Stop::Fault(NOT_ALLOWED, "frame out of place")),
     }
     Ok(())
 }

@@ -1,0 +1,299 @@
+//! The container and clients of any kind: receivers, and those that break the rules.
+
+use wirecost_amqp::codec::{
+    Attach, Close, DeliveryState, Detach, Disposition, End, Flow, Performative, ProtocolHeader, Role,
+    SenderSettleMode, Terminus, Transfer,
+};
+use wirecost_amqp::container::{Config, Container, Event};
+use wirecost_proto::{Input, Instant, Rng};
+
+use crate::talk::{Talk, a_begin, a_transfer, an_attach, an_open, frame};
+
+/// A data section of one byte.
+const BODY: &[u8] = &[0x00, 0x53, 0x75, 0xa0, 0x01, 0x78];
+
+fn attached(config: Config, attach: Attach<'_>) -> Talk<Container> {
+    let mut talk = Talk::new(Container::new(config));
+    talk.say_header(ProtocolHeader::AMQP);
+    talk.say(an_open(), &[]);
+    talk.say(a_begin(None), &[]);
+    talk.say(Performative::Attach(attach), &[]);
+    talk
+}
+
+fn sender() -> Talk<Container> {
+    let mut talk = attached(Config::default(), an_attach(Role::Sender));
+    let greeting = ["header 0", "open", "begin", "attach", "flow 1000"];
+    assert_eq!(talk.heard(), greeting);
+    talk
+}
+
+/// Makes of the one link of `talk` one that receives from a queue with `messages`.
+fn receiver(messages: u32, mode: SenderSettleMode) -> Talk<Container> {
+    let mut talk = sender();
+    for id in 0..messages {
+        talk.say(a_transfer(id, false), BODY);
+    }
+    talk.heard();
+    let receiver = Attach {
+        handle: 1,
+        name: "receiver",
+        snd_settle_mode: mode,
+        ..an_attach(Role::Receiver)
+    };
+    talk.say(Performative::Attach(receiver), &[]);
+    assert_eq!(talk.heard(), ["attach"]);
+    talk
+}
+
+fn credit(link_credit: u32, delivery_count: u32, drain: bool) -> Performative<'static> {
+    Performative::Flow(Flow {
+        next_incoming_id: Some(0),
+        incoming_window: 100,
+        next_outgoing_id: 0,
+        outgoing_window: 100,
+        handle: Some(1),
+        delivery_count: Some(delivery_count),
+        link_credit: Some(link_credit),
+        drain,
+        ..Flow::default()
+    })
+}
+
+fn settle(first: u32, last: Option<u32>, settled: bool, state: DeliveryState<'_>) -> Performative<'_> {
+    Performative::Disposition(Disposition {
+        role: Role::Receiver,
+        first,
+        last,
+        settled,
+        state: Some(state),
+    })
+}
+
+#[test]
+fn delivers_as_far_as_credit_goes() {
+    let mut talk = receiver(5, SenderSettleMode::Unsettled);
+    talk.say(credit(2, 0, false), &[]);
+    assert_eq!(talk.heard(), ["transfer 6", "transfer 6"]);
+    talk.say(credit(2, 2, false), &[]);
+    assert_eq!(talk.heard(), ["transfer 6", "transfer 6"]);
+    talk.say(settle(0, Some(3), true, DeliveryState::Accepted), &[]);
+    let stats = talk.endpoint.stats();
+    assert_eq!((stats.delivered, stats.accepted), (4, 4));
+    assert_eq!(talk.endpoint.queued("test"), 1);
+    assert!(talk.is_accounted());
+}
+
+#[test]
+fn drains_what_is_there_and_gives_the_rest_of_the_credit_back() {
+    let mut talk = receiver(2, SenderSettleMode::Settled);
+    talk.say(credit(10, 0, true), &[]);
+    assert_eq!(talk.heard(), ["transfer 6", "transfer 6", "flow 0"]);
+    assert_eq!(talk.endpoint.stats().accepted, 2, "settled when sent");
+}
+
+#[test]
+fn what_a_receiver_does_not_take_goes_back_to_the_front() {
+    let mut talk = receiver(3, SenderSettleMode::Unsettled);
+    talk.say(credit(1, 0, false), &[]);
+    talk.say(settle(0, None, true, DeliveryState::Released), &[]);
+    assert_eq!(talk.endpoint.queued("test"), 3);
+    talk.say(credit(1, 1, false), &[]);
+    let detach = Detach {
+        handle: 1,
+        closed: true,
+        error: None,
+    };
+    talk.say(Performative::Detach(detach), &[]);
+    assert_eq!(talk.endpoint.queued("test"), 3, "its link is gone");
+    assert_eq!(talk.heard(), ["transfer 6", "transfer 6", "detach"]);
+    assert_eq!(talk.endpoint.stats().requeued, 2);
+}
+
+#[test]
+fn settles_where_the_receiver_waits_for_it() {
+    let mut talk = receiver(1, SenderSettleMode::Unsettled);
+    talk.say(credit(1, 0, false), &[]);
+    talk.heard();
+    talk.say(settle(0, None, false, DeliveryState::Accepted), &[]);
+    assert_eq!(talk.heard(), ["disposition"]);
+    assert_eq!(talk.endpoint.stats().accepted, 1);
+}
+
+#[test]
+fn an_older_client_hears_what_is_spoken_here() {
+    for header in [*b"AMQP\0\0\x09\x01", *b"AMQP\x02\x01\0\0", *b"AMQP\0\x02\0\0"] {
+        let mut talk = Talk::new(Container::new(Config::default()));
+        talk.say_bytes(&header);
+        assert_eq!(talk.heard(), ["header 0"]);
+        assert!(talk.is_closed && talk.is_accounted());
+    }
+}
+
+#[test]
+fn a_fault_ends_what_it_concerns_and_says_why() {
+    let transfer = |handle| {
+        Performative::Transfer(Transfer {
+            handle,
+            delivery_id: Some(0),
+            ..Transfer::default()
+        })
+    };
+    let dynamic = Attach {
+        handle: 2,
+        target: Some(Terminus {
+            address: None,
+            dynamic: true,
+        }),
+        ..an_attach(Role::Sender)
+    };
+    let cases = [
+        (transfer(9), "end amqp:session:unattached-handle"),
+        (
+            Performative::Attach(an_attach(Role::Sender)),
+            "end amqp:session:handle-in-use",
+        ),
+        (Performative::Attach(dynamic), "detach amqp:not-implemented"),
+        (a_begin(None), "close amqp:not-allowed"),
+        (an_open(), "close amqp:not-allowed"),
+    ];
+    for (performative, expected) in cases {
+        let mut talk = sender();
+        talk.say(performative, &[]);
+        assert_eq!(talk.heard().last().map(String::as_str), Some(expected));
+        assert_eq!(talk.is_closed, expected.starts_with("close"));
+        assert!(talk.is_accounted(), "{performative:?}");
+    }
+}
+
+#[test]
+fn a_message_that_is_too_large_ends_its_link_only() {
+    let config = Config {
+        max_message_size: 10,
+        ..Config::default()
+    };
+    let mut talk = attached(config, an_attach(Role::Sender));
+    talk.heard();
+    talk.say(a_transfer(0, true), BODY);
+    talk.say(a_transfer(0, false), BODY);
+    assert_eq!(talk.heard(), ["detach amqp:link:message-size-exceeded"]);
+    // Until the client has heard, it goes on.
+    talk.say(a_transfer(1, false), BODY);
+    assert!(talk.heard().is_empty());
+    let detach = Detach {
+        handle: 0,
+        closed: true,
+        error: None,
+    };
+    talk.say(Performative::Detach(detach), &[]);
+    talk.say(Performative::Attach(an_attach(Role::Sender)), &[]);
+    assert_eq!(talk.heard(), ["attach", "flow 1000"]);
+    assert!(talk.is_accounted());
+}
+
+#[test]
+fn a_window_of_one_is_renewed_with_every_transfer() {
+    let config = Config {
+        session_window: 1,
+        ..Config::default()
+    };
+    let mut talk = attached(config, an_attach(Role::Sender));
+    talk.heard();
+    let mut burst = frame(a_transfer(0, true));
+    burst.extend(frame(a_transfer(0, true)));
+    talk.say_bytes(&burst);
+    // The window is renewed as soon as a transfer is taken.
+    assert_eq!(talk.heard(), ["flow", "flow"]);
+}
+
+#[test]
+fn an_aborted_message_leaves_nothing() {
+    let mut talk = sender();
+    talk.say(a_transfer(0, true), BODY);
+    let aborted = Transfer {
+        handle: 0,
+        aborted: true,
+        ..Transfer::default()
+    };
+    talk.say(Performative::Transfer(aborted), &[]);
+    talk.say(a_transfer(1, false), BODY);
+    assert_eq!(talk.heard(), ["disposition"]);
+    assert_eq!(talk.endpoint.queued("test"), 1);
+}
+
+#[test]
+fn what_cannot_be_read_closes_the_connection() {
+    let cases: [(&[u8], &str); 4] = [
+        (&[0, 0, 0, 7, 2, 0, 0, 0], "close amqp:connection:framing-error"),
+        (&[0, 0, 0, 8, 1, 0, 0, 0], "close amqp:connection:framing-error"),
+        (&[0, 0, 0, 9, 2, 0, 0, 0, 0x3f], "close amqp:decode-error"),
+        (
+            &[0, 0, 0, 12, 2, 0, 0, 0, 0, 0x53, 0x14, 0x45],
+            "close amqp:decode-error",
+        ),
+    ];
+    for (bytes, expected) in cases {
+        let mut talk = sender();
+        talk.say_bytes(bytes);
+        talk.say_bytes(b"and what follows");
+        assert_eq!(talk.heard(), [expected]);
+        assert!(talk.is_closed && talk.is_accounted());
+        assert!(matches!(
+            talk.events.last(),
+            Some(Event::Disconnected { error: Some(_), .. })
+        ));
+    }
+}
+
+#[test]
+fn a_client_that_does_not_open_in_time_is_dropped() {
+    let mut talk = Talk::new(Container::new(Config::default()));
+    talk.say_header(ProtocolHeader::AMQP);
+    talk.heard();
+    let due = talk.wakes.expect("a time-out");
+    assert_eq!(due, Instant::from_millis(30_000));
+    talk.input(Input::Timeout, due);
+    assert_eq!(talk.heard(), ["open", "close amqp:resource-limit-exceeded"]);
+    assert!(talk.is_closed);
+}
+
+#[test]
+fn a_session_ends_and_another_begins() {
+    let mut talk = sender();
+    talk.say(Performative::End(End { error: None }), &[]);
+    talk.say(a_begin(None), &[]);
+    talk.say(Performative::Close(Close { error: None }), &[]);
+    assert_eq!(talk.heard(), ["end", "begin", "close"]);
+    assert!(talk.is_closed && talk.is_accounted());
+}
+
+#[test]
+fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
+    let whole = [
+        ProtocolHeader::AMQP.bytes().to_vec(),
+        frame(an_open()),
+        frame(a_begin(None)),
+        frame(Performative::Attach(an_attach(Role::Sender))),
+        frame(a_transfer(0, false)),
+        frame(Performative::Attach(Attach {
+            handle: 1,
+            ..an_attach(Role::Receiver)
+        })),
+        frame(credit(5, 0, true)),
+        frame(settle(0, None, false, DeliveryState::Accepted)),
+        frame(Performative::Close(Close { error: None })),
+    ]
+    .concat();
+    let mut rng = Rng::new(7);
+    for _ in 0..3_000 {
+        let mut bytes = whole.clone();
+        for _ in 0..=rng.next_below(4) {
+            let at = rng.next_below(bytes.len() as u64) as usize;
+            bytes[at] = rng.next_u64() as u8;
+        }
+        let mut talk = Talk::new(Container::new(Config::default()));
+        let stride = 1 + rng.next_below(200) as usize;
+        bytes.chunks(stride).for_each(|chunk| talk.say_bytes(chunk));
+        assert!(talk.is_accounted() || !talk.is_closed, "{bytes:02x?}");
+    }
+}

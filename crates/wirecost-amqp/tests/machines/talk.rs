@@ -1,0 +1,172 @@
+//! One of our endpoints and a hand that writes frames to it.
+
+use wirecost_amqp::codec::{
+    Attach, Attribution, Begin, Frame, Framer, Open, Performative, ProtocolHeader, Role, SenderSettleMode,
+    Terminus, Transfer, Unit,
+};
+use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
+
+use crate::rig::FLOW;
+
+pub(crate) struct Talk<E: Endpoint> {
+    pub(crate) endpoint: E,
+    pub(crate) events: Vec<E::Event>,
+    pub(crate) is_closed: bool,
+    pub(crate) wakes: Option<Instant>,
+    heard: Vec<u8>,
+    consumed: u64,
+    said: u64,
+}
+
+impl<E: Endpoint> Talk<E> {
+    pub(crate) fn new(endpoint: E) -> Self {
+        let mut talk = Self {
+            endpoint,
+            events: Vec::new(),
+            is_closed: false,
+            wakes: None,
+            heard: Vec::new(),
+            consumed: 0,
+            said: 0,
+        };
+        let peer = "10.0.0.1:1".parse().expect("an address");
+        talk.input(Input::Opened { flow: FLOW, peer }, Instant::START);
+        talk
+    }
+
+    pub(crate) fn input(&mut self, input: Input<'_, E::Command>, now: Instant) {
+        assert!(self.endpoint.handle_input(input, now).is_ok());
+        let mut out = Buffer::new();
+        loop {
+            out.clear();
+            match self.endpoint.poll_output(&mut out) {
+                Output::Transmit { .. } => {
+                    assert!(!self.is_closed, "nothing is said after the end");
+                    assert_eq!(out.covered(), out.bytes().len() as u64);
+                    self.heard.extend_from_slice(out.bytes());
+                }
+                Output::Consumed { .. } => self.consumed += out.covered(),
+                Output::Close { .. } => self.is_closed = true,
+                Output::Event(event) => self.events.push(event),
+                Output::Timeout(at) => {
+                    self.wakes = at;
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn say_bytes(&mut self, bytes: &[u8]) {
+        self.said += bytes.len() as u64;
+        self.input(Input::Received { flow: FLOW, bytes }, Instant::START);
+    }
+
+    /// Says a frame on channel 0 with `payload` behind its performative.
+    pub(crate) fn say(&mut self, performative: Performative<'_>, payload: &[u8]) {
+        let mut body = Vec::new();
+        performative.write(&mut body);
+        body.extend_from_slice(payload);
+        let mut frame = (body.len() as u32 + 8).to_be_bytes().to_vec();
+        frame.extend_from_slice(&[2, 0, 0, 0]);
+        frame.extend_from_slice(&body);
+        self.say_bytes(&frame);
+    }
+
+    pub(crate) fn say_header(&mut self, header: ProtocolHeader) {
+        self.say_bytes(&header.bytes());
+    }
+
+    /// What was heard since the last time: a header, or a frame as `name` and the rest of its text.
+    pub(crate) fn heard(&mut self) -> Vec<String> {
+        let heard = std::mem::take(&mut self.heard);
+        let (mut framer, mut bytes, mut told) = (Framer::new(u32::MAX), heard.as_slice(), Vec::new());
+        while let Some(unit) = framer.next(&mut bytes).expect("whole frames") {
+            told.push(match unit {
+                Unit::Header(header) => format!("header {}", header.protocol_id),
+                Unit::Frame(frame) => tell(frame),
+            });
+        }
+        assert_eq!(framer.held(), 0);
+        told
+    }
+
+    /// Whether every byte that was said is accounted for.
+    pub(crate) fn is_accounted(&self) -> bool {
+        self.consumed == self.said
+    }
+}
+
+/// A frame's name, and the condition that it carries.
+fn tell(frame: Frame<'_>) -> String {
+    let body = frame.body().expect("a body");
+    let Ok((performative, payload)) = Performative::decode(body) else {
+        return "sasl".into();
+    };
+    let condition = match performative {
+        Performative::Close(close) => close.error,
+        Performative::End(end) => end.error,
+        Performative::Detach(detach) => detach.error,
+        _ => None,
+    };
+    let detail = match (performative, condition) {
+        (_, Some(condition)) => format!(" {}", condition.name),
+        (Performative::Flow(flow), _) if flow.handle.is_some() => {
+            format!(" {}", flow.link_credit.unwrap_or_default())
+        }
+        (Performative::Transfer(_), _) => format!(" {}", payload.len()),
+        _ => String::new(),
+    };
+    format!("{}{detail}", performative.name())
+}
+
+pub(crate) fn an_open() -> Performative<'static> {
+    Performative::Open(Open {
+        container_id: "peer",
+        hostname: None,
+        max_frame_size: 512,
+        channel_max: 0,
+        idle_time_out: None,
+    })
+}
+
+pub(crate) fn a_begin(remote_channel: Option<u16>) -> Performative<'static> {
+    Performative::Begin(Begin {
+        remote_channel,
+        next_outgoing_id: 0,
+        incoming_window: 100,
+        outgoing_window: 100,
+        handle_max: u32::MAX,
+    })
+}
+
+pub(crate) fn an_attach(role: Role) -> Attach<'static> {
+    Attach {
+        name: "link",
+        handle: 0,
+        role,
+        snd_settle_mode: SenderSettleMode::Unsettled,
+        receiver_settles_second: false,
+        source: Some(Terminus::at("test")),
+        target: Some(Terminus::at("test")),
+        initial_delivery_count: Some(0),
+        max_message_size: None,
+    }
+}
+
+pub(crate) fn a_transfer(delivery_id: u32, more: bool) -> Performative<'static> {
+    Performative::Transfer(Transfer {
+        handle: 0,
+        delivery_id: Some(delivery_id),
+        delivery_tag: Some(b"t"),
+        message_format: Some(0),
+        more,
+        ..Transfer::default()
+    })
+}
+
+/// A performative as bytes, to be damaged.
+pub(crate) fn frame(performative: Performative<'_>) -> Vec<u8> {
+    let mut out = Buffer::new();
+    performative.emit(0, Attribution::MESSAGE, &mut out);
+    out.bytes().to_vec()
+}
