@@ -1,0 +1,34 @@
+//! HTTP/1.1 with programs that are not ours, over loopback: curl asks our server, our client asks Caddy, both in the
+//! clear and within TLS.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a driver needs sockets, threads and a clock"
+)]
+
+mod caddy;
+mod curl;
+mod driver;
+mod secure;
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn is_installed(program: &str) -> bool {
+    let version = if program == "caddy" {
+        "version"
+    } else {
+        "--version"
+    };
+    let found = Command::new(program)
+        .arg(version)
+        .stdout(Stdio::null())
+        .status()
+        .is_ok();
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
