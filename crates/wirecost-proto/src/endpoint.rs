@@ -100,6 +100,19 @@ pub enum Input<'a, C> {
 }
 
 impl<'a, C> Input<'a, C> {
+    /// The same input for an endpoint with other commands; `None` where it is a command.
+    pub fn without_command<D>(self) -> Option<Input<'a, D>> {
+        match self {
+            Self::Command(_) => None,
+            Self::Opened { flow, peer } => Some(Input::Opened { flow, peer }),
+            Self::Received { flow, bytes } => Some(Input::Received { flow, bytes }),
+            Self::Writable { flow } => Some(Input::Writable { flow }),
+            Self::PeerClosed { flow } => Some(Input::PeerClosed { flow }),
+            Self::Reset { flow, reason } => Some(Input::Reset { flow, reason }),
+            Self::Timeout => Some(Input::Timeout),
+        }
+    }
+
     /// The same input with its command, if it is one, translated: for an endpoint that wraps another.
     pub fn map_command<D>(self, translate: impl FnOnce(C) -> D) -> Input<'a, D> {
         match self {

@@ -337,6 +337,12 @@ pub enum Protocol {
     Mqtt,
     /// The CoAP server, with the ETSI plugtest resources
     Coap,
+    /// The AMQP 1.0 container
+    Amqp,
+    /// The HTTP/1.1 server: a store, long polls, pages of messages
+    Http1,
+    /// The HTTP/3 server, with the same resources
+    Http3,
     /// Takes messages behind a length prefix
     Tcp,
     /// Takes datagrams

@@ -34,13 +34,10 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    fn add(&mut self, direction: Direction, spans: &[Span]) {
+    fn add(&mut self, direction: Direction, span: &Span) {
         let way = direction as usize;
-        self.packets[way] += 1;
-        for span in spans {
-            self.layers[way][span.layer as usize] += u64::from(span.len);
-            self.causes[way][span.cause as usize] += u64::from(span.len);
-        }
+        self.layers[way][span.layer as usize] += u64::from(span.len);
+        self.causes[way][span.cause as usize] += u64::from(span.len);
     }
 
     /// IP packet bytes of one direction.
@@ -312,10 +309,17 @@ impl Account {
         }
         self.measurement.unattributed_bytes += u64::from(verdict.unattributed_bytes);
         let direction = packet.direction;
-        match self.traffic_of(verdict.phase, packet.entered) {
-            Some(traffic) => traffic.add(direction, spans.spans()),
-            // Bytes of a message that the device never sent belong to nothing.
-            None => self.measurement.unattributed_bytes += u64::from(verdict.wire_bytes),
+        if let Some(traffic) = self.traffic_of(verdict.phase, packet.entered) {
+            traffic.packets[direction as usize] += 1;
+        }
+        // A packet is of its first span's phase, and so are its headers; its bytes are of their own: early data leaves
+        // behind a ClientHello.
+        for span in spans.spans() {
+            match self.traffic_of(span.phase, packet.entered) {
+                Some(traffic) => traffic.add(direction, span),
+                // Bytes of a message that the device never sent belong to nothing.
+                None => self.measurement.unattributed_bytes += u64::from(span.len),
+            }
         }
         self.packets.push(SeenPacket {
             direction,

@@ -17,16 +17,22 @@ use wirecost_live::driver::server::FlowReport;
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
-use wirecost_security::KeyLog;
+use wirecost_security::{KeyLog, Start};
 
 use super::options::Options;
 use super::plan::{DeviceLinks, Plan};
 use super::sampler::Sampler;
 use crate::results::{ResultsError, RunFolder};
-use crate::stack::Credentials;
-use crate::stack::client::{ClientError, Message};
+use crate::stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
+use crate::stack::client::ClientError;
+use crate::stack::{Credentials, Message};
 use crate::target::{Foreign, ForeignReport, TargetError};
 use stage::{Sides, Stage};
+
+/// Bytes of an IPv4 header without options and a UDP header.
+const IPV4_UDP_BYTES: usize = 20 + 8;
+/// Bytes of an IPv6 header and a UDP header.
+const IPV6_UDP_BYTES: usize = 40 + 8;
 
 /// Takes what a person wants to see while a run goes on.
 pub trait Progress {
@@ -162,6 +168,9 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let sides = Sides { device, server };
     // The process that starts a foreign server must outlive it: this thread does.
     let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, options.ipv6)?;
+    let channel_options = channel_options(options);
+    let channels = ClientChannels::new(&credentials, channel_options);
+    let server_channels = ServerChannels::new(credentials.clone(), channel_options, plan.devices.len());
     let stage = Stage {
         options,
         plan: &plan,
@@ -169,7 +178,8 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
         clock,
         activity: &activity,
         sides: &sides,
-        credentials: &credentials,
+        server_channels: &server_channels,
+        channels: &channels,
         foreign,
     };
     let outcome = thread::scope(|scope| stage.play(scope, forwarder, progress))?;
@@ -188,6 +198,20 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     })
 }
 
+/// Asking for 0-RTT is the consent that a message may be replayed.
+fn channel_options(options: &Options) -> ChannelOptions {
+    let headers = if options.ipv6 {
+        IPV6_UDP_BYTES
+    } else {
+        IPV4_UDP_BYTES
+    };
+    ChannelOptions {
+        accept_early_data: options.starts.contains(&Start::ZeroRtt),
+        dtls_cookie: options.dtls_cookie,
+        datagram_bytes: usize::from(options.mtu()).saturating_sub(headers),
+    }
+}
+
 fn messages(options: &Options, plan: &Plan) -> Result<Vec<Option<Message>>, ClientError> {
     let runnable = |cell: &super::plan::PlannedCell| match cell.not_run {
         Some(_) => Ok(None),
@@ -197,13 +221,8 @@ fn messages(options: &Options, plan: &Plan) -> Result<Vec<Option<Message>>, Clie
 }
 
 fn topology_of(options: &Options) -> TopologyConfig {
-    let mtu = options
-        .links
-        .iter()
-        .map(|link| link.up.mtu.min(link.down.mtu))
-        .min();
     TopologyConfig {
-        mtu: mtu.map_or(1_500, u32::from),
+        mtu: options.mtu().into(),
         medium: options.medium,
         ..TopologyConfig::default()
     }

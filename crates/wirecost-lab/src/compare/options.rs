@@ -189,6 +189,12 @@ impl Options {
         )))
     }
 
+    /// The smallest MTU of all links, in bytes of an IP packet: the network has one.
+    pub fn mtu(&self) -> u16 {
+        let mtus = self.links.iter().map(|link| link.up.mtu.min(link.down.mtu));
+        mtus.min().unwrap_or(1_500)
+    }
+
     /// How many cells there are.
     pub fn cells(&self) -> u64 {
         (self.stacks.len() * self.starts.len() * self.sizes.len() * self.links.len()) as u64

@@ -137,7 +137,8 @@ fn planned_cell(
     let not_spoken = (!speaks).then(|| format!("{} does not speak {stack}", options.target));
     let refused = not_spoken
         .or_else(|| stack.refuses(size))
-        .or_else(|| stack.cannot_start(start));
+        .or_else(|| stack.cannot_start(start))
+        .or_else(|| stack.cannot_cross(options.mtu(), options.ipv6));
     let name = match start {
         Start::Cold => stack.to_string(),
         start => format!("{stack} {start}"),

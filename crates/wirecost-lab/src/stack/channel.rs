@@ -6,6 +6,9 @@ use wirecost_security::Start;
 
 use super::{Application, Stack};
 
+/// The UDP payload that every path of QUIC must carry, in bytes (RFC 9000, section 14).
+const QUIC_DATAGRAM_BYTES: u16 = 1_200;
+
 /// What protects the channel of a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channel {
@@ -75,7 +78,12 @@ impl Stack {
 
     /// What tells the spans of a datagram that no endpoint described: a foreign server's that the link lost.
     pub fn describer(self) -> fn(&[u8], &mut Buffer) {
-        wirecost_coap::describe
+        match (self.application, self.channel) {
+            (Application::Http3, _) => wirecost_http::http3::describe,
+            (_, Channel::Dtls12Psk) => wirecost_security::dtls::describe_psk,
+            (_, channel) if channel.is_dtls() => wirecost_security::dtls::describe,
+            _ => wirecost_coap::describe,
+        }
     }
 
     /// Why connections of the stack cannot start so; `None` where they can.
@@ -88,13 +96,21 @@ impl Stack {
                 return None;
             }
             (_, Channel::Tls12, _) => "TLS 1.2 has no 0-RTT (RFC 8446, section 2.3)".to_owned(),
-            (_, channel, _) if channel.is_dtls() => {
-                "the DTLS library has no session resumption and no early data".to_owned()
-            }
+            (_, channel, _) if channel.is_dtls() => wirecost_security::dtls::NO_RESUMPTION.to_owned(),
             (_, Channel::Oscore, _) => "OSCORE has no handshake that could be resumed".to_owned(),
             _ => format!("{self} has no handshake that could be resumed"),
         };
         Some(format!("{self} cannot start {start}: {why}"))
+    }
+
+    /// Why a path of this MTU (an IP packet's bytes) cannot carry the stack; `None` where it can.
+    pub fn cannot_cross(self, mtu: u16, ipv6: bool) -> Option<String> {
+        let headers = if ipv6 { 48 } else { 28 };
+        let needed = QUIC_DATAGRAM_BYTES + headers;
+        let is_short = self.application == Application::Http3 && mtu < needed;
+        is_short.then(|| {
+            format!("{self} needs an MTU of {needed} B: QUIC must not be fragmented (RFC 9000, section 14), got {mtu} B")
+        })
     }
 
     /// Whether a message of a 0-RTT start leaves with the first flight: where nothing of the application protocol must

@@ -1,24 +1,39 @@
-//! A device's endpoint, whatever its stack: the protocol's own client behind one set of commands and events.
+//! A device's endpoint, whatever its stack: the application's client within the layer that protects its channel.
 
-use std::sync::Arc;
+use std::time::Duration;
 
+use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
+use wirecost_http::{http1, http3};
+use wirecost_live::hosts::HostIndex;
 use wirecost_mqtt::client as mqtt;
-use wirecost_mqtt::codec::{ReasonCode, Version};
-use wirecost_mqtt::quality::QoS;
-use wirecost_proto::{Buffer, Content, Endpoint, Input, Instant, Output, Rng, bare};
+use wirecost_mqtt::codec::Version;
+use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
+use wirecost_security::{Start, dtls, tls};
 
-use super::{Application, Command, Event, Stack};
+use super::application::{ApplicationClient, Protocol, layer_event};
+use super::channels::ClientChannels;
+pub use super::message::Message;
+use super::{Application, Channel, Command, Event, Stack};
+
+/// Longer than any message is waited for.
+const LONGEST_WAIT: Duration = Duration::from_secs(7_200);
 
 /// What is a client's own.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// MQTT client identifier.
+    /// MQTT client identifier and AMQP container.
     pub client_id: String,
     /// MQTT keep-alive in seconds.
     pub keep_alive: u16,
+    /// Its number on the link.
+    pub host: HostIndex,
     /// The device's own randomness.
     pub rng: Rng,
+    /// How its connections start; where that needs a ticket, the first one starts cold.
+    pub start: Start,
+    /// Whether HTTP/1.1 asks the server to close after the answer.
+    pub connection_close: bool,
 }
 
 /// Why a message cannot be sent by a stack, or a client cannot be made.
@@ -31,87 +46,120 @@ pub struct ClientError {
     pub reason: String,
 }
 
-/// What the devices of a cell send, encoded once as far as the protocol allows.
-#[derive(Clone, Debug)]
-pub enum Message {
-    /// The content itself.
-    Bare(Content),
-    /// A PUBLISH.
-    Mqtt(Arc<mqtt::PublishTemplate>),
-    /// A PUT.
-    Coap(Arc<coap::RequestTemplate>),
-}
-
-impl Message {
-    /// The message of a stack: `payload` for the topic or path `resource`.
-    ///
-    /// # Errors
-    /// The protocol cannot carry the resource's name or the payload.
-    pub fn new(stack: Stack, resource: &str, payload: &Arc<[u8]>) -> Result<Self, ClientError> {
-        let error = |reason: String| ClientError {
+impl ClientError {
+    /// The objection of a stack.
+    pub(super) fn new(stack: Stack, reason: impl std::fmt::Display) -> Self {
+        Self {
             stack: stack.to_string(),
-            reason,
-        };
-        let publish = |qos: u8| {
-            let qos = QoS::from_bits(qos).ok_or_else(|| error(format!("there is no QoS {qos}")))?;
-            let template = mqtt::PublishTemplate::new(resource, qos, Arc::clone(payload));
-            template
-                .map(|template| Self::Mqtt(Arc::new(template)))
-                .map_err(|reason| error(reason.to_string()))
-        };
-        let put = |request: coap::Request| {
-            let template = coap::RequestTemplate::new(request);
-            template
-                .map(|template| Self::Coap(Arc::new(template)))
-                .map_err(|reason| error(reason.to_string()))
-        };
-        match stack.application {
-            Application::Tcp | Application::Udp => Ok(Self::Bare(Arc::clone(payload).into())),
-            Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos),
-            Application::CoapNon => put(coap::Request::put_without_response(resource, payload.to_vec())),
-            Application::CoapCon => put(coap::Request::put(resource, payload.to_vec())),
-            _ => Err(error("its protocol is not built in yet".into())),
+            reason: reason.to_string(),
         }
     }
 }
 
-/// A device's endpoint with the message that it sends.
-#[derive(Debug)]
-pub enum Client {
-    /// Bare TCP or UDP.
-    Bare(bare::Client, Content),
-    /// MQTT 3.1.1 or 5.
-    Mqtt(Box<mqtt::Client>, Arc<mqtt::PublishTemplate>),
-    /// CoAP.
-    Coap(Box<coap::Client>, Arc<coap::RequestTemplate>),
+/// A device's endpoint.
+pub struct Client {
+    layer: Layer,
+}
+
+enum Layer {
+    /// Nothing, or what the application brings along.
+    Plain(ApplicationClient),
+    /// TLS.
+    Tls(Box<tls::Client<ApplicationClient>>),
+    /// DTLS.
+    Dtls(Box<dtls::Client<ApplicationClient>>),
 }
 
 impl Client {
-    /// A client of a stack that sends `message`.
+    /// A client that sends `message`.
     ///
     /// # Errors
-    /// The protocol cannot carry the client identifier.
-    pub fn new(stack: Stack, message: &Message, config: &ClientConfig) -> Result<Self, ClientError> {
-        let error = |reason: String| ClientError {
-            stack: stack.to_string(),
-            reason,
+    /// The protocol cannot carry the client identifier, or there is no channel of that kind.
+    pub fn new(
+        message: &Message,
+        config: &ClientConfig,
+        channels: &ClientChannels,
+    ) -> Result<Self, ClientError> {
+        let stack = message.stack();
+        let protocol = protocol(message, config, channels)?;
+        let application = ApplicationClient::new(protocol, message.clone());
+        let error = |reason| ClientError::new(stack, reason);
+        let layer = if stack.channel.is_tls() {
+            let config = channels.tls(stack.channel, config.start).map_err(error)?;
+            Layer::Tls(Box::new(tls::Client::new(config, application)))
+        } else if stack.channel.is_dtls() {
+            let config = channels.dtls(stack.channel).map_err(error)?;
+            Layer::Dtls(Box::new(dtls::Client::new(config, application)))
+        } else {
+            Layer::Plain(application)
         };
-        Ok(match message {
-            Message::Bare(payload) => Self::Bare(bare::Client::new(stack.transport()), payload.clone()),
-            Message::Mqtt(template) => {
-                let client_id = config.client_id.parse();
-                let config = mqtt::Config {
-                    version: stack.mqtt_version(),
-                    client_id: client_id.map_err(|reason| error(format!("{reason}")))?,
-                    keep_alive: config.keep_alive,
-                    ..mqtt::Config::default()
-                };
-                Self::Mqtt(Box::new(mqtt::Client::new(config)), Arc::clone(template))
-            }
-            Message::Coap(template) => {
-                let client = coap::Client::new(coap::Config::new(config.rng));
-                Self::Coap(Box::new(client), Arc::clone(template))
-            }
+        Ok(Self { layer })
+    }
+}
+
+fn protocol(
+    message: &Message,
+    config: &ClientConfig,
+    channels: &ClientChannels,
+) -> Result<Protocol, ClientError> {
+    let stack = message.stack();
+    let error = |reason: &dyn std::fmt::Display| ClientError::new(stack, reason);
+    Ok(match stack.application {
+        Application::Tcp | Application::Udp => Protocol::Bare(bare::Client::new(stack.transport())),
+        Application::Mqtt311(_) | Application::Mqtt5(_) => {
+            let client_id = config.client_id.parse();
+            Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt::Config {
+                version: stack.mqtt_version(),
+                client_id: client_id.map_err(|reason| error(&reason))?,
+                keep_alive: config.keep_alive,
+                ..mqtt::Config::default()
+            })))
+        }
+        Application::CoapNon | Application::CoapCon => {
+            let coap = coap::Config::new(config.rng);
+            let coap = match channels.oscore(stack.channel, config.host) {
+                Some(context) => coap.with_oscore(context.map_err(|reason| error(&reason))?),
+                None => coap,
+            };
+            Protocol::Coap(Box::new(coap::Client::new(coap)))
+        }
+        Application::AmqpSettled | Application::AmqpUnsettled => {
+            Protocol::Amqp(Box::new(amqp::Client::new(amqp::Config {
+                container_id: config.client_id.clone(),
+                link_name: config.client_id.clone(),
+                target: message.resource().to_owned(),
+                settled: stack.application == Application::AmqpSettled,
+                ..amqp::Config::default()
+            })))
+        }
+        Application::Http1 => Protocol::Http1(Box::new(http1::Client::new(http1::ClientConfig {
+            connection_close: config.connection_close,
+            // Whoever sends a message knows how long an answer is waited for.
+            response_timeout: None,
+            ..http1::ClientConfig::default()
+        }))),
+        Application::Http3 => {
+            let tls = channels
+                .tls(Channel::Tls13, config.start)
+                .map_err(|reason| error(&reason))?;
+            let http = http3::ClientConfig {
+                // Whoever sends a message knows how long an answer is waited for.
+                response_timeout: LONGEST_WAIT,
+                ..http3::ClientConfig::new(tls, config.rng)
+            };
+            Protocol::Http3(Box::new(
+                http3::Client::new(http).map_err(|reason| error(&reason))?,
+            ))
+        }
+    })
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.layer {
+            Layer::Plain(_) => "Client",
+            Layer::Tls(_) => "Client(TLS)",
+            Layer::Dtls(_) => "Client(DTLS)",
         })
     }
 }
@@ -132,125 +180,19 @@ impl Endpoint for Client {
     type Error = String;
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
-        match self {
-            Self::Bare(client, payload) => forward(client, input, now, |command| match command {
-                Command::Send { .. } => bare::ClientCommand::Send(payload.clone()),
-                Command::Close => bare::ClientCommand::Close,
-            }),
-            Self::Mqtt(client, template) => forward(&mut **client, input, now, |command| match command {
-                Command::Send { message } => mqtt::Command::PublishAs {
-                    message,
-                    template: Arc::clone(template),
-                },
-                Command::Close => mqtt::Command::Disconnect(ReasonCode::Success),
-            }),
-            Self::Coap(client, template) => forward(&mut **client, input, now, |command| match command {
-                Command::Send { message } => coap::Command::Request {
-                    message,
-                    template: Arc::clone(template),
-                },
-                Command::Close => coap::Command::Close,
-            }),
+        match &mut self.layer {
+            Layer::Plain(client) => client.handle_input(input, now),
+            Layer::Tls(client) => client.handle_input(input, now).map_err(|error| error.to_string()),
+            Layer::Dtls(client) => client.handle_input(input, now).map_err(|error| error.to_string()),
         }
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        match self {
-            Self::Bare(client, _) => client.poll_output(out).map_event(bare_event),
-            Self::Mqtt(client, _) => client.poll_output(out).map_event(mqtt_event),
-            Self::Coap(client, _) => client.poll_output(out).map_event(coap_event),
+        let unwrap = |event| layer_event(event, |event| event);
+        match &mut self.layer {
+            Layer::Plain(client) => client.poll_output(out),
+            Layer::Tls(client) => client.poll_output(out).map_event(unwrap),
+            Layer::Dtls(client) => client.poll_output(out).map_event(unwrap),
         }
-    }
-}
-
-/// Hands an input on, its command translated.
-fn forward<E: Endpoint<Error: std::fmt::Display>>(
-    endpoint: &mut E,
-    input: Input<'_, Command>,
-    now: Instant,
-    translate: impl FnOnce(Command) -> E::Command,
-) -> Result<(), String> {
-    endpoint
-        .handle_input(input.map_command(translate), now)
-        .map_err(|error| error.to_string())
-}
-
-fn bare_event(event: bare::ClientEvent) -> Event {
-    match event {
-        bare::ClientEvent::Opened => Event::Ready,
-        bare::ClientEvent::Closed => Event::Closed,
-        bare::ClientEvent::Reset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
-    }
-}
-
-fn mqtt_event(event: mqtt::Event) -> Event {
-    match event {
-        mqtt::Event::Connected { .. } => Event::Ready,
-        mqtt::Event::Refused { reason } => Event::Rejected {
-            reason: format!("CONNACK {reason}"),
-        },
-        mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => Event::Refused {
-            message,
-            reason: reason.to_string(),
-        },
-        mqtt::Event::Acknowledged { message, .. } => Event::Acknowledged { message },
-        mqtt::Event::Rejected { message, reason } => Event::Refused {
-            message,
-            reason: reason.to_string(),
-        },
-        mqtt::Event::Discarded { message } => Event::TimedOut { message },
-        mqtt::Event::Disconnected { reason } => Event::Rejected {
-            reason: format!("DISCONNECT {reason}"),
-        },
-        mqtt::Event::Failed(error) => Event::Lost {
-            reason: error.to_string(),
-        },
-        mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::Lost {
-            reason: "no CONNACK in time".into(),
-        },
-        mqtt::Event::TimedOut(mqtt::Awaited::Pingresp) => Event::Lost {
-            reason: "no PINGRESP in time".into(),
-        },
-        mqtt::Event::Closed => Event::Closed,
-        mqtt::Event::Reset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
-        mqtt::Event::Sent { .. }
-        | mqtt::Event::MessageReceived(_)
-        | mqtt::Event::Subscribed { .. }
-        | mqtt::Event::Unsubscribed { .. }
-        | mqtt::Event::Pong => Event::Other,
-    }
-}
-
-fn coap_event(event: coap::Event) -> Event {
-    match event {
-        coap::Event::Opened => Event::Ready,
-        coap::Event::Response(response) if response.code.is_success() => Event::Acknowledged {
-            message: response.message,
-        },
-        coap::Event::Response(response) => Event::Refused {
-            message: response.message,
-            reason: response.code.to_string(),
-        },
-        coap::Event::TimedOut { message, .. } => Event::TimedOut { message },
-        coap::Event::Reset { message } => Event::Refused {
-            message,
-            reason: "RST".into(),
-        },
-        coap::Event::Failed { message, failure } => Event::Refused {
-            message,
-            reason: failure.to_string(),
-        },
-        coap::Event::FlowReset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
-        coap::Event::Closed
-        | coap::Event::Acknowledged { .. }
-        | coap::Event::Notification(_)
-        | coap::Event::Sent { .. }
-        | coap::Event::Pong { .. } => Event::Other,
     }
 }

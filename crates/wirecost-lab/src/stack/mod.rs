@@ -2,21 +2,27 @@
 //!
 //! - [`name`]: the grammar `application[+cose][+channel]` and what each stack is like
 //! - [`channel`]: what protects a stack, and how its connections can start
-//! - [`client`]: a device's endpoint, whatever its stack
+//! - [`channels`]: the layers of a run, set up once
+//! - [`client`]: a device's endpoint, whatever its stack; `application`: the protocol's own client within
+//! - [`message`]: what devices send
 //! - [`credentials`]: what the two sides need to trust one another
 //! - [`server`]: the built-in servers' endpoints
 //! - [`label`]: what a packet is, in the words of its protocols
 
+mod application;
 pub mod channel;
+pub mod channels;
 pub mod client;
 pub mod credentials;
 pub mod label;
+pub mod message;
 pub mod name;
 pub mod server;
 
 pub use channel::Channel;
-pub use client::{Client, ClientConfig, Message};
+pub use client::{Client, ClientConfig};
 pub use credentials::Credentials;
+pub use message::Message;
 pub use name::{Application, NameError, Stack};
 pub use server::Server;
 

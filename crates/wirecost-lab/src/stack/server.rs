@@ -4,27 +4,48 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
+use wirecost_amqp::container as amqp;
 use wirecost_coap::server as coap;
+use wirecost_http::server as http;
+use wirecost_http::{http1, http3, resource};
 use wirecost_live::driver::server::{Observer, Service};
 use wirecost_mqtt::broker as mqtt;
 use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+use wirecost_security::layer::Fault;
+use wirecost_security::{Start, dtls, layer, tls};
 
+use super::channels::ServerChannels;
 use super::{Application, Stack};
 
 /// Topic aliases of each direction at a broker that stands alone.
 const TOPIC_ALIASES: u16 = 32;
 
-/// A built-in server's endpoint.
-#[derive(Debug)]
+/// A built-in server's endpoint: the application's server within the layer that protects its channel.
 pub enum Server {
+    /// Nothing protects it, or what it brings along.
+    Plain(ServerApplication),
+    /// TLS.
+    Tls(Box<tls::Server<ServerApplication>>),
+    /// DTLS.
+    Dtls(Box<dtls::Server<ServerApplication>>),
+}
+
+/// An application protocol's server.
+pub enum ServerApplication {
     /// Bare TCP or UDP.
     Bare(bare::Server),
     /// The reference broker.
     Mqtt(Box<mqtt::Broker>),
     /// The reference CoAP server.
     Coap(Box<coap::Server>),
+    /// The reference container.
+    Amqp(Box<amqp::Container>),
+    /// The reference HTTP/1.1 server.
+    Http1(Box<http1::Server>),
+    /// The reference HTTP/3 server.
+    Http3(Box<http3::Server>),
 }
 
 /// What a built-in server reports.
@@ -36,55 +57,154 @@ pub enum ServerEvent {
     Mqtt(mqtt::Event),
     /// The CoAP server's event.
     Coap(coap::Event),
+    /// The container's event.
+    Amqp(amqp::Event),
+    /// An HTTP server's event.
+    Http(http::Event),
+    /// A handshake is complete.
+    Established {
+        /// The flow.
+        flow: FlowId,
+        /// How the connection did start.
+        start: Start,
+    },
+    /// The next bytes came as early data: anyone may have replayed them.
+    EarlyData {
+        /// The flow.
+        flow: FlowId,
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// A flow's security failed.
+    Failed {
+        /// The flow.
+        flow: FlowId,
+        /// Why.
+        fault: Fault,
+    },
+}
+
+/// What a server is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// The devices of a run.
+    Devices,
+    /// Clients of any maker: the broker takes topic aliases, and gives them to clients that take them, at the cost of a
+    /// property in the CONNACK of MQTT 5.
+    Anyone,
 }
 
 impl Server {
     /// The server of a stack.
-    pub fn new(stack: Stack, seed: u64) -> Self {
-        match stack.application {
-            Application::Tcp | Application::Udp => Self::Bare(bare::Server::new(stack.transport())),
-            Application::Mqtt311(_) | Application::Mqtt5(_) => Self::broker(mqtt::Config::default()),
-            Application::CoapNon | Application::CoapCon => {
-                let rng = Rng::new(seed).purpose(key_of("coap server"));
-                Self::Coap(Box::new(coap::Server::new(coap::Config::new(rng))))
-            }
-            _ => Self::Bare(bare::Server::new(stack.transport())),
-        }
+    ///
+    /// # Errors
+    /// The certificate or a key cannot be used.
+    pub fn new(stack: Stack, clients: Clients, channels: &ServerChannels, seed: u64) -> Result<Self, String> {
+        let application = application(stack, clients, channels, seed)?;
+        Ok(if stack.channel.is_tls() {
+            Self::Tls(Box::new(tls::Server::new(&channels.tls(stack)?, application)))
+        } else if stack.channel.is_dtls() {
+            Self::Dtls(Box::new(dtls::Server::new(channels.dtls()?, application)))
+        } else {
+            Self::Plain(application)
+        })
     }
+}
 
-    /// The server of a stack for clients of any maker: the broker takes topic aliases, and gives them to clients that
-    /// take them, at the cost of a property in the CONNACK of MQTT 5.
-    pub fn standalone(stack: Stack, seed: u64) -> Self {
-        match stack.application {
-            Application::Mqtt311(_) | Application::Mqtt5(_) => Self::broker(mqtt::Config {
-                topic_alias_maximum: TOPIC_ALIASES,
-                sent_topic_aliases: TOPIC_ALIASES,
-                ..mqtt::Config::default()
-            }),
-            _ => Self::new(stack, seed),
+fn application(
+    stack: Stack,
+    clients: Clients,
+    channels: &ServerChannels,
+    seed: u64,
+) -> Result<ServerApplication, String> {
+    let rng = Rng::new(seed);
+    Ok(match stack.application {
+        Application::Tcp | Application::Udp => ServerApplication::Bare(bare::Server::new(stack.transport())),
+        Application::Mqtt311(_) | Application::Mqtt5(_) => {
+            ServerApplication::Mqtt(Box::new(mqtt::Broker::new(broker(clients))))
         }
-    }
+        Application::CoapNon | Application::CoapCon => {
+            let config = coap::Config::new(rng.purpose(key_of("coap server")));
+            let config = config.with_oscore(channels.oscore()?, false);
+            ServerApplication::Coap(Box::new(coap::Server::new(config)))
+        }
+        Application::AmqpSettled | Application::AmqpUnsettled => {
+            ServerApplication::Amqp(Box::new(amqp::Container::new(amqp::Config::default())))
+        }
+        Application::Http1 => {
+            let config = http1::ServerConfig {
+                resources: resources(channels),
+                ..http1::ServerConfig::default()
+            };
+            ServerApplication::Http1(Box::new(http1::Server::new(config)))
+        }
+        Application::Http3 => {
+            let config = http3::ServerConfig {
+                resources: resources(channels),
+                ..http3::ServerConfig::new(channels.tls(stack)?, rng.purpose(key_of("http3 server")))
+            };
+            let server = http3::Server::new(config).map_err(|error| error.to_string())?;
+            ServerApplication::Http3(Box::new(server))
+        }
+    })
+}
 
-    fn broker(config: mqtt::Config) -> Self {
-        Self::Mqtt(Box::new(mqtt::Broker::new(config)))
+/// A server that takes early data takes requests in it that change something, too: that is what it is asked for.
+fn resources(channels: &ServerChannels) -> resource::Config {
+    resource::Config {
+        unsafe_early_data: channels.accepts_early_data(),
+        ..resource::Config::default()
+    }
+}
+
+fn broker(clients: Clients) -> mqtt::Config {
+    match clients {
+        Clients::Devices => mqtt::Config::default(),
+        Clients::Anyone => mqtt::Config {
+            topic_alias_maximum: TOPIC_ALIASES,
+            sent_topic_aliases: TOPIC_ALIASES,
+            ..mqtt::Config::default()
+        },
     }
 }
 
 /// The services that a list of stacks needs, each once, at their ports of `address`.
-pub fn services(stacks: &[Stack], address: IpAddr, seed: u64) -> Vec<Service<Server>> {
+///
+/// # Errors
+/// The certificate or a key cannot be used.
+pub fn services(
+    stacks: &[Stack],
+    address: IpAddr,
+    channels: &ServerChannels,
+    seed: u64,
+) -> Result<Vec<Service<Server>>, String> {
     let mut services: BTreeMap<(u16, bool), Service<Server>> = BTreeMap::new();
     for stack in stacks {
         let key = (stack.port(), stack.transport() == Transport::Stream);
-        services.entry(key).or_insert_with(|| Service {
+        if services.contains_key(&key) {
+            continue;
+        }
+        let service = Service {
             address: SocketAddr::new(address, stack.port()),
             transport: stack.transport(),
-            endpoint: Server::new(*stack, seed),
-        });
+            endpoint: Server::new(*stack, Clients::Devices, channels, seed)?,
+        };
+        services.insert(key, service);
     }
-    services.into_values().collect()
+    Ok(services.into_values().collect())
 }
 
-impl Endpoint for Server {
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Server",
+            Self::Tls(_) => "Server(TLS)",
+            Self::Dtls(_) => "Server(DTLS)",
+        })
+    }
+}
+
+impl Endpoint for ServerApplication {
     type Command = Infallible;
     type Event = ServerEvent;
     type Error = String;
@@ -94,6 +214,9 @@ impl Endpoint for Server {
             Self::Bare(server) => forward(server, input, now),
             Self::Mqtt(server) => forward(&mut **server, input, now),
             Self::Coap(server) => forward(&mut **server, input, now),
+            Self::Amqp(server) => forward(&mut **server, input, now),
+            Self::Http1(server) => forward(&mut **server, input, now),
+            Self::Http3(server) => forward(&mut **server, input, now),
         }
     }
 
@@ -102,7 +225,45 @@ impl Endpoint for Server {
             Self::Bare(server) => server.poll_output(out).map_event(ServerEvent::Bare),
             Self::Mqtt(server) => server.poll_output(out).map_event(ServerEvent::Mqtt),
             Self::Coap(server) => server.poll_output(out).map_event(ServerEvent::Coap),
+            Self::Amqp(server) => server.poll_output(out).map_event(ServerEvent::Amqp),
+            Self::Http1(server) => server.poll_output(out).map_event(ServerEvent::Http),
+            Self::Http3(server) => {
+                let outward = |event| layer_event(event, ServerEvent::Http);
+                server.poll_output(out).map_event(outward)
+            }
         }
+    }
+}
+
+impl Endpoint for Server {
+    type Command = Infallible;
+    type Event = ServerEvent;
+    type Error = String;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), String> {
+        match self {
+            Self::Plain(server) => server.handle_input(input, now),
+            Self::Tls(server) => forward(&mut **server, input, now),
+            Self::Dtls(server) => forward(&mut **server, input, now),
+        }
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ServerEvent> {
+        let outward = |event| layer_event(event, |event| event);
+        match self {
+            Self::Plain(server) => server.poll_output(out),
+            Self::Tls(server) => server.poll_output(out).map_event(outward),
+            Self::Dtls(server) => server.poll_output(out).map_event(outward),
+        }
+    }
+}
+
+fn layer_event<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> ServerEvent) -> ServerEvent {
+    match event {
+        layer::Event::Inner(event) => inner(event),
+        layer::Event::Established { flow, start } => ServerEvent::Established { flow, start },
+        layer::Event::EarlyData { flow, bytes } => ServerEvent::EarlyData { flow, bytes },
+        layer::Event::Failed { flow, fault } => ServerEvent::Failed { flow, fault },
     }
 }
 
@@ -111,7 +272,9 @@ fn forward<E: Endpoint<Error: std::fmt::Display>>(
     input: Input<'_, Infallible>,
     now: Instant,
 ) -> Result<(), String> {
-    let input = input.map_command(|never| match never {});
+    let Some(input) = input.without_command() else {
+        return Ok(());
+    };
     endpoint
         .handle_input(input, now)
         .map_err(|error| error.to_string())

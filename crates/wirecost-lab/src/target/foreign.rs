@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wirecost_live::hosts::server_address;
-use wirecost_live::process::{Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto};
+use wirecost_live::process::{
+    Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq,
+};
 use wirecost_live::{EnvironmentError, Side};
 use wirecost_security::certificate;
 
@@ -46,45 +48,55 @@ struct Recipe {
     probe: fn(SocketAddr) -> Readiness,
     address: SocketAddr,
     version: Option<String>,
+    patience: Duration,
 }
 
+/// The recipe of a target's server; `None` for the built-in ones.
 fn recipe(
     target: Target,
     folder: &RunFolder,
     files: &TlsFiles,
     psk: &str,
     ip: IpAddr,
-) -> Result<Recipe, EnvironmentError> {
+) -> Result<Option<Recipe>, EnvironmentError> {
     let (folder, at) = (folder.path(), |port| SocketAddr::new(ip, port));
     let coap = |build| {
         let dtls = Some(libcoap::Dtls { files, psk });
-        Ok(Recipe {
+        Ok::<_, EnvironmentError>(Recipe {
             launch: libcoap::launch(folder, at(5683), build, dtls)?,
             probe: libcoap::probe,
             address: at(5683),
             version: libcoap::version(build),
+            patience: PATIENCE,
         })
     };
-    match target {
-        Target::Builtin | Target::Rabbitmq => Err(EnvironmentError::ServerNotFound {
-            program: "rabbitmq-server",
-            package: "rabbitmq-server",
-        }),
-        Target::Mosquitto => Ok(Recipe {
+    let recipe = match target {
+        Target::Builtin => return Ok(None),
+        Target::Mosquitto => Recipe {
             launch: mosquitto::launch(folder, at(1883), Some(files))?,
             probe: mosquitto::probe,
             address: at(1883),
             version: mosquitto::version(),
-        }),
-        Target::Caddy => Ok(Recipe {
+            patience: PATIENCE,
+        },
+        Target::Rabbitmq => Recipe {
+            launch: rabbitmq::launch(folder, ip, Some(files))?,
+            probe: |address| rabbitmq::probe(address.ip()),
+            address: at(rabbitmq::AMQP_PORT),
+            version: rabbitmq::version(),
+            patience: rabbitmq::PATIENCE,
+        },
+        Target::Caddy => Recipe {
             launch: caddy::launch(folder, at(80), Some(files))?,
             probe: caddy::probe,
             address: at(80),
             version: caddy::version(),
-        }),
-        Target::Libcoap => coap(libcoap::Build::Openssl),
-        Target::LibcoapGnutls => coap(libcoap::Build::Gnutls),
-    }
+            patience: PATIENCE,
+        },
+        Target::Libcoap => coap(libcoap::Build::Openssl)?,
+        Target::LibcoapGnutls => coap(libcoap::Build::Gnutls)?,
+    };
+    Ok(Some(recipe))
 }
 
 /// Writes the run's certificate for a server of another maker; only the owner may read its key.
@@ -158,19 +170,24 @@ impl Foreign {
         credentials: &Credentials,
         ipv6: bool,
     ) -> Result<Option<Self>, TargetError> {
-        if target.is_builtin() {
+        let files = match target.is_builtin() {
+            true => return Ok(None),
+            false => tls_files(folder, credentials)?,
+        };
+        let server = server_address(ipv6);
+        let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server)? else {
             return Ok(None);
-        }
-        let files = tls_files(folder, credentials)?;
+        };
         let Recipe {
             launch,
             probe,
             address,
             version,
-        } = recipe(target, folder, &files, &credentials.psk, server_address(ipv6))?;
+            patience,
+        } = recipe;
         let program = launch.program.display().to_string();
         let mut process = ServerProcess::start(&launch, side)?;
-        process.wait_until_ready(PATIENCE, || probe(address))?;
+        process.wait_until_ready(patience, || probe(address))?;
         let version = format!(
             "{program} {}",
             version.unwrap_or_else(|| "of unknown version".into())

@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use wirecost_lab::stack::server::{Server, ServerEvent};
-use wirecost_lab::stack::{Application, Stack};
+use wirecost_lab::stack::channels::{ChannelOptions, ServerChannels};
+use wirecost_lab::stack::server::{Clients, Server, ServerEvent};
+use wirecost_lab::stack::{Application, Credentials, Stack};
 use wirecost_live::Clock;
 use wirecost_live::driver::server::{Observer, ServerLoop, Service};
 use wirecost_live::environment::OpenFiles;
@@ -27,12 +28,16 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         let message = format!("{address} is open to the network, and this server asks nobody for a password");
         return Err(Failure::usage(message).with_hint("add --open if that is what you want"));
     }
+    let clock = Clock::start();
+    let credentials =
+        Credentials::generate(clock, false).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let channels = ServerChannels::new(credentials, ChannelOptions::default(), 0);
+    let endpoint = Server::new(stack, Clients::Anyone, &channels, 0);
     let service = Service {
         address,
         transport: stack.transport(),
-        endpoint: Server::standalone(stack, 0),
+        endpoint: endpoint.map_err(|error| Failure::new(exit::INTERNAL, error))?,
     };
-    let clock = Clock::start();
     let server = ServerLoop::new(
         vec![service],
         clock,
@@ -80,6 +85,9 @@ const fn stack_of(protocol: Protocol) -> Stack {
     let application = match protocol {
         Protocol::Mqtt => Application::Mqtt5(1),
         Protocol::Coap => Application::CoapCon,
+        Protocol::Amqp => Application::AmqpUnsettled,
+        Protocol::Http1 => Application::Http1,
+        Protocol::Http3 => Application::Http3,
         Protocol::Tcp => Application::Tcp,
         Protocol::Udp => Application::Udp,
     };
@@ -90,6 +98,9 @@ const fn name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mqtt => "MQTT",
         Protocol::Coap => "CoAP",
+        Protocol::Amqp => "AMQP 1.0",
+        Protocol::Http1 => "HTTP/1.1",
+        Protocol::Http3 => "HTTP/3",
         Protocol::Tcp => "bare TCP",
         Protocol::Udp => "bare UDP",
     }
@@ -106,10 +117,19 @@ impl Observer<Server> for Log {
             return;
         }
         let from = peer.map(|peer| peer.to_string()).unwrap_or_default();
-        match event {
-            ServerEvent::Bare(event) => output::note(format_args!("{now} {from} {event:?}")),
-            ServerEvent::Mqtt(event) => output::note(format_args!("{now} {from} {event:?}")),
-            ServerEvent::Coap(event) => output::note(format_args!("{now} {from} {event:?}")),
-        }
+        output::note(format_args!("{now} {from} {}", described(&event)));
+    }
+}
+
+fn described(event: &ServerEvent) -> String {
+    match event {
+        ServerEvent::Bare(event) => format!("{event:?}"),
+        ServerEvent::Mqtt(event) => format!("{event:?}"),
+        ServerEvent::Coap(event) => format!("{event:?}"),
+        ServerEvent::Amqp(event) => format!("{event:?}"),
+        ServerEvent::Http(event) => format!("{event:?}"),
+        ServerEvent::Established { start, .. } => format!("handshake complete, {start}"),
+        ServerEvent::EarlyData { bytes, .. } => format!("{bytes} B of early data, which may be replayed"),
+        ServerEvent::Failed { fault, .. } => fault.to_string(),
     }
 }

@@ -27,9 +27,10 @@ use super::{Progress, RunError, echo};
 use crate::compare::options::Options;
 use crate::compare::plan::{DeviceLinks, Plan, PlannedDevice};
 use crate::compare::sampler::{Sampler, Timing};
-use crate::stack::client::{ClientConfig, Message};
+use crate::stack::channels::{ClientChannels, ServerChannels};
+use crate::stack::client::ClientConfig;
 use crate::stack::server::{Discard, services};
-use crate::stack::{Application, Client, Credentials, Stack};
+use crate::stack::{Application, Client, Message, Stack};
 use crate::target::{Foreign, ForeignReport};
 
 /// How long a client may take to connect, beside four round trips.
@@ -61,8 +62,10 @@ pub(super) struct Stage<'a> {
     pub(super) activity: &'a Arc<Activity>,
     /// Where they live.
     pub(super) sides: &'a Sides,
-    /// Certificates and keys.
-    pub(super) credentials: &'a Credentials,
+    /// What servers accept.
+    pub(super) server_channels: &'a ServerChannels,
+    /// What devices offer.
+    pub(super) channels: &'a ClientChannels,
     /// The foreign server, if there is one.
     pub(super) foreign: Option<Foreign>,
 }
@@ -223,14 +226,15 @@ impl<'env> Stage<'env> {
 
     fn serve<'scope>(&self, scope: &'scope Scope<'scope, 'env>) -> Result<Serving<'scope>, RunError> {
         let (ready, readiness) = mpsc::channel();
-        let stacks: Vec<Stack> = self.plan.cells.iter().map(|cell| cell.stack).collect();
+        let runnable = self.plan.cells.iter().filter(|cell| cell.not_run.is_none());
+        let stacks: Vec<Stack> = runnable.map(|cell| cell.stack).collect();
         let (side, clock, seed) = (&self.sides.server, self.clock, self.options.seed);
-        let address = server_address(self.options.ipv6);
+        let (address, channels) = (server_address(self.options.ipv6), self.server_channels);
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
             priority::raise(Duty::Host);
-            let services = services(&stacks, address, seed);
+            let services = services(&stacks, address, channels, seed).map_err(io::Error::other)?;
             let ports: Vec<u16> = services.iter().map(|service| service.address.port()).collect();
             let server = ServerLoop::new(services, clock, Discard, true)?;
             // The receiver only goes away together with the whole run.
@@ -302,7 +306,10 @@ impl<'env> Stage<'env> {
         let config = ClientConfig {
             client_id: format!("wc-{:05}", host + 1),
             keep_alive: options.keep_alive,
+            host,
             rng: self.plan.rng_of(device),
+            start: cell.start,
+            connection_close: closes_after_answer(options, cell.stack),
         };
         let server = server_address(options.ipv6);
         Ok(Device {
@@ -310,7 +317,7 @@ impl<'env> Stage<'env> {
             local: SocketAddr::new(device_address(host, options.ipv6).unwrap_or(server), 0),
             remote: SocketAddr::new(server, cell.stack.port()),
             transport: cell.stack.transport(),
-            endpoint: Client::new(cell.stack, message, &config)?,
+            endpoint: Client::new(message, &config, self.channels)?,
             script: Sampler::new(Timing {
                 at: first + device.start,
                 settle: options.settle,
