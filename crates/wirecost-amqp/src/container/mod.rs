@@ -27,6 +27,7 @@ mod link;
 mod queue;
 mod receive;
 mod session;
+mod transfer;
 mod transmit;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
