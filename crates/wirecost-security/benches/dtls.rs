@@ -1,0 +1,60 @@
+//! A handshake of DTLS by version, a message of 128 bytes, and the memory of a connection. A handshake's time is both
+//! ends' together, with close_notify; there is no other start than a cold one.
+
+#[path = "../../wirecost-proto/benches/measure/mod.rs"]
+mod measure;
+
+#[path = "../tests/dtls_world/mod.rs"]
+mod dtls_world;
+
+use std::time::Duration;
+
+use dtls_world::World;
+use measure::{Bench, Loop, PAYLOAD, held_bytes};
+use wirecost_proto::bare::{self, ClientCommand, Transport};
+use wirecost_security::dtls::{Client, ClientConfig, Server, ServerConfig, Version};
+
+type Both = Loop<Client<bare::Client>, Server<bare::Server>>;
+
+fn main() {
+    let mut bench = Bench::from_arguments();
+    let world = World::new();
+    let server = world.server_config();
+    for version in Version::ALL {
+        let client = world.client_config(version);
+        let name = version.name();
+        bench.peer(&format!("{name} handshake, cold"), || {
+            connected(&client, &server).message(ClientCommand::Close);
+        });
+        let mut both = connected(&client, &server);
+        bench.peer(&format!("{name} message"), || {
+            both.message(ClientCommand::Send(PAYLOAD.into()));
+        });
+        println!(
+            "{name} memory per connection: {} bytes, both ends",
+            memory(&client, &server)
+        );
+    }
+}
+
+fn connected(client: &ClientConfig, server: &ServerConfig) -> Both {
+    let inner = bare::Client::new(Transport::Datagram);
+    let client = Client::new(client.clone(), inner);
+    let server = Server::new(server.clone(), bare::Server::new(Transport::Datagram));
+    Loop::connected(client, server, Duration::from_millis(1))
+}
+
+/// Bytes that a pair of connections holds after a message, of the mean of many.
+fn memory(client: &ClientConfig, server: &ServerConfig) -> i64 {
+    const CONNECTIONS: i64 = 50;
+    let before = held_bytes();
+    let pairs = (0..CONNECTIONS).map(|_| {
+        let mut both = connected(client, server);
+        both.message(ClientCommand::Send(PAYLOAD.into()));
+        both
+    });
+    let pairs: Vec<Both> = pairs.collect();
+    let held = held_bytes() - before;
+    drop(pairs);
+    held / CONNECTIONS
+}
