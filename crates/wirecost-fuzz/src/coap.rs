@@ -39,19 +39,24 @@ pub fn message(bytes: &[u8]) -> bool {
 
 /// A client under a script. The first byte chooses its configuration. Returns whether every datagram was a message.
 pub fn client(bytes: &[u8]) -> bool {
+    client_that(bytes, |config| config)
+}
+
+/// The same with its configuration changed.
+pub(crate) fn client_that(bytes: &[u8], change: impl FnOnce(client::Config) -> client::Config) -> bool {
     let mut script = Script::new(bytes);
     let Some(choice) = script.byte() else {
         return false;
     };
     let mut rig = Rig::new(
-        Client::new(client::Config {
+        Client::new(change(client::Config {
             token_bytes: usize::from(choice & 1) * 2,
             first_message_id: 0,
             block_size: if choice & 2 == 0 { 16 } else { 1_024 },
             max_body_bytes: LARGEST_BODY,
             announces_size: choice & 4 != 0,
             ..client::Config::new(Rng::new(1))
-        }),
+        })),
         Transport::Datagram,
         1,
         assert_message,
@@ -96,18 +101,23 @@ fn client_command(number: u8) -> Command {
 /// A server with small limits and up to four peers, under a script. The first byte chooses its configuration.
 /// Returns whether every datagram was a message that was not refused.
 pub fn server(bytes: &[u8]) -> bool {
+    server_that(bytes, |config| config)
+}
+
+/// The same with its configuration changed.
+pub(crate) fn server_that(bytes: &[u8], change: impl FnOnce(server::Config) -> server::Config) -> bool {
     let mut script = Script::new(bytes);
     let Some(choice) = script.byte() else {
         return false;
     };
     let mut rig = Rig::new(
-        Server::new(server::Config {
+        Server::new(change(server::Config {
             block_size: if choice & 1 == 0 { 16 } else { 1_024 },
             max_body_bytes: LARGEST_BODY,
             max_assemblies_per_peer: 2,
             max_observers: 3,
             ..server::Config::new(Rng::new(2))
-        }),
+        })),
         Transport::Datagram,
         4,
         assert_message,

@@ -6,6 +6,7 @@
 //! - [`wire`]: IP packets and what they carry, TCP segments, ICMP messages, captures
 //! - [`mqtt`]: packets, framing, client, broker
 //! - [`coap`]: messages, client, server
+//! - [`oscore`]: the option; client and server that protect their messages
 //! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
 //! - [`object`]: protected objects, files of keys
 //! - [`cost`]: the ledger
@@ -25,6 +26,7 @@ pub mod http1;
 pub mod lab;
 pub mod mqtt;
 pub mod object;
+pub mod oscore;
 mod rig;
 mod script;
 pub mod text;
@@ -34,7 +36,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its fuzz target and of its folders of inputs.
-pub const TARGETS: [(&str, Target); 21] = [
+pub const TARGETS: [(&str, Target); 24] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -46,6 +48,9 @@ pub const TARGETS: [(&str, Target); 21] = [
     ("coap_message", coap::message),
     ("coap_client", coap::client),
     ("coap_server", coap::server),
+    ("oscore_option", oscore::option),
+    ("oscore_client", oscore::client),
+    ("oscore_server", oscore::server),
     ("http1_head", http1::head),
     ("http1_chunks", http1::chunks),
     ("http1_client", http1::client),
