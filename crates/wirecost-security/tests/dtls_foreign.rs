@@ -1,4 +1,9 @@
 //! DTLS 1.2 with OpenSSL's and GnuTLS's, both ways: their test programs, and libcoap's clients and servers on both.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test against programs has a clock and a socket"
+)]
 
 mod dtls_world;
 
@@ -34,11 +39,6 @@ struct Driver<E: Endpoint> {
     is_closed: bool,
 }
 
-#[allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a test against programs has a clock and a socket"
-)]
 impl<E: Endpoint> Driver<E> {
     fn new(endpoint: E, peer: Option<SocketAddr>) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
@@ -164,7 +164,6 @@ impl Drop for Program {
 }
 
 /// A port that nobody has now.
-#[allow(clippy::disallowed_types, reason = "the test needs a port")]
 fn free_port() -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.local_addr().expect("an address").port()
