@@ -368,7 +368,8 @@ impl Account {
         if let Some((started, ready)) = connect {
             let trips = self.round_trips(started, ready, Direction::Down);
             // Who may send at once has waited for nothing.
-            self.measurement.connect_round_trips = trips.or((started == ready).then_some(0.0));
+            let at_once = self.measurement.report.script.timing().sends_at_once();
+            self.measurement.connect_round_trips = trips.or(at_once.then_some(0.0));
         }
         let trips = |(mark, arrival): (&Mark, &Option<Instant>)| match (mark.end, arrival) {
             (Some((end, _)), _) if self.answered => self.round_trips(mark.actual, end, Direction::Down),
@@ -400,14 +401,14 @@ impl Account {
             _ if self.answered => return None,
             _ => ((*arrivals.first()?)?, Direction::Up),
         };
-        let connect = match self.has_connect {
-            true => self.measurement.connect_round_trips?,
-            false => 0.0,
-        };
         let (_, started) = notes.connect_started?;
         if self.measurement.report.script.timing().sends_at_once() {
             return self.round_trips(started, end, direction);
         }
+        let connect = match self.has_connect {
+            true => self.measurement.connect_round_trips?,
+            false => 0.0,
+        };
         Some(connect + self.round_trips(first.actual, end, direction)?)
     }
 
