@@ -156,6 +156,11 @@ impl Rest {
         self.parts == [0; 3]
     }
 
+    /// Bytes left; a peer may claim any number of them.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, part| sum.saturating_add(*part))
+    }
+
     /// Tells of as many bytes as there are of `available`; returns how many.
     pub(crate) fn take(&mut self, available: usize, out: &mut Story) -> usize {
         let mut taken = 0;

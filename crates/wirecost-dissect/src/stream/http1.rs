@@ -66,6 +66,10 @@ impl Http1 {
 
     /// A start line and its fields; `None` as long as they are not here whole.
     fn head(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
+        const START: &[u8] = b"HTTP/";
+        if direction == Direction::Down && !START.iter().zip(bytes).all(|(one, other)| one == other) {
+            return Err(Unreadable("no HTTP status line"));
+        }
         let Some(end) = find(bytes, b"\r\n\r\n").map(|at| at + 4) else {
             return Ok(None);
         };

@@ -113,7 +113,7 @@ impl Stream {
     /// Passes over bytes that nobody captured; what follows is described only where they were inside a message.
     pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut Story) {
         let rest = self.protocol.rest(direction);
-        let inside = rest.is_some_and(|rest| rest.parts.iter().sum::<u64>() >= bytes);
+        let inside = rest.is_some_and(|rest| rest.bytes() >= bytes);
         if let Some(rest) = self.protocol.rest(direction).filter(|_| inside) {
             rest.take(usize::try_from(bytes).unwrap_or(usize::MAX), out);
             return;
