@@ -376,6 +376,8 @@ impl Recipe {
     fn builder(&self, common: &Common) -> ConfigBuilder {
         // The deadline of the handshake ends the repetitions; each takes twice as long as the one before.
         const REPETITIONS: usize = 32;
+        // A flight of the smallest fragments must find room: what does not is the end of the engine.
+        const QUEUED_DATAGRAMS: usize = 256;
         let speaks = |protocol| self.protocols.contains(&protocol);
         let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
         let suites_12 = [
@@ -388,6 +390,8 @@ impl Recipe {
         let builder = Config::builder()
             .with_crypto_provider(provider())
             .mtu(common.mtu)
+            .max_queue_tx(QUEUED_DATAGRAMS)
+            .max_queue_rx(QUEUED_DATAGRAMS)
             .handshake_timeout(common.handshake_timeout)
             .flight_start_rto(common.flight_timeout)
             .flight_retries(REPETITIONS)

@@ -21,12 +21,15 @@ use crate::start::Start;
 /// (RFC 5246 section 7.2.1): on a socket that is closed already it would be answered by an ICMP error.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// Bytes that a record can hold (RFC 6347 section 4.1, RFC 8446 section 5.1); a longer datagram is not sent.
+pub const MAX_PLAINTEXT_BYTES: usize = 1 << 14;
+
 /// What was ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Datagrams on a flow without a connection that do not open one.
     pub ignored_datagrams: u64,
-    /// Datagrams that the inner endpoint sent on a flow without a connection.
+    /// Datagrams that the inner endpoint sent on a flow without a connection, or above [`MAX_PLAINTEXT_BYTES`].
     pub unsent_datagrams: u64,
     /// Handshakes that failed while an older connection of the flow went on.
     pub failed_restarts: u64,
@@ -210,7 +213,7 @@ impl<E: Endpoint> Flows<E> {
             Some(Stage::Established {
                 mut connection,
                 successor,
-            }) => {
+            }) if datagram.bytes().len() <= MAX_PLAINTEXT_BYTES => {
                 let taken = connection.protect(datagram.bytes(), now);
                 self.protecting = datagram;
                 let fate = self.drain(flow, &mut connection, taken, now)?;

@@ -34,5 +34,5 @@ pub use config::{
     DEFAULT_HANDSHAKE_TIMEOUT, DEFAULT_MTU, NO_RESUMPTION, Offer, Psk, ServerConfig, Trust, Version,
 };
 pub use cover::{describe, describe_psk};
-pub use flows::Stats;
+pub use flows::{MAX_PLAINTEXT_BYTES, Stats};
 pub use server::Server;

@@ -156,3 +156,40 @@ fn a_seed_decides_every_byte_and_chance_no_size() {
         }
     }
 }
+
+#[test]
+fn a_server_may_have_one_kind_of_credentials_only() {
+    for version in Version::ALL {
+        let mut world = World::new(version);
+        match version {
+            Version::Dtls12Psk => world.accept.identity = None,
+            _ => world.accept.psks.clear(),
+        }
+        assert_eq!(received(&world.sending(100)), 1, "{version:?}");
+    }
+}
+
+#[test]
+fn a_small_mtu_cuts_flights_into_fragments() {
+    for version in [Version::Dtls13, Version::Dtls12] {
+        let mut world = World::new(version);
+        world.common.mtu = 128;
+        let pair = world.sending(100);
+        assert_eq!(received(&pair), 1, "{version:?}");
+        let handshake = pair.sent.iter().filter(|sent| sent.bytes.len() <= 128);
+        assert!(handshake.count() > 6, "{version:?}");
+        let again = bytes_of(&pair.sent, |span| span.cause == Cause::Retransmission);
+        assert_eq!(again, 0, "{version:?}: a fragment is no repetition");
+    }
+}
+
+#[test]
+fn what_no_record_can_hold_is_not_sent() {
+    let mut pair = World::new(Version::Dtls13).sending(MAX_PLAINTEXT_BYTES);
+    assert_eq!(received(&pair), 1);
+    pair.command(send(MAX_PLAINTEXT_BYTES + 1));
+    pair.command(send(1));
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(received(&pair), 2);
+    assert_eq!(pair.client.stats().unsent_datagrams, 1);
+}
