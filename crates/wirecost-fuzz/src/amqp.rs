@@ -95,7 +95,11 @@ pub fn client(bytes: &[u8]) -> bool {
             1 => plain,
             _ => SaslConfig::Anonymous,
         },
-        closing: if is(8) { Closing::Everything } else { Closing::Connection },
+        closing: if is(8) {
+            Closing::Everything
+        } else {
+            Closing::Connection
+        },
         max_frame_size: LIMIT,
         session_window: 2,
         ..client::Config::default()

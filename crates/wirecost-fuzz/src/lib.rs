@@ -7,6 +7,7 @@
 //! - [`mqtt`]: packets, framing, client, broker
 //! - [`coap`]: messages, client, server
 //! - [`oscore`]: the option; client and server that protect their messages
+//! - [`amqp`]: frames, client, container
 //! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
 //! - [`object`]: protected objects, files of keys
 //! - [`cost`]: the ledger
@@ -20,6 +21,7 @@
 //! assert!(!wirecost_fuzz::text::quantities(b"128 parsecs"));
 //! ```
 
+pub mod amqp;
 pub mod coap;
 pub mod cost;
 pub mod http1;
@@ -36,7 +38,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its fuzz target and of its folders of inputs.
-pub const TARGETS: [(&str, Target); 24] = [
+pub const TARGETS: [(&str, Target); 27] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -51,6 +53,9 @@ pub const TARGETS: [(&str, Target); 24] = [
     ("oscore_option", oscore::option),
     ("oscore_client", oscore::client),
     ("oscore_server", oscore::server),
+    ("amqp_frames", amqp::frames),
+    ("amqp_client", amqp::client),
+    ("amqp_container", amqp::container),
     ("http1_head", http1::head),
     ("http1_chunks", http1::chunks),
     ("http1_client", http1::client),

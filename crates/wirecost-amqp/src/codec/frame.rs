@@ -9,6 +9,9 @@ use crate::codec::{Attribution, DecodeError};
 /// Bytes of a protocol header, and of a frame header.
 pub const HEADER_BYTES: usize = 8;
 
+/// Bytes of a frame's size field: they tell a frame from a protocol header, and how long either is.
+const SIZE_BYTES: usize = 4;
+
 /// The smallest limit on frames that a peer may set, in bytes (section 2.7.1).
 pub const MIN_MAX_FRAME_SIZE: u32 = 512;
 
@@ -231,7 +234,7 @@ impl Framer {
     fn complete(&mut self, bytes: &mut &[u8]) -> Result<Option<Unit<'_>>, DecodeError> {
         loop {
             let len = unit_len(&self.held, self.limit)?;
-            let wanted = len.unwrap_or(HEADER_BYTES).saturating_sub(self.held.len());
+            let wanted = len.unwrap_or(SIZE_BYTES).saturating_sub(self.held.len());
             let (taken, rest) = bytes.split_at(wanted.min(bytes.len()));
             self.held.extend_from_slice(taken);
             *bytes = rest;
@@ -258,7 +261,7 @@ fn unit_of(bytes: &[u8]) -> Unit<'_> {
 
 /// Bytes of the header or frame at the start of `bytes`; `None` as long as too little of it is there to say.
 fn unit_len(bytes: &[u8], limit: u32) -> Result<Option<usize>, DecodeError> {
-    let Some(first) = bytes.first_chunk::<4>() else {
+    let Some(first) = bytes.first_chunk::<SIZE_BYTES>() else {
         return Ok(None);
     };
     if first == b"AMQP" {

@@ -220,6 +220,12 @@ impl Connection {
         self.stop_timers();
     }
 
+    /// FIN is out; a client whose own never comes is forgotten some time.
+    pub(super) fn await_fin(&mut self, config: &Config, now: Instant) {
+        self.state = State::Finished;
+        self.timers.set(Timer::Answer, now + config.connect_timeout);
+    }
+
     fn stop_timers(&mut self) {
         self.timers = TimerTable::new();
         self.idle_time_out = None;

@@ -189,6 +189,10 @@ impl Container {
                 continue;
             };
             connection.noted = None;
+            if matches!(connection.state, State::Finished) {
+                self.forget(flow);
+                continue;
+            }
             if let Some(name) = connection.expire_timers(self.shared.now) {
                 self.shared.fail(connection, Condition::new(name));
             }

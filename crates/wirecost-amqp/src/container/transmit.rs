@@ -24,7 +24,7 @@ impl Container {
         let State::Finishing { is_peer_closed } = connection.state else {
             return None;
         };
-        connection.state = State::Finished;
+        connection.await_fin(&self.shared.config, self.shared.now);
         if is_peer_closed {
             self.forget(flow);
         }

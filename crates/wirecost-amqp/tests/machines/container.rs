@@ -258,6 +258,18 @@ fn a_client_that_does_not_open_in_time_is_dropped() {
 }
 
 #[test]
+fn a_client_that_never_closes_its_side_is_forgotten() {
+    let mut talk = sender();
+    talk.say(Performative::Close(Close { error: None }), &[]);
+    assert!(talk.is_closed);
+    assert_eq!(talk.endpoint.connections(), 1, "bytes may still come");
+    let due = talk.wakes.expect("a time-out");
+    talk.input(Input::Timeout, due);
+    assert_eq!(talk.endpoint.connections(), 0);
+    assert_eq!(talk.wakes, None);
+}
+
+#[test]
 fn a_session_ends_and_another_begins() {
     let mut talk = sender();
     talk.say(Performative::End(End { error: None }), &[]);
