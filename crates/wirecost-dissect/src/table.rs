@@ -7,8 +7,11 @@ use crate::report::{Group, Report, Section, Way};
 /// Groups that have rows of their own; the rest is in the totals.
 const MAX_ROWS: usize = 40;
 
+/// What a column shows of a direction.
+type Value = fn(&Way) -> u64;
+
 /// The columns of bytes and packets.
-const COLUMNS: [(&str, fn(&Way) -> u64); 7] = [
+const COLUMNS: [(&str, Value); 7] = [
     ("packets", |way| way.packets),
     ("ip", |way| way.ip),
     ("transport", |way| way.transport),
@@ -129,7 +132,7 @@ fn drawn(rows: &[Row]) -> String {
 }
 
 fn causes(all: &Section, text: &mut String) {
-    let sum = |value: fn(&Way) -> u64| grouped(value(&all.up) + value(&all.down));
+    let sum = |value: Value| grouped(value(&all.up) + value(&all.down));
     let _ = writeln!(
         text,
         "\nby cause: {} B original, {} B acknowledgement, {} B retransmission, {} B probe",

@@ -36,6 +36,7 @@ impl Datagrams {
             53 | 5353 => Self::Unknown("DNS"),
             67 | 68 => Self::Unknown("DHCP"),
             123 => Self::Unknown("NTP"),
+            _ if is_quic(bytes) => Self::Unknown("QUIC"),
             _ if coap::looks_alike(bytes) => Self::Coap(Box::default()),
             _ => Self::Unknown("unknown"),
         }
@@ -101,6 +102,14 @@ impl Datagrams {
             Self::Undecided | Self::Unknown(_) => "unknown protocol",
         }
     }
+}
+
+/// Whether a datagram starts with a long header of QUIC version 1 or 2 (RFC 9000 section 17.2, RFC 9369).
+fn is_quic(bytes: &[u8]) -> bool {
+    matches!(
+        bytes,
+        [0xc0..=0xff, 0, 0, 0, 1, ..] | [0xc0..=0xff, 0x6b, 0x33, 0x43, 0xcf, ..]
+    )
 }
 
 fn bare_datagram(bytes: &[u8], out: &mut Buffer) {

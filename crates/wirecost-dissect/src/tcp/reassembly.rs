@@ -158,6 +158,9 @@ fn offset(first: u32, next: u64, sequence: u32) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Sequence number, captured bytes and length of segments.
+    type Segments = &'static [(u32, &'static str, u64)];
+
     fn segment(sequence: u32, bytes: &[u8], len: u64) -> Content<'_> {
         Content {
             sequence,
@@ -168,7 +171,7 @@ mod tests {
     }
 
     /// Feeds the segments; returns what came out in order, cut-off bytes as dots.
-    fn assembled(segments: &[(u32, &str, u64)]) -> String {
+    fn assembled(segments: Segments) -> String {
         let mut reassembly = Reassembly::default();
         let mut out = String::new();
         for (sequence, bytes, len) in segments {
@@ -189,8 +192,8 @@ mod tests {
 
     #[test]
     fn bytes_come_out_in_order_and_once() {
-        let near_wrap = u32::MAX - 1;
-        let table: [(&[(u32, &str, u64)], &str); 6] = [
+        const NEAR_WRAP: u32 = u32::MAX - 1;
+        let table: [(Segments, &str); 6] = [
             (&[(10, "abc", 3), (13, "def", 3)], "abcdef"),
             (&[(10, "a", 1), (13, "d", 1), (11, "bc", 2)], "abcd"),
             (&[(10, "abc", 3), (10, "abc", 3), (12, "cde", 3)], "abcde"),
@@ -200,7 +203,7 @@ mod tests {
                 "abcdef.h",
             ),
             (
-                &[(near_wrap, "abc", 3), (1, "d", 1), (near_wrap - 5, "x", 1)],
+                &[(NEAR_WRAP, "abc", 3), (1, "d", 1), (NEAR_WRAP - 5, "x", 1)],
                 "abcd",
             ),
         ];
