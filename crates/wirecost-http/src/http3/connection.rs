@@ -201,24 +201,9 @@ impl Connection {
         reader: &mut Reader,
         mut hear: impl FnMut(Part<'_>) -> Result<(), Fault>,
     ) -> Result<Progress, Fault> {
-        let attribution = &mut self.attribution;
         let progress = read(&mut self.quic, id, |bytes| {
             let mut rest = bytes;
             while let Some(part) = reader.next(&mut rest)? {
-                if let Part::Frame {
-                    header,
-                    content,
-                    is_content,
-                } = part
-                {
-                    let layer = if is_content {
-                        Layer::Payload
-                    } else {
-                        Layer::Application
-                    };
-                    attribution.note_read(id.into(), header as u64, Layer::Application);
-                    attribution.note_read(id.into(), content, layer);
-                }
                 hear(part)?;
             }
             Ok(())

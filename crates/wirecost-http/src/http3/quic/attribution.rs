@@ -25,7 +25,9 @@ use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
 use super::frame::{Frame, Kind};
 use super::packet::{self, Space, Type};
 use super::ranges::Ranges;
+use super::reading::{Reading, Runs};
 use super::tap::Packet;
+use crate::http3::reader::take;
 
 /// Request streams per direction whose bytes are known; the oldest one makes room for the next.
 const KNOWN_STREAMS: usize = 256;
@@ -51,11 +53,6 @@ impl Attribution {
     /// Notes what the next `len` bytes written to a stream are.
     pub(crate) fn note_written(&mut self, stream: u64, len: u64, layer: Layer) {
         self.sent.stream(stream).runs.push(len, layer);
-    }
-
-    /// Notes what the next `len` bytes of a stream that was read are.
-    pub(crate) fn note_read(&mut self, stream: u64, len: u64, layer: Layer) {
-        self.received.stream(stream).runs.push(len, layer);
     }
 
     /// Forgets what was written to streams, not that it was sent: the server refused early data (RFC 9001 section
@@ -96,32 +93,7 @@ const fn is_unidirectional(id: u64) -> bool {
 struct Stream {
     seen: Ranges,
     runs: Runs,
-}
-
-/// The layers of a stream's bytes, from its start.
-#[derive(Debug, Default)]
-struct Runs {
-    /// Where each run ends, and its layer.
-    ends: Vec<(u64, Layer)>,
-}
-
-impl Runs {
-    fn push(&mut self, len: u64, layer: Layer) {
-        let end = self.ends.last().map_or(0, |(end, _)| *end).saturating_add(len);
-        match self.ends.last_mut() {
-            Some(last) if last.1 == layer => last.0 = end,
-            _ => self.ends.push((end, layer)),
-        }
-    }
-
-    /// The layer at `offset` and how far it goes. Behind what is known there is content, most likely: what came first
-    /// is on its way again, and it held the frame headers.
-    fn at(&self, offset: u64) -> (Layer, u64) {
-        let run = self.ends.partition_point(|(end, _)| *end <= offset);
-        self.ends
-            .get(run)
-            .map_or((Layer::Payload, u64::MAX), |(end, layer)| (*layer, *end))
-    }
+    reading: Reading,
 }
 
 /// The phase of each packet by its number, kept as changes.
@@ -166,8 +138,9 @@ fn describe(packet: &Packet, mine: &mut Direction, theirs: &BTreeMap<Space, Phas
     let acknowledged = acknowledged.unwrap_or(default);
     let own = packet.frames.iter().find_map(|frame| phase_of(frame, space));
     let phase = own.unwrap_or(acknowledged);
-    let mut within = Buffer::new();
+    let (mut within, mut rest) = (Buffer::new(), packet.plain.as_slice());
     for frame in &packet.frames {
+        mine.read(frame, take(&mut rest, frame.total() as u64));
         mine.describe_frame(frame, space, phase, acknowledged, &mut within);
     }
     let cause = cause_of(packet, within.spans());
@@ -210,6 +183,17 @@ fn cause_of(packet: &Packet, within: &[Span]) -> Cause {
 }
 
 impl Direction {
+    /// Reads the HTTP/3 frames in the data of a request stream, where `bytes` of a frame that was opened are there.
+    fn read(&mut self, frame: &Frame, bytes: &[u8]) {
+        let (Kind::Stream { id, offset, .. }, Some(data)) = (frame.kind, bytes.get(frame.header..)) else {
+            return;
+        };
+        if !is_unidirectional(id) {
+            let Stream { reading, runs, .. } = self.stream(id);
+            reading.read(offset, data, runs);
+        }
+    }
+
     fn describe_frame(
         &mut self,
         frame: &Frame,
@@ -241,7 +225,7 @@ impl Direction {
 
     fn describe_stream(&mut self, frame: &Frame, id: u64, offset: u64, phase: Phase, out: &mut Buffer) {
         out.cover(frame.header, Layer::Transport, phase, Cause::Original);
-        let Stream { seen, runs } = self.stream(id);
+        let Stream { seen, runs, .. } = self.stream(id);
         let range = offset..offset.saturating_add(frame.data as u64);
         seen.add(range, |part, again| {
             let mut at = part.start;

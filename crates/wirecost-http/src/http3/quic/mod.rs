@@ -3,6 +3,7 @@
 //! - [`packet`]: where the packets of a datagram begin and end
 //! - [`frame`]: the frames of an opened packet
 //! - `ranges`: which bytes of a stream have been seen
+//! - `reading`: the layers of a request stream's bytes
 //! - `retry`: whether a Retry packet is genuine
 //! - `tap`: keys that note what they seal and open
 //! - `session`: TLS 1.3 for quinn-proto, with such keys
@@ -12,6 +13,7 @@ pub(crate) mod attribution;
 pub mod frame;
 pub mod packet;
 pub(crate) mod ranges;
+mod reading;
 mod retry;
 pub(crate) mod session;
 pub(crate) mod tap;

@@ -19,11 +19,25 @@ pub(crate) struct Packet {
     pub(crate) header: usize,
     /// Frames, end to end behind the header.
     pub(crate) frames: Vec<Frame>,
+    /// The frames' bytes, of packets that were opened.
+    pub(crate) plain: Vec<u8>,
     /// Bytes of the authentication tag.
     pub(crate) tag: usize,
 }
 
 impl Packet {
+    /// A packet without the bytes of its frames.
+    pub(crate) fn new(number: u64, header: &[u8], plain: &[u8], tag: usize) -> Self {
+        Self {
+            kind: Type::of(header.first().copied().unwrap_or_default()),
+            number,
+            header: header.len(),
+            frames: frames(plain).collect(),
+            plain: Vec::new(),
+            tag,
+        }
+    }
+
     /// Bytes of the whole packet.
     pub(crate) fn len(&self) -> usize {
         let frames: usize = self.frames.iter().map(Frame::total).sum();
@@ -118,7 +132,7 @@ impl PacketKey for TappedKey {
         let end = buf.len().saturating_sub(tag);
         let (header, plain) = (buf.get(..header_len), buf.get(header_len..end));
         if let (Some(header), Some(plain)) = (header, plain) {
-            let sealed = note(packet, header, plain, tag);
+            let sealed = Packet::new(packet, header, plain, tag);
             self.tap.seen().sealed.push(sealed);
         }
         PacketKey::encrypt(&self.key, packet, buf, header_len);
@@ -126,8 +140,9 @@ impl PacketKey for TappedKey {
 
     fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         PacketKey::decrypt(&self.key, packet, header, payload)?;
-        let opened = note(packet, header, payload, self.key.tag_len());
-        self.tap.seen().opened.push(opened);
+        let opened = Packet::new(packet, header, payload, self.key.tag_len());
+        let plain = payload.to_vec();
+        self.tap.seen().opened.push(Packet { plain, ..opened });
         Ok(())
     }
 
@@ -141,15 +156,5 @@ impl PacketKey for TappedKey {
 
     fn integrity_limit(&self) -> u64 {
         self.key.integrity_limit()
-    }
-}
-
-fn note(number: u64, header: &[u8], plain: &[u8], tag: usize) -> Packet {
-    Packet {
-        kind: Type::of(header.first().copied().unwrap_or_default()),
-        number,
-        header: header.len(),
-        frames: frames(plain).collect(),
-        tag,
     }
 }

@@ -1,0 +1,128 @@
+//! The layers of a request stream's bytes.
+
+use std::collections::BTreeMap;
+
+use wirecost_proto::Layer;
+
+use crate::http3::reader::{Part, Reader};
+
+/// Bytes of a stream that are held because bytes in front of them are missing; above it the stream is not read any
+/// further, and its bytes count as content.
+const MAX_HELD_BYTES: usize = 64 << 10;
+
+/// The layers of a stream's bytes, from its start.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    /// Where each run ends, and its layer.
+    ends: Vec<(u64, Layer)>,
+}
+
+impl Runs {
+    pub(super) fn push(&mut self, len: u64, layer: Layer) {
+        let end = self.ends.last().map_or(0, |(end, _)| *end).saturating_add(len);
+        match self.ends.last_mut() {
+            Some(last) if last.1 == layer => last.0 = end,
+            _ => self.ends.push((end, layer)),
+        }
+    }
+
+    /// The layer at `offset` and how far it goes. Behind what is known there is content, most likely: what came first
+    /// is on its way again, and it held the frame headers.
+    pub(super) fn at(&self, offset: u64) -> (Layer, u64) {
+        let run = self.ends.partition_point(|(end, _)| *end <= offset);
+        self.ends
+            .get(run)
+            .map_or((Layer::Payload, u64::MAX), |(end, layer)| (*layer, *end))
+    }
+}
+
+/// Reads the frames of a stream as its pieces come, in any order.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    reader: Reader,
+    /// Up to where the stream is read.
+    read: u64,
+    held: BTreeMap<u64, Vec<u8>>,
+    has_lost_track: bool,
+}
+
+impl Reading {
+    /// Takes the bytes at `offset`, and notes what all those are that can be read now.
+    pub(super) fn read(&mut self, offset: u64, bytes: &[u8], runs: &mut Runs) {
+        if self.has_lost_track {
+            return;
+        }
+        if offset > self.read {
+            return self.hold(offset, bytes);
+        }
+        self.read_on(offset, bytes, runs);
+        while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() <= self.read) {
+            let (offset, bytes) = entry.remove_entry();
+            self.read_on(offset, &bytes, runs);
+        }
+    }
+
+    fn hold(&mut self, offset: u64, bytes: &[u8]) {
+        let held: usize = self.held.values().map(Vec::len).sum();
+        if held + bytes.len() > MAX_HELD_BYTES {
+            self.lose_track();
+        } else {
+            self.held.insert(offset, bytes.to_vec());
+        }
+    }
+
+    fn lose_track(&mut self) {
+        self.has_lost_track = true;
+        self.held.clear();
+    }
+
+    /// Reads what is new of bytes that begin where the reader is, or before.
+    fn read_on(&mut self, offset: u64, bytes: &[u8], runs: &mut Runs) {
+        let known = usize::try_from(self.read.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let Some(mut rest) = bytes.get(known..) else {
+            return;
+        };
+        self.read += rest.len() as u64;
+        loop {
+            match self.reader.next(&mut rest) {
+                Ok(Some(Part::Frame {
+                    header,
+                    content,
+                    is_content,
+                })) => {
+                    let layer = if is_content {
+                        Layer::Payload
+                    } else {
+                        Layer::Application
+                    };
+                    runs.push(header as u64, Layer::Application);
+                    runs.push(content, layer);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return,
+                // Whoever the stream is for says so.
+                Err(_) => return self.lose_track(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_in_any_order_give_the_layers_of_the_stream() {
+        let stream = b"\x01\x02ab\x00\x03con\x00\x04tent\x01\x01t";
+        for cut in 1..stream.len() {
+            let (mut reading, mut runs) = (Reading::default(), Runs::default());
+            let (first, second) = stream.split_at(cut);
+            reading.read(cut as u64, second, &mut runs);
+            reading.read(0, first, &mut runs);
+            let layers: Vec<Layer> = (0..stream.len() as u64).map(|at| runs.at(at).0).collect();
+            let payload = |at: &usize| layers[*at] == Layer::Payload;
+            let payload: Vec<usize> = (0..stream.len()).filter(payload).collect();
+            assert_eq!(payload, [6, 7, 8, 11, 12, 13, 14], "cut at {cut}");
+        }
+    }
+}

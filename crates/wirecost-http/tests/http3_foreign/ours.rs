@@ -1,0 +1,163 @@
+//! Our endpoints, and the certificates of both sides as files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_http::client::{self, Command};
+use wirecost_http::http3::{Client, ClientConfig, Server, ServerConfig};
+use wirecost_http::message::{Method, RequestTemplate};
+use wirecost_http::server;
+use wirecost_proto::{Input, Rng};
+use wirecost_security::certificate::{Authority, Identity};
+use wirecost_security::layer::Event;
+use wirecost_security::tls::{self, ClientOptions, ServerOptions, Suites, Trust};
+use wirecost_security::{Epoch, Start};
+
+use crate::udp::{Driver, Running};
+
+/// Certificates in memory and in a folder.
+pub(crate) struct Files {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) epoch: Epoch,
+    authority: Authority,
+    identity: Identity,
+}
+
+impl Files {
+    pub(crate) fn new() -> Self {
+        let authority = Authority::generate().expect("an authority");
+        let identity = Identity::generate(&authority).expect("an identity");
+        let folder = tempfile::tempdir().expect("a folder");
+        let unix = std::time::UNIX_EPOCH.elapsed().expect("a time after 1970");
+        let files = Self {
+            folder,
+            epoch: Epoch {
+                monotonic: std::time::Instant::now(),
+                unix,
+            },
+            authority,
+            identity,
+        };
+        files.write("ca.pem", &files.authority.to_pem().expect("PEM"));
+        files.write("cert.pem", &files.identity.certificates_to_pem().expect("PEM"));
+        files.write("key.pem", &files.identity.private_key_to_pem().expect("PEM"));
+        files
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.path(name), content).expect("a file");
+    }
+
+    /// Our server, running.
+    pub(crate) fn server(&self) -> Running<Server> {
+        let mut options = ServerOptions::new(self.epoch, self.identity.clone());
+        options.accept_early_data = true;
+        // gtlsclient has no wish for X25519 first.
+        options.suites = Suites::Wide;
+        let tls = tls::ServerConfig::new(options).expect("a configuration");
+        let mut config = ServerConfig::new(tls, Rng::new(1));
+        config.resources.unsafe_early_data = true;
+        let server = Server::new(config).expect("a server");
+        Running::start(Driver::new(server, self.epoch))
+    }
+
+    /// Our client, not connected yet.
+    pub(crate) fn client(&self, start: Start) -> Driver<Client> {
+        let trust = Trust::Authorities(vec![self.authority.certificate().to_vec()]);
+        let mut options = ClientOptions::new(self.epoch, trust, "localhost");
+        options.start = start;
+        let tls = tls::ClientConfig::new(options).expect("a configuration");
+        let mut config = ClientConfig::new(tls, Rng::new(2));
+        config.kept_body_bytes = 1 << 20;
+        Driver::new(Client::new(config).expect("a client"), self.epoch)
+    }
+}
+
+/// Asks a server on three connections, cold, and then as the client is configured, and returns every answer.
+pub(crate) fn ask(
+    driver: &mut Driver<Client>,
+    server: std::net::SocketAddr,
+    requests: &[(Method, &str, &[u8])],
+) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for connection in 0..2 {
+        driver.connect(server);
+        for (number, (method, path, body)) in requests.iter().enumerate() {
+            let template = RequestTemplate::new(*method, "localhost", path, Some("text/plain"), *body);
+            let template = Arc::new(template.expect("a template"));
+            let message = (connection * requests.len() + number) as u64;
+            driver.input(Input::Command(Command::Request { message, template }));
+            driver.until("response", |driver| {
+                driver.events.iter().any(|event| ends(event, message))
+            });
+        }
+        // The ticket comes behind the first response, from some servers.
+        driver.linger(Duration::from_millis(200));
+        driver.input(Input::Command(Command::Close));
+        driver.linger(Duration::from_millis(20));
+    }
+    for event in &driver.events {
+        match event {
+            Event::Inner(client::Event::Response { status, body, .. }) => {
+                answers.push(Answer::Response(status.code(), body.clone()));
+            }
+            Event::Established { start, .. } => answers.push(Answer::Start(*start)),
+            Event::Inner(client::Event::Opened | client::Event::Closed) => {}
+            other => panic!("an answer, got {other:?}"),
+        }
+    }
+    answers
+}
+
+/// What a server did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Start(Start),
+    Response(u16, Vec<u8>),
+}
+
+fn ends(event: &Event<client::Event>, number: u64) -> bool {
+    match event {
+        Event::Inner(
+            client::Event::Response { message, .. }
+            | client::Event::Failed { message, .. }
+            | client::Event::TimedOut { message },
+        ) => *message == number,
+        Event::Failed { .. } => true,
+        _ => false,
+    }
+}
+
+/// What our server answered, and how connections started.
+pub(crate) fn answered(events: &[Event<server::Event>]) -> (Vec<(u16, u64)>, Vec<Start>) {
+    let (mut statuses, mut starts) = (Vec::new(), Vec::new());
+    for event in events {
+        match event {
+            Event::Inner(server::Event::Answered {
+                status,
+                payload_bytes,
+                ..
+            }) => {
+                statuses.push((status.code(), *payload_bytes));
+            }
+            Event::Established { start, .. } => starts.push(*start),
+            _ => {}
+        }
+    }
+    (statuses, starts)
+}
+
+/// The Python of the tests' environment, with the script beside this file.
+pub(crate) fn python() -> std::process::Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let beside_sources = || root.join("../../.venv");
+    let environment = std::env::var_os("WIRECOST_VENV").map_or_else(beside_sources, PathBuf::from);
+    let mut command = std::process::Command::new(environment.join("bin/python"));
+    command.arg(root.join("tests/http3_foreign/aioquic_peer.py"));
+    command
+}
