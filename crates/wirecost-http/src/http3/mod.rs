@@ -5,6 +5,7 @@
 //! before and lost, and what a packet holds whose keys the receiver does not have.
 //!
 //! - [`Client`], [`Server`]: the endpoints
+//! - [`open`]: the packets of a connection that others had, by its key log
 //! - [`quic`]: packets and frames of QUIC
 //! - [`frame`], [`reader`], [`unidirectional`]: frames of HTTP/3, request streams, control streams
 //! - [`qpack`]: field compression with the static table
@@ -18,6 +19,7 @@ pub mod error;
 pub mod frame;
 mod head;
 mod loss;
+pub mod open;
 pub mod qpack;
 pub mod quic;
 pub mod reader;

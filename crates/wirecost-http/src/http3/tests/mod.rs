@@ -2,5 +2,5 @@
 
 mod faults;
 mod loss;
-mod rig;
+pub(super) mod rig;
 mod starts;

@@ -16,19 +16,19 @@ use crate::client::{self, Command};
 use crate::http3::{Client, ClientConfig, Server, ServerConfig};
 use crate::message::{Method, RequestTemplate};
 
-pub(super) type Rig<P = FixedDelay> = Pair<Client, Server, P>;
+pub(in crate::http3) type Rig<P = FixedDelay> = Pair<Client, Server, P>;
 
 /// Half a round trip.
-pub(super) const DELAY: Duration = Duration::from_millis(50);
+pub(in crate::http3) const DELAY: Duration = Duration::from_millis(50);
 
 /// What both ends are made of.
-pub(super) struct Parts {
-    pub(super) client: ClientOptions,
-    pub(super) server: ServerOptions,
+pub(in crate::http3) struct Parts {
+    pub(in crate::http3) client: ClientOptions,
+    pub(in crate::http3) server: ServerOptions,
 }
 
 impl Parts {
-    pub(super) fn new(start: Start) -> Self {
+    pub(in crate::http3) fn new(start: Start) -> Self {
         let authority = Authority::from_entropy(Entropy::seeded(Rng::new(7))).expect("an authority");
         let identity = Identity::generate(&authority).expect("an identity");
         let trust = Trust::Authorities(vec![authority.certificate().to_vec()]);
@@ -42,37 +42,37 @@ impl Parts {
         Self { client, server }
     }
 
-    pub(super) fn client_config(&self, seed: u64) -> ClientConfig {
+    pub(in crate::http3) fn client_config(&self, seed: u64) -> ClientConfig {
         let tls = tls::ClientConfig::new(self.client.clone()).expect("a configuration");
         ClientConfig::new(tls, Rng::new(seed).host(1))
     }
 
-    pub(super) fn server(&self, seed: u64) -> Server {
+    pub(in crate::http3) fn server(&self, seed: u64) -> Server {
         let tls = tls::ServerConfig::new(self.server.clone()).expect("a configuration");
         let mut config = ServerConfig::new(tls, Rng::new(seed).host(0));
         config.resources.unsafe_early_data = true;
         Server::new(config).expect("a server")
     }
 
-    pub(super) fn pair<P: Path>(&self, seed: u64, path: P) -> Rig<P> {
+    pub(in crate::http3) fn pair<P: Path>(&self, seed: u64, path: P) -> Rig<P> {
         let client = Client::new(self.client_config(seed)).expect("a client");
         Pair::new(Under::Datagram, client, self.server(seed), path)
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "an instant cannot be made from nothing")]
-pub(super) fn epoch() -> Epoch {
+pub(in crate::http3) fn epoch() -> Epoch {
     Epoch {
         monotonic: std::time::Instant::now(),
         unix: VALID_FROM + Duration::from_secs(86_400),
     }
 }
 
-pub(super) fn rig(start: Start) -> Rig {
+pub(in crate::http3) fn rig(start: Start) -> Rig {
     Parts::new(start).pair(1, FixedDelay(DELAY))
 }
 
-pub(super) fn post(message: u64, bytes: usize) -> Command {
+pub(in crate::http3) fn post(message: u64, bytes: usize) -> Command {
     let mut payload = vec![0; bytes];
     Rng::new(message).fill(&mut payload);
     let octets = Some("application/octet-stream");
@@ -80,7 +80,7 @@ pub(super) fn post(message: u64, bytes: usize) -> Command {
     request(message, template.expect("a template"))
 }
 
-pub(super) fn get(message: u64, path: &str) -> Command {
+pub(in crate::http3) fn get(message: u64, path: &str) -> Command {
     let template = RequestTemplate::new(Method::Get, "server", path, None, []);
     request(message, template.expect("a template"))
 }
@@ -91,7 +91,7 @@ fn request(message: u64, template: RequestTemplate) -> Command {
 }
 
 /// When which request had which status.
-pub(super) fn responses<P>(rig: &Rig<P>) -> Vec<(Instant, u64, u16)> {
+pub(in crate::http3) fn responses<P>(rig: &Rig<P>) -> Vec<(Instant, u64, u16)> {
     let events = rig.client_events.iter();
     let response = |(at, event): &(Instant, layer::Event<client::Event>)| match event {
         layer::Event::Inner(client::Event::Response { message, status, .. }) => {
@@ -103,7 +103,7 @@ pub(super) fn responses<P>(rig: &Rig<P>) -> Vec<(Instant, u64, u16)> {
 }
 
 /// How the connections of the client started.
-pub(super) fn starts<P>(rig: &Rig<P>) -> Vec<Start> {
+pub(in crate::http3) fn starts<P>(rig: &Rig<P>) -> Vec<Start> {
     let start = |(_, event): &(Instant, layer::Event<client::Event>)| match event {
         layer::Event::Established { start, .. } => Some(*start),
         _ => None,
@@ -112,7 +112,13 @@ pub(super) fn starts<P>(rig: &Rig<P>) -> Vec<Start> {
 }
 
 /// Bytes of a layer and phase that one side sent on a flow.
-pub(super) fn bytes<P>(rig: &Rig<P>, flow: u32, direction: Direction, layer: Layer, phase: Phase) -> u64 {
+pub(in crate::http3) fn bytes<P>(
+    rig: &Rig<P>,
+    flow: u32,
+    direction: Direction,
+    layer: Layer,
+    phase: Phase,
+) -> u64 {
     let sent = rig.sent.iter();
     let mine = sent.filter(|sent| sent.flow == FlowId(flow) && sent.direction == direction);
     let spans = mine.flat_map(|sent| &sent.spans);
@@ -121,7 +127,7 @@ pub(super) fn bytes<P>(rig: &Rig<P>, flow: u32, direction: Direction, layer: Lay
 }
 
 /// A first connection that brings a ticket, closed again; the second flow is open and `now` is when.
-pub(super) fn reconnected<P: Path>(mut rig: Rig<P>) -> Rig<P> {
+pub(in crate::http3) fn reconnected<P: Path>(mut rig: Rig<P>) -> Rig<P> {
     rig.open();
     rig.drive_for(Duration::from_secs(1));
     rig.command(Command::Close);

@@ -1,0 +1,242 @@
+//! The packets of a QUIC connection that others had: opened by its key log, and every byte attributed.
+//!
+//! Initial packets are opened by what stands in them (RFC 9001 section 5.2), all others by the secrets of the client
+//! whose random the first CRYPTO frames hold. The suite is found by trying. Key updates are followed, one at a time
+//! (RFC 9001 section 6); packets of an earlier key phase that come late are not opened.
+
+mod keys;
+mod secrets;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use wirecost_proto::{Buffer, Direction};
+
+use super::quic::attribution::{Attribution, cover_datagram};
+use super::quic::frame::{Frame, Kind};
+use super::quic::packet::{self, Packet, Space, Type};
+use super::quic::tap;
+use keys::{Keys, SUITES, TAG_BYTES};
+
+pub use secrets::Secrets;
+
+/// Opens the datagrams of one connection, in the order of time.
+pub struct Opener {
+    secrets: Arc<Secrets>,
+    /// Of Initial packets, the client's and the server's.
+    initial: Option<[Keys; 2]>,
+    keys: BTreeMap<(Type, Direction), Keys>,
+    hello: Hello,
+    /// Bytes of the connection ids in short headers of each direction.
+    id_bytes: BTreeMap<Direction, usize>,
+    largest: BTreeMap<(Space, Direction), u64>,
+    attribution: Attribution,
+}
+
+/// A packet that was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Type.
+    pub kind: Type,
+    /// Packet number.
+    pub number: u64,
+    /// Where it lies in the datagram.
+    pub range: Range<usize>,
+    /// Bytes of its header; its frames lie end to end behind it, and 16 B of tag behind them.
+    pub header: usize,
+    /// Its frames.
+    pub frames: Vec<Frame>,
+}
+
+impl Opener {
+    /// An opener for a connection whose secrets may be among `secrets`.
+    pub fn new(secrets: Arc<Secrets>) -> Self {
+        Self {
+            secrets,
+            initial: None,
+            keys: BTreeMap::new(),
+            hello: Hello::default(),
+            id_bytes: BTreeMap::new(),
+            largest: BTreeMap::new(),
+            attribution: Attribution::default(),
+        }
+    }
+
+    /// Opens the packets of a datagram and appends the spans of all its bytes; [`Direction::Up`] is from the client.
+    /// What cannot be opened is the transport layer's, and not among the packets.
+    pub fn datagram(&mut self, direction: Direction, datagram: &[u8], out: &mut Buffer) -> Vec<Opened> {
+        let id_bytes = self.id_bytes.get(&direction).copied();
+        let id_bytes = id_bytes.unwrap_or(packet::CONNECTION_ID_BYTES);
+        let (mut opened, mut packets) = (Vec::new(), Vec::new());
+        for packet in packet::split(datagram, id_bytes) {
+            if let Some((header, seen)) = self.open(direction, datagram, &packet) {
+                opened.push(Opened {
+                    kind: seen.kind,
+                    number: seen.number,
+                    range: packet.range.clone(),
+                    header,
+                    frames: seen.frames.clone(),
+                });
+                packets.push(seen);
+            }
+        }
+        let attribution = &mut self.attribution;
+        cover_datagram(datagram, id_bytes, &packets, out, |packet, out| match direction {
+            Direction::Up => attribution.describe_sent(packet, out),
+            Direction::Down => attribution.describe_received(packet, out),
+        });
+        opened
+    }
+
+    fn open(
+        &mut self,
+        direction: Direction,
+        datagram: &[u8],
+        packet: &Packet,
+    ) -> Option<(usize, tap::Packet)> {
+        let found = match packet.kind {
+            Type::Retry | Type::VersionNegotiation => None,
+            Type::Initial => self.open_initial(direction, datagram, packet),
+            _ => self.open_later(direction, datagram, packet),
+        }?;
+        if packet.kind != Type::OneRtt {
+            // Short headers to whoever sent this carry its connection id.
+            self.id_bytes.insert(direction.reverse(), packet.source.len());
+        }
+        let space = (packet.kind.space(), direction);
+        let largest = self.largest.entry(space).or_default();
+        *largest = found.number.max(*largest);
+        let header = found.header.len();
+        let seen = tap::Packet::new(found.number, &found.header, &found.plain, TAG_BYTES);
+        let plain = found.plain;
+        Some((header, tap::Packet { plain, ..seen }))
+    }
+
+    fn open_initial(&mut self, direction: Direction, datagram: &[u8], packet: &Packet) -> Option<Plain> {
+        let largest = self.largest(packet, direction);
+        let index = usize::from(direction == Direction::Down);
+        let known = self.initial.as_mut();
+        let found = known.and_then(|keys| open(keys.get_mut(index)?, datagram, packet, largest));
+        if found.is_none() && direction == Direction::Up {
+            // The first packet, or the first one behind a Retry (RFC 9001 section 5.2).
+            let mut keys = Keys::initial(datagram.get(packet.destination.clone())?)?;
+            let found = open(&mut keys[0], datagram, packet, None)?;
+            self.initial = Some(keys);
+            self.hello.read(&found.plain);
+            return Some(found);
+        }
+        if let (Some(found), Direction::Up) = (&found, direction) {
+            self.hello.read(&found.plain);
+        }
+        found
+    }
+
+    fn open_later(&mut self, direction: Direction, datagram: &[u8], packet: &Packet) -> Option<Plain> {
+        let largest = self.largest(packet, direction);
+        let level = (packet.kind, direction);
+        if let Some(keys) = self.keys.get_mut(&level) {
+            return open(keys, datagram, packet, largest);
+        }
+        let random = self.hello.random()?;
+        let secret = self.secrets.find(&random, packet.kind, direction)?;
+        for suite in SUITES.iter().filter(|suite| suite.secret == secret.len()) {
+            let mut keys = Keys::new(*suite, secret.to_vec())?;
+            if let Some(found) = open(&mut keys, datagram, packet, largest) {
+                self.keys.insert(level, keys);
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn largest(&self, packet: &Packet, direction: Direction) -> Option<u64> {
+        self.largest.get(&(packet.kind.space(), direction)).copied()
+    }
+}
+
+/// A packet in plain.
+struct Plain {
+    number: u64,
+    header: Vec<u8>,
+    plain: Vec<u8>,
+}
+
+/// Removes header protection, then packet protection (RFC 9001 sections 5.4 and 5.3).
+fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>) -> Option<Plain> {
+    // RFC 9001 section 5.4.2: the sample lies where it would if the packet number had four bytes.
+    let sample = datagram.get(packet.number_at + 4..packet.range.end)?.get(..16)?;
+    let mask = keys.mask(sample)?;
+    let mut first = *datagram.get(packet.range.start)?;
+    let has_long_header = packet.kind != Type::OneRtt;
+    first ^= mask[0] & if has_long_header { 0x0f } else { 0x1f };
+    let number_len = usize::from(first & 3) + 1;
+    let header_end = packet.number_at + number_len;
+    let mut header = datagram.get(packet.range.start..header_end)?.to_vec();
+    *header.first_mut()? = first;
+    let at = header.len() - number_len;
+    let mut truncated = 0;
+    for (byte, mask) in header.get_mut(at..)?.iter_mut().zip(&mask[1..]) {
+        *byte ^= mask;
+        truncated = truncated << 8 | u64::from(*byte);
+    }
+    let number = expand_number(truncated, number_len, largest);
+    let key_phase = (!has_long_header).then_some(first & 0x04 != 0);
+    let mut sealed = datagram.get(header_end..packet.range.end)?.to_vec();
+    let plain = keys.open(number, key_phase, &header, &mut sealed)?.to_vec();
+    Some(Plain {
+        number,
+        header,
+        plain,
+    })
+}
+
+/// The packet number next to the one expected (RFC 9000 appendix A.3).
+fn expand_number(truncated: u64, len: usize, largest: Option<u64>) -> u64 {
+    let expected = largest.map_or(0, |largest| largest + 1);
+    let window = 1u64 << (8 * len);
+    let candidate = expected & !(window - 1) | truncated;
+    if candidate + window / 2 <= expected && candidate + window <= super::varint::MAX {
+        candidate + window
+    } else if candidate > expected + window / 2 && candidate >= window {
+        candidate - window
+    } else {
+        candidate
+    }
+}
+
+/// The head of the ClientHello, whose pieces may come in any order.
+#[derive(Default)]
+struct Hello {
+    pieces: BTreeMap<usize, u8>,
+}
+
+/// Where the random lies in a ClientHello: behind type, length and version (RFC 8446 section 4.1.2).
+const RANDOM: Range<usize> = 6..38;
+
+impl Hello {
+    fn read(&mut self, plain: &[u8]) {
+        let mut at = 0;
+        for frame in super::quic::frame::frames(plain) {
+            let data = plain
+                .get(at + frame.header..at + frame.total())
+                .unwrap_or_default();
+            at += frame.total();
+            if let Kind::Crypto { offset } = frame.kind {
+                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+                let known = data.iter().enumerate();
+                let placed = known.map(|(index, byte)| (offset.saturating_add(index), *byte));
+                self.pieces
+                    .extend(placed.filter(|(index, _)| RANDOM.contains(index)));
+            }
+        }
+    }
+
+    fn random(&self) -> Option<[u8; 32]> {
+        let bytes: Vec<u8> = self.pieces.values().copied().collect();
+        bytes.try_into().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;
