@@ -1,15 +1,17 @@
 //! How clients and servers are set up.
 
+mod engine;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
-use dimpl::{Config, ConfigBuilder, Dtls, DtlsCertificate, NamedGroup, ProtocolVersion, PskResolver};
+use dimpl::{Dtls, DtlsCertificate};
 use wirecost_proto::{Instant, Rng};
 
+pub(super) use self::engine::Protocol;
+use self::engine::{Engine, Keys, Recipe, usable};
 use super::connection::Connection;
 use super::peer::Judge;
-use super::provider::{Watch, provider};
 use crate::certificate::{self, Authority, Identity};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
@@ -325,143 +327,4 @@ impl ServerConfig {
         let engine = Dtls::new_auto(config, self.certificate.clone(), at);
         Connection::new(engine, watch, Protocol::Undecided, &self.engine.common)
     }
-}
-
-/// What a connection speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
-    Undecided,
-    Dtls13,
-    Dtls12,
-    Dtls12Psk,
-}
-
-impl Protocol {
-    /// The name in faults.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Undecided => "DTLS",
-            Self::Dtls13 => "DTLS 1.3",
-            Self::Dtls12 => "DTLS 1.2",
-            Self::Dtls12Psk => "DTLS 1.2 (pre-shared key)",
-        }
-    }
-
-    /// The same, now that the engine has settled on `version`.
-    pub(super) fn settled(self, version: ProtocolVersion) -> Self {
-        match (self, version) {
-            (Self::Undecided, ProtocolVersion::DTLS1_3) => Self::Dtls13,
-            (Self::Undecided, ProtocolVersion::DTLS1_2) => Self::Dtls12,
-            _ => self,
-        }
-    }
-}
-
-/// What the engine's configuration is made of.
-struct Recipe {
-    protocols: Vec<Protocol>,
-    /// The identity that a client with a pre-shared key sends.
-    client_identity: Option<Vec<u8>>,
-    keys: Arc<Keys>,
-    /// Whether clients are asked for a certificate.
-    asks: bool,
-    cookie: bool,
-}
-
-/// The groups by preference. In DTLS 1.2 they say as well on which curves certificates may be (RFC 8422 section 5.1.1),
-/// so P-256 is offered there; a key on it is never sent to a server that takes one on X25519.
-const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::Secp256r1];
-
-impl Recipe {
-    fn builder(&self, common: &Common) -> ConfigBuilder {
-        // The deadline of the handshake ends the repetitions; each takes twice as long as the one before.
-        const REPETITIONS: usize = 32;
-        // A flight of the smallest fragments must find room: what does not is the end of the engine.
-        const QUEUED_DATAGRAMS: usize = 256;
-        let speaks = |protocol| self.protocols.contains(&protocol);
-        let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
-        let suites_12 = [
-            (Protocol::Dtls12, Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256),
-            (Protocol::Dtls12Psk, Dtls12CipherSuite::PSK_AES128_CCM_8),
-        ];
-        let suites_12 = suites_12
-            .into_iter()
-            .filter_map(|(protocol, suite)| speaks(protocol).then_some(suite));
-        let builder = Config::builder()
-            .with_crypto_provider(provider())
-            .mtu(common.mtu)
-            .max_queue_tx(QUEUED_DATAGRAMS)
-            .max_queue_rx(QUEUED_DATAGRAMS)
-            .handshake_timeout(common.handshake_timeout)
-            .flight_start_rto(common.flight_timeout)
-            .flight_retries(REPETITIONS)
-            .use_server_cookie(self.cookie)
-            .require_client_certificate(self.asks)
-            .kx_groups(if speaks(Protocol::Dtls12) {
-                &GROUPS
-            } else {
-                &GROUPS[..1]
-            })
-            .dtls13_cipher_suites(if speaks(Protocol::Dtls13) { &suites_13 } else { &[] })
-            .dtls12_cipher_suites(&suites_12.collect::<Vec<_>>());
-        match &self.client_identity {
-            Some(identity) => builder.with_psk_client(identity.clone(), Arc::clone(&self.keys) as _),
-            None if speaks(Protocol::Dtls12Psk) => builder.with_psk_server(None, Arc::clone(&self.keys) as _),
-            None => builder,
-        }
-    }
-}
-
-/// The engine's configuration: one for all connections, or one for each where a seed decides what it draws.
-struct Engine {
-    common: Common,
-    recipe: Recipe,
-    shared: Arc<Config>,
-}
-
-impl Engine {
-    fn new(common: Common, recipe: Recipe) -> Result<Arc<Self>, ConfigError> {
-        let shared = recipe.builder(&common).build();
-        let shared = shared.map_err(|error| ConfigError::Engine(error.to_string()))?;
-        Ok(Arc::new(Self {
-            common,
-            recipe,
-            shared: Arc::new(shared),
-        }))
-    }
-
-    /// The configuration of the `index`-th connection, and what its cryptography is seeded with.
-    fn config(&self, index: u64) -> (Arc<Config>, Watch) {
-        let rng = self.common.rng.map(|rng| rng.purpose(index));
-        let config = rng.and_then(|mut rng| {
-            let builder = self.recipe.builder(&self.common);
-            builder.dangerously_set_rng_seed(rng.next_u64()).build().ok()
-        });
-        let config = config.map_or_else(|| Arc::clone(&self.shared), Arc::new);
-        let watch = Watch {
-            rng,
-            ..Watch::default()
-        };
-        (config, watch)
-    }
-}
-
-/// The pre-shared keys of one end.
-struct Keys(Vec<Psk>);
-
-impl PskResolver for Keys {
-    fn resolve(&self, identity: &[u8]) -> Option<Vec<u8>> {
-        let found = self.0.iter().find(|psk| psk.identity == identity)?;
-        Some(found.key.clone())
-    }
-}
-
-/// The identity in the engine's form, once it is known that the engine takes the key: it would panic on another.
-fn usable(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
-    let loaded = provider().key_provider.load_private_key(identity.private_key());
-    loaded.map_err(|error| ConfigError::PrivateKey(error.to_string()))?;
-    Ok(DtlsCertificate {
-        certificate: identity.certificate().to_vec(),
-        private_key: identity.private_key().to_vec(),
-    })
 }

@@ -1,21 +1,19 @@
 //! The flows of a layer: what clients and servers have in common.
 
+mod drain;
+mod receive;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use wirecost_proto::{
-    Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Peer, Phase, ResetReason,
-};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
 
-use super::alert;
 use super::config::Protocol;
-use super::connection::{Connection, Happening};
-use super::cover::{self, Sighted};
-use super::inner::{Inner, Ready, Wanted, paint};
-use super::record::client_hello;
+use super::connection::Connection;
+use super::cover::Sighted;
+use super::inner::{Inner, Ready, Wanted};
 use super::role::Role;
 use crate::layer::{Event, Fault};
-use crate::start::Start;
 
 /// How long a client that closes a connection of DTLS 1.2 waits for the peer's close_notify, which the peer owes it
 /// (RFC 5246 section 7.2.1): on a socket that is closed already it would be answered by an ICMP error.
@@ -251,123 +249,6 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    fn receive(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
-        // The description of what came goes before all that follows from it.
-        let place = self.inner.ready.len();
-        let spans = self.inner.buffer();
-        self.inner.ready.push_back(Ready::Consumed(flow, spans));
-        self.sighted.clear();
-        self.inner.consumed.clear();
-        let result = self.receive_datagram(flow, datagram, now);
-        if let Some(Ready::Consumed(_, spans)) = self.inner.ready.get_mut(place) {
-            cover::cover(&self.sighted, &self.inner.consumed, spans);
-        }
-        result
-    }
-
-    fn receive_datagram(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
-        let hello = client_hello(datagram);
-        match self.take_stage(flow) {
-            Some(Stage::Established {
-                connection,
-                successor,
-            }) => self.receive_established(flow, connection, successor, datagram, now),
-            Some(Stage::Handshake(connection)) if !self.starts_anew(hello, &connection) => {
-                self.receive_on(flow, connection, datagram, now)
-            }
-            Some(Stage::AwaitCloseNotify { connection, until }) => {
-                self.receive_last(flow, connection, until, datagram, now)
-            }
-            Some(Stage::AwaitClientHello | Stage::Handshake(_)) if hello.is_some() => {
-                match self.accept(now) {
-                    Some(connection) => self.receive_on(flow, connection, datagram, now),
-                    None => self.ignore(datagram),
-                }
-            }
-            _ => self.ignore(datagram),
-        }
-    }
-
-    /// Whether a ClientHello is none of this connection's: the device has forgotten it.
-    fn starts_anew(&self, hello: Option<[u8; 32]>, connection: &Connection) -> bool {
-        self.role.is_server() && hello.is_some() && hello != connection.client_random()
-    }
-
-    fn accept(&mut self, now: Instant) -> Option<Box<Connection>> {
-        let connection = self.role.accept(self.connections, now)?;
-        self.connections += 1;
-        Some(Box::new(connection))
-    }
-
-    /// Consumes what belongs to no connection.
-    fn ignore(&mut self, datagram: &[u8]) -> Result<(), E::Error> {
-        self.stats.ignored_datagrams += 1;
-        self.sighted.extend(cover::sights(datagram));
-        Ok(())
-    }
-
-    fn receive_on(
-        &mut self,
-        flow: FlowId,
-        mut connection: Box<Connection>,
-        datagram: &[u8],
-        now: Instant,
-    ) -> Result<(), E::Error> {
-        let taken = connection.receive(datagram, now, &mut self.sighted);
-        let fate = self.drain(flow, &mut connection, taken, now)?;
-        self.conclude(flow, connection, None, fate, now)
-    }
-
-    fn receive_last(
-        &mut self,
-        flow: FlowId,
-        mut connection: Box<Connection>,
-        until: Instant,
-        datagram: &[u8],
-        now: Instant,
-    ) -> Result<(), E::Error> {
-        let taken = connection.receive(datagram, now, &mut self.sighted);
-        match self.drain(flow, &mut connection, taken, now)? {
-            Fate::Alive => self.put_stage(flow, Stage::AwaitCloseNotify { connection, until }),
-            Fate::Closed | Fate::Failed(_) => {
-                self.forget(flow);
-                self.inner.ready.push_back(Ready::Close(flow, false));
-            }
-        }
-        Ok(())
-    }
-
-    /// A datagram is the connection's, or its successor's where only that can make something of it.
-    fn receive_established(
-        &mut self,
-        flow: FlowId,
-        mut connection: Box<Connection>,
-        mut successor: Option<Box<Connection>>,
-        datagram: &[u8],
-        now: Instant,
-    ) -> Result<(), E::Error> {
-        let hello = client_hello(datagram);
-        let begun = successor.as_ref().and_then(|successor| successor.client_random());
-        if self.starts_anew(hello, &connection) && hello != begun {
-            successor = self.accept(now);
-        }
-        let taken = connection.receive(datagram, now, &mut self.sighted);
-        let Some(mut successor) = successor.filter(|_| !connection.has_opened(datagram)) else {
-            let fate = self.drain(flow, &mut connection, taken, now)?;
-            return self.conclude(flow, connection, None, fate, now);
-        };
-        connection.forget_notes();
-        self.sighted.clear();
-        let taken = successor.receive(datagram, now, &mut self.sighted);
-        let fate = self.drain(flow, &mut successor, taken, now)?;
-        if successor.is_established() {
-            return self.conclude(flow, successor, None, fate, now);
-        }
-        let successor = matches!(fate, Fate::Alive).then_some(successor);
-        self.stats.failed_restarts += u64::from(successor.is_none());
-        self.conclude(flow, connection, successor, Fate::Alive, now)
-    }
-
     /// Wakes every connection that is due, and the endpoint within.
     fn wake(&mut self, now: Instant) -> Result<(), E::Error> {
         let due: Vec<FlowId> = self
@@ -414,150 +295,6 @@ impl<E: Endpoint> Flows<E> {
             }
             None => Ok(()),
         }
-    }
-
-    /// Takes all that the engine has to say after it has taken something.
-    fn drain(
-        &mut self,
-        flow: FlowId,
-        connection: &mut Connection,
-        taken: Result<(), Fault>,
-        now: Instant,
-    ) -> Result<Fate, E::Error> {
-        let mut fate = match taken {
-            Ok(()) => Fate::Alive,
-            Err(fault) => Fate::Failed(fault),
-        };
-        loop {
-            match connection.poll(now, &mut self.scratch) {
-                Happening::Datagram(len) => self.transmit(flow, connection, len),
-                Happening::Wait => break,
-                // A dead engine may still have an alert to send, and nothing else.
-                _ if matches!(fate, Fate::Failed(_)) => {}
-                Happening::Plaintext(len) => self.deliver(flow, connection, len, now)?,
-                Happening::Certificate(len) => {
-                    let certificate = self.scratch.get(..len).unwrap_or_default();
-                    if let Err(fault) = self.role.judge(certificate, now) {
-                        fate = Fate::Failed(fault);
-                        if self.refuse(flow, connection) {
-                            break;
-                        }
-                    }
-                }
-                Happening::Connected => self.establish(flow, now)?,
-                Happening::CloseNotify => fate = Fate::Closed,
-            }
-        }
-        connection.forget_notes();
-        Ok(fate)
-    }
-
-    /// Sends a datagram of the engine's, which may hold the one of the inner endpoint's.
-    fn transmit(&mut self, flow: FlowId, connection: &mut Connection, len: usize) {
-        let datagram = self.scratch.get(..len).unwrap_or_default();
-        // The records of a datagram that is being consumed are needed further on.
-        let consumed = self.sighted.len();
-        connection.look_at_own(datagram, &mut self.sighted);
-        self.spans.clear();
-        let sent = self.sighted.get(consumed..).unwrap_or_default();
-        cover::cover(sent, self.protecting.spans(), &mut self.spans);
-        self.sighted.truncate(consumed);
-        let mut painted = self.inner.buffer();
-        paint(datagram, self.spans.spans(), &mut painted);
-        self.inner.ready.push_back(Ready::Transmit(flow, painted));
-    }
-
-    fn deliver(
-        &mut self,
-        flow: FlowId,
-        connection: &mut Connection,
-        len: usize,
-        now: Instant,
-    ) -> Result<(), E::Error> {
-        let described = self.inner.consumed.len();
-        let bytes = self.scratch.get(..len).unwrap_or_default();
-        self.inner.input(Input::Received { flow, bytes }, now)?;
-        if connection.take_earlier() {
-            // Its datagram was consumed before anyone could say what was in it.
-            self.inner.consumed.truncate(described);
-        }
-        Ok(())
-    }
-
-    /// Tells the peer that its certificate is not accepted; returns whether that is all that goes out.
-    fn refuse(&mut self, flow: FlowId, connection: &mut Connection) -> bool {
-        if self.role.is_server() && connection.protocol() == Protocol::Dtls13 {
-            // The client has its keys, and believes no alert in the clear any more. The engine knows one other.
-            return connection.close().is_err();
-        }
-        let mut refusal = self.inner.buffer();
-        let bytes = &alert::REFUSED_CERTIFICATE;
-        refusal.push(bytes, Layer::Security, Phase::Close, Cause::Original);
-        self.inner.ready.push_back(Ready::Transmit(flow, refusal));
-        true
-    }
-
-    /// Opens the flow to the endpoint within, which forgets the device that was there before.
-    fn establish(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
-        let Some(state) = self.flows.get_mut(&flow) else {
-            return Ok(());
-        };
-        let peer = state.peer;
-        if std::mem::replace(&mut state.is_open, true) {
-            let reason = ResetReason::ByPeer;
-            self.inner.input(Input::Reset { flow, reason }, now)?;
-        }
-        let start = Start::Cold;
-        self.report(Event::Established { flow, start });
-        self.inner.input(Input::Opened { flow, peer }, now)?;
-        while let Some(command) = self.held.pop_front() {
-            self.inner.input(Input::Command(command), now)?;
-        }
-        Ok(())
-    }
-
-    /// Puts a flow back as its connection has left it.
-    fn conclude(
-        &mut self,
-        flow: FlowId,
-        connection: Box<Connection>,
-        successor: Option<Box<Connection>>,
-        fate: Fate,
-        now: Instant,
-    ) -> Result<(), E::Error> {
-        let fault = match fate {
-            Fate::Alive if connection.is_established() => {
-                let stage = Stage::Established {
-                    connection,
-                    successor,
-                };
-                self.put_stage(flow, stage);
-                return Ok(());
-            }
-            Fate::Alive => {
-                self.put_stage(flow, Stage::Handshake(connection));
-                return Ok(());
-            }
-            Fate::Closed => None,
-            Fate::Failed(fault) => Some(fault),
-        };
-        let reason = match fault {
-            Some(Fault::TimedOut { .. }) => ResetReason::TimedOut,
-            _ => ResetReason::ByPeer,
-        };
-        let was_open = self.flows.get(&flow).is_some_and(|state| state.is_open);
-        self.forget(flow);
-        if was_open {
-            // There are no half-closed datagrams: what is closed is gone.
-            self.inner.input(Input::Reset { flow, reason }, now)?;
-        } else {
-            self.held.clear();
-        }
-        if let Some(fault) = fault {
-            self.report(Event::Failed { flow, fault });
-        }
-        self.inner.ready.push_back(Ready::Close(flow, false));
-        Ok(())
     }
 
     fn report(&mut self, event: Event<E::Event>) {

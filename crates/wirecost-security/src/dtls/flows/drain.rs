@@ -1,0 +1,157 @@
+//! What the engine says, and what follows for the flow.
+
+use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, ResetReason};
+
+use super::{Fate, Flows, Stage};
+use crate::dtls::config::Protocol;
+use crate::dtls::connection::{Connection, Happening};
+use crate::dtls::inner::{Ready, paint};
+use crate::dtls::{alert, cover};
+use crate::layer::{Event, Fault};
+use crate::start::Start;
+
+impl<E: Endpoint> Flows<E> {
+    /// Takes all that the engine has to say after it has taken something.
+    pub(super) fn drain(
+        &mut self,
+        flow: FlowId,
+        connection: &mut Connection,
+        taken: Result<(), Fault>,
+        now: Instant,
+    ) -> Result<Fate, E::Error> {
+        let mut fate = match taken {
+            Ok(()) => Fate::Alive,
+            Err(fault) => Fate::Failed(fault),
+        };
+        loop {
+            match connection.poll(now, &mut self.scratch) {
+                Happening::Datagram(len) => self.transmit(flow, connection, len),
+                Happening::Wait => break,
+                // A dead engine may still have an alert to send, and nothing else.
+                _ if matches!(fate, Fate::Failed(_)) => {}
+                Happening::Plaintext(len) => self.deliver(flow, connection, len, now)?,
+                Happening::Certificate(len) => {
+                    let certificate = self.scratch.get(..len).unwrap_or_default();
+                    if let Err(fault) = self.role.judge(certificate, now) {
+                        fate = Fate::Failed(fault);
+                        if self.refuse(flow, connection) {
+                            break;
+                        }
+                    }
+                }
+                Happening::Connected => self.establish(flow, now)?,
+                Happening::CloseNotify => fate = Fate::Closed,
+            }
+        }
+        connection.forget_notes();
+        Ok(fate)
+    }
+
+    /// Sends a datagram of the engine's, which may hold the one of the inner endpoint's.
+    fn transmit(&mut self, flow: FlowId, connection: &mut Connection, len: usize) {
+        let datagram = self.scratch.get(..len).unwrap_or_default();
+        // The records of a datagram that is being consumed are needed further on.
+        let consumed = self.sighted.len();
+        connection.look_at_own(datagram, &mut self.sighted);
+        self.spans.clear();
+        let sent = self.sighted.get(consumed..).unwrap_or_default();
+        cover::cover(sent, self.protecting.spans(), &mut self.spans);
+        self.sighted.truncate(consumed);
+        let mut painted = self.inner.buffer();
+        paint(datagram, self.spans.spans(), &mut painted);
+        self.inner.ready.push_back(Ready::Transmit(flow, painted));
+    }
+
+    fn deliver(
+        &mut self,
+        flow: FlowId,
+        connection: &mut Connection,
+        len: usize,
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let described = self.inner.consumed.len();
+        let bytes = self.scratch.get(..len).unwrap_or_default();
+        self.inner.input(Input::Received { flow, bytes }, now)?;
+        if connection.take_earlier() {
+            // Its datagram was consumed before anyone could say what was in it.
+            self.inner.consumed.truncate(described);
+        }
+        Ok(())
+    }
+
+    /// Tells the peer that its certificate is not accepted; returns whether that is all that goes out.
+    fn refuse(&mut self, flow: FlowId, connection: &mut Connection) -> bool {
+        if self.role.is_server() && connection.protocol() == Protocol::Dtls13 {
+            // The client has its keys, and believes no alert in the clear any more. The engine knows one other.
+            return connection.close().is_err();
+        }
+        let mut refusal = self.inner.buffer();
+        let bytes = &alert::REFUSED_CERTIFICATE;
+        refusal.push(bytes, Layer::Security, Phase::Close, Cause::Original);
+        self.inner.ready.push_back(Ready::Transmit(flow, refusal));
+        true
+    }
+
+    /// Opens the flow to the endpoint within, which forgets the device that was there before.
+    fn establish(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
+        let Some(state) = self.flows.get_mut(&flow) else {
+            return Ok(());
+        };
+        let peer = state.peer;
+        if std::mem::replace(&mut state.is_open, true) {
+            let reason = ResetReason::ByPeer;
+            self.inner.input(Input::Reset { flow, reason }, now)?;
+        }
+        let start = Start::Cold;
+        self.report(Event::Established { flow, start });
+        self.inner.input(Input::Opened { flow, peer }, now)?;
+        while let Some(command) = self.held.pop_front() {
+            self.inner.input(Input::Command(command), now)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a flow back as its connection has left it.
+    pub(super) fn conclude(
+        &mut self,
+        flow: FlowId,
+        connection: Box<Connection>,
+        successor: Option<Box<Connection>>,
+        fate: Fate,
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let fault = match fate {
+            Fate::Alive if connection.is_established() => {
+                let stage = Stage::Established {
+                    connection,
+                    successor,
+                };
+                self.put_stage(flow, stage);
+                return Ok(());
+            }
+            Fate::Alive => {
+                self.put_stage(flow, Stage::Handshake(connection));
+                return Ok(());
+            }
+            Fate::Closed => None,
+            Fate::Failed(fault) => Some(fault),
+        };
+        let reason = match fault {
+            Some(Fault::TimedOut { .. }) => ResetReason::TimedOut,
+            _ => ResetReason::ByPeer,
+        };
+        let was_open = self.flows.get(&flow).is_some_and(|state| state.is_open);
+        self.forget(flow);
+        if was_open {
+            // There are no half-closed datagrams: what is closed is gone.
+            self.inner.input(Input::Reset { flow, reason }, now)?;
+        } else {
+            self.held.clear();
+        }
+        if let Some(fault) = fault {
+            self.report(Event::Failed { flow, fault });
+        }
+        self.inner.ready.push_back(Ready::Close(flow, false));
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! What comes from the peer.
+
+use wirecost_proto::{Endpoint, FlowId, Instant};
+
+use super::{Fate, Flows, Stage};
+use crate::dtls::connection::Connection;
+use crate::dtls::cover;
+use crate::dtls::inner::Ready;
+use crate::dtls::record::client_hello;
+
+impl<E: Endpoint> Flows<E> {
+    /// Takes a datagram, and says what all of its bytes were.
+    pub(super) fn receive(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
+        // The description of what came goes before all that follows from it.
+        let place = self.inner.ready.len();
+        let spans = self.inner.buffer();
+        self.inner.ready.push_back(Ready::Consumed(flow, spans));
+        self.sighted.clear();
+        self.inner.consumed.clear();
+        let result = self.receive_datagram(flow, datagram, now);
+        if let Some(Ready::Consumed(_, spans)) = self.inner.ready.get_mut(place) {
+            cover::cover(&self.sighted, &self.inner.consumed, spans);
+        }
+        result
+    }
+
+    fn receive_datagram(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
+        let hello = client_hello(datagram);
+        match self.take_stage(flow) {
+            Some(Stage::Established {
+                connection,
+                successor,
+            }) => self.receive_established(flow, connection, successor, datagram, now),
+            Some(Stage::Handshake(connection)) if !self.starts_anew(hello, &connection) => {
+                self.receive_on(flow, connection, datagram, now)
+            }
+            Some(Stage::AwaitCloseNotify { connection, until }) => {
+                self.receive_last(flow, connection, until, datagram, now)
+            }
+            Some(Stage::AwaitClientHello | Stage::Handshake(_)) if hello.is_some() => {
+                match self.accept(now) {
+                    Some(connection) => self.receive_on(flow, connection, datagram, now),
+                    None => self.ignore(datagram),
+                }
+            }
+            _ => self.ignore(datagram),
+        }
+    }
+
+    /// Whether a ClientHello is none of this connection's: the device has forgotten it.
+    fn starts_anew(&self, hello: Option<[u8; 32]>, connection: &Connection) -> bool {
+        self.role.is_server() && hello.is_some() && hello != connection.client_random()
+    }
+
+    fn accept(&mut self, now: Instant) -> Option<Box<Connection>> {
+        let connection = self.role.accept(self.connections, now)?;
+        self.connections += 1;
+        Some(Box::new(connection))
+    }
+
+    /// Consumes what belongs to no connection.
+    fn ignore(&mut self, datagram: &[u8]) -> Result<(), E::Error> {
+        self.stats.ignored_datagrams += 1;
+        self.sighted.extend(cover::sights(datagram));
+        Ok(())
+    }
+
+    fn receive_on(
+        &mut self,
+        flow: FlowId,
+        mut connection: Box<Connection>,
+        datagram: &[u8],
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let taken = connection.receive(datagram, now, &mut self.sighted);
+        let fate = self.drain(flow, &mut connection, taken, now)?;
+        self.conclude(flow, connection, None, fate, now)
+    }
+
+    fn receive_last(
+        &mut self,
+        flow: FlowId,
+        mut connection: Box<Connection>,
+        until: Instant,
+        datagram: &[u8],
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let taken = connection.receive(datagram, now, &mut self.sighted);
+        match self.drain(flow, &mut connection, taken, now)? {
+            Fate::Alive => self.put_stage(flow, Stage::AwaitCloseNotify { connection, until }),
+            Fate::Closed | Fate::Failed(_) => {
+                self.forget(flow);
+                self.inner.ready.push_back(Ready::Close(flow, false));
+            }
+        }
+        Ok(())
+    }
+
+    /// A datagram is the connection's, or its successor's where only that can make something of it.
+    fn receive_established(
+        &mut self,
+        flow: FlowId,
+        mut connection: Box<Connection>,
+        mut successor: Option<Box<Connection>>,
+        datagram: &[u8],
+        now: Instant,
+    ) -> Result<(), E::Error> {
+        let hello = client_hello(datagram);
+        let begun = successor.as_ref().and_then(|successor| successor.client_random());
+        if self.starts_anew(hello, &connection) && hello != begun {
+            successor = self.accept(now);
+        }
+        let taken = connection.receive(datagram, now, &mut self.sighted);
+        let Some(mut successor) = successor.filter(|_| !connection.has_opened(datagram)) else {
+            let fate = self.drain(flow, &mut connection, taken, now)?;
+            return self.conclude(flow, connection, None, fate, now);
+        };
+        connection.forget_notes();
+        self.sighted.clear();
+        let taken = successor.receive(datagram, now, &mut self.sighted);
+        let fate = self.drain(flow, &mut successor, taken, now)?;
+        if successor.is_established() {
+            return self.conclude(flow, successor, None, fate, now);
+        }
+        let successor = matches!(fate, Fate::Alive).then_some(successor);
+        self.stats.failed_restarts += u64::from(successor.is_none());
+        self.conclude(flow, connection, successor, Fate::Alive, now)
+    }
+}
