@@ -4,3 +4,4 @@ mod faults;
 mod loss;
 pub(super) mod rig;
 mod starts;
+mod tshark;
