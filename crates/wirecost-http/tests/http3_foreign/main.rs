@@ -10,14 +10,18 @@
 mod ours;
 mod udp;
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_http::http3::Client;
+use wirecost_http::http3::open::{Opener, Secrets};
 use wirecost_http::message::Method;
-use wirecost_proto::{Layer, Phase};
+use wirecost_proto::{Buffer, Direction, Endpoint, Layer, Phase};
 use wirecost_security::Start;
 
 use ours::{Answer, Files, answered, ask, python};
@@ -100,6 +104,7 @@ fn gtlsclient_posts_to_our_server_cold_early_and_with_new_keys() {
     assert_eq!(starts, [Start::Cold, Start::ZeroRtt, Start::Resumed]);
     assert_eq!(driver.received.covered(), driver.received.bytes);
     assert_eq!(driver.received.of(Layer::Payload, Phase::Message), 300_000);
+    check_observer(&files, &driver, Direction::Up);
 }
 
 #[test]
@@ -124,6 +129,7 @@ fn our_client_asks_gtlsserver_cold_resumed_and_early() {
         let expected = [Answer::Start(Start::Cold), page(), Answer::Start(start), page()];
         assert_eq!(sorted(answers), sorted(expected.into()));
         check_account(&client, 10_000);
+        check_observer(&files, &client, Direction::Down);
     }
 }
 
@@ -147,6 +153,7 @@ fn aioquic_posts_to_our_server_cold_early_and_with_new_keys() {
     assert_eq!(starts, [Start::Cold, Start::ZeroRtt]);
     assert_eq!(driver.received.covered(), driver.received.bytes);
     assert_eq!(driver.received.of(Layer::Payload, Phase::Message), 100_032);
+    check_observer(&files, &driver, Direction::Up);
 }
 
 #[test]
@@ -170,6 +177,7 @@ fn our_client_asks_aioquic_cold_resumed_and_early() {
         let expected = [Answer::Start(Start::Cold), echo(), Answer::Start(start), echo()];
         assert_eq!(sorted(answers), sorted(expected.into()));
         check_account(&client, 6_000);
+        check_observer(&files, &client, Direction::Down);
     }
 }
 
@@ -205,6 +213,7 @@ fn our_client_asks_caddy_cold_resumed_and_early() {
         let expected = [Answer::Start(Start::Cold), done(), Answer::Start(start), done()];
         assert_eq!(sorted(answers), sorted(expected.into()));
         check_account(&client, 0);
+        check_observer(&files, &client, Direction::Down);
     }
 }
 
@@ -219,4 +228,27 @@ fn sorted(mut answers: Vec<Answer>) -> Vec<String> {
 fn check_account(client: &Driver<Client>, content: u64) {
     assert_eq!(client.received.covered(), client.received.bytes);
     assert_eq!(client.received.of(Layer::Payload, Phase::Message), content);
+}
+
+/// Whoever reads along with the key log opens every packet, over key updates too, and says of its bytes what the endpoint
+/// says; `received` is the direction of what it received.
+fn check_observer<E>(files: &Files, driver: &Driver<E>, received: Direction)
+where
+    E: Endpoint<Error = Infallible>,
+{
+    let secrets = Arc::new(Secrets::parse(&files.key_log.text()));
+    let mut openers = BTreeMap::new();
+    for datagram in &driver.datagrams {
+        let opener = openers
+            .entry(datagram.flow)
+            .or_insert_with(|| Opener::new(Arc::clone(&secrets)));
+        let direction = if datagram.is_sent {
+            received.reverse()
+        } else {
+            received
+        };
+        let mut out = Buffer::new();
+        let opened = opener.datagram(direction, &datagram.bytes, &mut out);
+        assert_eq!(out.spans(), datagram.spans, "{direction:?} {opened:?}");
+    }
 }

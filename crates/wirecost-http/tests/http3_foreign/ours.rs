@@ -12,7 +12,7 @@ use wirecost_proto::{Input, Rng};
 use wirecost_security::certificate::{Authority, Identity};
 use wirecost_security::layer::Event;
 use wirecost_security::tls::{self, ClientOptions, ServerOptions, Suites, Trust};
-use wirecost_security::{Epoch, Start};
+use wirecost_security::{Epoch, KeyLog, Start};
 
 use crate::udp::{Driver, Running};
 
@@ -20,6 +20,7 @@ use crate::udp::{Driver, Running};
 pub(crate) struct Files {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) epoch: Epoch,
+    pub(crate) key_log: KeyLog,
     authority: Authority,
     identity: Identity,
 }
@@ -36,6 +37,7 @@ impl Files {
                 monotonic: std::time::Instant::now(),
                 unix,
             },
+            key_log: KeyLog::new(),
             authority,
             identity,
         };
@@ -57,6 +59,7 @@ impl Files {
     pub(crate) fn server(&self) -> Running<Server> {
         let mut options = ServerOptions::new(self.epoch, self.identity.clone());
         options.accept_early_data = true;
+        options.key_log = self.key_log.clone();
         // gtlsclient has no wish for X25519 first.
         options.suites = Suites::Wide;
         let tls = tls::ServerConfig::new(options).expect("a configuration");
@@ -71,6 +74,7 @@ impl Files {
         let trust = Trust::Authorities(vec![self.authority.certificate().to_vec()]);
         let mut options = ClientOptions::new(self.epoch, trust, "localhost");
         options.start = start;
+        options.key_log = self.key_log.clone();
         let tls = tls::ClientConfig::new(options).expect("a configuration");
         let mut config = ClientConfig::new(tls, Rng::new(2));
         config.kept_body_bytes = 1 << 20;

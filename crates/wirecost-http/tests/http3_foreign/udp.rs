@@ -17,11 +17,22 @@ pub(crate) struct Driver<E: Endpoint> {
     pub(crate) events: Vec<E::Event>,
     pub(crate) received: Tally,
     pub(crate) sent: Tally,
+    /// Every datagram in order.
+    pub(crate) datagrams: Vec<Datagram>,
     socket: UdpSocket,
     epoch: Epoch,
     flows: BTreeMap<FlowId, SocketAddr>,
     next_flow: u32,
     wakes: Option<Instant>,
+    incoming: Vec<u8>,
+}
+
+/// A datagram as an observer would see it, and what the endpoint says of it.
+pub(crate) struct Datagram {
+    pub(crate) flow: FlowId,
+    pub(crate) is_sent: bool,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) spans: Vec<Span>,
 }
 
 /// Bytes, and what they were.
@@ -57,11 +68,13 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
             events: Vec::new(),
             received: Tally::default(),
             sent: Tally::default(),
+            datagrams: Vec::new(),
             socket,
             epoch,
             flows: BTreeMap::new(),
             next_flow: 0,
             wakes: None,
+            incoming: Vec::new(),
         }
     }
 
@@ -102,10 +115,15 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
                     assert_eq!(out.covered(), out.bytes().len() as u64);
                     self.sent.bytes += out.bytes().len() as u64;
                     self.sent.spans.extend_from_slice(out.spans());
+                    self.note(flow, true, out.bytes(), out.spans());
                     // A peer that is gone is no fault of the test's.
                     let _ = self.socket.send_to(out.bytes(), self.flows[&flow]);
                 }
-                Output::Consumed { .. } => self.received.spans.extend_from_slice(out.spans()),
+                Output::Consumed { flow } => {
+                    self.received.spans.extend_from_slice(out.spans());
+                    let bytes = std::mem::take(&mut self.incoming);
+                    self.note(flow, false, &bytes, out.spans());
+                }
                 Output::Close { flow, .. } => {
                     self.flows.remove(&flow);
                 }
@@ -116,6 +134,15 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
                 }
             }
         }
+    }
+
+    fn note(&mut self, flow: FlowId, is_sent: bool, bytes: &[u8], spans: &[Span]) {
+        self.datagrams.push(Datagram {
+            flow,
+            is_sent,
+            bytes: bytes.to_vec(),
+            spans: spans.to_vec(),
+        });
     }
 
     /// Waits for a datagram or a time-out, once.
@@ -132,6 +159,7 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
         let flow = known.unwrap_or_else(|| self.open(peer));
         self.received.bytes += len as u64;
         let bytes = &bytes[..len];
+        self.incoming = bytes.to_vec();
         self.input(Input::Received { flow, bytes });
     }
 
