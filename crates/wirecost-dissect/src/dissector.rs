@@ -1,6 +1,6 @@
 //! From packets to a report: every packet finds its flow, the flow its bytes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use wirecost_proto::Direction;
@@ -9,15 +9,13 @@ use wirecost_wire::upper::Upper;
 use wirecost_wire::{icmp, ip, tcp, udp};
 
 use crate::flow::{Desk, Flow, Key};
+use crate::fragments::{Fragmented, Fragments, Outcome};
 use crate::frame;
 use crate::report::{Builder, Report};
 use crate::secrets::Secrets;
 
 /// Flows that are followed at a time; the quarter that was silent longest makes room for new ones.
 const MAX_FLOWS: usize = 16_384;
-
-/// Fragmented datagrams whose later fragments may still come.
-const MAX_FRAGMENTED: usize = 64;
 
 /// The ports on which servers listen whose protocol is known here.
 const SERVER_PORTS: [u16; 14] = [
@@ -31,13 +29,10 @@ const SERVER_PORTS: [u16; 14] = [
 pub struct Dissector {
     secrets: Secrets,
     flows: BTreeMap<Key, Box<Flow>>,
-    fragmented: VecDeque<(Fragmented, Key, Direction)>,
+    fragments: Fragments,
     desk: Desk,
     builder: Builder,
 }
-
-/// What the fragments of a datagram share.
-type Fragmented = (ip::Addresses, ip::Protocol, u32);
 
 impl Dissector {
     /// A dissector without secrets.
@@ -62,6 +57,9 @@ impl Dissector {
 
     /// What was found.
     pub fn finish(mut self) -> Report {
+        while let Some(fragmented) = self.fragments.give_up() {
+            self.fragmented(&fragmented);
+        }
         for flow in std::mem::take(&mut self.flows).into_values() {
             self.end(flow);
         }
@@ -75,6 +73,15 @@ impl Dissector {
             return;
         };
         self.builder.truncated += u64::from(packet.is_truncated());
+        if let Some(fragment) = packet
+            .fragment()
+            .filter(|_| packet.protocol() == ip::Protocol::Udp)
+        {
+            if let Outcome::Done(fragmented) = self.fragments.take(&packet, fragment, bytes) {
+                self.fragmented(&fragmented);
+            }
+            return;
+        }
         let known = match Upper::new(&packet) {
             Ok(Upper::Tcp(segment)) => {
                 self.segment(&packet, bytes, &segment);
@@ -85,7 +92,6 @@ impl Dissector {
                 true
             }
             Ok(Upper::Icmp(message)) => self.icmp(&packet, bytes, &message),
-            Ok(Upper::Fragment(_)) => self.later_fragment(&packet, bytes),
             _ => false,
         };
         if !known {
@@ -104,7 +110,6 @@ impl Dissector {
         if over && let Some(flow) = self.flows.remove(&key) {
             self.end(flow);
         }
-        self.make_room(&key);
         let number = self.builder.packets();
         let flow = self.flows.entry(key).or_insert_with(|| {
             let (client, server) = ends_of_connection(source, destination, segment.flags());
@@ -130,55 +135,45 @@ impl Dissector {
             len,
             (&self.secrets, &mut self.desk),
         );
+        self.make_room();
     }
 
     fn datagram(&mut self, packet: &ip::Packet<'_>, bytes: &[u8], datagram: &udp::Datagram<'_>) {
-        let source = SocketAddr::new(packet.source(), datagram.source_port());
-        let destination = SocketAddr::new(packet.destination(), datagram.destination_port());
-        let key = Key::new(source, destination, false);
-        self.make_room(&key);
-        let number = self.builder.packets();
-        let flow = self.flows.entry(key).or_insert_with(|| {
-            let (client, server) = ends_by_port(source, destination);
-            Box::new(Flow::datagrams(client, server, datagram.payload()))
-        });
-        flow.last_packet = number;
-        let direction = flow.direction(source);
-        if let Some(fragment) = packet.fragment() {
-            let datagram = (packet.addresses(), packet.protocol(), fragment.id);
-            if self.fragmented.len() >= MAX_FRAGMENTED {
-                self.fragmented.pop_front();
-            }
-            self.fragmented.push_back((datagram, key, direction));
-            flow.other(direction, bytes, &mut self.desk);
-            return;
-        }
         self.builder.offload.datagram(packet);
+        let (flow, direction) = flow_of_datagram(&mut self.flows, packet, datagram, self.builder.packets());
         if packet.is_truncated() {
             flow.other(direction, bytes, &mut self.desk);
-            return;
+        } else {
+            self.builder
+                .offload
+                .checksum(datagram.checksum(&packet.addresses()));
+            flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.desk));
+            flow.account(direction, bytes, &mut self.desk);
         }
-        self.builder
-            .offload
-            .checksum(datagram.checksum(&packet.addresses()));
-        flow.datagram(direction, bytes, datagram, (&self.secrets, &mut self.desk));
+        self.make_room();
     }
 
-    /// Whether the fragment's datagram is known.
-    fn later_fragment(&mut self, packet: &ip::Packet<'_>, bytes: &[u8]) -> bool {
-        let Some(fragment) = packet.fragment() else {
-            return false;
+    /// Takes the packets of a fragmented datagram, whole or given up.
+    fn fragmented(&mut self, fragmented: &Fragmented) {
+        let first = fragmented.packets.iter().find_map(|bytes| {
+            let packet = ip::Packet::new(bytes).ok()?;
+            packet.has_upper_header().then_some(packet)
+        });
+        let datagram = udp::Datagram::new(&fragmented.bytes).ok();
+        let (Some(first), Some(datagram)) = (first, datagram) else {
+            let packets = fragmented
+                .packets
+                .iter()
+                .filter_map(|bytes| ip::Packet::new(bytes).ok());
+            packets.for_each(|packet| self.builder.no_flow(&packet));
+            return;
         };
-        let datagram = (packet.addresses(), packet.protocol(), fragment.id);
-        let found = self
-            .fragmented
-            .iter()
-            .rev()
-            .find(|(known, ..)| *known == datagram);
-        let Some((_, key, direction)) = found.copied() else {
-            return false;
-        };
-        self.other(&key, |_| direction, bytes)
+        let (flow, direction) = flow_of_datagram(&mut self.flows, &first, &datagram, self.builder.packets());
+        flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.desk));
+        for bytes in &fragmented.packets {
+            flow.account(direction, bytes, &mut self.desk);
+        }
+        self.make_room();
     }
 
     /// Whether the message is an error about a packet of a known flow.
@@ -193,21 +188,16 @@ impl Dissector {
         let destination = SocketAddr::new(quoted.destination(), destination_port);
         let key = Key::new(source, destination, quoted.protocol() == ip::Protocol::Tcp);
         // The message travels against the packet that it quotes.
-        self.other(&key, |flow| flow.direction(source).reverse(), bytes)
-    }
-
-    fn other(&mut self, key: &Key, direction: impl Fn(&Flow) -> Direction, bytes: &[u8]) -> bool {
-        let Some(flow) = self.flows.get_mut(key) else {
+        let Some(flow) = self.flows.get_mut(&key) else {
             return false;
         };
-        let direction = direction(flow);
-        flow.other(direction, bytes, &mut self.desk);
+        flow.other(flow.direction(source).reverse(), bytes, &mut self.desk);
         true
     }
 
     /// Ends the flows that were silent longest where there are too many.
-    fn make_room(&mut self, new: &Key) {
-        if self.flows.len() < MAX_FLOWS || self.flows.contains_key(new) {
+    fn make_room(&mut self) {
+        if self.flows.len() <= MAX_FLOWS {
             return;
         }
         let mut ages: Vec<u64> = self.flows.values().map(|flow| flow.last_packet).collect();
@@ -222,6 +212,26 @@ impl Dissector {
         flow.finish(&mut self.desk);
         self.builder.flow(&flow);
     }
+}
+
+/// The flow of a datagram, a new one where it is the first, and which way it travels.
+fn flow_of_datagram<'a>(
+    flows: &'a mut BTreeMap<Key, Box<Flow>>,
+    packet: &ip::Packet<'_>,
+    datagram: &udp::Datagram<'_>,
+    number: u64,
+) -> (&'a mut Flow, Direction) {
+    let source = SocketAddr::new(packet.source(), datagram.source_port());
+    let destination = SocketAddr::new(packet.destination(), datagram.destination_port());
+    let flow = flows
+        .entry(Key::new(source, destination, false))
+        .or_insert_with(|| {
+            let (client, server) = ends_by_port(source, destination);
+            Box::new(Flow::datagrams(client, server, datagram.payload()))
+        });
+    flow.last_packet = number;
+    let direction = flow.direction(source);
+    (flow, direction)
 }
 
 /// Client and server of a connection by the packet seen first: who sends SYN is the client.

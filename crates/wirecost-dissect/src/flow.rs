@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use wirecost_cost::{DeviceLedger, PacketVerdict, Ports, Totals};
 use wirecost_proto::{Buffer, Direction, Span};
-use wirecost_wire::{ip, tcp, udp};
+use wirecost_wire::{ip, tcp};
 
 use crate::connection::{Books, Connection};
 use crate::datagram::Datagrams;
@@ -138,7 +138,7 @@ impl Flow {
         };
         let wait = connection.segment(direction, segment, len, &mut books);
         let Some(until) = wait else {
-            self.account(direction, ip_bytes, 0, desk);
+            self.account(direction, ip_bytes, desk);
             return;
         };
         let header_bytes = packet.header_bytes() + segment.header_bytes();
@@ -153,23 +153,21 @@ impl Flow {
         while let Carried::Connection(connection) = &mut self.carried
             && let Some(direction) = connection.release(all, &mut headers)
         {
-            self.account(direction, &headers, 0, desk);
+            self.account(direction, &headers, desk);
         }
         desk.headers = headers;
     }
 
-    /// Takes a UDP packet that carries a whole datagram.
-    pub(crate) fn datagram(
+    /// Takes what a datagram is, before its packet or packets are accounted.
+    pub(crate) fn describe(
         &mut self,
         direction: Direction,
-        ip_bytes: &[u8],
-        datagram: &udp::Datagram<'_>,
+        bytes: &[u8],
         (secrets, desk): (&Secrets, &mut Desk),
     ) {
         let Carried::Datagrams(datagrams) = &mut self.carried else {
             return;
         };
-        let bytes = datagram.payload();
         desk.story.clear();
         let mut context = Context {
             secrets,
@@ -180,11 +178,12 @@ impl Flow {
         let pieces = desk.story.pieces();
         desk.described.extend(pieces.iter().map(|piece| piece.span));
         let left_out = pieces.iter().filter(|piece| !piece.known);
-        let left_out = left_out.map(|piece| u64::from(piece.span.len)).sum();
+        let left_out: u64 = left_out.map(|piece| u64::from(piece.span.len)).sum();
+        self.unattributed_packets += u64::from(left_out > 0);
+        self.unattributed_bytes += left_out;
         desk.story.clear();
         self.ledger
             .datagram_spans(self.ports, direction, bytes, &desk.described);
-        self.account(direction, ip_bytes, left_out, desk);
     }
 
     /// Takes a packet that the ledger knows by itself: a part of a datagram, an ICMP error.
@@ -194,15 +193,16 @@ impl Flow {
                 connection.hold(direction, 0, ip_bytes);
                 self.release(false, desk);
             }
-            Carried::Datagrams(_) => self.account(direction, ip_bytes, 0, desk),
+            Carried::Datagrams(_) => self.account(direction, ip_bytes, desk),
         }
     }
 
-    fn account(&mut self, direction: Direction, ip_bytes: &[u8], left_out: u64, desk: &mut Desk) {
+    /// Takes a packet whose content has been described, or will not be.
+    pub(crate) fn account(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
         desk.spans.clear();
         let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut desk.spans);
         self.totals.add_packet(direction, &verdict, desk.spans.spans());
-        let unattributed = u64::from(verdict.unattributed_bytes) + left_out;
+        let unattributed = u64::from(verdict.unattributed_bytes);
         self.unattributed_packets += u64::from(unattributed > 0);
         self.unattributed_bytes += unattributed;
     }

@@ -10,7 +10,7 @@
 //! - [`read`](mod@read): a capture from front to back
 //! - [`secrets`]: the key log
 //! - [`offload`]: what network cards did to the capture
-//! - `frame`, `flow`, `connection`, `tcp`: from a frame to bytes in order
+//! - `frame`, `fragments`, `flow`, `connection`, `tcp`: from a frame to bytes in order
 //! - `stream`, `datagram`: from bytes to what they are
 //! - `hello`, `crypto`: handshakes and keys
 //!
@@ -38,6 +38,7 @@ mod crypto;
 mod datagram;
 pub mod dissector;
 mod flow;
+mod fragments;
 mod frame;
 mod hello;
 pub mod offload;

@@ -1,7 +1,8 @@
 //! CoAP: each datagram by itself, and whether it has been sent before (RFC 7252 section 4.2).
 
 use wirecost_coap::message::{Repr, Type};
-use wirecost_proto::{Buffer, Cause, Direction, Phase};
+use wirecost_coap::option::OptionNumber;
+use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
 use crate::story::{Both, Piece, Story};
 
@@ -19,6 +20,7 @@ pub(crate) struct Coap {
     /// The message identifiers of the last pings, which an RST answers.
     pings: Both<Option<u16>>,
     spans: Buffer,
+    has_oscore: bool,
 }
 
 impl Default for Coap {
@@ -28,11 +30,29 @@ impl Default for Coap {
             oldest: Both::default(),
             pings: Both::default(),
             spans: Buffer::new(),
+            has_oscore: false,
         }
     }
 }
 
 impl Coap {
+    pub(crate) const fn label(&self) -> &'static str {
+        if self.has_oscore {
+            "CoAP with OSCORE"
+        } else {
+            "CoAP"
+        }
+    }
+
+    /// Why bytes were left out, if any were.
+    pub(crate) const fn reason(&self) -> &'static str {
+        if self.has_oscore {
+            "encrypted, no secrets"
+        } else {
+            "no CoAP message"
+        }
+    }
+
     pub(crate) fn describe(&mut self, direction: Direction, bytes: &[u8], out: &mut Story) {
         let Ok(repr) = Repr::parse(bytes) else {
             out.leave_out(bytes.len() as u64);
@@ -42,7 +62,14 @@ impl Coap {
         let is_pong = self.is_pong(direction, &repr);
         self.spans.clear();
         wirecost_coap::describe(bytes, &mut self.spans);
+        // RFC 8613 section 4.2: what OSCORE encrypts is the payload but for the tag at its end.
+        let is_closed = repr.options.first(OptionNumber::OSCORE).is_some();
+        self.has_oscore |= is_closed;
+        let payload_start = bytes.len() - repr.payload.len();
+        let mut at = 0;
         for span in self.spans.spans() {
+            let known = !(is_closed && at >= payload_start && span.layer != Layer::Security);
+            at += span.len as usize;
             let mut span = *span;
             if again && span.cause == Cause::Original {
                 span.cause = Cause::Retransmission;
@@ -51,7 +78,7 @@ impl Coap {
             if repr.kind == Type::Reset && !is_pong {
                 span.phase = Phase::Message;
             }
-            out.push(Piece { span, known: true });
+            out.push(Piece { span, known });
         }
     }
 

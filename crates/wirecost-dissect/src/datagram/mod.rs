@@ -86,7 +86,7 @@ impl Datagrams {
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Bare => "bare".to_owned(),
-            Self::Coap(_) => "CoAP".to_owned(),
+            Self::Coap(coap) => coap.label().to_owned(),
             Self::Dtls(dtls) => dtls.label(),
             Self::Undecided => "no data".to_owned(),
             Self::Unknown(name) => (*name).to_owned(),
@@ -97,7 +97,7 @@ impl Datagrams {
     pub(crate) fn reason(&self) -> &'static str {
         match self {
             Self::Bare => "an answer to a bare message",
-            Self::Coap(_) => "no CoAP message",
+            Self::Coap(coap) => coap.reason(),
             Self::Dtls(dtls) => dtls.reason(),
             Self::Undecided | Self::Unknown(_) => "unknown protocol",
         }

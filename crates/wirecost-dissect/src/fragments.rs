@@ -1,0 +1,110 @@
+//! UDP datagrams out of IP fragments (RFC 791 section 3.2, RFC 8200 section 4.5). Their packets wait until the datagram
+//! is whole, because only then can it be read.
+
+use std::collections::VecDeque;
+
+use wirecost_wire::ip;
+
+/// Datagrams that wait for fragments; the oldest one makes room.
+const MAX_DATAGRAMS: usize = 64;
+
+/// The most bytes of a datagram (RFC 768: a length field of 16 bits).
+const MAX_DATAGRAM_BYTES: usize = 65_535;
+
+/// The most packets of a datagram: fragments of eight bytes and their copies are nobody's MTU.
+const MAX_PACKETS: usize = 1_024;
+
+/// What the fragments of a datagram share.
+type Key = (ip::Addresses, ip::Protocol, u32);
+
+/// Fragments of one datagram.
+#[derive(Debug)]
+pub(crate) struct Fragmented {
+    key: Key,
+    /// The datagram's bytes, UDP header included, as far as they are here.
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes that are here.
+    present: usize,
+    /// Bytes of the whole, once the last fragment is here.
+    total: Option<usize>,
+    /// Its packets, in their order.
+    pub(crate) packets: Vec<Vec<u8>>,
+}
+
+impl Fragmented {
+    fn is_whole(&self) -> bool {
+        self.total
+            .is_some_and(|total| self.present >= total && self.bytes.len() == total)
+    }
+
+    fn add(&mut self, packet: &ip::Packet<'_>, fragment: ip::Fragment, ip_bytes: &[u8]) {
+        let start = fragment.offset_bytes as usize;
+        let end = start + packet.payload().len();
+        if end > MAX_DATAGRAM_BYTES || self.packets.len() >= MAX_PACKETS {
+            return;
+        }
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        if let Some(place) = self.bytes.get_mut(start..end) {
+            place.copy_from_slice(packet.payload());
+            self.present += place.len();
+        }
+        if !fragment.more {
+            self.total = Some(end);
+        }
+        self.packets.push(ip_bytes.to_vec());
+    }
+}
+
+/// The datagrams that are not whole.
+#[derive(Debug, Default)]
+pub(crate) struct Fragments {
+    waiting: VecDeque<Fragmented>,
+}
+
+/// What came of a fragment.
+pub(crate) enum Outcome {
+    /// Its datagram is not whole.
+    Waiting,
+    /// Its datagram is whole, or was given up to make room for this one.
+    Done(Fragmented),
+}
+
+impl Fragments {
+    /// Takes a fragment.
+    pub(crate) fn take(
+        &mut self,
+        packet: &ip::Packet<'_>,
+        fragment: ip::Fragment,
+        ip_bytes: &[u8],
+    ) -> Outcome {
+        let key = (packet.addresses(), packet.protocol(), fragment.id);
+        let known = self.waiting.iter().position(|known| known.key == key);
+        let index = known.unwrap_or_else(|| {
+            self.waiting.push_back(Fragmented {
+                key,
+                bytes: Vec::new(),
+                present: 0,
+                total: None,
+                packets: Vec::new(),
+            });
+            self.waiting.len() - 1
+        });
+        if let Some(datagram) = self.waiting.get_mut(index) {
+            datagram.add(packet, fragment, ip_bytes);
+            if datagram.is_whole() {
+                return self.waiting.remove(index).map_or(Outcome::Waiting, Outcome::Done);
+            }
+        }
+        if self.waiting.len() > MAX_DATAGRAMS {
+            return self.give_up().map_or(Outcome::Waiting, Outcome::Done);
+        }
+        Outcome::Waiting
+    }
+
+    /// The oldest datagram that is not whole; it will not be.
+    pub(crate) fn give_up(&mut self) -> Option<Fragmented> {
+        self.waiting.pop_front()
+    }
+}
