@@ -252,8 +252,24 @@ impl Endpoint for Server {
         let outward = |event| layer_event(event, |event| event);
         match self {
             Self::Plain(server) => server.poll_output(out),
-            Self::Tls(server) => server.poll_output(out).map_event(outward),
+            Self::Tls(server) => {
+                let output = server.poll_output(out);
+                if let Output::Event(layer::Event::EarlyData { flow, bytes }) = &output {
+                    server.inner_mut().expect_early_data(*flow, *bytes);
+                }
+                output.map_event(outward)
+            }
             Self::Dtls(server) => server.poll_output(out).map_event(outward),
+        }
+    }
+}
+
+impl ServerApplication {
+    /// Lets the application know that what it receives next may have been replayed. Only HTTP has a way to say no
+    /// (RFC 8470).
+    fn expect_early_data(&mut self, flow: FlowId, bytes: usize) {
+        if let Self::Http1(server) = self {
+            server.expect_early_data(flow, bytes);
         }
     }
 }
