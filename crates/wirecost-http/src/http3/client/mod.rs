@@ -6,33 +6,29 @@
 //! section 4.6).
 
 mod config;
+mod ending;
 mod exchange;
+mod receive;
 mod session;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use bytes::BytesMut;
-use quinn_proto::{
-    ConnectionError, DatagramEvent, Dir, EndpointConfig, EndpointEvent, StreamEvent, StreamId,
-};
+use quinn_proto::{EndpointConfig, EndpointEvent};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
 use wirecost_security::layer::Fault;
 use wirecost_security::tls::{self, QuicClient};
 use wirecost_security::{Start, layer};
 
 use super::config::{endpoint, first_destinations};
-use super::connection::{Connection, Progress};
-use super::error::{self, Code};
-use super::loss::{Lost, handshake_fault};
+use super::connection::Connection;
 use super::quic::session::ClientCrypto;
 use super::quic::tap::Tap;
-use crate::client::{Command, Event, Failure};
+use crate::client::{Command, Event};
 use crate::message::RequestTemplate;
 
 pub use config::ClientConfig;
-use exchange::Exchange;
 use session::{Session, Stage};
 
 /// Sends requests on one flow at a time.
@@ -232,225 +228,6 @@ impl Client {
         }
     }
 
-    fn received(&mut self, flow: FlowId, bytes: &[u8]) {
-        self.consumed.clear();
-        let now = self.monotonic();
-        let session = match &mut self.state {
-            State::Connected(session) if session.connection.flow == flow => session,
-            _ => return super::describe(bytes, &mut self.consumed),
-        };
-        let data = BytesMut::from(bytes);
-        // What the endpoint would answer by itself, a stateless reset, is a server's business.
-        let event = self
-            .endpoint
-            .handle(now, session.peer, None, None, data, &mut Vec::new());
-        if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
-            session.connection.quic.handle_event(event);
-        }
-        self.pump();
-        match &mut self.state {
-            State::Connected(session) => {
-                let opened = self.tap.take_opened();
-                session.connection.consumed(bytes, &opened, &mut self.consumed);
-            }
-            State::Idle => super::describe(bytes, &mut self.consumed),
-        }
-    }
-
-    /// Takes whatever the connection has to say.
-    fn pump(&mut self) {
-        loop {
-            let State::Connected(session) = &mut self.state else {
-                return;
-            };
-            session.connection.exchange_events(&mut self.endpoint);
-            match session.connection.quic.poll() {
-                Some(event) => self.hear(event),
-                None => break,
-            }
-        }
-        self.send_waiting();
-    }
-
-    fn hear(&mut self, event: quinn_proto::Event) {
-        match event {
-            quinn_proto::Event::Connected => self.connected(),
-            quinn_proto::Event::ConnectionLost { reason } => self.lost(&reason),
-            quinn_proto::Event::Stream(event) => {
-                if let Err(fault) = self.hear_stream(event) {
-                    self.fail(fault);
-                }
-            }
-            quinn_proto::Event::HandshakeDataReady
-            | quinn_proto::Event::DatagramReceived
-            | quinn_proto::Event::DatagramsUnblocked => {}
-        }
-    }
-
-    fn connected(&mut self) {
-        let State::Connected(session) = &mut self.state else {
-            return;
-        };
-        let Stage::Handshaking { is_early, .. } = session.stage else {
-            return;
-        };
-        let connection = &mut session.connection;
-        let accepted = is_early && connection.quic.accepted_0rtt();
-        let granted = match (accepted, connection.is_resumed()) {
-            (true, _) => Start::ZeroRtt,
-            (false, true) => Start::Resumed,
-            (false, false) => Start::Cold,
-        };
-        let asked = session.asked;
-        if granted < asked.min(Start::Resumed) {
-            return self.give_up(Fault::Start { asked, granted });
-        }
-        session.stage = Stage::Established;
-        if is_early && !accepted {
-            self.waiting.extend(session.take_back());
-            self.waiting
-                .make_contiguous()
-                .sort_by_key(|request| request.order);
-        }
-        if !accepted {
-            session.connection.open_control();
-        }
-        let flow = session.connection.flow;
-        self.has_connected = true;
-        let start = granted;
-        self.report(layer::Event::Established { flow, start });
-        if !is_early {
-            self.tell(Event::Opened);
-        }
-    }
-
-    fn hear_stream(&mut self, event: StreamEvent) -> Result<(), error::Fault> {
-        let State::Connected(session) = &mut self.state else {
-            return Ok(());
-        };
-        match event {
-            StreamEvent::Opened { dir: Dir::Uni } => {
-                while let Some(id) = session.connection.accept_unidirectional() {
-                    session.read_unidirectional(id)?;
-                }
-            }
-            StreamEvent::Readable { id } if id.dir() == Dir::Uni => session.read_unidirectional(id)?,
-            StreamEvent::Readable { id } => self.read_response(id)?,
-            StreamEvent::Writable { id } => session.connection.flush(id),
-            StreamEvent::Stopped { id, .. } => session.connection.stopped(id),
-            // No server opens a bidirectional stream, because QUIC is told to allow none.
-            StreamEvent::Opened { dir: Dir::Bi }
-            | StreamEvent::Finished { .. }
-            | StreamEvent::Available { .. } => {}
-        }
-        Ok(())
-    }
-
-    fn read_response(&mut self, id: StreamId) -> Result<(), error::Fault> {
-        let State::Connected(session) = &mut self.state else {
-            return Ok(());
-        };
-        let Some(exchange) = session.exchanges.get_mut(&id) else {
-            return Ok(());
-        };
-        let kept = self.config.kept_body_bytes;
-        let Exchange { reader, answer, .. } = exchange;
-        let progress = session
-            .connection
-            .read_message(id, reader, |part| answer.hear(part, kept))?;
-        if progress == Progress::Open {
-            return Ok(());
-        }
-        let Some(exchange) = session.exchanges.remove(&id) else {
-            return Ok(());
-        };
-        let event = match progress {
-            Progress::Reset(code) => exchange.failed(Failure::Code(code)),
-            _ => exchange.finish(),
-        };
-        self.tell(event);
-        Ok(())
-    }
-
-    /// Ends a connection whose peer broke a rule.
-    fn fail(&mut self, fault: error::Fault) {
-        let now = self.monotonic();
-        if let State::Connected(session) = &mut self.state {
-            session.connection.close(now, fault.code);
-            session.stage = Stage::Ending;
-        }
-        self.fail_exchanges(Failure::Code(fault.code.value()));
-        self.tell(Event::Reset(ResetReason::Local));
-    }
-
-    /// Ends a connection that did not become what was asked for.
-    fn give_up(&mut self, fault: Fault) {
-        let now = self.monotonic();
-        let State::Connected(session) = &mut self.state else {
-            return;
-        };
-        let flow = session.connection.flow;
-        session.connection.close(now, Code::NoError);
-        session.stage = Stage::Ending;
-        self.report(layer::Event::Failed { flow, fault });
-        self.fail_exchanges(Failure::Abandoned);
-    }
-
-    /// Takes that the connection is no more.
-    fn lost(&mut self, reason: &ConnectionError) {
-        let State::Connected(session) = &mut self.state else {
-            return;
-        };
-        if matches!(session.stage, Stage::Ending | Stage::Ended) {
-            return;
-        }
-        let is_handshaking = matches!(session.stage, Stage::Handshaking { .. });
-        session.stage = match reason {
-            // This side's error, which the server is told of.
-            ConnectionError::TransportError(_) => Stage::Ending,
-            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and whoever is gone gets none.
-            _ => Stage::Ended,
-        };
-        let flow = session.connection.flow;
-        let lost = Lost::new(reason);
-        if is_handshaking {
-            let fault = self.tap.take_fault();
-            let fault = handshake_fault(reason, fault.as_ref());
-            self.report(layer::Event::Failed { flow, fault });
-            return self.fail_exchanges(lost.failure);
-        }
-        self.fail_exchanges(lost.failure);
-        self.tell(lost.event);
-    }
-
-    /// Reports that the requests that were sent will have no response.
-    fn fail_exchanges(&mut self, reason: Failure) {
-        let State::Connected(session) = &mut self.state else {
-            return;
-        };
-        for exchange in std::mem::take(&mut session.exchanges).into_values() {
-            let event = exchange.failed(reason);
-            self.outputs.push_back(Output::Event(layer::Event::Inner(event)));
-        }
-    }
-
-    /// Forgets the connection, whose flow is gone.
-    fn abandon(&mut self, reason: ResetReason) {
-        self.fail_exchanges(Failure::Reset(reason));
-        if let State::Connected(session) = std::mem::replace(&mut self.state, State::Idle) {
-            self.endpoint
-                .handle_event(session.connection.handle, EndpointEvent::drained());
-        }
-    }
-
-    fn reset(&mut self, flow: FlowId, reason: ResetReason) {
-        let is_mine = matches!(&self.state, State::Connected(session) if session.connection.flow == flow);
-        if is_mine {
-            self.abandon(reason);
-            self.tell(Event::Reset(reason));
-        }
-    }
-
     fn expire(&mut self) {
         self.release();
         let (now, monotonic) = (self.now, self.monotonic());
@@ -476,39 +253,6 @@ impl Client {
                 .push_back(Output::Event(layer::Event::Inner(Event::TimedOut { message })));
         }
         self.pump();
-    }
-
-    /// Closes the connection once everything that was asked is answered.
-    fn close_if_done(&mut self) {
-        let now = self.monotonic();
-        let is_waiting = !self.waiting.is_empty();
-        let State::Connected(session) = &mut self.state else {
-            return;
-        };
-        let is_idle = session.exchanges.is_empty();
-        let closes = self.is_closing && !is_waiting || session.is_going_away;
-        if closes && is_idle && session.stage == Stage::Established {
-            session.connection.close(now, Code::NoError);
-            session.stage = Stage::Ending;
-            session.end = Some(Event::Closed);
-        }
-    }
-
-    /// The end of a flow whose last packet has left.
-    fn end(&mut self) -> Option<Output<layer::Event<Event>>> {
-        let State::Connected(session) = &mut self.state else {
-            return None;
-        };
-        if !matches!(session.stage, Stage::Ending | Stage::Ended) {
-            return None;
-        }
-        let flow = session.connection.flow;
-        let end = session.end.take();
-        // No waiting for stray packets: the flow is this client's alone (RFC 9000 section 10.2 would keep the state for
-        // three probe time-outs).
-        self.abandon(ResetReason::Local);
-        end.into_iter().for_each(|event| self.tell(event));
-        Some(Output::Close { flow, reset: false })
     }
 
     fn next_timeout(&mut self) -> Option<Instant> {

@@ -17,7 +17,7 @@ fn refusal(parts: &Parts) -> String {
     let mut rig = super::loss::plain(parts, 0, 1);
     rig.open();
     rig.drive_for(Duration::from_secs(5));
-    assert_eq!(rig.server.0.connections(), 0);
+    assert_eq!(rig.server.endpoint.connections(), 0);
     let alert = |event: &Event<_>| {
         matches!(
             event,

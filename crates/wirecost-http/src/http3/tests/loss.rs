@@ -41,8 +41,24 @@ impl Path for Lossy {
     }
 }
 
-/// An endpoint whose bytes are all of one kind; beside it, how many bytes of payload it sent again.
-pub(super) struct Plain<E>(pub(super) E, u64);
+/// An endpoint whose bytes are all of one kind.
+pub(super) struct Plain<E> {
+    pub(super) endpoint: E,
+    /// Bytes of payload that it sent again.
+    resent: u64,
+    /// How much its clock is ahead.
+    ahead: Duration,
+}
+
+impl<E> Plain<E> {
+    fn new(endpoint: E) -> Self {
+        Self {
+            endpoint,
+            resent: 0,
+            ahead: Duration::ZERO,
+        }
+    }
+}
 
 impl<E: Endpoint<Error = Infallible>> Endpoint for Plain<E> {
     type Command = E::Command;
@@ -50,19 +66,22 @@ impl<E: Endpoint<Error = Infallible>> Endpoint for Plain<E> {
     type Error = Infallible;
 
     fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), Infallible> {
-        self.0.handle_input(input, now)
+        self.endpoint.handle_input(input, now + self.ahead)
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<E::Event> {
         let mut inner = Buffer::new();
-        let output = self.0.poll_output(&mut inner);
+        let output = match self.endpoint.poll_output(&mut inner) {
+            Output::Timeout(at) => Output::Timeout(at.map(|at| at - self.ahead)),
+            output => output,
+        };
         let resent = inner
             .spans()
             .iter()
             .filter(|span| span.cause == Cause::Retransmission);
         let payload = resent.filter(|span| span.layer == Layer::Payload);
         if !inner.bytes().is_empty() {
-            self.1 += payload.map(|span| u64::from(span.len)).sum::<u64>();
+            self.resent += payload.map(|span| u64::from(span.len)).sum::<u64>();
         }
         out.push_with(Layer::Transport, Phase::Message, Cause::Original, |bytes| {
             bytes.extend_from_slice(inner.bytes());
@@ -87,7 +106,7 @@ pub(super) fn plain(parts: &Parts, percent: u64, seed: u64) -> LossyPair {
         rng: Rng::new(seed),
         percent,
     };
-    let (client, server) = (Plain(client, 0), Plain(parts.server(seed), 0));
+    let (client, server) = (Plain::new(client), Plain::new(parts.server(seed)));
     Pair::new(Transport::Datagram, client, server, path)
 }
 
@@ -127,11 +146,11 @@ fn what_is_lost_is_sent_again_as_retransmission() {
     pair.command(post(1, 100_000));
     pair.drive_for(Duration::from_secs(60));
     // About a fifth of the content, at least, has to be sent twice.
-    assert!(pair.client.1 > 10_000, "{} B sent again", pair.client.1);
+    assert!(pair.client.resent > 10_000, "{} B sent again", pair.client.resent);
 }
 
 #[test]
-fn early_data_that_a_server_has_no_session_for_is_sent_again_after_the_handshake() {
+fn a_server_that_has_forgotten_the_session_is_a_fault() {
     let mut pair = lossy(Start::ZeroRtt, 0, 1);
     pair.open();
     pair.drive_for(Duration::from_secs(1));
@@ -141,7 +160,7 @@ fn early_data_that_a_server_has_no_session_for_is_sent_again_after_the_handshake
     // Another server of the same name, which knows neither the ticket nor the session.
     let mut parts = Parts::new(Start::ZeroRtt);
     parts.server.accept_early_data = true;
-    pair.server = Plain(parts.server(2), 0);
+    pair.server = Plain::new(parts.server(2));
     pair.open_flow(FlowId(1));
     pair.command(post(1, 128));
     pair.drive_for(Duration::from_secs(3));
@@ -162,6 +181,30 @@ fn early_data_that_a_server_has_no_session_for_is_sent_again_after_the_handshake
         "{:?}",
         pair.client_events
     );
+}
+
+/// A ticket whose age the server does not believe resumes, but brings no early data (RFC 8446 section 8.3).
+#[test]
+fn early_data_that_is_refused_is_sent_again_after_the_handshake() {
+    let mut pair = lossy(Start::ZeroRtt, 0, 1);
+    pair.open();
+    pair.drive_for(Duration::from_secs(1));
+    pair.command(client::Command::Close);
+    pair.drive_for(Duration::from_secs(1));
+    pair.client_events.clear();
+    pair.server.ahead = Duration::from_secs(300);
+    let opened = pair.now;
+    pair.open_flow(FlowId(1));
+    pair.command(post(1, 128));
+    pair.command(post(2, 3_000));
+    pair.drive_for(Duration::from_secs(3));
+    let start = pair.client_events.iter().find_map(|(at, event)| match event {
+        Event::Established { start, .. } => Some((*at, *start)),
+        _ => None,
+    });
+    assert_eq!(start, Some((opened + DELAY * 2, Start::Resumed)));
+    assert_eq!(answered(&pair.client_events), 2, "{:?}", pair.client_events);
+    assert!(pair.client.resent >= 128, "{} B", pair.client.resent);
 }
 
 #[test]

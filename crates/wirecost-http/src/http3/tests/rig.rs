@@ -25,6 +25,7 @@ pub(in crate::http3) const DELAY: Duration = Duration::from_millis(50);
 pub(in crate::http3) struct Parts {
     pub(in crate::http3) client: ClientOptions,
     pub(in crate::http3) server: ServerOptions,
+    pub(in crate::http3) unsafe_early_data: bool,
 }
 
 impl Parts {
@@ -39,7 +40,11 @@ impl Parts {
         let mut server = ServerOptions::new(epoch(), identity);
         server.accept_early_data = start == Start::ZeroRtt;
         server.key_log = key_log.clone();
-        Self { client, server }
+        Self {
+            client,
+            server,
+            unsafe_early_data: true,
+        }
     }
 
     pub(in crate::http3) fn client_config(&self, seed: u64) -> ClientConfig {
@@ -50,7 +55,7 @@ impl Parts {
     pub(in crate::http3) fn server(&self, seed: u64) -> Server {
         let tls = tls::ServerConfig::new(self.server.clone()).expect("a configuration");
         let mut config = ServerConfig::new(tls, Rng::new(seed).host(0));
-        config.resources.unsafe_early_data = true;
+        config.resources.unsafe_early_data = self.unsafe_early_data;
         Server::new(config).expect("a server")
     }
 

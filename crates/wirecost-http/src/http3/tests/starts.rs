@@ -69,6 +69,24 @@ fn an_early_post_is_answered_after_one_round_trip() {
     assert_eq!(rig.unconsumed(), 0);
 }
 
+/// RFC 8470 section 5.2.
+#[test]
+fn an_early_post_is_refused_where_a_replay_would_do_harm() {
+    let mut parts = Parts::new(Start::ZeroRtt);
+    parts.unsafe_early_data = false;
+    let mut rig = reconnected(parts.pair(1, FixedDelay(DELAY)));
+    rig.command(post(1, 128));
+    rig.command(get(2, "/messages"));
+    rig.drive_for(Duration::from_secs(1));
+    rig.command(post(3, 128));
+    rig.drive_for(Duration::from_secs(1));
+    let statuses: Vec<_> = responses(&rig)
+        .into_iter()
+        .map(|(_, message, status)| (message, status))
+        .collect();
+    assert_eq!(statuses, [(1, 425), (2, 200), (3, 204)]);
+}
+
 #[test]
 fn the_first_flight_of_early_data_leaves_without_a_command_too() {
     let mut rig = reconnected(rig(Start::ZeroRtt));

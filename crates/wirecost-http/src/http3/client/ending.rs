@@ -1,0 +1,125 @@
+//! How a client's connection ends.
+
+use quinn_proto::{ConnectionError, EndpointEvent};
+use wirecost_proto::{FlowId, Output, ResetReason};
+use wirecost_security::layer::{self, Fault};
+
+use super::super::error::{self, Code};
+use super::super::loss::{Lost, handshake_fault};
+use super::session::Stage;
+use super::{Client, State};
+use crate::client::{Event, Failure};
+
+impl Client {
+    /// Ends a connection whose peer broke a rule.
+    pub(super) fn fail(&mut self, fault: error::Fault) {
+        let now = self.monotonic();
+        if let State::Connected(session) = &mut self.state {
+            session.connection.close(now, fault.code);
+            session.stage = Stage::Ending;
+        }
+        self.fail_exchanges(Failure::Code(fault.code.value()));
+        self.tell(Event::Reset(ResetReason::Local));
+    }
+
+    /// Ends a connection that did not become what was asked for.
+    pub(super) fn give_up(&mut self, fault: Fault) {
+        let now = self.monotonic();
+        let State::Connected(session) = &mut self.state else {
+            return;
+        };
+        let flow = session.connection.flow;
+        session.connection.close(now, Code::NoError);
+        session.stage = Stage::Ending;
+        self.report(layer::Event::Failed { flow, fault });
+        self.fail_exchanges(Failure::Abandoned);
+    }
+
+    /// Takes that the connection is no more.
+    pub(super) fn lost(&mut self, reason: &ConnectionError) {
+        let State::Connected(session) = &mut self.state else {
+            return;
+        };
+        if matches!(session.stage, Stage::Ending | Stage::Ended) {
+            return;
+        }
+        let is_handshaking = matches!(session.stage, Stage::Handshaking { .. });
+        session.stage = match reason {
+            // This side's error, which the server is told of.
+            ConnectionError::TransportError(_) => Stage::Ending,
+            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and whoever is gone gets none.
+            _ => Stage::Ended,
+        };
+        let flow = session.connection.flow;
+        let lost = Lost::new(reason);
+        if is_handshaking {
+            let fault = self.tap.take_fault();
+            let fault = handshake_fault(reason, fault.as_ref());
+            self.report(layer::Event::Failed { flow, fault });
+            return self.fail_exchanges(lost.failure);
+        }
+        self.fail_exchanges(lost.failure);
+        self.tell(lost.event);
+    }
+
+    /// Reports that the requests that were sent will have no response.
+    pub(super) fn fail_exchanges(&mut self, reason: Failure) {
+        let State::Connected(session) = &mut self.state else {
+            return;
+        };
+        for exchange in std::mem::take(&mut session.exchanges).into_values() {
+            let event = exchange.failed(reason);
+            self.outputs.push_back(Output::Event(layer::Event::Inner(event)));
+        }
+    }
+
+    /// Forgets the connection, whose flow is gone.
+    pub(super) fn abandon(&mut self, reason: ResetReason) {
+        self.fail_exchanges(Failure::Reset(reason));
+        if let State::Connected(session) = std::mem::replace(&mut self.state, State::Idle) {
+            self.endpoint
+                .handle_event(session.connection.handle, EndpointEvent::drained());
+        }
+    }
+
+    pub(super) fn reset(&mut self, flow: FlowId, reason: ResetReason) {
+        let is_mine = matches!(&self.state, State::Connected(session) if session.connection.flow == flow);
+        if is_mine {
+            self.abandon(reason);
+            self.tell(Event::Reset(reason));
+        }
+    }
+
+    /// Closes the connection once everything that was asked is answered.
+    pub(super) fn close_if_done(&mut self) {
+        let now = self.monotonic();
+        let is_waiting = !self.waiting.is_empty();
+        let State::Connected(session) = &mut self.state else {
+            return;
+        };
+        let is_idle = session.exchanges.is_empty();
+        let closes = self.is_closing && !is_waiting || session.is_going_away;
+        if closes && is_idle && session.stage == Stage::Established {
+            session.connection.close(now, Code::NoError);
+            session.stage = Stage::Ending;
+            session.end = Some(Event::Closed);
+        }
+    }
+
+    /// The end of a flow whose last packet has left.
+    pub(super) fn end(&mut self) -> Option<Output<layer::Event<Event>>> {
+        let State::Connected(session) = &mut self.state else {
+            return None;
+        };
+        if !matches!(session.stage, Stage::Ending | Stage::Ended) {
+            return None;
+        }
+        let flow = session.connection.flow;
+        let end = session.end.take();
+        // No waiting for stray packets: the flow is this client's alone (RFC 9000 section 10.2 would keep the state for
+        // three probe time-outs).
+        self.abandon(ResetReason::Local);
+        end.into_iter().for_each(|event| self.tell(event));
+        Some(Output::Close { flow, reset: false })
+    }
+}
