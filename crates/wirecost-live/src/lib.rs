@@ -12,6 +12,7 @@
 //!   threads that keep them
 //! - [`process`]: real servers as children that cannot outlive us
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
+//! - [`sniffer`]: packets on links that are not ours
 //! - [`environment`], [`doctor`]: the machine for the record, and what it can and cannot do
 //! - [`error`]: what the machine refused, on what, and the way out
 //!
@@ -45,6 +46,7 @@ pub mod priority;
 pub mod process;
 pub mod recorder;
 pub mod signals;
+pub mod sniffer;
 #[allow(unsafe_code)]
 mod sys;
 pub mod sysctl;

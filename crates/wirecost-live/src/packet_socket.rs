@@ -104,7 +104,7 @@ impl AsRawFd for PacketSocket {
 }
 
 /// Asks for a large buffer, beyond net.core.rmem_max where the kernel lets root of a user namespace do so.
-fn grow_receive_buffer(fd: &OwnedFd) -> io::Result<()> {
+pub(crate) fn grow_receive_buffer(fd: &OwnedFd) -> io::Result<()> {
     sys::set_option(
         fd.as_fd(),
         libc::SOL_SOCKET,
@@ -130,7 +130,8 @@ fn ethernet_type(packet: &[u8]) -> Option<i32> {
     }
 }
 
-fn link_address(index: u32, protocol: i32, destination: Option<[u8; 6]>) -> libc::sockaddr_ll {
+/// The address of an interface, or of all by index 0, for packets of a protocol.
+pub(crate) fn link_address(index: u32, protocol: i32, destination: Option<[u8; 6]>) -> libc::sockaddr_ll {
     let mut octets = [0; 8];
     octets[..6].copy_from_slice(&destination.unwrap_or_default());
     libc::sockaddr_ll {

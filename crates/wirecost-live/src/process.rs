@@ -2,10 +2,14 @@
 //! with us however we end.
 //!
 //! - [`usage`]: CPU time and memory of a server and everything it started
+//! - [`foreground`]: a program on the device's side, with our terminal
+//! - [`listening`]: who listens where
 //! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: where the program is, how it is configured, when it is ready
 
 pub mod caddy;
+pub mod foreground;
 pub mod libcoap;
+pub mod listening;
 pub mod mosquitto;
 pub mod rabbitmq;
 pub mod usage;

@@ -1,10 +1,13 @@
-//! Ctrl-C and its relatives: the first asks the run to end well, the second ends it at once.
+//! Ctrl-C and its relatives: the first asks the run to end well, the second ends it at once. Where a program runs in the
+//! foreground they are its own: see [`Relay`].
 
 use crate::error::{Doing, EnvironmentError};
-use crate::sys::process::{event, exit_now, on_signals, raise_event};
+use crate::sys::process::{event, exit_now, is_readable, next_signal, on_signals, raise_event, signals};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
 
 /// 128 + SIGINT, as a shell reports it.
 const EXIT_INTERRUPTED: i32 = 130;
@@ -55,4 +58,54 @@ extern "C" fn note(_signal: i32) {
         exit_now(EXIT_INTERRUPTED);
     }
     raise_event(EVENT_FD.load(Ordering::SeqCst));
+}
+
+/// Signals that do nothing by themselves but wait to be taken, and to be passed on.
+#[derive(Debug)]
+pub struct Relay(OwnedFd);
+
+/// A signal that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caught {
+    /// A child has ended.
+    ChildEnded,
+    /// We were asked to end.
+    Asked {
+        /// The signal's number.
+        signal: i32,
+        /// Whether the terminal did it: then every process in the foreground has been asked, not we alone.
+        by_terminal: bool,
+    },
+}
+
+impl Relay {
+    /// Holds SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGCHLD back from the calling thread and those that it starts. Call it
+    /// before any thread starts.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn install() -> Result<Self, EnvironmentError> {
+        let held = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD];
+        let fd = signals(&held).doing("signalfd", || "hold signals back".into())?;
+        Ok(Self(fd))
+    }
+
+    /// The next signal; waits for it no longer than `patience`.
+    ///
+    /// # Errors
+    /// None that a descriptor of ours meets.
+    pub fn next(&self, patience: Duration) -> io::Result<Option<Caught>> {
+        let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+        if !is_readable(self.0.as_fd(), milliseconds)? {
+            return Ok(None);
+        }
+        let caught = |(signal, by_kernel)| match signal {
+            libc::SIGCHLD => Caught::ChildEnded,
+            signal => Caught::Asked {
+                signal,
+                by_terminal: by_kernel,
+            },
+        };
+        Ok(next_signal(self.0.as_fd())?.map(caught))
+    }
 }

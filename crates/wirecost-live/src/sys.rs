@@ -87,16 +87,38 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> 
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
+/// A message that was received, and what the kernel said of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// Bytes of the message.
+    pub(crate) length: usize,
+    /// When the kernel took it in, in nanoseconds of CLOCK_REALTIME; of sockets with `SO_TIMESTAMPNS` on.
+    pub(crate) stamp: Option<u64>,
+    /// Index of the interface that it passed; of packet sockets.
+    pub(crate) interface: u32,
+    /// `PACKET_HOST`, `PACKET_OUTGOING`, ...; of packet sockets.
+    pub(crate) kind: u8,
+}
+
 /// Receives one message of a socket with `SO_TIMESTAMPNS` on: its length in bytes, and when the kernel took it in,
 /// in nanoseconds of CLOCK_REALTIME.
 pub(crate) fn receive_stamped(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    receive_frame(fd, into).map(|frame| (frame.length, frame.stamp))
+}
+
+/// Receives one message of a packet socket with `SO_TIMESTAMPNS` on.
+pub(crate) fn receive_frame(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Frame> {
     let mut part = libc::iovec {
         iov_base: into.as_mut_ptr().cast(),
         iov_len: into.len(),
     };
     let mut control = [0u64; 8]; // aligned for a cmsghdr, with room for the one asked for
+    // SAFETY: all-zero is a valid sockaddr_ll, a structure of integers, which is at most a sockaddr_storage.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     // SAFETY: all-zero is a valid msghdr: no address, no parts.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_name = (&raw mut address).cast();
+    message.msg_namelen = LINK_ADDRESS_LENGTH;
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
@@ -113,7 +135,12 @@ pub(crate) fn receive_stamped(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result
             && (*header).cmsg_type == libc::SCM_TIMESTAMPNS;
         is_stamp.then(|| time::nanos(libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned()))
     };
-    Ok((length, stamp))
+    Ok(Frame {
+        length,
+        stamp,
+        interface: u32::try_from(address.sll_ifindex).unwrap_or(0),
+        kind: address.sll_pkttype,
+    })
 }
 
 /// Sets an option whose value is an integer.

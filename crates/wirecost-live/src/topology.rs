@@ -12,7 +12,7 @@
 
 use crate::congestion::{Allowed, is_usable};
 use crate::error::{Doing, EnvironmentError, Errno};
-use crate::hosts::{DEVICES_V4, DEVICES_V6, SERVER_V4, SERVER_V6};
+use crate::hosts::{DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
 use crate::netlink::Netlink;
 use crate::netlink::link::VethEnd;
@@ -46,6 +46,9 @@ pub struct TopologyConfig {
     pub queue_packets: u32,
     /// The medium; `None` takes TUN where it can be used.
     pub medium: Option<Medium>,
+    /// The device that a program on the device side is unless it binds to another one's address. `None`: no device,
+    /// so that what no device sends is seen.
+    pub resident: Option<HostIndex>,
     /// Settings of both sides that differ from [`sysctl::REQUIRED`].
     pub overrides: Settings,
 }
@@ -56,6 +59,7 @@ impl Default for TopologyConfig {
             mtu: 1_500,
             queue_packets: 10_000,
             medium: None,
+            resident: None,
             overrides: Settings::new(),
         }
     }
@@ -162,7 +166,7 @@ impl Topology {
             home: &home,
             warnings: Vec::new(),
         };
-        let (device, device_port) = builder.side(&DEVICE_SIDE)?;
+        let (device, device_port) = builder.side(&DEVICE_SIDE.with_resident(config.resident))?;
         let (server, server_port) = builder.side(&SERVER_SIDE)?;
         let warnings = builder.warnings;
         if is_unprivileged {
@@ -271,6 +275,17 @@ const SERVER_SIDE: Plan = Plan {
     near_address: [0x02, 0, 0, 0, 0x78, 0x01],
     far_address: [0x02, 0, 0, 0, 0x78, 0x02],
 };
+
+impl Plan {
+    /// The same with a device's addresses as the interface's own.
+    fn with_resident(mut self, host: Option<HostIndex>) -> Self {
+        let address = |ipv6| host.and_then(|host| device_address(host, ipv6));
+        if let (Some(v4), Some(v6)) = (address(false), address(true)) {
+            self.addresses = [v4, v6];
+        }
+        self
+    }
+}
 
 struct Builder<'a> {
     config: &'a TopologyConfig,

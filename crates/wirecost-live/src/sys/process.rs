@@ -5,7 +5,9 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 
 /// A program to run, with everything that must exist before the clone: afterwards the child may not allocate.
 pub(crate) struct Program<'a> {
@@ -123,11 +125,20 @@ unsafe fn become_program(
 /// Only in a child just cloned.
 unsafe fn reset_signals() {
     const LAST_SIGNAL: c_int = 64;
-    // SAFETY: the default action needs no handler; an all-zero set is the empty one.
+    // SAFETY: the default action needs no handler.
     unsafe {
         for signal in 1..=LAST_SIGNAL {
             libc::signal(signal, libc::SIG_DFL);
         }
+        unblock_signals();
+    }
+}
+
+/// # Safety
+/// Only in a child just cloned.
+unsafe fn unblock_signals() {
+    // SAFETY: an all-zero set is the empty one.
+    unsafe {
         let none: libc::sigset_t = std::mem::zeroed();
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
     }
@@ -273,6 +284,61 @@ pub(crate) fn on_signals(signals: &[c_int], handler: extern "C" fn(c_int)) -> io
         check(unsafe { libc::sigaction(*signal, &raw const action, std::ptr::null_mut()) })?;
     }
     Ok(())
+}
+
+/// Makes the process the parent of its descendants' orphans.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    const ON: libc::c_ulong = 1;
+    // SAFETY: takes no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) }).map(drop)
+}
+
+/// Makes the child of `command` be killed when the thread that starts it ends, and deaf to none of the signals that
+/// this thread has blocked.
+pub(crate) fn tie_to_thread(command: &mut Command) {
+    let before_exec = || {
+        // SAFETY: this is the child before exec, which makes system calls only.
+        unsafe {
+            unblock_signals();
+            check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)).map(drop)
+        }
+    };
+    // SAFETY: the closure allocates nothing and takes no lock.
+    unsafe { command.pre_exec(before_exec) };
+}
+
+/// A descriptor from which signals are read instead of being acted upon; they are blocked in the calling thread and in
+/// those that it starts from now on.
+pub(crate) fn signals(of: &[c_int]) -> io::Result<OwnedFd> {
+    // SAFETY: all-zero is the empty set; the kernel reads it.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        for signal in of {
+            libc::sigaddset(&raw mut set, *signal);
+        }
+        check(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()))?;
+        owned(libc::signalfd(
+            -1,
+            &raw const set,
+            libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+        ))
+    }
+}
+
+/// The next signal that waits at a descriptor of [`signals`]: its number, and whether the kernel sent it.
+pub(crate) fn next_signal(fd: BorrowedFd<'_>) -> io::Result<Option<(c_int, bool)>> {
+    // SAFETY: all-zero is a valid signalfd_siginfo.
+    let mut signal: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+    let bytes = size_of::<libc::signalfd_siginfo>();
+    // SAFETY: the pointer and length describe `signal`.
+    let read = unsafe { libc::read(fd.as_raw_fd(), (&raw mut signal).cast(), bytes) };
+    match read {
+        0.. => Ok(Some((signal.ssi_signo as c_int, signal.ssi_code == libc::SI_KERNEL))),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            error => Err(error),
+        },
+    }
 }
 
 /// A descriptor that is readable from the first write on.

@@ -1,0 +1,134 @@
+//! Every IP packet of the machine's interfaces, as packet(7) shows them: to watch a connection that runs over a link
+//! that is not ours.
+//!
+//! The socket's buffer holds what passes until it is drained, each packet with the time at which the kernel saw it, so
+//! that no thread is needed. A packet to or from the machine itself passes the loopback interface twice, once on its
+//! way out and once on its way in: [`Sniffed::outgoing`] tells the two apart.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use wirecost_proto::Instant;
+
+use crate::clock::Clock;
+use crate::packet_socket::{grow_receive_buffer, link_address};
+use crate::sys;
+
+/// The largest IP packet that an interface hands over: what segmentation offload makes is no larger.
+const LARGEST_PACKET_BYTES: usize = 65_536 + 256;
+
+/// The index that stands for all interfaces (packet(7)).
+const EVERY_INTERFACE: u32 = 0;
+
+/// Listens on every interface of the calling thread's namespace.
+#[derive(Debug)]
+pub struct Sniffer {
+    fd: OwnedFd,
+    clock: Clock,
+}
+
+/// A packet that passed an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sniffed {
+    /// When the kernel saw it.
+    pub at: Instant,
+    /// The interface's index.
+    pub interface: u32,
+    /// Whether it was on its way out.
+    pub outgoing: bool,
+    /// The IP packet.
+    pub bytes: Vec<u8>,
+}
+
+/// What a sniffer has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catch {
+    /// The packets, in the order in which the kernel saw them.
+    pub packets: Vec<Sniffed>,
+    /// Packets that the buffer had no room for.
+    pub dropped: u32,
+}
+
+impl Sniffer {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// EPERM without CAP_NET_RAW.
+    pub fn open(clock: Clock) -> io::Result<Self> {
+        // Protocol 0: nothing is heard before the buffer has its size and packets their time.
+        let fd = sys::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
+        sys::set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        grow_receive_buffer(&fd)?;
+        sys::bind(fd.as_fd(), &link_address(EVERY_INTERFACE, libc::ETH_P_ALL, None))?;
+        Ok(Self { fd, clock })
+    }
+
+    /// Takes the packets that are `wanted` out of what has passed so far.
+    ///
+    /// # Errors
+    /// The kernel refuses to read.
+    pub fn drain(&self, mut wanted: impl FnMut(&Sniffed) -> bool) -> io::Result<Catch> {
+        let mut buffer = vec![0; LARGEST_PACKET_BYTES];
+        let mut catch = Catch::default();
+        let begun = self.clock.utc_nanos(Instant::START);
+        loop {
+            let frame = match sys::receive_frame(self.fd.as_fd(), &mut buffer) {
+                Ok(frame) => frame,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => continue,
+                Err(error) => return Err(error),
+            };
+            let nanos = frame.stamp.map_or(0, |stamp| stamp.saturating_sub(begun));
+            let sniffed = Sniffed {
+                at: Instant::from_nanos(nanos),
+                interface: frame.interface,
+                outgoing: frame.kind == libc::PACKET_OUTGOING,
+                bytes: buffer.get(..frame.length).unwrap_or_default().to_vec(),
+            };
+            if wanted(&sniffed) {
+                catch.packets.push(sniffed);
+            }
+        }
+        catch.dropped = sys::packet_socket_drops(self.fd.as_fd())?;
+        Ok(catch)
+    }
+}
+
+/// The name and MTU in bytes of an interface; `None` where it has gone.
+pub fn interface_of(index: u32) -> Option<(String, u32)> {
+    let folders = std::fs::read_dir("/sys/class/net").ok()?;
+    folders.flatten().find_map(|folder| {
+        let number = |name: &str| {
+            let text = std::fs::read_to_string(folder.path().join(name)).ok()?;
+            text.trim().parse::<u32>().ok()
+        };
+        (number("ifindex")? == index)
+            .then(|| Some((folder.file_name().into_string().ok()?, number("mtu")?)))
+            .flatten()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn a_datagram_to_oneself_passes_once_out_and_once_in() {
+        let clock = Clock::start();
+        let Ok(sniffer) = Sniffer::open(clock) else {
+            return; // Without CAP_NET_RAW there is nothing to be seen.
+        };
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let to = socket.local_addr().expect("its address");
+        socket.send_to(b"wirecost sniffer", to).expect("sent");
+        let ends_so = |packet: &Sniffed| packet.bytes.ends_with(b"wirecost sniffer");
+        let catch = sniffer.drain(ends_so).expect("drained");
+        let ways: Vec<bool> = catch.packets.iter().map(|packet| packet.outgoing).collect();
+        assert_eq!(ways, [true, false]);
+        let first = &catch.packets[0];
+        assert!(first.at <= clock.now() && first.bytes.len() == 28 + 16);
+        let (name, mtu) = interface_of(first.interface).expect("it is still there");
+        assert!(name == "lo" && mtu >= 1_500);
+    }
+}
