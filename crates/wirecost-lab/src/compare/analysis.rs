@@ -176,7 +176,7 @@ pub fn analyse(
 }
 
 /// The first intact delivery of every packet by its index, and how late each delivery was.
-fn deliveries(recording: &mut Recording) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
+pub(crate) fn deliveries(recording: &mut Recording) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
     let mut first: Vec<Option<Instant>> = Vec::new();
     let mut lateness = Vec::new();
     for record in recording.records()? {

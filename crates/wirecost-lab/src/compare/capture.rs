@@ -54,21 +54,7 @@ impl<'a> CaptureFile<'a> {
         drawn: Vec<Option<usize>>,
         keys: &str,
     ) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(if keys.is_empty() { 0o644 } else { 0o600 })
-            .open(path)?;
-        let capture = Capture {
-            user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
-            comment: Some("IP packets as they entered the link, before any impairment"),
-            interfaces: &INTERFACES,
-            tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
-            ..Capture::default()
-        };
-        let writer =
-            Writer::new(BufWriter::with_capacity(1 << 18, file), &capture).map_err(io::Error::other)?;
+        let writer = writer(path, keys)?;
         let ladders = vec![Vec::new(); plan.cells.len()];
         Ok(Self {
             writer,
@@ -166,7 +152,26 @@ impl PacketSink for CaptureFile<'_> {
     }
 }
 
-fn flush(writer: Writer<BufWriter<File>>) -> io::Result<()> {
+/// A capture at `path` to write packets to. With `keys`, the secrets of connections, only its owner may read it.
+pub(crate) fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(if keys.is_empty() { 0o644 } else { 0o600 })
+        .open(path)?;
+    let capture = Capture {
+        user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
+        comment: Some("IP packets as they entered the link, before any impairment"),
+        interfaces: &INTERFACES,
+        tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
+        ..Capture::default()
+    };
+    Writer::new(BufWriter::with_capacity(1 << 18, file), &capture).map_err(io::Error::other)
+}
+
+/// Writes what is left of a capture to the disk.
+pub(crate) fn flush(writer: Writer<BufWriter<File>>) -> io::Result<()> {
     let file = writer.finish().map_err(io::Error::other)?;
     file.into_inner().map_err(|error| error.into_error())?.sync_data()
 }

@@ -3,7 +3,7 @@
 //! The topology is made first, while the process has one thread. Then the forwarder, the servers and the devices
 //! get a thread each; this one waits, reports progress, and stops them.
 
-mod echo;
+pub(crate) mod echo;
 mod stage;
 
 use std::io;

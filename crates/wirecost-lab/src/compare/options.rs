@@ -238,7 +238,7 @@ impl Options {
     }
 }
 
-fn resolved_link(link: &LinkConfig) -> ResolvedLink {
+pub(crate) fn resolved_link(link: &LinkConfig) -> ResolvedLink {
     ResolvedLink {
         up: resolved_direction(&link.up),
         down: resolved_direction(&link.down),

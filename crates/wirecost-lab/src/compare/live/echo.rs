@@ -16,7 +16,7 @@ const ECHO_COUNT: u16 = 150;
 const ECHO_INTERVAL: Duration = Duration::from_millis(2);
 
 /// How a link is probed by `host`.
-pub(super) fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
+pub(crate) fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
     let server = server_address(ipv6);
     // A slow link is probed slowly: requests of a tenth of its rate do not queue behind one another.
     let bytes = check::echo_wire_bytes(ipv6);
@@ -38,7 +38,7 @@ pub(super) fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
 }
 
 /// The RTT asked of a link beside the one that its check found.
-pub(super) fn asked_and_achieved(link: &LinkConfig, round_trips: &[Duration], ipv6: bool) -> String {
+pub(crate) fn asked_and_achieved(link: &LinkConfig, round_trips: &[Duration], ipv6: bool) -> String {
     let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
     let asked = ms(asked_rtt(link, ipv6));
     let mut sorted = round_trips.to_vec();
@@ -58,7 +58,7 @@ const DECISIONS: u32 = 20_000;
 
 /// The loss and rate asked of a link beside what a link object of its kind decides, where there are any: one that no
 /// device uses, with packets of the MTU, one after the other.
-pub(super) fn decisions(link: &LinkConfig, rng: Rng) -> Option<String> {
+pub(crate) fn decisions(link: &LinkConfig, rng: Rng) -> Option<String> {
     let lines = Direction::ALL.map(|way| direction_decisions(link, way, rng));
     let said: Vec<String> = lines.into_iter().flatten().collect();
     (!said.is_empty()).then(|| format!("link: {}", said.join("; ")))
