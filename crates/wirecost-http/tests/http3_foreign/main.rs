@@ -98,6 +98,7 @@ fn gtlsclient_posts_to_our_server_cold_early_and_with_new_keys() {
         ],
     );
     assert!(updated.contains("204"), "{updated}");
+    assert!(updated.contains("Initiate key update"), "{updated}");
     let driver = server.stop();
     let (statuses, starts) = answered(&driver.events);
     assert_eq!(statuses, [(204, 100_000); 3]);
