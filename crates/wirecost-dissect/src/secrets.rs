@@ -1,12 +1,18 @@
 //! Secrets of TLS, DTLS and QUIC connections, by the client's random (RFC 9850, SSLKEYLOGFILE).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wirecost_http::http3::open;
 
 /// The secrets of any number of connections.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     by_random: BTreeMap<[u8; 32], Vec<(Label, Vec<u8>)>>,
     secrets: u64,
+    /// All key logs, for QUIC's reader of its own.
+    text: String,
+    quic: Arc<open::Secrets>,
 }
 
 /// What a secret is for (RFC 9850 section 2).
@@ -44,6 +50,14 @@ impl Secrets {
                 self.secrets += 1;
             }
         }
+        self.text.push_str(text);
+        self.text.push('\n');
+        self.quic = Arc::new(open::Secrets::parse(&self.text));
+    }
+
+    /// The same for QUIC connections.
+    pub(crate) fn quic(&self) -> Arc<open::Secrets> {
+        Arc::clone(&self.quic)
     }
 
     /// Secrets known.

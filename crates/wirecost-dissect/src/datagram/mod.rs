@@ -2,9 +2,11 @@
 //!
 //! - [`coap`]: CoAP, repetitions told from originals
 //! - [`dtls`]: records, and other datagrams inside
+//! - [`quic`]: packets, opened
 
 mod coap;
 mod dtls;
+mod quic;
 
 use wirecost_cost::ledger::Describer;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
@@ -13,6 +15,7 @@ use crate::story::{Purpose, Story};
 use crate::stream::Context;
 use coap::Coap;
 use dtls::Dtls;
+use quic::Quic;
 
 /// Who describes the datagrams of a flow.
 #[derive(Debug)]
@@ -20,6 +23,7 @@ pub(crate) enum Datagrams {
     Bare,
     Coap(Box<Coap>),
     Dtls(Box<Dtls>),
+    Quic(Box<Quic>),
     /// Of the datagrams inside a secure channel none was seen.
     Undecided,
     Unknown(&'static str),
@@ -36,7 +40,7 @@ impl Datagrams {
             53 | 5353 => Self::Unknown("DNS"),
             67 | 68 => Self::Unknown("DHCP"),
             123 => Self::Unknown("NTP"),
-            _ if is_quic(bytes) => Self::Unknown("QUIC"),
+            _ if quic::is_long_header(bytes) => Self::Quic(Box::default()),
             _ if coap::looks_alike(bytes) => Self::Coap(Box::default()),
             _ => Self::Unknown("unknown"),
         }
@@ -57,7 +61,7 @@ impl Datagrams {
         match self {
             Self::Bare => Some(bare_datagram),
             Self::Coap(_) => Some(wirecost_coap::describe),
-            Self::Dtls(_) | Self::Undecided | Self::Unknown(_) => None,
+            Self::Dtls(_) | Self::Quic(_) | Self::Undecided | Self::Unknown(_) => None,
         }
     }
 
@@ -78,6 +82,7 @@ impl Datagrams {
             }
             Self::Coap(coap) => coap.describe(direction, bytes, out),
             Self::Dtls(dtls) => dtls.describe(direction, bytes, context, out),
+            Self::Quic(quic) => quic.describe(direction, bytes, context.secrets, out),
             Self::Bare | Self::Undecided | Self::Unknown(_) => out.leave_out(bytes.len() as u64),
         }
     }
@@ -88,6 +93,7 @@ impl Datagrams {
             Self::Bare => "bare".to_owned(),
             Self::Coap(coap) => coap.label().to_owned(),
             Self::Dtls(dtls) => dtls.label(),
+            Self::Quic(quic) => quic.label().to_owned(),
             Self::Undecided => "no data".to_owned(),
             Self::Unknown(name) => (*name).to_owned(),
         }
@@ -99,17 +105,10 @@ impl Datagrams {
             Self::Bare => "an answer to a bare message",
             Self::Coap(coap) => coap.reason(),
             Self::Dtls(dtls) => dtls.reason(),
+            Self::Quic(_) => "packets that no secret opens",
             Self::Undecided | Self::Unknown(_) => "unknown protocol",
         }
     }
-}
-
-/// Whether a datagram starts with a long header of QUIC version 1 or 2 (RFC 9000 section 17.2, RFC 9369).
-fn is_quic(bytes: &[u8]) -> bool {
-    matches!(
-        bytes,
-        [0xc0..=0xff, 0, 0, 0, 1, ..] | [0xc0..=0xff, 0x6b, 0x33, 0x43, 0xcf, ..]
-    )
 }
 
 fn bare_datagram(bytes: &[u8], out: &mut Buffer) {

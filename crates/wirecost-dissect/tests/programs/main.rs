@@ -18,18 +18,21 @@ fn both(section: &Section, value: fn(&Way) -> u64) -> u64 {
     value(&section.up) + value(&section.down)
 }
 
-/// Checks packets, wire bytes and headers against tshark's fields.
-fn assert_headers(recording: &Recording, report: &Report) {
+/// Checks packets, wire bytes and IP headers against tshark's fields.
+fn assert_packets(recording: &Recording, report: &Report) {
     let all = &report.total.all;
-    let tcp = recording.sum("tcp", "tcp.hdr_len");
-    let udp = 8 * recording.fields("udp", &["udp.length"]).len() as u64;
-    assert_eq!(
-        both(all, |way| way.packets),
-        recording.fields("ip", &["ip.len"]).len() as u64
-    );
+    let packets = recording.fields("ip", &["ip.len"]).len() as u64;
+    assert_eq!(both(all, |way| way.packets), packets);
     assert_eq!(both(all, |way| way.wire), recording.sum("ip", "ip.len"));
     assert_eq!(both(all, |way| way.ip), recording.sum("ip", "ip.hdr_len"));
-    assert_eq!(both(all, |way| way.transport), tcp + udp);
+}
+
+/// The same, and TCP and UDP headers.
+fn assert_headers(recording: &Recording, report: &Report) {
+    assert_packets(recording, report);
+    let tcp = recording.sum("tcp", "tcp.hdr_len");
+    let udp = 8 * recording.fields("udp", &["udp.length"]).len() as u64;
+    assert_eq!(both(&report.total.all, |way| way.transport), tcp + udp);
 }
 
 /// Checks the security layer against tshark's records: of content `overhead` bytes are protection, all else is whole.
@@ -244,4 +247,36 @@ fn dtls_1_2_with_openssl() {
         let content = recording.sum("udp", "udp.length") - 8 * both(&report.total.all, |way| way.packets);
         assert_eq!(both(&report.total.all, |way| way.security), content - 10);
     }
+}
+
+#[test]
+fn http3_with_ngtcp2() {
+    let recording = Recording::of(
+        "gtlsserver -q -d . 127.0.0.1 4433 key.pem cert.pem >/dev/null 2>&1 & server=$!
+        sleep 0.7
+        SSLKEYLOGFILE=keys timeout 5 gtlsclient -q --exit-on-all-streams-close 127.0.0.1 4433 \
+            https://127.0.0.1:4433/body >/dev/null 2>&1 || true
+        sleep 0.3
+        kill $server
+        test -s keys",
+    );
+    let report = recording.report();
+    assert_packets(&recording, &report);
+    assert_eq!(report.unattributed, []);
+    assert_eq!(only_group(&report).protocol, "HTTP/3");
+    assert_eq!(report.total.all.down.payload, 20_000);
+    let crypto = recording.sum("quic", "quic.crypto.length");
+    let security = both(&report.total.all, |way| way.security);
+    // The header of a CRYPTO frame is of the security layer too: three to ten bytes each.
+    assert!(
+        security > crypto && security < crypto + 200,
+        "{security} and {crypto}"
+    );
+    assert!(
+        recording
+            .report_without_secrets()
+            .unattributed
+            .iter()
+            .any(|entry| entry.what.starts_with("QUIC"))
+    );
 }

@@ -11,7 +11,7 @@ use wirecost_dissect::{Report, read};
 /// machine provokes: tshark does not open what is sent twice.
 const BEFORE: &str = "
 set -eu
-ip link set lo up
+ip link set lo gso_max_segs 1 up
 echo 0 > /proc/sys/net/ipv4/tcp_early_retrans
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 \
     -subj /CN=localhost 2>/dev/null
