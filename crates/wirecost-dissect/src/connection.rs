@@ -166,6 +166,12 @@ impl Connection {
         books.story.clear();
     }
 
+    /// Bytes kept until others come.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        let waiting = |direction| self.ways.of(direction).reassembly.waiting_bytes();
+        waiting(Direction::Up) + waiting(Direction::Down) + self.held.bytes() + self.stream.kept_bytes()
+    }
+
     /// Keeps the headers of a packet until `direction` is described up to `until`.
     pub(crate) fn hold(&mut self, direction: Direction, until: u64, headers: &[u8]) {
         self.held.push(direction, until, headers);

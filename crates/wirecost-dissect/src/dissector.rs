@@ -17,6 +17,9 @@ use crate::secrets::Secrets;
 /// Flows that are followed at a time; the quarter that was silent longest makes room for new ones.
 const MAX_FLOWS: usize = 16_384;
 
+/// Bytes that all connections together may keep until others come; the one that asks for more is begun anew.
+const MAX_KEPT_BYTES: u64 = 256 << 20;
+
 /// The ports on which servers listen whose protocol is known here.
 const SERVER_PORTS: [u16; 14] = [
     9, 80, 443, 1883, 4433, 5671, 5672, 5683, 5684, 8000, 8080, 8443, 8883, 10_009,
@@ -32,6 +35,8 @@ pub struct Dissector {
     fragments: Fragments,
     desk: Desk,
     builder: Builder,
+    /// Bytes that all connections keep.
+    kept_bytes: u64,
 }
 
 impl Dissector {
@@ -116,6 +121,7 @@ impl Dissector {
             Box::new(Flow::connection(client, server))
         });
         flow.last_packet = number;
+        self.kept_bytes -= flow.kept_bytes();
         let direction = flow.direction(source);
         let header_bytes = packet.header_bytes() + segment.header_bytes();
         let len = packet.total_bytes().saturating_sub(header_bytes) as u64;
@@ -135,6 +141,12 @@ impl Dissector {
             len,
             (&self.secrets, &mut self.desk),
         );
+        self.kept_bytes += flow.kept_bytes();
+        if self.kept_bytes > MAX_KEPT_BYTES
+            && let Some(flow) = self.flows.remove(&key)
+        {
+            self.end(flow);
+        }
         self.make_room();
     }
 
@@ -191,7 +203,9 @@ impl Dissector {
         let Some(flow) = self.flows.get_mut(&key) else {
             return false;
         };
+        self.kept_bytes -= flow.kept_bytes();
         flow.other(flow.direction(source).reverse(), bytes, &mut self.desk);
+        self.kept_bytes += flow.kept_bytes();
         true
     }
 
@@ -209,6 +223,7 @@ impl Dissector {
     }
 
     fn end(&mut self, mut flow: Box<Flow>) {
+        self.kept_bytes -= flow.kept_bytes();
         flow.finish(&mut self.desk);
         self.builder.flow(&flow);
     }

@@ -207,6 +207,14 @@ impl Flow {
         self.unattributed_bytes += unattributed;
     }
 
+    /// Bytes kept until others come.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        match &self.carried {
+            Carried::Connection(connection) => connection.kept_bytes(),
+            Carried::Datagrams(_) => 0,
+        }
+    }
+
     /// Accounts what still waits: nobody will describe it any more.
     pub(crate) fn finish(&mut self, desk: &mut Desk) {
         self.release(true, desk);

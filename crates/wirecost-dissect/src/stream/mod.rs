@@ -136,6 +136,16 @@ impl Stream {
         }
     }
 
+    /// Bytes kept of messages that are not whole.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        let kept = |direction| self.kept.of(direction).len() as u64;
+        let inside = match &self.protocol {
+            Protocol::Tls(tls) => tls.kept_bytes(),
+            _ => 0,
+        };
+        kept(Direction::Up) + kept(Direction::Down) + inside
+    }
+
     /// Whether too few bytes were seen to know what is spoken.
     pub(crate) const fn is_undecided(&self) -> bool {
         matches!(self.protocol, Protocol::Undecided)

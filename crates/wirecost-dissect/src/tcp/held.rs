@@ -30,6 +30,11 @@ impl Held {
         self.packets.len()
     }
 
+    /// Bytes of headers kept.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
     /// Keeps the headers of a packet until `direction` is described up to `until`.
     pub(crate) fn push(&mut self, direction: Direction, until: u64, headers: &[u8]) {
         self.bytes.extend(headers);

@@ -121,6 +121,11 @@ impl Reassembly {
         !self.waiting.is_empty()
     }
 
+    /// Bytes that wait.
+    pub(crate) const fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
     /// Whether more waits than may.
     pub(crate) const fn is_full(&self) -> bool {
         self.waiting_bytes > MAX_WAITING_BYTES

@@ -94,6 +94,11 @@ impl Tls {
         self.queues.of_mut(direction).abandon(out);
     }
 
+    /// Bytes kept of the stream inside.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.inner.kept_bytes()
+    }
+
     /// The names of what is inside and of the version.
     pub(crate) fn label(&self) -> String {
         let version = self.session.version();
