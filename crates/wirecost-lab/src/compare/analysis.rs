@@ -19,7 +19,7 @@ use wirecost_live::recorder::{Record, RecordedPacket, Recording};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Buffer, Cause, Direction, Instant, Layer, Phase, Span};
 
-use super::plan::Plan;
+use super::plan::{Plan, PlannedCell};
 use super::sampler::{End, Mark, Notes, Sampler};
 
 /// Packets and bytes of one device in one phase, or of one message; indexed by `Direction as usize`.
@@ -260,7 +260,7 @@ impl Account {
             server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
             let down = server.map_or(&log.down, |flow| &flow.log.down);
             if let Some(flow) = server {
-                disagreements += disagreements_of(log, &flow.log, cell.stack.object);
+                disagreements += disagreements_of(log, &flow.log, cell);
             }
             datagram_ids.push((ports, describe(&mut ledger, ports, Direction::Up, &log.up)));
             describe(&mut ledger, ports, Direction::Down, down);
@@ -563,15 +563,40 @@ fn payload_of(span: &Span) -> u64 {
     }
 }
 
-/// How often client and server said something else of the same bytes. To a server a protected `object` is payload: it is
-/// no participant.
-fn disagreements_of(client: &FlowLog, server: &FlowLog, object: bool) -> u64 {
-    let up = match object {
-        true => disagreement(&as_payload(&server.up), &as_payload(&client.up)),
-        false => disagreement(&server.up, &client.up),
+/// How often client and server said something else of the same bytes. To a server a protected object is payload: it is no
+/// participant.
+fn disagreements_of(client: &FlowLog, server: &FlowLog, cell: &PlannedCell) -> u64 {
+    let same = if cell.stack.is_sealed() && !cell.in_order {
+        is_hidden
+    } else {
+        is_same
     };
-    let down = disagreement(&client.down, &server.down);
+    let up = match cell.stack.object {
+        true => disagreement(&as_payload(&server.up), &as_payload(&client.up), same),
+        false => disagreement(&server.up, &client.up, same),
+    };
+    let down = disagreement(&client.down, &server.down, same);
     u64::from(up) + u64::from(down)
+}
+
+fn is_same(consumed: &[Run], made: &[Run]) -> bool {
+    consumed == made
+}
+
+/// Whether what was consumed says the same, or less: a protected datagram that overtakes the end of the handshake cannot be
+/// opened yet, and its receiver calls transport or application what it cannot see.
+fn is_hidden(consumed: &[Run], made: &[Run]) -> bool {
+    let mut made = made.iter();
+    let mut covers = |run: &Run| {
+        let (mut bytes, mut same) = (0, true);
+        while bytes < run.2 {
+            let Some(part) = made.next() else { return false };
+            bytes += part.2;
+            same &= part == run;
+        }
+        bytes == run.2 && (same || matches!(run.0, Layer::Transport | Layer::Application))
+    };
+    consumed.iter().all(&mut covers) && made.next().is_none()
 }
 
 /// The log with security taken for payload.
@@ -591,7 +616,7 @@ fn as_payload(log: &DirectionLog) -> DirectionLog {
 
 /// Whether what was consumed differs from what was made. A receiver cannot know a retransmission whose original
 /// was lost, and may not have consumed everything.
-fn disagreement(consumed: &DirectionLog, made: &DirectionLog) -> bool {
+fn disagreement(consumed: &DirectionLog, made: &DirectionLog, same: fn(&[Run], &[Run]) -> bool) -> bool {
     let (consumed_runs, made_runs) = (runs(&consumed.stream), runs(&made.stream));
     let complete = consumed_runs.len().saturating_sub(1);
     let agrees = |(index, (consumed, made)): (usize, (&Run, &Run))| {
@@ -607,7 +632,7 @@ fn disagreement(consumed: &DirectionLog, made: &DirectionLog) -> bool {
     let streams_agree = consumed_runs.len() <= made_runs.len() && pairs.all(agrees);
     let unlike = |datagram: &wirecost_live::driver::log::DatagramLog| {
         let twin = made.datagrams.iter().find(|other| other.bytes == datagram.bytes);
-        twin.is_some_and(|twin| runs(&twin.spans) != runs(&datagram.spans))
+        twin.is_some_and(|twin| !same(&runs(&datagram.spans), &runs(&twin.spans)))
     };
     !streams_agree || consumed.datagrams.iter().any(unlike)
 }
@@ -633,6 +658,25 @@ mod tests {
     use super::*;
     use wirecost_live::recorder::{RecordedDelivery, Recorder};
     use wirecost_proto::Fate;
+
+    #[test]
+    fn a_receiver_without_the_keys_may_say_less_but_nothing_else() {
+        let run = |layer, bytes| (layer, Phase::Message, bytes);
+        let made = [
+            run(Layer::Security, 5),
+            run(Layer::Application, 17),
+            run(Layer::Payload, 100),
+        ];
+        let opaque = [run(Layer::Security, 5), run(Layer::Application, 117)];
+        assert!(is_hidden(&opaque, &made) && is_hidden(&made, &made) && !is_same(&opaque, &made));
+        let wrong = [run(Layer::Security, 5), run(Layer::Payload, 117)];
+        assert!(!is_hidden(&wrong, &made));
+        assert!(!is_hidden(&opaque[..1], &made), "every byte is described");
+        assert!(!is_hidden(
+            &[run(Layer::Security, 6), run(Layer::Application, 116)],
+            &made
+        ));
+    }
 
     #[test]
     fn a_copy_with_a_flipped_bit_is_no_arrival() {

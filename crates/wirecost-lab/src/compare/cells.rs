@@ -278,6 +278,7 @@ fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, timeout:
     SampleRow {
         cell: index as u64,
         stack: planned.stack.to_string(),
+        start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,
         sample: u64::from(device.sample),
         started_ns: started.map_or(0, Instant::as_nanos),

@@ -136,6 +136,7 @@ impl Options {
             }
         }
         self.validate_keep_alive()?;
+        self.validate_starts()?;
         if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
             return Err(OptionsError::TargetSpeaksNone {
                 target: self.target,
@@ -143,6 +144,26 @@ impl Options {
             });
         }
         Ok(())
+    }
+
+    /// Some stack must be able to start in some way that is asked for.
+    fn validate_starts(&self) -> Result<(), OptionsError> {
+        let ways = self
+            .stacks
+            .iter()
+            .flat_map(|stack| self.starts.iter().map(|start| (*stack, *start)));
+        let mut refusals = Vec::new();
+        for (stack, start) in ways {
+            match stack.cannot_start(start) {
+                None => return Ok(()),
+                Some(reason) => refusals.push(reason),
+            }
+        }
+        let reason = refusals
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| "no stack and no start is asked for".into());
+        Err(OptionsError::Absurd(format!("nothing to run: {reason}")))
     }
 
     /// What is to be sent must fit into memory and into a day.

@@ -7,7 +7,7 @@ use wirecost_link::{Link, LinkConfig};
 use wirecost_live::forwarder::Links;
 use wirecost_live::hosts::HostIndex;
 use wirecost_proto::random::key_of;
-use wirecost_proto::{ByteSize, Path, Rng};
+use wirecost_proto::{ByteSize, Direction, Path, Rng};
 use wirecost_security::Start;
 
 use super::options::Options;
@@ -24,6 +24,8 @@ pub struct PlannedCell {
     pub payload: Arc<[u8]>,
     /// Index of its link in the options.
     pub link: usize,
+    /// Whether its link delivers every packet, intact and in its order.
+    pub in_order: bool,
     /// Why it is not run; its devices do not exist then.
     pub not_run: Option<String>,
     /// The cell's random stream.
@@ -150,9 +152,19 @@ fn planned_cell(
         start,
         payload: Arc::clone(payload),
         link,
+        in_order: is_in_order(&options.links[link]),
         not_run: refused,
         rng: Rng::new(options.seed).cell(key),
     }
+}
+
+fn is_in_order(link: &LinkConfig) -> bool {
+    let straight = |way: &Direction| {
+        let direction = link.direction(*way);
+        direction.delay_variation.is_none() && direction.reorder.is_none() && direction.rate.is_none()
+    };
+    // A queue drops what it has no room for, and only a rate makes one.
+    super::verdict::is_lossless(link) && Direction::ALL.iter().all(straight)
 }
 
 /// Every device's own link object, one more per link for its check, and one without delay: the path itself.

@@ -9,6 +9,8 @@ pub struct SampleRow {
     pub cell: u64,
     /// Name of the stack.
     pub stack: String,
+    /// How its connection starts.
+    pub start: String,
     /// Payload of a message in bytes.
     pub payload_bytes: u64,
     /// Index of the sample within its cell.
@@ -47,9 +49,10 @@ pub struct SampleRow {
 
 impl SampleRow {
     /// The columns, in order.
-    pub const COLUMNS: [&'static str; 19] = [
+    pub const COLUMNS: [&'static str; 20] = [
         "cell",
         "stack",
+        "start",
         "payload_bytes",
         "sample",
         "started_ns",
@@ -75,6 +78,7 @@ impl SampleRow {
         [
             self.cell.to_string(),
             self.stack.clone(),
+            self.start.clone(),
             self.payload_bytes.to_string(),
             self.sample.to_string(),
             self.started_ns.to_string(),
@@ -110,23 +114,24 @@ impl SampleRow {
         Some(Self {
             cell: number(0)?,
             stack: fields[1].to_owned(),
-            payload_bytes: number(2)?,
-            sample: number(3)?,
-            started_ns: number(4)?,
-            outcome: fields[5].to_owned(),
-            connect_ns: optional(6)?,
-            response_time_ns: optional(7)?,
-            service_time_ns: optional(8)?,
-            one_way_delay_ns: optional(9)?,
-            connect_up_bytes: number(10)?,
-            connect_down_bytes: number(11)?,
-            message_up_bytes: number(12)?,
-            message_down_bytes: number(13)?,
-            message_up_packets: number(14)?,
-            message_down_packets: number(15)?,
-            close_up_bytes: number(16)?,
-            close_down_bytes: number(17)?,
-            client_cpu_ns: optional(18)?,
+            start: fields[2].to_owned(),
+            payload_bytes: number(3)?,
+            sample: number(4)?,
+            started_ns: number(5)?,
+            outcome: fields[6].to_owned(),
+            connect_ns: optional(7)?,
+            response_time_ns: optional(8)?,
+            service_time_ns: optional(9)?,
+            one_way_delay_ns: optional(10)?,
+            connect_up_bytes: number(11)?,
+            connect_down_bytes: number(12)?,
+            message_up_bytes: number(13)?,
+            message_down_bytes: number(14)?,
+            message_up_packets: number(15)?,
+            message_down_packets: number(16)?,
+            close_up_bytes: number(17)?,
+            close_down_bytes: number(18)?,
+            client_cpu_ns: optional(19)?,
         })
     }
 }
@@ -140,6 +145,7 @@ mod tests {
         let row = SampleRow {
             cell: 3,
             stack: "mqtt5-qos1+tls1.3".into(),
+            start: "resumed".into(),
             outcome: "acknowledged".into(),
             connect_ns: Some(5),
             client_cpu_ns: Some(9),

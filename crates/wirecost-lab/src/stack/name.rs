@@ -65,7 +65,7 @@ const NAMES: [(&str, Application); 14] = [
 const OBJECT: &str = "cose";
 
 /// The stacks that `compare` runs when none is named.
-pub const DEFAULT: [&str; 8] = [
+pub const DEFAULT: [&str; 11] = [
     "tcp",
     "udp",
     "mqtt-qos0",
@@ -74,6 +74,9 @@ pub const DEFAULT: [&str; 8] = [
     "mqtt5-qos1",
     "coap-non",
     "coap-con",
+    "amqp-unsettled",
+    "http1",
+    "http3",
 ];
 
 /// What a protected object may add to a payload where a limit is near, in bytes.

@@ -183,6 +183,7 @@ fn sample_row(
         packets::count(packets, "message", false),
     );
     SampleRow {
+        start: "cold".into(),
         cell,
         stack: stack.into(),
         payload_bytes: payload,
