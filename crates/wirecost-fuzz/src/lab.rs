@@ -2,7 +2,7 @@
 
 use wirecost_cost::{DeviceLedger, Ports};
 use wirecost_lab::stack::Stack;
-use wirecost_lab::stack::label::label as name_of;
+use wirecost_lab::stack::label::Labeller;
 use wirecost_lab::stack::name::DEFAULT;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
 
@@ -17,7 +17,7 @@ pub fn label(bytes: &[u8]) -> bool {
         .expect("a stack");
     let mut spans = Buffer::new();
     ledger().packet(Direction::Up, packet, &mut spans);
-    let name = name_of(stack, packet, spans.spans());
+    let name = Labeller::new(stack).label(Direction::Up, packet, spans.spans());
     assert!(name.len() < 80 + packet.len() * 16, "{name}");
     !name.is_empty() && name != "not IP" && !name.starts_with("protocol")
 }

@@ -1,4 +1,4 @@
-//! The capture as a file, and the packets of its ladder.
+//! The capture as a file, and the packets that ladders are drawn from.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
@@ -8,21 +8,17 @@ use std::path::Path;
 use wirecost_cost::PacketVerdict;
 use wirecost_live::Clock;
 use wirecost_live::recorder::RecordedPacket;
-use wirecost_proto::{Instant, Layer, Phase, Span};
+use wirecost_proto::{Instant, Phase, Span};
 use wirecost_security::Start;
 use wirecost_wire::pcapng::{Capture, Writer};
 
 use super::analysis::PacketSink;
+use super::ladder::{DrawnPacket, DrawnPackets};
 use super::plan::Plan;
-use crate::results::LadderPacket;
-use crate::stack::Stack;
-use crate::stack::label::label;
+use crate::stack::label::Labeller;
 
 /// The interfaces of a capture, by `Direction as usize`.
 pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
-
-/// The packets of one cell's ladder: when each entered the link, when it left, and what it is.
-pub type DrawnPackets = Vec<(Instant, Option<Instant>, LadderPacket)>;
 
 /// Writes every packet to the capture, commented, and keeps the packets that ladders may show.
 pub struct CaptureFile<'a> {
@@ -33,8 +29,10 @@ pub struct CaptureFile<'a> {
     recorded: Vec<bool>,
     /// Which device is drawn for each cell, by host.
     drawn: Vec<Option<usize>>,
-    /// The ladder packets of each cell, with their times.
-    pub ladders: Vec<DrawnPackets>,
+    /// The packets of each cell's ladder.
+    ladders: Vec<DrawnPackets>,
+    /// Names for the packets of each cell's ladder.
+    labellers: Vec<Labeller>,
     comment: String,
     /// Why nothing more is written.
     error: Option<io::Error>,
@@ -55,14 +53,15 @@ impl<'a> CaptureFile<'a> {
         keys: &str,
     ) -> io::Result<Self> {
         let writer = writer(path, keys)?;
-        let ladders = vec![Vec::new(); plan.cells.len()];
+        let labellers = plan.cells.iter().map(|cell| Labeller::new(cell.stack));
         Ok(Self {
             writer,
             plan,
             clock,
             recorded,
             drawn,
-            ladders,
+            ladders: vec![Vec::new(); plan.cells.len()],
+            labellers: labellers.collect(),
             comment: String::new(),
             error: None,
         })
@@ -145,8 +144,8 @@ impl PacketSink for CaptureFile<'_> {
         if let (Some(cell), Some((_, verdict, spans))) = (drawn, device)
             && matches!(verdict.phase, Phase::Connect | Phase::Message)
         {
-            let step = ladder_packet(self.plan.cells[cell].stack, packet, verdict, spans);
-            self.ladders[cell].push((packet.entered, delivered, step));
+            let label = self.labellers[cell].label(packet.direction, &packet.bytes, spans);
+            self.ladders[cell].push(DrawnPacket::new(packet, delivered, verdict, spans, label));
         }
         Ok(())
     }
@@ -174,63 +173,4 @@ pub(crate) fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<Fil
 pub(crate) fn flush(writer: Writer<BufWriter<File>>) -> io::Result<()> {
     let file = writer.finish().map_err(io::Error::other)?;
     file.into_inner().map_err(|error| error.into_error())?.sync_data()
-}
-
-fn ladder_packet(
-    stack: Stack,
-    packet: &RecordedPacket,
-    verdict: &PacketVerdict,
-    spans: &[Span],
-) -> LadderPacket {
-    let bytes = |layer: Layer| {
-        spans
-            .iter()
-            .filter(|span| span.layer == layer)
-            .map(|span| u64::from(span.len))
-            .sum::<u64>()
-    };
-    LadderPacket {
-        direction: packet.direction.name().into(),
-        phase: verdict.phase.name().into(),
-        cause: verdict.cause.name().into(),
-        fate: packet.fate.name().into(),
-        label: label(stack, &packet.bytes, spans),
-        ip: bytes(Layer::Ip),
-        transport: bytes(Layer::Transport),
-        security: bytes(Layer::Security),
-        application: bytes(Layer::Application),
-        payload: bytes(Layer::Payload),
-        ..LadderPacket::default()
-    }
-}
-
-/// The ladder of one cell: connect and first message, the settle between them cut out.
-///
-/// `message_start` is when the first (warm-up) message was sent and `end` when the next step began.
-pub fn ladder_packets(packets: DrawnPackets, message_start: Instant, end: Instant) -> Vec<LadderPacket> {
-    let Some(first) = packets.first().map(|(entered, ..)| *entered) else {
-        return Vec::new();
-    };
-    let connect_end = packets
-        .iter()
-        .filter(|(entered, ..)| *entered < message_start)
-        .map(|(entered, delivered, _)| delivered.unwrap_or(*entered))
-        .max();
-    // The message follows the connect at once; what lay between them was quiet.
-    let cut = connect_end.map_or(message_start.saturating_since(first), |end| {
-        message_start.saturating_since(end)
-    });
-    let shown = packets.into_iter().filter(|(entered, ..)| *entered < end);
-    let placed = shown.map(|(entered, delivered, packet)| {
-        let place = |at: Instant| {
-            let at = if entered < message_start { at } else { at - cut };
-            at.saturating_since(first).as_nanos() as u64
-        };
-        LadderPacket {
-            sent_ns: place(entered),
-            delivered_ns: delivered.map(place),
-            ..packet
-        }
-    });
-    placed.collect()
 }

@@ -8,8 +8,9 @@ use wirecost_stats::hgrm::Hgrm;
 use wirecost_stats::{Histogram, Sample};
 
 use super::analysis::{Analysis, analyse};
-use super::capture::{CaptureFile, DrawnPackets, ladder_packets};
+use super::capture::CaptureFile;
 use super::cells::{self, Context};
+use super::ladder::{DrawnPackets, Steps, ladder_packets};
 use super::live::{NetworkFacts, Run, RunError};
 use super::options::Options;
 use super::plan::Plan;
@@ -169,22 +170,27 @@ fn named_ladders(
         let Some(device) = analysis.devices.iter().find(finished) else {
             continue;
         };
-        let marks = &device.report.script.notes().messages;
-        let Some(first) = marks.first() else { continue };
-        let end = marks
-            .get(1)
-            .map_or(Instant::from_nanos(u64::MAX), |next| next.actual);
         let script = &device.report.script;
+        let notes = script.notes();
+        let Some(first) = notes.messages.first() else {
+            continue;
+        };
+        let next = notes.messages.get(1);
+        let steps = Steps {
+            ready: notes.ready,
+            message: first.actual,
+            end: next.map_or(Instant::from_nanos(u64::MAX), |next| next.actual),
+        };
         let packets = packets
             .into_iter()
-            .filter(|(entered, ..)| !script.is_before_connect(*entered));
+            .filter(|packet| !script.is_before_connect(packet.entered));
         let planned = &plan.cells[cell];
         ladders.push(Ladder {
             stack: planned.stack.to_string(),
             start: planned.start.to_string(),
             payload_bytes: planned.payload.len() as u64,
             link: scenario.links[planned.link].to_string(),
-            packets: ladder_packets(packets.collect(), first.actual, end),
+            packets: ladder_packets(packets.collect(), &steps),
         });
     }
     ladders

@@ -6,6 +6,7 @@
 //! - [`live`]: the plan on kernel sockets over the emulated link
 //! - [`analysis`]: from packets and notes to measurements of devices
 //! - [`capture`]: the capture as a file, with a comment on each packet
+//! - [`ladder`]: the packets of one connect and first message, by flights
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
 //! - [`verdict`]: whether they may be used
 //! - [`finish`]: everything into the results folder
@@ -14,6 +15,7 @@ pub mod analysis;
 pub mod capture;
 pub mod cells;
 pub mod finish;
+pub mod ladder;
 pub mod live;
 pub mod options;
 mod outcome;

@@ -32,8 +32,11 @@ pub struct LadderPacket {
     pub cause: String,
     /// `delivered`, `lost`, ...
     pub fate: String,
-    /// What it is: TCP flags, fragment, ...
+    /// What it is: TCP flags, the messages that begin in it, fragment, ...
     pub label: String,
+    /// The flight that it belongs to, counted from 1 along the critical path; 0 where a results folder has none.
+    #[serde(default)]
+    pub flight: u32,
     /// IP header bytes.
     pub ip: u64,
     /// TCP or UDP header bytes.

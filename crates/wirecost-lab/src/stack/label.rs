@@ -1,54 +1,101 @@
 //! What a packet is, in the words of its protocols: for ladders.
+//!
+//! - `stream`: the messages of protocols in the clear on TCP; `tls`: records of TLS
+//! - `datagram`: messages of CoAP, records of DTLS, packets of QUIC
+//! - `handshake`: the handshake messages that TLS and DTLS share
+//!
+//! What is protected is named by what its spans say: nothing is opened.
 
-use wirecost_coap::message::View;
-use wirecost_mqtt::codec::PacketType;
-use wirecost_mqtt::codec::framing::packet_len;
-use wirecost_proto::{Layer, Span};
+mod datagram;
+mod handshake;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::ops::Range;
+
+use wirecost_proto::{Direction, Layer, Span};
 use wirecost_wire::ip::{self, Protocol};
 use wirecost_wire::tcp::{Flags, Segment};
 use wirecost_wire::udp;
 
-use super::{Application, Stack};
+use super::Stack;
 
-/// What an IP packet of a stack is: its TCP flags and the messages that begin in it.
-///
-/// `spans` cover the packet, as the ledger found them: a segment whose content does not begin with application
-/// bytes goes on with an earlier message.
-pub fn label(stack: Stack, bytes: &[u8], spans: &[Span]) -> String {
-    let Ok(packet) = ip::Packet::new(bytes) else {
-        return "not IP".into();
-    };
-    if let Some(fragment) = packet.fragment() {
-        return format!("fragment at {} B", fragment.offset_bytes);
-    }
-    match packet.protocol() {
-        Protocol::Tcp => segment(stack, packet.payload(), spans).unwrap_or_else(|| "TCP".into()),
-        Protocol::Udp => datagram(stack, packet.payload()).unwrap_or_else(|| "UDP".into()),
-        Protocol::Icmp | Protocol::Icmpv6 => "ICMP".into(),
-        Protocol::Other(number) => format!("protocol {number}"),
-    }
+/// Names the packets of one device, in the order in which they entered the link.
+#[derive(Clone, Debug)]
+pub struct Labeller {
+    stack: Stack,
+    /// Whether the client has sent protected handshake messages: what the server protects of its own after them is a
+    /// ticket (RFC 8446 section 4.6.1).
+    client_finished: bool,
 }
 
-fn segment(stack: Stack, bytes: &[u8], spans: &[Span]) -> Option<String> {
-    let segment = Segment::new(bytes).ok()?;
-    let content = spans
-        .iter()
-        .find(|span| !matches!(span.layer, Layer::Ip | Layer::Transport));
-    let begins = content.is_some_and(|span| span.layer == Layer::Application);
-    let mut words = flags(segment.flags(), segment.payload().is_empty());
-    match stack.application {
-        Application::Mqtt311(_) | Application::Mqtt5(_) if begins => {
-            words.extend(mqtt_packets(segment.payload()))
+impl Labeller {
+    /// Names for the packets of a stack.
+    pub const fn new(stack: Stack) -> Self {
+        Self {
+            stack,
+            client_finished: false,
         }
-        Application::Tcp if begins => words.push("message"),
-        _ if !segment.payload().is_empty() => words.push("more of it"),
-        _ => {}
     }
-    Some(words.join(" "))
+
+    /// What an IP packet is: its TCP flags and the messages that begin in it.
+    ///
+    /// `spans` cover the packet, as the ledger found them: a segment whose content does not begin with a message goes
+    /// on with an earlier one.
+    pub fn label(&mut self, direction: Direction, bytes: &[u8], spans: &[Span]) -> String {
+        let Ok(packet) = ip::Packet::new(bytes) else {
+            return "not IP".into();
+        };
+        if let Some(fragment) = packet.fragment() {
+            return format!("fragment at {} B", fragment.offset_bytes);
+        }
+        let content = |payload| Content::at_end(bytes, payload, spans);
+        match packet.protocol() {
+            Protocol::Tcp => match Segment::new(packet.payload()) {
+                Ok(segment) => self.segment(direction, segment.flags(), &content(segment.payload())),
+                Err(_) => "TCP".into(),
+            },
+            Protocol::Udp => match udp::Datagram::new(packet.payload()) {
+                Ok(datagram) => datagram::name(self.stack, &content(datagram.payload())),
+                Err(_) => "UDP".into(),
+            },
+            Protocol::Icmp | Protocol::Icmpv6 => "ICMP".into(),
+            Protocol::Other(number) => format!("protocol {number}"),
+        }
+    }
+
+    fn segment(&mut self, direction: Direction, flags: Flags, content: &Content<'_>) -> String {
+        let mut words: Vec<String> = flag_names(flags, content.bytes.is_empty())
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        // A new connection begins (RFC 9293 section 3.5).
+        self.client_finished &= !flags.contains(Flags::SYN);
+        let messages = if self.stack.channel.is_tls() {
+            self.records(direction, content)
+        } else {
+            stream::messages(self.stack.application, content)
+        };
+        if messages.is_empty() && !content.bytes.is_empty() {
+            words.push("more of it".into());
+        } else if !messages.is_empty() {
+            words.push(messages.join(", "));
+        }
+        words.join(" ")
+    }
+
+    fn records(&mut self, direction: Direction, content: &Content<'_>) -> Vec<String> {
+        let records = tls::records(content, self.client_finished && direction == Direction::Down);
+        self.client_finished |=
+            direction == Direction::Up && records.iter().any(|name| name == handshake::ENCRYPTED);
+        records
+    }
 }
 
 /// The flags that tell segments apart: ACK only where it stands alone, PSH never.
-fn flags(flags: Flags, is_empty: bool) -> Vec<&'static str> {
+fn flag_names(flags: Flags, is_empty: bool) -> Vec<&'static str> {
     let telling = [(Flags::SYN, "SYN"), (Flags::FIN, "FIN"), (Flags::RST, "RST")];
     let mut words: Vec<&str> = telling
         .into_iter()
@@ -62,47 +109,45 @@ fn flags(flags: Flags, is_empty: bool) -> Vec<&'static str> {
     words
 }
 
-fn mqtt_packets(mut bytes: &[u8]) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    while let Some(packet) = bytes.first().and_then(|first| PacketType::from_bits(first >> 4)) {
-        names.push(packet.name());
-        let Ok(Some(len)) = packet_len(bytes, u32::MAX) else {
-            break;
-        };
-        bytes = bytes.get(len..).unwrap_or_default();
-    }
-    names
+/// What a segment or a datagram carries, and the spans of its packet.
+struct Content<'a> {
+    bytes: &'a [u8],
+    /// Bytes of the packet before the content.
+    start: usize,
+    spans: &'a [Span],
 }
 
-fn datagram(stack: Stack, bytes: &[u8]) -> Option<String> {
-    let datagram = udp::Datagram::new(bytes).ok()?;
-    match stack.application {
-        Application::CoapNon | Application::CoapCon => {
-            let view = View::new(datagram.payload());
-            let (kind, code) = (view.kind()?, view.code()?);
-            let name = code.name().filter(|_| code.is_request());
-            Some(format!(
-                "{} {}",
-                kind.name(),
-                name.map_or(code.to_string(), str::to_owned)
-            ))
+impl<'a> Content<'a> {
+    /// The content `bytes` at the end of `packet`, which `spans` cover.
+    const fn at_end(packet: &[u8], bytes: &'a [u8], spans: &'a [Span]) -> Self {
+        Self {
+            bytes,
+            start: packet.len().saturating_sub(bytes.len()),
+            spans,
         }
-        _ => Some("message".into()),
+    }
+
+    /// The spans that reach into a range of the content.
+    fn spans_of(&self, range: Range<usize>) -> impl Iterator<Item = &'a Span> + use<'a> {
+        let wanted = self.start + range.start..self.start + range.end;
+        let mut end = 0;
+        self.spans.iter().filter(move |span| {
+            let start = end;
+            end += span.len as usize;
+            start < wanted.end && end > wanted.start
+        })
+    }
+
+    /// Whether a range holds bytes of the application or of its user.
+    fn has_data(&self, range: Range<usize>) -> bool {
+        self.spans_of(range)
+            .any(|span| matches!(span.layer, Layer::Application | Layer::Payload))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn segments_are_named_by_flags_and_by_the_packets_that_begin_in_them() {
-        assert_eq!(flags(Flags::from_bits(0x12), true), ["SYN", "ACK"]);
-        assert_eq!(flags(Flags::from_bits(0x10), true), ["ACK"]);
-        assert_eq!(flags(Flags::from_bits(0x18), false), [""; 0]);
-        assert_eq!(flags(Flags::from_bits(0x11), true), ["FIN"]);
-        // PUBACK of packet 1, PINGRESP, and a PUBLISH that goes on in the next segment.
-        let bytes = [0x40, 2, 0, 1, 0xd0, 0, 0x30, 200, 1, 0];
-        assert_eq!(mqtt_packets(&bytes), ["PUBACK", "PINGRESP", "PUBLISH"]);
+/// Adds a name unless it repeats the one before.
+fn push_new(names: &mut Vec<String>, name: String) {
+    if names.last() != Some(&name) {
+        names.push(name);
     }
 }

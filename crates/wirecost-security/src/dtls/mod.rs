@@ -2,6 +2,7 @@
 //!
 //! - [`Client`], [`Server`]: the layer around an endpoint
 //! - [`ClientConfig`], [`ServerConfig`]: how they are set up; shared by any number of them
+//! - [`record`]: the records of a datagram, as far as their headers tell
 //! - [`describe()`], [`describe_psk()`]: what the bytes of a datagram are that nobody described
 //!
 //! What dimpl does, and so this layer: full handshakes with ECDSA certificates on X25519, or with a pre-shared key in
@@ -22,7 +23,7 @@ mod flows;
 mod inner;
 mod peer;
 mod provider;
-mod record;
+pub mod record;
 mod role;
 mod server;
 #[cfg(test)]

@@ -6,12 +6,17 @@ pub(super) const HEADER_BYTES: usize = 13;
 const MESSAGE_HEADER_BYTES: usize = 12;
 
 /// The types of content that are told apart (RFC 9147 section 4.1).
-pub(super) mod content {
-    pub(in crate::dtls) const CHANGE_CIPHER_SPEC: u8 = 20;
-    pub(in crate::dtls) const ALERT: u8 = 21;
-    pub(in crate::dtls) const HANDSHAKE: u8 = 22;
-    pub(in crate::dtls) const APPLICATION_DATA: u8 = 23;
-    pub(in crate::dtls) const ACK: u8 = 26;
+pub mod content {
+    /// Tells the peer to use what was agreed on, in DTLS 1.2.
+    pub const CHANGE_CIPHER_SPEC: u8 = 20;
+    /// An alert.
+    pub const ALERT: u8 = 21;
+    /// Handshake messages.
+    pub const HANDSHAKE: u8 = 22;
+    /// What the endpoint within sends.
+    pub const APPLICATION_DATA: u8 = 23;
+    /// Records received, in DTLS 1.3 (RFC 9147 section 7).
+    pub const ACK: u8 = 26;
 }
 
 /// The handshake message that opens a connection.
@@ -21,7 +26,7 @@ const PADDING_EXTENSION: u16 = 21;
 
 /// How a record is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// In the clear.
     Plaintext {
         /// The type of its content.
@@ -43,23 +48,29 @@ pub(super) enum Form {
 
 /// One record of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
-    pub(super) form: Form,
+pub struct Record<'a> {
+    /// How it is written.
+    pub form: Form,
     /// The record whole.
-    pub(super) bytes: &'a [u8],
+    pub bytes: &'a [u8],
     /// Bytes of the header.
-    pub(super) header: usize,
+    pub header: usize,
 }
 
 impl<'a> Record<'a> {
     /// What follows the header.
-    pub(super) fn body(&self) -> &'a [u8] {
+    pub fn body(&self) -> &'a [u8] {
         self.bytes.get(self.header..).unwrap_or_default()
     }
 
     /// The last 8 bytes: of a protected record the end of its tag, which tells it from every other.
     pub(super) fn tag(&self) -> [u8; 8] {
         last_eight(self.bytes)
+    }
+
+    /// The type of the first handshake message of a plaintext record (RFC 9147 section 5.2).
+    pub fn handshake_type(&self) -> Option<u8> {
+        self.message().map(|message| message.piece.message)
     }
 
     /// The first handshake message of a plaintext record.
@@ -74,7 +85,7 @@ impl<'a> Record<'a> {
 }
 
 /// The records of `datagram`, end to end; bytes that are none come last, as one of unknown form.
-pub(super) fn records(datagram: &[u8]) -> impl Iterator<Item = Record<'_>> {
+pub fn records(datagram: &[u8]) -> impl Iterator<Item = Record<'_>> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
         let record = split(rest)?;

@@ -1,0 +1,213 @@
+//! The packets of one cell's ladder: on one time axis without the settle, and by flights.
+
+use wirecost_cost::PacketVerdict;
+use wirecost_live::recorder::RecordedPacket;
+use wirecost_proto::{Direction, Instant, Layer, Span};
+
+use crate::results::LadderPacket;
+
+/// A packet that a ladder may show: when it entered the link, when it left, and what it is.
+#[derive(Clone, Debug)]
+pub struct DrawnPacket {
+    direction: Direction,
+    /// When it entered the link.
+    pub entered: Instant,
+    delivered: Option<Instant>,
+    packet: LadderPacket,
+}
+
+/// The packets of one device, in the order in which they entered the link.
+pub type DrawnPackets = Vec<DrawnPacket>;
+
+/// When a device's steps began, which a ladder is cut by.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// When the client was able to send application data; `None` where it always was.
+    pub ready: Option<Instant>,
+    /// When the first message was sent.
+    pub message: Instant,
+    /// When the step after it began.
+    pub end: Instant,
+}
+
+impl DrawnPacket {
+    /// A packet with its name and what the ledger says of it.
+    pub fn new(
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        verdict: &PacketVerdict,
+        spans: &[Span],
+        label: String,
+    ) -> Self {
+        let of_layer = |layer| spans.iter().filter(move |span| span.layer == layer);
+        let bytes = |layer: Layer| of_layer(layer).map(|span| u64::from(span.len)).sum();
+        Self {
+            direction: packet.direction,
+            entered: packet.entered,
+            delivered,
+            packet: LadderPacket {
+                direction: packet.direction.name().into(),
+                phase: verdict.phase.name().into(),
+                cause: verdict.cause.name().into(),
+                fate: packet.fate.name().into(),
+                label,
+                ip: bytes(Layer::Ip),
+                transport: bytes(Layer::Transport),
+                security: bytes(Layer::Security),
+                application: bytes(Layer::Application),
+                payload: bytes(Layer::Payload),
+                ..LadderPacket::default()
+            },
+        }
+    }
+}
+
+/// The ladder of one cell: connect and first message, the settle between them cut out.
+pub fn ladder_packets(mut packets: DrawnPackets, steps: &Steps) -> Vec<LadderPacket> {
+    packets.retain(|packet| packet.entered < steps.end);
+    let Some(first) = packets.first().map(|packet| packet.entered) else {
+        return Vec::new();
+    };
+    let flights = flights(&packets, steps);
+    let (connect, _) = halves(&packets, steps);
+    let last = |packet: &DrawnPacket| packet.delivered.unwrap_or(packet.entered);
+    // The message follows the connect at once; what lay between them was quiet.
+    let begin = connect.iter().map(last).max().unwrap_or(first);
+    let cut = steps.message.saturating_since(begin);
+    let place = |entered: Instant, at: Instant| {
+        let at = if entered < steps.message { at } else { at - cut };
+        at.saturating_since(first).as_nanos() as u64
+    };
+    let placed = packets
+        .into_iter()
+        .zip(flights)
+        .map(|(drawn, flight)| LadderPacket {
+            sent_ns: place(drawn.entered, drawn.entered),
+            delivered_ns: drawn.delivered.map(|at| place(drawn.entered, at)),
+            flight,
+            ..drawn.packet
+        });
+    placed.collect()
+}
+
+/// The packets before the first message was sent, and those since.
+fn halves<'a>(packets: &'a [DrawnPacket], steps: &Steps) -> (&'a [DrawnPacket], &'a [DrawnPacket]) {
+    packets.split_at(packets.partition_point(|packet| packet.entered < steps.message))
+}
+
+/// The flight of each packet. A message could have left with the flight after the one that made the client able to send,
+/// so it is counted on from there: what the connect leaves to settle delays nobody.
+fn flights(packets: &[DrawnPacket], steps: &Steps) -> Vec<u32> {
+    let (connect, message) = halves(packets, steps);
+    let mut flights = flights_from(0, connect);
+    let arrived = |packet: &DrawnPacket| {
+        packet.direction == Direction::Down
+            && packet
+                .delivered
+                .is_some_and(|at| steps.ready.is_none_or(|ready| at <= ready))
+    };
+    let before = flights.iter().zip(connect).filter(|(_, packet)| arrived(packet));
+    let ready = before.map(|(flight, _)| *flight).max().unwrap_or(0);
+    flights.extend(flights_from(ready, message));
+    flights
+}
+
+/// The flights of `packets`, counted on from `before`: each packet was caused by what its sender had received, so that it
+/// belongs to the flight after the last of those (RFC 9147 section 5.1).
+fn flights_from(before: u32, packets: &[DrawnPacket]) -> Vec<u32> {
+    let mut flights: Vec<u32> = Vec::new();
+    for packet in packets {
+        let received = |(_, earlier): &(&u32, &DrawnPacket)| {
+            earlier.direction != packet.direction && earlier.delivered.is_some_and(|at| at <= packet.entered)
+        };
+        let causes = flights.iter().zip(packets).filter(received);
+        let cause = causes.map(|(flight, _)| *flight).max().unwrap_or(before);
+        flights.push(cause + 1);
+    }
+    flights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Direction, when it entered the link, when it left, in milliseconds.
+    fn drawn(direction: Direction, entered: u64, delivered: Option<u64>) -> DrawnPacket {
+        DrawnPacket {
+            direction,
+            entered: Instant::from_millis(entered),
+            delivered: delivered.map(Instant::from_millis),
+            packet: LadderPacket::default(),
+        }
+    }
+
+    fn up(entered: u64) -> DrawnPacket {
+        drawn(Direction::Up, entered, Some(entered + 50))
+    }
+
+    fn down(entered: u64) -> DrawnPacket {
+        drawn(Direction::Down, entered, Some(entered + 50))
+    }
+
+    fn steps(ready: Option<u64>, message: u64, end: u64) -> Steps {
+        Steps {
+            ready: ready.map(Instant::from_millis),
+            message: Instant::from_millis(message),
+            end: Instant::from_millis(end),
+        }
+    }
+
+    /// Flight, when sent and when delivered on the ladder, in milliseconds.
+    fn placed(packets: Vec<DrawnPacket>, steps: Steps) -> Vec<(u32, u64, Option<u64>)> {
+        let millis = |nanos: u64| nanos / 1_000_000;
+        ladder_packets(packets, &steps)
+            .iter()
+            .map(|packet| {
+                (
+                    packet.flight,
+                    millis(packet.sent_ns),
+                    packet.delivered_ns.map(millis),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_flight_is_what_leaves_before_the_peer_is_heard() {
+        // SYN, SYN ACK, ACK and request, their answers; one packet of the last flight is lost.
+        let lost = drawn(Direction::Down, 151, None);
+        let packets = vec![up(0), down(50), up(100), up(101), down(150), lost];
+        let flights: Vec<u32> = placed(packets, steps(Some(200), 1_000, 9_000))
+            .iter()
+            .map(|row| row.0)
+            .collect();
+        assert_eq!(flights, [1, 2, 3, 3, 4, 4]);
+    }
+
+    #[test]
+    fn a_message_is_counted_on_from_what_made_the_client_able_to_send() {
+        // Ready at 100 ms; what the connect still sends takes flights 3 to 5, which the message does not wait for.
+        let connect = [up(0), down(50), up(101), down(151), up(201)];
+        let message = [up(1_200), down(1_250), up(1_300)];
+        let packets = connect.into_iter().chain(message).collect();
+        let expected = [
+            (1, 0, Some(50)),
+            (2, 50, Some(100)),
+            (3, 101, Some(151)),
+            (4, 151, Some(201)),
+            (5, 201, Some(251)),
+            // The settle from 251 ms to 1,200 ms is cut out.
+            (3, 251, Some(301)),
+            (4, 301, Some(351)),
+            (5, 351, Some(401)),
+        ];
+        assert_eq!(placed(packets, steps(Some(100), 1_200, 9_000)), expected);
+    }
+
+    #[test]
+    fn a_message_that_leaves_at_once_begins_the_count() {
+        let packets = vec![up(0), down(50), up(2_000)];
+        let expected = [(1, 0, Some(50)), (2, 50, Some(100))];
+        assert_eq!(placed(packets, steps(Some(0), 0, 1_500)), expected);
+    }
+}
