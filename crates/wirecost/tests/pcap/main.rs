@@ -51,7 +51,7 @@ fn layers_of(section: &Value) -> [[u64; 7]; 2] {
 
 /// Packets by phase and direction as the comments in the capture have them.
 fn packets_by_comment(capture: &Path, phase: &str) -> [u64; 2] {
-    let rows = common::tshark::fields(capture, "ip", &["frame.interface_id", "frame.comment"]);
+    let rows = common::tshark::fields(capture, "ip or ipv6", &["frame.interface_id", "frame.comment"]);
     let count = |way: &str| {
         let of_phase = |row: &&Vec<String>| row[0] == way && row[1].split(" | ").nth(1) == Some(phase);
         rows.iter().filter(of_phase).count() as u64
@@ -83,19 +83,24 @@ fn assert_same_table(stack: &str, protocol: &str) {
         }
         assert_eq!(layers_of(&table["total"][name]), expected, "{stack} {phase}");
     }
-    for phase in ["connect", "message", "close"] {
-        let packets = layers_of(&table["total"][phase]).map(|way| way[0]);
-        assert_eq!(packets, packets_by_comment(&capture, phase), "{stack} {phase}");
-    }
+    assert_same_packets(&table, &capture, stack);
     let messages = layers_of(&table["total"]["message"]);
     let payload: u64 = messages.iter().map(|way| way[5]).sum();
     // Two devices of each size send a warm-up and a message.
     assert_eq!(payload, 2 * 2 * (128 + 3_000), "{stack}");
+}
+
+/// Checks that each phase has as many packets as the comments say, and that nothing was left out.
+fn assert_same_packets(table: &Value, capture: &Path, what: &str) {
+    for phase in ["connect", "message", "close"] {
+        let packets = layers_of(&table["total"][phase]).map(|way| way[0]);
+        assert_eq!(packets, packets_by_comment(capture, phase), "{what} {phase}");
+    }
     let left_out: Vec<&Value> = table["unattributed"].as_array().expect("a list").iter().collect();
     // The echoes of the link check belong to no flow.
     assert!(
         left_out.iter().all(|entry| entry["what"] == "ICMP"),
-        "{stack}: {left_out:?}"
+        "{what}: {left_out:?}"
     );
 }
 
@@ -128,6 +133,24 @@ fn secure_stacks() {
     stacks
         .iter()
         .for_each(|(stack, protocol)| assert_same_table(stack, protocol));
+}
+
+#[test]
+fn resumed_early_and_lossy_connections() {
+    // The connection that fetches a ticket is in the capture and not in the summary; so is what loss did to warm-ups.
+    let cases = [
+        "--start resumed mqtt-qos1+tls1.3",
+        "--start 0rtt mqtt-qos1+tls1.3,http1+tls1.3",
+        "--loss 5% mqtt-qos1+tls1.2,coap-con+dtls1.2,mqtt-qos2,coap-con",
+        "--ipv6 tcp+tls1.3,coap-con,mqtt5-qos1",
+    ];
+    for arguments in cases {
+        let run = Run::compare(&format!(
+            "--size 128B,3kB -n 4 --settle 150ms --rtt 20ms {arguments}"
+        ));
+        let capture = run.file("capture/all.pcapng");
+        assert_same_packets(&pcap(&capture), &capture, arguments);
+    }
 }
 
 #[test]
