@@ -231,9 +231,10 @@ impl Stack {
     /// Why a payload of this many bytes cannot be sent; `None` where it can.
     pub fn refuses(self, payload_bytes: u64) -> Option<String> {
         let (limit, why) = match self.application {
-            Application::Udp if self.channel.is_dtls() => {
-                (16_384, "the most that a DTLS record carries in a datagram")
-            }
+            Application::Udp if self.channel.is_dtls() => (
+                wirecost_security::dtls::MAX_PLAINTEXT_BYTES as u64,
+                "the most that a DTLS record carries in a datagram",
+            ),
             Application::Udp => (UDP_PAYLOAD_LIMIT, "the most that a UDP datagram carries"),
             // A remaining length of 268,435,455 less topic and properties (MQTT 3.1.1, section 2.2.3).
             Application::Mqtt311(_) | Application::Mqtt5(_) => {
