@@ -240,6 +240,14 @@ impl fmt::Debug for Identity {
     }
 }
 
+/// The certificates of a PEM text in DER, at least one: authorities to trust, of other makers too.
+///
+/// # Errors
+/// [`Error`] where there is none, or one cannot be read.
+pub fn authorities_from_pem(text: &str) -> Result<Vec<Vec<u8>>, Error> {
+    pem::read_certificates(text)
+}
+
 fn authority_params() -> CertificateParams {
     let mut params = dated(CertificateParams::default());
     params

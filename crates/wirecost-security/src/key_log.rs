@@ -44,6 +44,14 @@ impl KeyLog {
             .push_str(&line);
     }
 
+    /// The lines since this was last called, as they came: for who writes them down while connections come and go.
+    pub fn take(&self) -> String {
+        let Some(lines) = &self.lines else {
+            return String::new();
+        };
+        std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// All lines so far; both ends of one connection give the same ones, so each stands once.
     pub fn text(&self) -> String {
         let Some(lines) = &self.lines else {
@@ -81,6 +89,8 @@ mod tests {
             log.clone().append("CLIENT_RANDOM", &[0, 0xab], &[0xff]);
         }
         assert_eq!(log.text(), "CLIENT_RANDOM 00ab ff\n");
+        assert_eq!(log.take(), "CLIENT_RANDOM 00ab ff\n".repeat(2));
+        assert_eq!(log.take(), "");
         let none = KeyLog::disabled();
         none.append("CLIENT_RANDOM", &[0], &[0]);
         assert_eq!(none.text(), "");

@@ -2,8 +2,9 @@
 
 use wirecost_coap::oscore;
 use wirecost_live::hosts::HostIndex;
-use wirecost_security::{Start, dtls, tls};
+use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
+use super::admission::Admission;
 use super::credentials::{Credentials, SERVER_NAME};
 use super::{Channel, Stack};
 
@@ -44,7 +45,7 @@ impl ClientChannels {
             tls: [tls::Versions::Tls13, tls::Versions::Tls12]
                 .map(|versions| tls_client(credentials, versions)),
             dtls: dtls_offers(credentials).map(|offer| {
-                let common = dtls_common(credentials, options);
+                let common = dtls_common(credentials.epoch, credentials.key_log.clone(), options);
                 dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
             }),
             oscore_secret: credentials.oscore_secret.to_vec(),
@@ -90,8 +91,8 @@ fn tls_client(credentials: &Credentials, versions: tls::Versions) -> Result<tls:
     tls::ClientConfig::new(options).map_err(|error| error.to_string())
 }
 
-fn dtls_common(credentials: &Credentials, options: ChannelOptions) -> dtls::Common {
-    let mut common = dtls::Common::new(credentials.epoch, credentials.key_log.clone());
+fn dtls_common(epoch: Epoch, key_log: KeyLog, options: ChannelOptions) -> dtls::Common {
+    let mut common = dtls::Common::new(epoch, key_log);
     common.mtu = options.datagram_bytes;
     common
 }
@@ -114,37 +115,46 @@ fn dtls_offers(credentials: &Credentials) -> [dtls::Offer; 3] {
 /// What servers accept, set up once per run.
 #[derive(Clone, Debug)]
 pub struct ServerChannels {
-    credentials: Credentials,
+    common: dtls::Common,
     options: ChannelOptions,
-    /// How many devices there are: each has an OSCORE context of its own.
-    devices: usize,
+    admission: Admission,
 }
 
 impl ServerChannels {
-    /// Channels of the server of `credentials`.
-    pub const fn new(credentials: Credentials, options: ChannelOptions, devices: usize) -> Self {
+    /// Channels of the server of `credentials`; each of its `devices` has an OSCORE context of its own.
+    pub fn new(credentials: Credentials, options: ChannelOptions, devices: usize) -> Self {
+        let admission = Admission::of_devices(&credentials, devices);
+        Self::admitting(admission, credentials.epoch, credentials.key_log, options)
+    }
+
+    /// Channels of a server that stands alone.
+    pub fn admitting(admission: Admission, epoch: Epoch, key_log: KeyLog, options: ChannelOptions) -> Self {
         Self {
-            credentials,
+            common: dtls_common(epoch, key_log, options),
             options,
-            devices,
+            admission,
         }
     }
 
     /// TLS, whichever version a client offers.
     ///
     /// # Errors
-    /// The certificate cannot be used.
+    /// There is no certificate, or it cannot be used.
     pub fn tls(&self, stack: Stack) -> Result<tls::ServerConfig, String> {
-        let credentials = &self.credentials;
+        let Some(identity) = self.admission.identity.clone() else {
+            return Err(format!("{stack} needs a certificate"));
+        };
         let options = tls::ServerOptions {
-            key_log: credentials.key_log.clone(),
+            suites: self.admission.suites,
+            client_authorities: self.admission.client_authorities.clone(),
+            key_log: self.common.key_log.clone(),
             accept_early_data: self.options.accept_early_data,
             alpn: if stack.is_http() {
                 vec![b"http/1.1".to_vec()]
             } else {
                 Vec::new()
             },
-            ..tls::ServerOptions::new(credentials.epoch, credentials.server.clone())
+            ..tls::ServerOptions::new(self.common.epoch, identity)
         };
         tls::ServerConfig::new(options).map_err(|error| error.to_string())
     }
@@ -152,17 +162,15 @@ impl ServerChannels {
     /// DTLS, whichever version a client offers.
     ///
     /// # Errors
-    /// The certificate cannot be used.
+    /// There is neither certificate nor key, or they cannot be used.
     pub fn dtls(&self) -> Result<dtls::ServerConfig, String> {
-        let credentials = &self.credentials;
         let accept = dtls::Accept {
-            identity: Some(credentials.server.clone()),
-            psks: vec![dtls::Psk::new(credentials.psk.as_bytes())],
-            client_authorities: Vec::new(),
+            identity: self.admission.identity.clone(),
+            psks: self.admission.psks.clone(),
+            client_authorities: self.admission.client_authorities.clone(),
             cookie: self.options.dtls_cookie,
         };
-        let common = dtls_common(credentials, self.options);
-        dtls::ServerConfig::new(common, accept).map_err(|error| error.to_string())
+        dtls::ServerConfig::new(self.common.clone(), accept).map_err(|error| error.to_string())
     }
 
     /// Whether early data is accepted.
@@ -170,17 +178,8 @@ impl ServerChannels {
         self.options.accept_early_data
     }
 
-    /// The OSCORE contexts of all devices.
-    ///
-    /// # Errors
-    /// The secret is of no use.
-    pub fn oscore(&self) -> Result<Vec<oscore::Context>, String> {
-        let contexts = (0..self.devices).map(|device| {
-            let device = u16::try_from(device).unwrap_or(u16::MAX);
-            oscore::Context::lab(&self.credentials.oscore_secret, oscore::Role::Server, device)
-        });
-        contexts
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string())
+    /// Whom the server lets in.
+    pub const fn admission(&self) -> &Admission {
+        &self.admission
     }
 }

@@ -58,7 +58,7 @@ impl Credentials {
 }
 
 /// Where the run's clock stands on the clocks of the security libraries.
-fn epoch_of(clock: Clock) -> Epoch {
+pub fn epoch_of(clock: Clock) -> Epoch {
     let since_start = Duration::from_nanos(clock.now().as_nanos());
     let now = std::time::Instant::now();
     Epoch {

@@ -5,10 +5,12 @@
 //! - [`channels`]: the layers of a run, set up once
 //! - [`client`]: a device's endpoint, whatever its stack; `application`: the protocol's own client within
 //! - [`message`]: what devices send
+//! - [`admission`]: who a server is, and whom it lets in
 //! - [`credentials`]: what the two sides need to trust one another
 //! - [`server`]: the built-in servers' endpoints
 //! - [`label`]: what a packet is, in the words of its protocols
 
+pub mod admission;
 mod application;
 pub mod channel;
 pub mod channels;
@@ -19,6 +21,7 @@ pub mod message;
 pub mod name;
 pub mod server;
 
+pub use admission::Admission;
 pub use channel::Channel;
 pub use client::{Client, ClientConfig};
 pub use credentials::Credentials;

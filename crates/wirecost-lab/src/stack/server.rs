@@ -121,15 +121,19 @@ fn application(
     Ok(match stack.application {
         Application::Tcp | Application::Udp => ServerApplication::Bare(bare::Server::new(stack.transport())),
         Application::Mqtt311(_) | Application::Mqtt5(_) => {
-            ServerApplication::Mqtt(Box::new(mqtt::Broker::new(broker(clients))))
+            let config = broker(clients, &channels.admission().users);
+            ServerApplication::Mqtt(Box::new(mqtt::Broker::new(config)))
         }
         Application::CoapNon | Application::CoapCon => {
             let config = coap::Config::new(rng.purpose(key_of("coap server")));
-            let config = config.with_oscore(channels.oscore()?, false);
+            let oscore = &channels.admission().oscore;
+            let contexts = oscore.all().map_err(|error| error.to_string())?;
+            let config = config.with_oscore(contexts, oscore.is_required());
             ServerApplication::Coap(Box::new(coap::Server::new(config)))
         }
         Application::AmqpSettled | Application::AmqpUnsettled => {
-            ServerApplication::Amqp(Box::new(amqp::Container::new(amqp::Config::default())))
+            let config = container(&channels.admission().users);
+            ServerApplication::Amqp(Box::new(amqp::Container::new(config)))
         }
         Application::Http1 => {
             let config = http1::ServerConfig {
@@ -157,14 +161,28 @@ fn resources(channels: &ServerChannels) -> resource::Config {
     }
 }
 
-fn broker(clients: Clients) -> mqtt::Config {
-    match clients {
+fn broker(clients: Clients, users: &[(String, String)]) -> mqtt::Config {
+    let config = match clients {
         Clients::Devices => mqtt::Config::default(),
         Clients::Anyone => mqtt::Config {
             topic_alias_maximum: TOPIC_ALIASES,
             sent_topic_aliases: TOPIC_ALIASES,
             ..mqtt::Config::default()
         },
+    };
+    let passwords = users.iter().cloned();
+    let passwords = passwords.map(|(name, password)| (name, password.into_bytes()));
+    mqtt::Config {
+        users: (!users.is_empty()).then(|| passwords.collect()),
+        ..config
+    }
+}
+
+fn container(users: &[(String, String)]) -> amqp::Config {
+    amqp::Config {
+        anonymous: users.is_empty(),
+        users: users.to_vec(),
+        ..amqp::Config::default()
     }
 }
 

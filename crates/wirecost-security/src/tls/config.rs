@@ -215,8 +215,8 @@ pub struct ServerOptions {
     pub suites: Suites,
     /// Who the server is.
     pub identity: Identity,
-    /// Who must have issued the clients' certificates (DER); without, none is asked for.
-    pub client_authority: Option<Vec<u8>>,
+    /// Of whom one must have issued every client's certificate (DER); without, none is asked for.
+    pub client_authorities: Vec<Vec<u8>>,
     /// Protocols accepted, the best first (RFC 7301).
     pub alpn: Vec<Vec<u8>>,
     /// Where the secrets go.
@@ -238,7 +238,7 @@ impl ServerOptions {
             versions: Versions::Both,
             suites: Suites::default(),
             identity,
-            client_authority: None,
+            client_authorities: Vec::new(),
             alpn: Vec::new(),
             key_log: KeyLog::disabled(),
             epoch,
@@ -290,7 +290,7 @@ impl ServerConfig {
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
         let provider = options.versions.suit(provider);
-        let verifier = client_verifier(options.client_authority.as_deref(), &provider)?;
+        let verifier = client_verifier(&options.client_authorities, &provider)?;
         let mut library = rustls::ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(options.versions.supported())
             .map_err(unusable("versions"))?
@@ -355,13 +355,13 @@ impl Trust {
 }
 
 fn client_verifier(
-    authority: Option<&[u8]>,
+    authorities: &[Vec<u8>],
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ClientCertVerifier>, ConfigError> {
-    let Some(authority) = authority else {
+    if authorities.is_empty() {
         return Ok(Arc::new(NoClientAuth));
-    };
-    let roots = roots([authority])?;
+    }
+    let roots = roots(authorities.iter().map(Vec::as_slice))?;
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
     verifier.map_err(unusable("authority"))
 }

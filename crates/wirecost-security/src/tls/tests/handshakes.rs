@@ -101,7 +101,7 @@ fn a_client_certificate_is_asked_for_and_checked() {
     for versions in [Versions::Tls13, Versions::Tls12] {
         for (identity, accepted) in [(Some(identity.clone()), true), (None, false)] {
             let server = ServerOptions {
-                client_authority: Some(authority().certificate().to_vec()),
+                client_authorities: vec![authority().certificate().to_vec()],
                 ..server_options()
             };
             let client = ClientOptions {
