@@ -2,6 +2,7 @@
 //!
 //! - [`stack`]: names of stacks, and the one place where a name becomes a client and a server
 //! - [`compare`]: the main job, stacks side by side on one link
+//! - [`link_run`]: any program behind the emulated link
 //! - [`target`]: what answers the devices: built-in servers, or real ones that wirecost starts itself
 //! - [`scenario`]: what was asked for, every default filled in
 //! - [`results`]: what is left behind: summary, samples, environment, ladder
@@ -16,6 +17,7 @@
 //! ```
 
 pub mod compare;
+pub mod link_run;
 pub mod results;
 pub mod scenario;
 pub mod stack;

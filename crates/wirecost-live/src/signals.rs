@@ -85,7 +85,13 @@ impl Relay {
     /// # Errors
     /// When the process has no descriptor left.
     pub fn install() -> Result<Self, EnvironmentError> {
-        let held = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD];
+        let held = [
+            libc::SIGINT,
+            libc::SIGQUIT,
+            libc::SIGTERM,
+            libc::SIGHUP,
+            libc::SIGCHLD,
+        ];
         let fd = signals(&held).doing("signalfd", || "hold signals back".into())?;
         Ok(Self(fd))
     }

@@ -1,5 +1,6 @@
 //! The command line as it is typed. Quantities carry their units; lists are separated by commas.
 
+mod link;
 mod object;
 
 use std::net::SocketAddr;
@@ -8,10 +9,12 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wirecost_lab::compare::Target;
+use wirecost_lab::compare::options::Medium;
 use wirecost_lab::stack::Stack;
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
 
+pub use link::LinkRunArguments;
 pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,
@@ -37,6 +40,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run protocol stacks side by side on one emulated, recorded link
     Compare(Box<CompareArguments>),
+    /// Run any program behind an emulated, recorded link, with its server on the other side
+    Link(Box<LinkRunArguments>),
     /// Attribute the bytes of a capture that was made elsewhere
     Pcap(PcapArguments),
     /// Rebuild the report of a results folder
@@ -224,7 +229,7 @@ pub struct LinkArguments {
     #[arg(
         long,
         value_name = "LIMIT",
-        value_parser = crate::commands::link::parse_queue,
+        value_parser = crate::commands::link_flags::parse_queue,
         allow_hyphen_values = true
     )]
     pub queue: Option<wirecost_lab::compare::options::QueueLimit>,
@@ -279,6 +284,17 @@ pub enum PacketPath {
     Tun,
     /// veth pairs
     Veth,
+}
+
+impl PacketPath {
+    /// The medium that is asked for.
+    pub const fn medium(self) -> Option<Medium> {
+        match self {
+            Self::Auto => None,
+            Self::Tun => Some(Medium::Tun),
+            Self::Veth => Some(Medium::Veth),
+        }
+    }
 }
 
 /// `wirecost pcap`.

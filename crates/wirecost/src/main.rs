@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Compare(arguments) => commands::compare::run(*arguments),
+        Command::Link(arguments) => commands::link::run(&arguments),
         Command::Pcap(arguments) => commands::pcap::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),

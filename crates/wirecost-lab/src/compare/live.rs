@@ -200,16 +200,17 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
 
 /// Asking for 0-RTT is the consent that a message may be replayed.
 fn channel_options(options: &Options) -> ChannelOptions {
-    let headers = if options.ipv6 {
-        IPV6_UDP_BYTES
-    } else {
-        IPV4_UDP_BYTES
-    };
     ChannelOptions {
         accept_early_data: options.starts.contains(&Start::ZeroRtt),
         dtls_cookie: options.dtls_cookie,
-        datagram_bytes: usize::from(options.mtu()).saturating_sub(headers),
+        datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),
     }
+}
+
+/// The largest UDP payload that a path carries unfragmented.
+pub(crate) fn datagram_bytes(mtu: u16, ipv6: bool) -> usize {
+    let headers = if ipv6 { IPV6_UDP_BYTES } else { IPV4_UDP_BYTES };
+    usize::from(mtu).saturating_sub(headers)
 }
 
 fn messages(options: &Options, plan: &Plan) -> Result<Vec<Option<Message>>, ClientError> {

@@ -58,17 +58,26 @@ pub struct Results {
 }
 
 impl RunFolder {
-    /// Creates the folder with its sub-folders.
+    /// Creates the folder of a comparison with its sub-folders.
     ///
     /// # Errors
     /// It cannot be created or written to, or is not empty.
     pub fn create(path: &Path) -> Result<Self, ResultsError> {
+        Self::create_with(path, &["latency", "capture"])
+    }
+
+    /// Creates a folder with the sub-folders that it is to have.
+    ///
+    /// # Errors
+    /// It cannot be created or written to, or is not empty.
+    pub fn create_with(path: &Path, folders: &[&str]) -> Result<Self, ResultsError> {
         if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(ResultsError::Occupied {
                 path: path.to_owned(),
             });
         }
-        for dir in [path.to_owned(), path.join("latency"), path.join("capture")] {
+        let below = folders.iter().map(|name| path.join(name));
+        for dir in std::iter::once(path.to_owned()).chain(below) {
             fs::create_dir_all(&dir).map_err(|source| io("create", &dir, source))?;
         }
         Ok(Self {

@@ -105,7 +105,10 @@ mod tests {
         let found = listeners();
         for (transport, address) in expected {
             let address = address.expect("an address");
-            assert!(found.contains(&Listener { transport, address }), "{address} in {found:?}");
+            assert!(
+                found.contains(&Listener { transport, address }),
+                "{address} in {found:?}"
+            );
         }
     }
 

@@ -316,7 +316,11 @@ pub(crate) fn signals(of: &[c_int]) -> io::Result<OwnedFd> {
         for signal in of {
             libc::sigaddset(&raw mut set, *signal);
         }
-        check(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()))?;
+        check(libc::sigprocmask(
+            libc::SIG_BLOCK,
+            &raw const set,
+            std::ptr::null_mut(),
+        ))?;
         owned(libc::signalfd(
             -1,
             &raw const set,
@@ -333,7 +337,10 @@ pub(crate) fn next_signal(fd: BorrowedFd<'_>) -> io::Result<Option<(c_int, bool)
     // SAFETY: the pointer and length describe `signal`.
     let read = unsafe { libc::read(fd.as_raw_fd(), (&raw mut signal).cast(), bytes) };
     match read {
-        0.. => Ok(Some((signal.ssi_signo as c_int, signal.ssi_code == libc::SI_KERNEL))),
+        0.. => Ok(Some((
+            signal.ssi_signo as c_int,
+            signal.ssi_code == libc::SI_KERNEL,
+        ))),
         _ => match io::Error::last_os_error() {
             error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             error => Err(error),

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use wirecost_lab::compare::finish::{Before, Finished, finish, rfc3339};
-use wirecost_lab::compare::options::Medium;
 use wirecost_lab::compare::{Options, Run, run as run_plan};
 use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::{RunFolder, Summary};
@@ -13,8 +12,8 @@ use wirecost_live::environment::OpenFiles;
 use wirecost_live::signals::Interrupt;
 use wirecost_report::terminal::{self, TableOptions};
 
-use super::link::links;
-use crate::arguments::{CompareArguments, PacketPath};
+use super::link_flags::links;
+use crate::arguments::CompareArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::{Screen, plural};
@@ -181,11 +180,7 @@ fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
         timeout: arguments.timeout,
         target: arguments.target,
         ipv6: arguments.ipv6,
-        medium: match arguments.packet_path {
-            PacketPath::Auto => None,
-            PacketPath::Tun => Some(Medium::Tun),
-            PacketPath::Veth => Some(Medium::Veth),
-        },
+        medium: arguments.packet_path.medium(),
         seed: arguments.seed,
         resource: arguments.resource.clone(),
         keep_alive,
@@ -218,7 +213,7 @@ fn introduce(options: &Options, out: &Path) {
 }
 
 /// `runs/` and the time, so that runs sort by age.
-fn default_folder() -> PathBuf {
+pub fn default_folder() -> PathBuf {
     let time = rfc3339(std::time::SystemTime::now()).replace([':', 'Z'], "");
     let base = Path::new("runs").join(&time);
     if !base.exists() {
@@ -259,7 +254,7 @@ fn remove_if_empty(folder: &RunFolder) {
 }
 
 /// The command that repeats the run, quoted for a shell where it must be.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let quote = |argument: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./,:%@".contains(c);
         if !argument.is_empty() && argument.chars().all(plain) {

@@ -1,217 +1,188 @@
-//! From the link's flags to link configurations, one per combination of the lists.
+//! `wirecost link`: any program behind the emulated, recorded link.
+//!
+//! Stdout belongs to the program; what wirecost says goes to stderr, after the program has ended where it can wait.
 
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::ExitCode;
 
-use wirecost_lab::compare::options::{
-    DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
-};
-use wirecost_proto::units::{UnitError, parse_duration};
-use wirecost_proto::{BitRate, ByteSize, Probability};
+use wirecost_lab::compare::options::LinkConfig;
+use wirecost_lab::link_run::{self, CAPTURE, Finished, LinkError, LinkSummary, Options, ServerChoice};
+use wirecost_lab::results::RunFolder;
+use wirecost_lab::stack::{Application, Channel, Stack};
 
-use crate::arguments::LinkArguments;
-use crate::exit::Failure;
+use super::compare::default_folder;
+use super::link_flags::links;
+use super::{pcap, serve};
+use crate::arguments::LinkRunArguments;
+use crate::exit::{self, Failure};
+use crate::output;
 
-/// The links that the flags ask for: every combination of RTT, loss and rate.
-pub fn links(arguments: &LinkArguments) -> Result<Vec<LinkConfig>, Failure> {
-    let rates: Vec<Option<BitRate>> = match arguments.rate.as_slice() {
-        [] => vec![None],
-        rates => rates.iter().copied().map(Some).collect(),
-    };
-    let mut links = Vec::new();
-    for rtt in &arguments.rtt {
-        for loss in &arguments.loss {
-            for rate in &rates {
-                links.push(link(arguments, *rtt, *loss, *rate)?);
-            }
+/// The program cannot be run, as shells tell it.
+const NOT_EXECUTABLE: u8 = 126;
+/// The program is not there, as shells tell it.
+const NOT_FOUND: u8 = 127;
+
+/// Runs the command.
+pub fn run(arguments: &LinkRunArguments) -> Result<ExitCode, Failure> {
+    let options = options(arguments)?;
+    options.validate()?;
+    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let folder = RunFolder::create_with(&out, &["capture"])?;
+    let quiet = arguments.quiet;
+    let mut note = |line: &str| {
+        if !quiet || line.starts_with("warning: ") {
+            output::note(line);
         }
+    };
+    let finished = link_run::run(&options, &folder, &mut note);
+    let Finished { summary, failure } = finished.map_err(|error| {
+        remove_if_empty(&folder);
+        failed(error, &folder)
+    })?;
+    conclude(arguments, &folder, &summary)?;
+    if let Some(failure) = failure {
+        output::note(format_args!("error: {failure}"));
+        output::note("hint: make room on the disk of the results folder, or choose another with --out");
+        return Ok(ExitCode::from(match summary.exit_code {
+            exit::OK => exit::INVALID,
+            code => code,
+        }));
     }
-    let loses = |link: &LinkConfig| link.up.loss.rate() + link.down.loss.rate() > 0.0;
-    if arguments.loss_burst.is_some() && !links.iter().any(loses) {
-        return Err(Failure::usage(
-            "--loss-burst says how losses come, and there are none: add --loss",
-        ));
-    }
-    Ok(links)
+    Ok(ExitCode::from(summary.exit_code))
 }
 
-fn link(
-    arguments: &LinkArguments,
-    rtt: Duration,
-    loss: Probability,
-    rate: Option<BitRate>,
-) -> Result<LinkConfig, Failure> {
-    let mtu = u16::try_from(arguments.mtu.bytes());
-    let mtu =
-        mtu.map_err(|_| Failure::usage(format!("--mtu must be at most 65535B, got {}", arguments.mtu)))?;
-    let loss = loss_model(loss, arguments.loss_burst).map_err(Failure::usage)?;
-    let both = |delay: Duration| DirectionConfig {
-        delay,
-        delay_variation: arguments.delay_variation.map(DelayVariation::uniform),
-        loss,
-        reorder: reorder(arguments.reorder, rtt),
-        duplicate: arguments.duplicate,
-        corrupt: arguments.corrupt,
-        rate,
-        queue: arguments.queue,
-        mtu,
-    };
-    let symmetric = LinkConfig::symmetric(rtt);
-    let mut link = LinkConfig {
-        up: both(symmetric.up.delay),
-        down: both(symmetric.down.delay),
-    };
-    let base = Base {
-        rtt,
-        burst: arguments.loss_burst,
-    };
-    overrides(&mut link.up, "--up", arguments.up.as_deref(), base)?;
-    overrides(&mut link.down, "--down", arguments.down.as_deref(), base)?;
-    Ok(link)
-}
-
-/// What a setting of one direction takes from the settings of both.
-#[derive(Clone, Copy)]
-struct Base {
-    rtt: Duration,
-    burst: Option<f64>,
-}
-
-fn loss_model(loss: Probability, burst: Option<f64>) -> Result<Loss, String> {
-    let Some(packets) = burst else {
-        return Ok(if loss.is_zero() {
-            Loss::None
-        } else {
-            Loss::Bernoulli(loss)
-        });
-    };
-    let text =
-        || format!("no bursts of {packets} packets on average lose {loss}: the mean is at least 1 packet");
-    GilbertElliott::bursts(loss, packets)
-        .map(Loss::GilbertElliott)
-        .ok_or_else(text)
-}
-
-/// A packet that is held back comes a quarter of the RTT, but at least 1 ms, later.
-fn reorder(probability: Probability, rtt: Duration) -> Option<Reorder> {
-    let extra_delay = (rtt / 4).max(Duration::from_millis(1));
-    (!probability.is_zero()).then_some(Reorder {
-        probability,
-        extra_delay,
+fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
+    Ok(Options {
+        link: link(arguments)?,
+        ipv6: arguments.ipv6,
+        medium: arguments.packet_path.medium(),
+        seed: arguments.seed,
+        settle: arguments.settle,
+        server: server(arguments)?,
+        port: arguments.port,
+        patience: arguments.server_timeout,
+        command: arguments.command.clone(),
+        keys: !arguments.no_keys,
+        key_log: arguments.keylog.clone(),
     })
 }
 
-/// Parses a queue limit: `64packets` or a size.
-pub fn parse_queue(text: &str) -> Result<QueueLimit, String> {
-    let limit = match text.strip_suffix("packets") {
-        Some(number) => {
-            let number = number.trim().parse::<u64>();
-            number
-                .map(QueueLimit::Packets)
-                .map_err(|_| format!("{text:?} does not start with a whole number"))
+/// The one link; lists are for comparisons.
+fn link(arguments: &LinkRunArguments) -> Result<LinkConfig, Failure> {
+    let links = links(&arguments.link)?;
+    match links.as_slice() {
+        [link] => Ok(*link),
+        links => Err(Failure::usage(format!(
+            "a program runs on one link, and these lists make {}: give one --rtt, one --loss, one --rate",
+            links.len()
+        ))),
+    }
+}
+
+fn server(arguments: &LinkRunArguments) -> Result<Option<ServerChoice>, Failure> {
+    if let Some(command) = &arguments.server {
+        return Ok(Some(ServerChoice::Command(command.clone())));
+    }
+    let Some(protocol) = arguments.serve else {
+        return Ok(None);
+    };
+    let plain = serve::stack_of(protocol);
+    let channel = match (arguments.tls, arguments.dtls) {
+        // HTTP/3 brings its TLS along (RFC 9114, section 3.1).
+        (true, _) if plain.application == Application::Http3 => Channel::Plain,
+        (true, _) => Channel::Tls13,
+        (_, true) => Channel::Dtls13,
+        _ => Channel::Plain,
+    };
+    if channel != Channel::Plain && !plain.application.can_run_over(channel) {
+        let flag = if arguments.tls { "--tls" } else { "--dtls" };
+        return Err(Failure::usage(format!("{flag} cannot carry {plain}")).with_hint(
+            "TLS carries tcp, mqtt, amqp and http1; DTLS carries udp and coap; http3 has TLS always",
+        ));
+    }
+    Ok(Some(ServerChoice::Builtin(Stack { channel, ..plain })))
+}
+
+/// Says what there is, on stderr, and writes it where it was asked for.
+fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSummary) -> Result<(), Failure> {
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(summary);
+        let text = text.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        std::fs::write(path, text + "\n")
+            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    output::note(format_args!("\n{}", ending(summary)));
+    output::note(pcap::table(&folder.file(CAPTURE), &summary.report));
+    output::note(format_args!("results: {}", folder.file("link.json").display()));
+    output::note(format_args!("capture: {}", folder.file(CAPTURE).display()));
+    Ok(())
+}
+
+/// How the program ended, and what the link did to its packets.
+fn ending(summary: &LinkSummary) -> String {
+    let seconds = summary.duration_ns as f64 / 1e9;
+    let ended = match summary.signal {
+        Some(signal) => format!("ended by signal {signal}"),
+        None => format!("ended with {}", summary.exit_code),
+    };
+    let fates: Vec<String> = summary
+        .fates
+        .iter()
+        .map(|(fate, packets)| format!("{packets} {fate}"))
+        .collect();
+    let packets = if fates.is_empty() {
+        "no packets".to_owned()
+    } else {
+        format!("packets {}", fates.join(", "))
+    };
+    let program = summary.command.first().map(String::as_str).unwrap_or_default();
+    format!("{program} {ended} after {seconds:.3} s; {packets}")
+}
+
+fn failed(error: LinkError, folder: &RunFolder) -> Failure {
+    let log = || format!("what it said is in {}", folder.file("server.log").display());
+    let message = error.to_string();
+    match error {
+        LinkError::Run(error) => error.into(),
+        LinkError::Words(_) | LinkError::NoServer => Failure::usage(message)
+            .with_hint("write the command as for a shell: --server 'mosquitto -c FILE'"),
+        LinkError::ServerNotFound { .. } => Failure::new(exit::UNREACHABLE, message)
+            .with_hint("install it, or give its path, or use a built-in server: --serve mqtt"),
+        LinkError::ServerEnded { .. } => Failure::new(exit::UNREACHABLE, message).with_hint(log()),
+        LinkError::NotListening { .. } => Failure::new(exit::UNREACHABLE, message).with_hint(
+            "let it listen on {server} or on every address, name its port with --port, or give it more time with \
+             --server-timeout",
+        ),
+        LinkError::Program { source, .. } => not_run(message, source.kind()),
+        LinkError::Interrupted(signal) => {
+            Failure::new(u8::try_from(128 + signal).unwrap_or(exit::INTERRUPTED), message)
         }
-        None => text
-            .parse::<ByteSize>()
-            .map(|size| QueueLimit::Bytes(size.bytes()))
-            .map_err(|error| match error {
-                UnitError::MissingUnit { text, .. } => {
-                    format!("{text:?} has no unit: write 64packets or 32kB")
-                }
-                error => error.to_string(),
-            }),
-    }?;
-    match limit {
-        QueueLimit::Packets(0) | QueueLimit::Bytes(0) => Err("a queue holds at least one packet".into()),
-        limit => Ok(limit),
+        LinkError::Builtin(_) => Failure::new(exit::INTERNAL, message),
     }
 }
 
-fn overrides(
-    direction: &mut DirectionConfig,
-    flag: &str,
-    text: Option<&str>,
-    base: Base,
-) -> Result<(), Failure> {
-    let settings = text.into_iter().flat_map(|text| text.split(','));
-    for setting in settings {
-        let Some((key, value)) = setting.split_once('=') else {
-            return Err(Failure::usage(format!(
-                "{flag} takes KEY=VALUE,..., got {setting:?}"
-            )));
-        };
-        let set = set(direction, key.trim(), value.trim(), base);
-        set.map_err(|why| Failure::usage(format!("{flag} {setting}: {why}")))?;
+fn not_run(message: String, why: ErrorKind) -> Failure {
+    match why {
+        ErrorKind::NotFound => Failure::new(NOT_FOUND, message)
+            .with_hint("CMD is a program and its arguments; for a line of shell write: -- sh -c '...'"),
+        _ => Failure::new(NOT_EXECUTABLE, message),
     }
-    Ok(())
 }
 
-const KEYS: &str = "delay, delay_variation, loss, reorder, duplicate, corrupt, rate, queue";
-
-fn set(direction: &mut DirectionConfig, key: &str, value: &str, base: Base) -> Result<(), String> {
-    let time = || parse_duration(value).map_err(|error| error.to_string());
-    let probability = || value.parse::<Probability>().map_err(|error| error.to_string());
-    match key {
-        "delay" => direction.delay = time()?,
-        "delay_variation" => direction.delay_variation = Some(DelayVariation::uniform(time()?)),
-        "loss" => direction.loss = loss_model(probability()?, base.burst)?,
-        "reorder" => direction.reorder = reorder(probability()?, base.rtt),
-        "duplicate" => direction.duplicate = probability()?,
-        "corrupt" => direction.corrupt = probability()?,
-        "rate" => direction.rate = Some(value.parse().map_err(|error| format!("{error}"))?),
-        "queue" => direction.queue = Some(parse_queue(value)?),
-        _ => return Err(format!("unknown key {key:?}; the keys are {KEYS}")),
+/// A run that came to nothing leaves no folder, unless there is something in it that helps, such as a server's log.
+fn remove_if_empty(folder: &RunFolder) {
+    let is_empty = |path: &Path| std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
+    for name in ["keys.log", "server.log"] {
+        let path = folder.file(name);
+        if is_empty(&path) {
+            drop(std::fs::remove_file(path));
+        }
     }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_direction_can_be_its_own() {
-        let mut up = DirectionConfig::default();
-        let base = Base {
-            rtt: Duration::from_millis(40),
-            burst: None,
-        };
-        overrides(
-            &mut up,
-            "--up",
-            Some("loss=5%, rate=50kbit,queue=10packets,delay=1ms"),
-            base,
-        )
-        .expect("valid");
-        assert_eq!(up.delay, Duration::from_millis(1));
-        assert_eq!(up.loss.rate(), 0.05);
-        assert_eq!(up.rate.map(BitRate::bits_per_second), Some(50_000));
-        assert_eq!(up.queue, Some(QueueLimit::Packets(10)));
-    }
-
-    #[test]
-    fn an_unknown_key_names_the_known_ones() {
-        let base = Base {
-            rtt: Duration::ZERO,
-            burst: None,
-        };
-        let error = set(&mut DirectionConfig::default(), "jitter", "1ms", base).expect_err("unknown");
-        assert!(error.contains("delay_variation"), "{error}");
-    }
-
-    #[test]
-    fn a_direction_of_its_own_loses_in_bursts_too() {
-        let mut up = DirectionConfig::default();
-        let base = Base {
-            rtt: Duration::ZERO,
-            burst: Some(3.0),
-        };
-        set(&mut up, "loss", "5%", base).expect("valid");
-        assert!(matches!(up.loss, Loss::GilbertElliott(_)), "{:?}", up.loss);
-    }
-
-    #[test]
-    fn a_queue_holds_something() {
-        assert!(parse_queue("0packets").is_err());
-        assert!(parse_queue("64").is_err());
-        assert_eq!(parse_queue("32kB"), Ok(QueueLimit::Bytes(32_000)));
-    }
+    // A folder that is not empty stays, and so it should.
+    drop(std::fs::remove_dir(folder.file("capture")));
+    drop(std::fs::remove_dir(folder.path()));
 }

@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod doctor;
 pub mod link;
+pub mod link_flags;
 pub mod object;
 pub mod pcap;
 pub mod report;

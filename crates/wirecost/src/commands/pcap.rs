@@ -46,21 +46,22 @@ fn print(arguments: &PcapArguments, report: &Report) -> Result<(), Failure> {
     match arguments.json.as_deref() {
         Some(path) if path == Path::new("-") => output::data(json()?),
         Some(path) => {
-            output::data(table(arguments, report));
+            output::data(table(&arguments.file, report));
             let written = std::fs::write(path, json()?);
             written.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
         }
-        None => output::data(table(arguments, report)),
+        None => output::data(table(&arguments.file, report)),
     }
     Ok(())
 }
 
-fn table(arguments: &PcapArguments, report: &Report) -> String {
+/// What was found in a capture, for a terminal.
+pub fn table(capture: &Path, report: &Report) -> String {
     let times = report.first_ns.zip(report.last_ns);
     let seconds = times.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9);
     format!(
         "{}: {} packets in {seconds:.3} s, {} secrets\n\n{}",
-        arguments.file.display(),
+        capture.display(),
         report.packets,
         report.secrets,
         wirecost_dissect::table(report)

@@ -81,7 +81,7 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
     Failure::new(exit::PRIVILEGE, format!("cannot listen on {error}")).with_hint(hint)
 }
 
-const fn stack_of(protocol: Protocol) -> Stack {
+pub const fn stack_of(protocol: Protocol) -> Stack {
     let application = match protocol {
         Protocol::Mqtt => Application::Mqtt5(1),
         Protocol::Coap => Application::CoapCon,

@@ -1,0 +1,85 @@
+//! The packets of the program as a file; the checks of the link are left out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter};
+
+use wirecost_live::recorder::{Record, RecordedPacket};
+use wirecost_proto::Instant;
+use wirecost_wire::pcapng::Writer;
+
+use super::error::doing;
+use super::stage::{CHECKER, Left, SURVEYOR};
+use super::{CAPTURE, LinkError};
+use crate::compare::analysis::deliveries;
+use crate::compare::capture::{flush, writer};
+use crate::results::RunFolder;
+
+/// What was written.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// How many packets met which fate.
+    pub fates: BTreeMap<&'static str, u64>,
+    /// Why the capture does not hold everything, if it does not.
+    pub cut_short: Option<String>,
+}
+
+/// Writes the capture with the secrets in `keys`. What a full disk left out is said and no error.
+///
+/// # Errors
+/// The recording cannot be read back, or the capture not be made.
+pub fn write(folder: &RunFolder, left: &mut Left, keys: &str) -> Result<Written, LinkError> {
+    let reading = "read the recorded packets back";
+    let recording = &mut left.forwarder.recording;
+    let (delivered, _) = deliveries(recording).map_err(doing(reading))?;
+    let mut file = writer(&folder.file(CAPTURE), keys).map_err(doing("write the capture"))?;
+    let mut written = Written::default();
+    let mut failure = None;
+    let packets = recording.records().map_err(doing(reading))?;
+    let packets = packets.filter_map(|record| match record {
+        Ok(Record::Packet(packet)) => Some(Ok(packet)),
+        Ok(Record::Delivery(_)) => None,
+        Err(error) => Some(Err(error)),
+    });
+    for (packet, delivered) in packets.zip(delivered) {
+        let packet = packet.map_err(doing(reading))?;
+        if matches!(packet.host, Some(CHECKER | SURVEYOR)) {
+            continue;
+        }
+        *written.fates.entry(packet.fate.name()).or_default() += 1;
+        if failure.is_none() {
+            let at = left.clock.utc_nanos(packet.entered);
+            failure = write_packet(&mut file, &packet, at, delivered).err();
+        }
+    }
+    let failure = match failure {
+        Some(error) => Some(error),
+        None => flush(file).err(),
+    };
+    let unrecorded = recording.error.as_ref().map(ToString::to_string);
+    written.cut_short = failure
+        .map(|error| error.to_string())
+        .or(unrecorded)
+        .map(|error| format!("the capture is cut short: {error}"));
+    recording
+        .discard()
+        .map_err(doing("discard the recorded packets"))?;
+    Ok(written)
+}
+
+fn write_packet(
+    file: &mut Writer<BufWriter<File>>,
+    packet: &RecordedPacket,
+    at: u64,
+    delivered: Option<Instant>,
+) -> io::Result<()> {
+    let mut comment = packet.fate.name().to_owned();
+    if let Some(delivered) = delivered {
+        let after = delivered.saturating_since(packet.entered).as_secs_f64() * 1e3;
+        // Writing to a String cannot fail.
+        let _ = write!(comment, " after {after:.3} ms");
+    }
+    file.packet(packet.direction as u32, at, &packet.bytes, Some(&comment))
+        .map_err(io::Error::other)
+}

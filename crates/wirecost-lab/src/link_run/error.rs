@@ -1,0 +1,126 @@
+//! Why a run of a program came to nothing.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use wirecost_live::EnvironmentError;
+use wirecost_live::process::listening::Listener;
+
+use super::words::UnclosedQuote;
+use crate::compare::live::RunError;
+use crate::results::ResultsError;
+
+/// Why a run of a program came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The link, the recording or the results failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The server's command line is no command line.
+    #[error("--server {0}")]
+    Words(#[from] UnclosedQuote),
+    /// The server's command line is empty.
+    #[error("--server names no program")]
+    NoServer,
+    /// The server's program is not on this machine.
+    #[error("cannot find the server {program} on PATH, /usr/sbin or /usr/local/sbin")]
+    ServerNotFound {
+        /// The program.
+        program: String,
+    },
+    /// The server ended before it listened.
+    #[error(
+        "the server {program} ended with {status} before it listened{}",
+        last_words(log_tail)
+    )]
+    ServerEnded {
+        /// The program's name.
+        program: String,
+        /// Exit code or signal.
+        status: String,
+        /// The last lines that it wrote.
+        log_tail: String,
+    },
+    /// The server runs but does not listen.
+    #[error("the server does not listen{} after {} ms{}{}", at(port), waited.as_millis(), elsewhere(found), last_words(log_tail))]
+    NotListening {
+        /// The port at which it was waited for.
+        port: Option<u16>,
+        /// How long it was waited for.
+        waited: Duration,
+        /// Where it does listen.
+        found: Vec<Listener>,
+        /// The last lines that it wrote.
+        log_tail: String,
+    },
+    /// The built-in server does not start.
+    #[error("the built-in server does not start: {0}")]
+    Builtin(String),
+    /// The program cannot be run.
+    #[error("cannot run {program}: {source}")]
+    Program {
+        /// The program as it was named.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// We were asked to end before the program had started.
+    #[error("ended by signal {0} before the program had started")]
+    Interrupted(i32),
+}
+
+impl From<EnvironmentError> for LinkError {
+    fn from(error: EnvironmentError) -> Self {
+        Self::Run(error.into())
+    }
+}
+
+impl From<ResultsError> for LinkError {
+    fn from(error: ResultsError) -> Self {
+        Self::Run(error.into())
+    }
+}
+
+fn at(port: &Option<u16>) -> String {
+    port.map_or(String::new(), |port| format!(" at port {port}"))
+}
+
+fn elsewhere(found: &[Listener]) -> String {
+    if found.is_empty() {
+        return ", nor anywhere else".to_owned();
+    }
+    let found: Vec<String> = found.iter().map(Listener::to_string).collect();
+    format!(", only at {}", found.join(", "))
+}
+
+fn last_words(log_tail: &str) -> String {
+    if log_tail.is_empty() {
+        return String::new();
+    }
+    format!(", its last words: {log_tail}")
+}
+
+/// Says what was being done when a system call failed.
+pub(super) fn doing(what: &'static str) -> impl Fn(io::Error) -> LinkError {
+    move |source| LinkError::Run(RunError::Io { what, source })
+}
+
+impl fmt::Display for ServerDeath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (status, last_words) = (&self.status, last_words(&self.log_tail));
+        write!(
+            f,
+            "the server ended with {status} while the program ran{last_words}"
+        )
+    }
+}
+
+/// A server that ended before the program did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerDeath {
+    /// Exit code or signal.
+    pub status: String,
+    /// The last lines that it wrote.
+    pub log_tail: String,
+}

@@ -1,0 +1,67 @@
+//! The secrets of the program's connections: what it and its server log by themselves where a variable tells them to.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::error::doing;
+use super::{LinkError, Options};
+use crate::results::RunFolder;
+
+/// The variable by which programs are told where to log their secrets (RFC 9850).
+pub(super) const VARIABLE: &str = "SSLKEYLOGFILE";
+/// The file that it names, in the results folder.
+const FILE: &str = "keys.log";
+
+/// The file that `SSLKEYLOGFILE` names, and the one that the user has named.
+pub struct KeyFile {
+    ours: Option<PathBuf>,
+    given: Option<PathBuf>,
+}
+
+impl KeyFile {
+    /// An empty file that only its owner may read; none where keys are left out.
+    ///
+    /// # Errors
+    /// The folder's file system refuses.
+    pub fn create(options: &Options, folder: &RunFolder) -> Result<Self, LinkError> {
+        // Programs may look for it from wherever they go.
+        let path = std::path::absolute(folder.file(FILE)).map_err(doing("write the key log"))?;
+        let mut open = OpenOptions::new();
+        let open = open.create(true).append(true).mode(0o600);
+        if options.keys {
+            open.open(&path).map_err(doing("write the key log"))?;
+        }
+        Ok(Self {
+            ours: options.keys.then_some(path),
+            given: options.key_log.clone().filter(|_| options.keys),
+        })
+    }
+
+    /// The file that programs write to, if keys are kept.
+    pub fn path(&self) -> Option<&Path> {
+        self.ours.as_deref()
+    }
+
+    /// Every line that was logged, the built-in server's last. A file that nobody wrote to goes away.
+    pub fn secrets(&self, of_server: String) -> String {
+        let read = |path: &PathBuf| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let logged = self.ours.as_ref().map(read).unwrap_or_default();
+        if let Some(path) = self.ours.as_ref().filter(|_| logged.is_empty()) {
+            // It may stay where it cannot be removed.
+            drop(std::fs::remove_file(path));
+        }
+        let given = self.given.as_ref().map(read).unwrap_or_default();
+        let mut text = String::new();
+        for part in [logged, given, of_server] {
+            text.push_str(&part);
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+        }
+        text
+    }
+}

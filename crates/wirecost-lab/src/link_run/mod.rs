@@ -1,0 +1,102 @@
+//! Any program behind the emulated, recorded link, with its server on the other side.
+//!
+//! ```text
+//! program -- device's side -- link -- server's side -- a command, or a built-in server
+//! ```
+//!
+//! 1. Both sides and the link between them; its delay is checked as before a comparison.
+//! 2. The server starts, and is waited for until it listens.
+//! 3. The program runs in the foreground: its input, output, signals and exit code are its own.
+//! 4. What it left behind is ended, the link settles, and is stopped before the server is.
+//! 5. The capture is written, and read like any other: its bytes are attributed by the same code.
+//!
+//! - [`options`]: what is asked for
+//! - [`words`]: a command line in words, and the places of a run in them
+//! - [`stage`]: both sides and the link at work
+//! - [`server`]: what answers the program
+//! - [`program`]: the program, until the link is quiet behind it
+//! - [`capture`]: the packets as a file
+//! - [`summary`]: what goes into `link.json`
+//! - [`keys`]: the secrets of its connections
+//! - [`error`]: why a run came to nothing
+
+pub mod capture;
+pub mod error;
+pub mod keys;
+pub mod options;
+pub mod program;
+pub mod server;
+pub mod stage;
+pub mod summary;
+pub mod words;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use wirecost_dissect::Reading;
+use wirecost_live::signals::Relay;
+
+use crate::results::RunFolder;
+pub use error::LinkError;
+use error::doing;
+use keys::KeyFile;
+pub use options::{Options, ServerChoice};
+use server::Serving;
+use stage::Stage;
+pub use summary::LinkSummary;
+use words::Places;
+
+/// The capture in the results folder.
+pub const CAPTURE: &str = "capture/all.pcapng";
+
+/// What a run has come to.
+#[derive(Debug)]
+pub struct Finished {
+    /// The contents of `link.json`.
+    pub summary: LinkSummary,
+    /// Why the capture does not hold everything, if it does not.
+    pub failure: Option<String>,
+}
+
+/// Runs the program. `note` takes the lines that a person wants to see. Call it from the main thread, before any
+/// other starts.
+///
+/// # Errors
+/// The machine refuses the link, the server does not come to listen, the program cannot be run.
+pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) -> Result<Finished, LinkError> {
+    let relay = Relay::install()?;
+    let key_log = KeyFile::create(options, folder)?;
+    let stage = Stage::build(options, folder, note)?;
+    let absolute = std::path::absolute(folder.path()).map_err(doing("find the results folder"))?;
+    let places = Places::new(options.ipv6, &absolute);
+    let mut server = Serving::start(options, &stage, folder, &places, key_log.path())?;
+    let round_trip = stage.check(options, &relay, note)?;
+    server.wait(options, &relay)?;
+    let ended = program::run(
+        options,
+        &stage,
+        &mut server,
+        &relay,
+        &places,
+        key_log.path(),
+        note,
+    )?;
+    let mut left = stage.stop()?;
+    let keys = key_log.secrets(server.secrets());
+    let description = server.description();
+    server.stop();
+    let written = capture::write(folder, &mut left, &keys)?;
+    let Reading { report, .. } = read_back(&folder.file(CAPTURE))?;
+    let failure = written.cut_short.clone();
+    let summary = summary::summary(options, description, &ended, round_trip, written, &left, report);
+    folder.write_json("link.json", &summary)?;
+    Ok(Finished { summary, failure })
+}
+
+/// The capture as anyone reads it.
+fn read_back(path: &Path) -> Result<Reading, LinkError> {
+    let reading = "read the capture back";
+    let file = File::open(path).map_err(doing(reading))?;
+    wirecost_dissect::read(file, "").map_err(|error| doing(reading)(io::Error::other(error)))
+}

@@ -1,0 +1,79 @@
+//! What a run of a program is asked to do.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use wirecost_link::LinkConfig;
+use wirecost_live::Medium;
+use wirecost_proto::units::DisplayDuration;
+
+use crate::compare::OptionsError;
+use crate::stack::Stack;
+
+/// Smallest MTU of IPv6 (RFC 8200, section 5).
+const MIN_IPV6_MTU: u16 = 1_280;
+/// The longest quiet time that anyone waits for.
+const LONGEST_SETTLE: Duration = Duration::from_secs(3_600);
+
+/// A program and its link, every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The link.
+    pub link: LinkConfig,
+    /// Whether `{server}` and `{device}` are IPv6 addresses.
+    pub ipv6: bool,
+    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    pub medium: Option<Medium>,
+    /// Seed of the link's decisions.
+    pub seed: u64,
+    /// How long the link must be quiet before it ends.
+    pub settle: Duration,
+    /// What answers the program; `None` where nothing needs to.
+    pub server: Option<ServerChoice>,
+    /// The port at which the server is waited for; `None` waits for any.
+    pub port: Option<u16>,
+    /// How long the server may take to listen.
+    pub patience: Duration,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Whether the capture holds the secrets of its connections.
+    pub keys: bool,
+    /// A key log that one of the programs writes by itself.
+    pub key_log: Option<PathBuf>,
+}
+
+/// What answers the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerChoice {
+    /// A command line, split as a shell does.
+    Command(String),
+    /// The built-in server of a stack.
+    Builtin(Stack),
+}
+
+impl Options {
+    /// Checks what can be wrong before anything is built.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        self.link.validate()?;
+        let mtu = self.mtu();
+        if self.ipv6 && mtu < MIN_IPV6_MTU {
+            return Err(OptionsError::MtuBelowIpv6(mtu));
+        }
+        if self.settle > LONGEST_SETTLE {
+            let settle = DisplayDuration(self.settle);
+            return Err(OptionsError::Absurd(format!(
+                "--settle must be at most 1 h, got {settle}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The MTU of both sides' interfaces, in bytes of an IP packet.
+    pub fn mtu(&self) -> u16 {
+        self.link.up.mtu.min(self.link.down.mtu)
+    }
+}

@@ -1,0 +1,164 @@
+//! The program in the foreground, until the link is quiet behind it.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use wirecost_live::process::foreground::{Foreground, StartError};
+use wirecost_live::signals::{Caught, Relay};
+
+use super::error::doing;
+use super::keys;
+use super::server::Serving;
+use super::stage::{RESIDENT, Stage};
+use super::words::Places;
+use super::{LinkError, Options};
+
+/// How often ends are looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// How many times the settle a link that is never quiet is waited for.
+const PATIENCE_IN_SETTLES: u32 = 10;
+
+/// How the program ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Exit code or signal.
+    pub status: ExitStatus,
+    /// From its start to its end.
+    pub duration: Duration,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<String>,
+}
+
+impl Ended {
+    /// How the program ended as a shell tells it: its exit code, or 128 and the signal.
+    pub fn exit_code(&self) -> u8 {
+        let signal = self.status.signal().map(|signal| 128 + signal);
+        let code = self.status.code().or(signal).unwrap_or(1);
+        u8::try_from(code).unwrap_or(u8::MAX)
+    }
+}
+
+/// Runs the program to its end, ends what it left behind, and lets the link settle.
+///
+/// # Errors
+/// It is not there or cannot be run.
+pub fn run(
+    options: &Options,
+    stage: &Stage,
+    server: &mut Serving,
+    relay: &Relay,
+    places: &Places,
+    key_log: Option<&Path>,
+    note: &mut dyn FnMut(&str),
+) -> Result<Ended, LinkError> {
+    let started = stage.clock.now();
+    let mut program = start(options, stage, places, key_log)?;
+    let mut watch = Watch {
+        stage,
+        server,
+        warnings: Vec::new(),
+        note,
+    };
+    let status = watch.until_end(&mut program, relay)?;
+    let duration = stage.clock.now().saturating_since(started);
+    let keep: Vec<i32> = watch.server.pid().into_iter().collect();
+    let left = program.end_leftovers(&keep);
+    if left > 0 {
+        let processes = if left == 1 { "process" } else { "processes" };
+        watch.warn(format!(
+            "{left} {processes} that the program had left running ended with it"
+        ));
+    }
+    settle(options, stage, relay)?;
+    watch.look();
+    Ok(Ended {
+        status,
+        duration,
+        warnings: watch.warnings,
+    })
+}
+
+fn start(
+    options: &Options,
+    stage: &Stage,
+    places: &Places,
+    key_log: Option<&Path>,
+) -> Result<Foreground, LinkError> {
+    let mut words = options.command.iter().map(|word| places.fill_word(word));
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    if let Some(path) = key_log {
+        command.env(keys::VARIABLE, path);
+    }
+    Foreground::start(command, &stage.device).map_err(|error| match error {
+        StartError::Environment(error) => error.into(),
+        StartError::Program { program, source } => LinkError::Program { program, source },
+    })
+}
+
+/// What is watched while the program runs.
+struct Watch<'a> {
+    stage: &'a Stage,
+    server: &'a mut Serving,
+    warnings: Vec<String>,
+    note: &'a mut dyn FnMut(&str),
+}
+
+impl Watch<'_> {
+    /// Waits for the program's end; signals that the terminal has not given it are passed on.
+    fn until_end(&mut self, program: &mut Foreground, relay: &Relay) -> Result<ExitStatus, LinkError> {
+        loop {
+            if let Some(status) = program.exit_status() {
+                return Ok(status);
+            }
+            self.look();
+            let caught = relay.next(TICK).map_err(doing("take signals"))?;
+            if let Some(Caught::Asked {
+                signal,
+                by_terminal: false,
+            }) = caught
+                && let Err(error) = program.signal(signal)
+            {
+                self.warn(format!("the program could not be sent signal {signal}: {error}"));
+            }
+        }
+    }
+
+    /// Says once that the server has ended, or that packets are no longer recorded.
+    fn look(&mut self) {
+        if let Some(death) = self.server.death() {
+            self.warn(death.to_string());
+        }
+        let full = "packets can no longer be recorded: the disk of the results folder is full";
+        if self.stage.activity.recording_failed() && !self.warnings.iter().any(|line| line == full) {
+            self.warn(full.to_owned());
+        }
+    }
+
+    fn warn(&mut self, line: String) {
+        (self.note)(&format!("warning: {line}"));
+        self.warnings.push(line);
+    }
+}
+
+/// Waits until the link has been quiet for the settle time, or a signal says that it is enough.
+fn settle(options: &Options, stage: &Stage, relay: &Relay) -> Result<(), LinkError> {
+    let quiet_for = options.settle;
+    let give_up = stage.clock.now() + quiet_for * PATIENCE_IN_SETTLES + options.link.rtt() * 2;
+    loop {
+        let now = stage.clock.now();
+        let quiet_at = stage.activity.last(RESIDENT) + quiet_for;
+        if now >= quiet_at.min(give_up) {
+            return Ok(());
+        }
+        let pause = quiet_at.min(give_up).saturating_since(now);
+        let caught = relay
+            .next(pause.min(TICK).max(Duration::from_millis(1)))
+            .map_err(doing("take signals"))?;
+        if matches!(caught, Some(Caught::Asked { .. })) {
+            return Ok(());
+        }
+    }
+}

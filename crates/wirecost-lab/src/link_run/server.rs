@@ -1,0 +1,291 @@
+//! What answers the program: a command, or a built-in server.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use wirecost_live::driver::Stopper;
+use wirecost_live::driver::server::{ServerLoop, Service};
+use wirecost_live::hosts::server_address;
+use wirecost_live::priority::{self, Duty};
+use wirecost_live::process::listening::{Listener, listeners};
+use wirecost_live::signals::Relay;
+use wirecost_live::timerfd::minimize_timer_slack;
+use wirecost_live::{EnvironmentError, Launch, Readiness, ServerProcess};
+use wirecost_security::KeyLog;
+
+use super::error::{ServerDeath, doing};
+use super::keys;
+use super::stage::{Stage, join, look};
+use super::words::{Places, split};
+use super::{LinkError, Options, ServerChoice};
+use crate::compare::live::{RunError, datagram_bytes};
+use crate::results::RunFolder;
+use crate::stack::channels::{ChannelOptions, ServerChannels};
+use crate::stack::server::{Clients, Discard};
+use crate::stack::{Credentials, Server, Stack};
+
+/// The certificate that the built-in server's issuer has, in the results folder.
+pub(super) const AUTHORITY: &str = "authority.pem";
+/// What the server's command writes, in the results folder.
+const LOG: &str = "server.log";
+/// How long a server may take to end by itself.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a server is waited for before signals are looked at.
+const SLICE: Duration = Duration::from_millis(100);
+/// How many looks must agree where a server may have more than one port to open.
+const STEADY_LOOKS: u32 = 5;
+
+/// What answers the program.
+pub enum Serving {
+    /// Nothing but the kernel, which answers echo requests.
+    Nothing,
+    /// A command.
+    Command {
+        /// The command line.
+        line: String,
+        /// Its process.
+        process: ServerProcess,
+        /// How it ended, once that has been said.
+        death: Option<ServerDeath>,
+    },
+    /// A built-in server.
+    Builtin {
+        /// Its stack.
+        stack: Stack,
+        /// What stops it.
+        stop: Stopper,
+        /// Its thread.
+        thread: JoinHandle<io::Result<()>>,
+        /// The secrets of its connections.
+        key_log: KeyLog,
+    },
+}
+
+impl Serving {
+    /// Starts the server on its side. Call it from a thread that outlives the server.
+    ///
+    /// # Errors
+    /// There is no such program, or the machine refuses it.
+    pub fn start(
+        options: &Options,
+        stage: &Stage,
+        folder: &RunFolder,
+        places: &Places,
+        key_log: Option<&Path>,
+    ) -> Result<Self, LinkError> {
+        match &options.server {
+            None => Ok(Self::Nothing),
+            Some(ServerChoice::Command(line)) => {
+                let launch = launch(&places.fill(line), folder, key_log)?;
+                Ok(Self::Command {
+                    line: line.clone(),
+                    process: ServerProcess::start(&launch, &stage.server)?,
+                    death: None,
+                })
+            }
+            Some(ServerChoice::Builtin(stack)) => builtin(*stack, options, stage, folder),
+        }
+    }
+
+    /// Waits until the server listens where the program can reach it.
+    ///
+    /// # Errors
+    /// It ends, or does not listen in time, or a signal asks us to end.
+    pub fn wait(&mut self, options: &Options, relay: &Relay) -> Result<(), LinkError> {
+        let Self::Command { process, .. } = self else {
+            return Ok(());
+        };
+        let mut watch = Watch::new(options);
+        let mut waited = Duration::ZERO;
+        while waited < options.patience {
+            match process.wait_until_ready(SLICE, || watch.look()) {
+                Ok(_) => return Ok(()),
+                Err(EnvironmentError::ServerNotReady { waited: slice, .. }) => waited += slice,
+                Err(EnvironmentError::ServerDied {
+                    program,
+                    status,
+                    log_tail,
+                }) => {
+                    return Err(LinkError::ServerEnded {
+                        program,
+                        status,
+                        log_tail,
+                    });
+                }
+                Err(error) => return Err(error.into()),
+            }
+            look(relay, Duration::ZERO)?;
+        }
+        Err(LinkError::NotListening {
+            port: options.port,
+            waited,
+            found: watch.found,
+            log_tail: process.log_tail(),
+        })
+    }
+
+    /// How the server ended, the first time that it is asked for after it has.
+    pub fn death(&mut self) -> Option<ServerDeath> {
+        let Self::Command { process, death, .. } = self else {
+            return None;
+        };
+        let status = process.exit_status().filter(|_| death.is_none())?;
+        *death = Some(ServerDeath {
+            status: status.to_string(),
+            log_tail: process.log_tail(),
+        });
+        death.clone()
+    }
+
+    /// The server's process, if it has one.
+    pub fn pid(&self) -> Option<i32> {
+        match self {
+            Self::Command { process, .. } => Some(process.pid()),
+            Self::Nothing | Self::Builtin { .. } => None,
+        }
+    }
+
+    /// What the server is, in words.
+    pub fn description(&self) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::Command { line, .. } => Some(line.clone()),
+            Self::Builtin { stack, .. } => Some(format!("built-in {stack}")),
+        }
+    }
+
+    /// The secrets that a built-in server has seen.
+    pub fn secrets(&self) -> String {
+        match self {
+            Self::Builtin { key_log, .. } => key_log.text(),
+            Self::Nothing | Self::Command { .. } => String::new(),
+        }
+    }
+
+    /// Ends the server. A command that ignores SIGTERM is killed.
+    pub fn stop(self) {
+        match self {
+            Self::Nothing => {}
+            Self::Command { process, .. } => drop(process.stop(STOP_PATIENCE)),
+            Self::Builtin { stop, thread, .. } => {
+                drop(stop.wake());
+                // What it served has been recorded, whatever its loop ended with.
+                drop(thread.join());
+            }
+        }
+    }
+}
+
+/// Looks for sockets that listen, in the server's namespace.
+struct Watch {
+    server: IpAddr,
+    port: Option<u16>,
+    found: Vec<Listener>,
+    agreed: u32,
+}
+
+impl Watch {
+    fn new(options: &Options) -> Self {
+        Self {
+            server: server_address(options.ipv6),
+            port: options.port,
+            found: Vec::new(),
+            agreed: 0,
+        }
+    }
+
+    fn look(&mut self) -> Readiness {
+        let found = listeners();
+        self.agreed = if found == self.found { self.agreed + 1 } else { 0 };
+        self.found = found;
+        let serves = self
+            .found
+            .iter()
+            .any(|listener| listener.serves(self.server, self.port));
+        let enough = if self.port.is_some() { 0 } else { STEADY_LOOKS };
+        if serves && self.agreed >= enough {
+            Readiness::Ready
+        } else {
+            Readiness::NotYet
+        }
+    }
+}
+
+/// The server's command, with our own environment.
+fn launch(line: &str, folder: &RunFolder, key_log: Option<&Path>) -> Result<Launch, LinkError> {
+    let mut words = split(line)?.into_iter();
+    let program = words.next().ok_or(LinkError::NoServer)?;
+    let ours = std::env::vars_os().filter_map(|(name, value)| {
+        let pair = (name.into_string().ok()?, value.into_string().ok()?);
+        (key_log.is_none() || pair.0 != keys::VARIABLE).then_some(pair)
+    });
+    let logged = key_log.map(|path| {
+        let path = path.display().to_string();
+        (keys::VARIABLE.to_owned(), path)
+    });
+    Ok(Launch {
+        program: locate(&program).ok_or(LinkError::ServerNotFound { program })?,
+        arguments: words.collect(),
+        environment: ours.chain(logged).collect(),
+        log: folder.file(LOG),
+    })
+}
+
+/// Where a program is: as named where the name is a path, else on PATH or where Debian keeps servers.
+fn locate(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(program.into()).filter(|path: &PathBuf| path.is_file());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    folders
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+/// Starts a built-in server on a thread of its own; returns when it listens.
+fn builtin(stack: Stack, options: &Options, stage: &Stage, folder: &RunFolder) -> Result<Serving, LinkError> {
+    let credentials = Credentials::generate(stage.clock, options.keys).map_err(RunError::from)?;
+    if stack.has_handshake() {
+        folder.write(AUTHORITY, credentials.authority_pem.as_bytes())?;
+    }
+    let key_log = credentials.key_log.clone();
+    let channel_options = ChannelOptions {
+        datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),
+        ..ChannelOptions::default()
+    };
+    let channels = ServerChannels::new(credentials, channel_options, 0);
+    let (side, clock, seed) = (stage.server.clone(), stage.clock, options.seed);
+    let address = SocketAddr::new(server_address(options.ipv6), stack.port());
+    let (ready, readiness) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        side.enter().map_err(io::Error::other)?;
+        minimize_timer_slack()?;
+        priority::raise(Duty::Host);
+        let service = Service {
+            address,
+            transport: stack.transport(),
+            endpoint: Server::new(stack, Clients::Anyone, &channels, seed).map_err(io::Error::other)?,
+        };
+        let server = ServerLoop::new(vec![service], clock, Discard, false)?;
+        // The receiver only goes away together with the whole run.
+        drop(ready.send(server.stopper()));
+        server.run().map(drop)
+    });
+    match readiness.recv() {
+        Ok(stop) => Ok(Serving::Builtin {
+            stack,
+            stop,
+            thread,
+            key_log,
+        }),
+        Err(_) => Err(join("server", thread).map_or_else(
+            |error| LinkError::Builtin(error.to_string()),
+            |()| doing("start the server")(io::ErrorKind::Other.into()),
+        )),
+    }
+}

@@ -1,0 +1,89 @@
+//! `link.json`: what ran on which link, how it ended, and its bytes.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt as _;
+use std::time::Duration;
+
+use serde::Serialize;
+use wirecost_dissect::Report;
+use wirecost_live::Medium;
+
+use super::Options;
+use super::capture::Written;
+use super::program::Ended;
+use super::stage::Left;
+use crate::compare::options::resolved_link;
+use crate::scenario::ResolvedLink;
+
+/// The version of `link.json`.
+pub const SCHEMA: u32 = 1;
+
+/// The contents of `link.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkSummary {
+    /// The version of this format.
+    pub schema: u32,
+    /// The version of wirecost.
+    pub version: String,
+    /// The program and its arguments as they were given.
+    pub command: Vec<String>,
+    /// What answered it; null for nothing but the kernel.
+    pub server: Option<String>,
+    /// The link.
+    pub link: ResolvedLink,
+    /// Seed of the link's decisions.
+    pub seed: u64,
+    /// Whether `{server}` was an IPv6 address.
+    pub ipv6: bool,
+    /// How packets left the namespaces: `tun` or `veth`.
+    pub packet_path: &'static str,
+    /// Median round-trip time that the check of the link found; null where no echo came back.
+    pub round_trip_ns: Option<u64>,
+    /// The exit code, and for a signal 128 and its number.
+    pub exit_code: u8,
+    /// The signal that ended the program.
+    pub signal: Option<i32>,
+    /// From the program's start to its end.
+    pub duration_ns: u64,
+    /// How many packets met which fate on the link.
+    pub fates: BTreeMap<&'static str, u64>,
+    /// Packets that an interface refused: the figures lack them.
+    pub refused_packets: u64,
+    /// What a reader of the figures must know.
+    pub warnings: Vec<String>,
+    /// The bytes, as `wirecost pcap` finds them in the capture.
+    pub report: Report,
+}
+
+pub(super) fn summary(
+    options: &Options,
+    server: Option<String>,
+    ended: &Ended,
+    round_trip: Option<Duration>,
+    written: Written,
+    left: &Left,
+    report: Report,
+) -> LinkSummary {
+    let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    let mut warnings = ended.warnings.clone();
+    warnings.extend(written.cut_short);
+    let words = options.command.iter();
+    LinkSummary {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
+        server,
+        link: resolved_link(&options.link),
+        seed: options.seed,
+        ipv6: options.ipv6,
+        packet_path: if left.medium == Medium::Tun { "tun" } else { "veth" },
+        round_trip_ns: round_trip.map(nanos),
+        exit_code: ended.exit_code(),
+        signal: ended.status.signal(),
+        duration_ns: nanos(ended.duration),
+        fates: written.fates,
+        refused_packets: left.forwarder.statistics.refused,
+        warnings,
+        report,
+    }
+}

@@ -1,0 +1,103 @@
+//! `wirecost link` as it is typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use wirecost_proto::units::parse_duration;
+
+use super::{LinkArguments, PacketPath, Protocol};
+
+/// `wirecost link`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "In CMD and in the server's command, {server} and {device} are replaced by the addresses of both sides, \
+    {folder} by\nthe results folder, {authority} by the certificate that has issued the built-in server's (its name is \
+    server).\nThere is no other network: names are not resolved. Write [{server}] in URLs with --ipv6.\n\n\
+    wirecost link --rtt 100ms --server 'mosquitto -c FILE' -- mosquitto_pub -h {server} -t test -m hello -q 1\n\
+    wirecost link --rtt 600ms --loss 1% --serve http1 -- curl http://{server}/\n\n\
+    Exit codes: the program's own, 128 and the signal that ended it, 126 it cannot be run, 127 it is not there; and where\n\
+    it did not run: 2 usage, 10 missing privilege, 11 the server does not listen; 14 the capture is cut short."
+)]
+pub struct LinkRunArguments {
+    /// The program and its arguments; its input, output, signals and exit code are its own
+    #[arg(value_name = "CMD", last = true, required = true)]
+    pub command: Vec<OsString>,
+
+    /// Command that answers it, on the other side of the link; its output goes to server.log
+    #[arg(long, value_name = "CMD", conflicts_with = "serve")]
+    pub server: Option<String>,
+
+    /// Port at which the server is waited for, where it opens others before
+    #[arg(long, value_name = "PORT", requires = "server", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+
+    /// How long the server may take to listen
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        value_parser = parse_duration,
+        requires = "server"
+    )]
+    pub server_timeout: Duration,
+
+    /// Built-in server that answers it, at its protocol's port
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    pub serve: Option<Protocol>,
+
+    /// The built-in server speaks TLS, 1.2 or 1.3
+    #[arg(long, requires = "serve", conflicts_with = "dtls")]
+    pub tls: bool,
+
+    /// The built-in server speaks DTLS, 1.2 or 1.3
+    #[arg(long, requires = "serve")]
+    pub dtls: bool,
+
+    /// {server} and {device} are IPv6 addresses
+    #[arg(long)]
+    pub ipv6: bool,
+
+    /// How packets leave the namespaces: TUN devices, or veth pairs where /dev/net/tun is closed
+    #[arg(long, value_enum, default_value_t = PacketPath::Auto)]
+    pub packet_path: PacketPath,
+
+    /// Seed of the link's random decisions
+    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// Quiet time after the program's end, so that what is on its way is recorded
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub settle: Duration,
+
+    /// Results folder [default: runs/TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Key log that a program writes by itself; SSLKEYLOGFILE is set for all of them anyway
+    #[arg(long, value_name = "FILE", conflicts_with = "no_keys")]
+    pub keylog: Option<PathBuf>,
+
+    /// Leave the secrets of the connections out of the capture, and SSLKEYLOGFILE as it is
+    #[arg(long)]
+    pub no_keys: bool,
+
+    /// Write link.json to FILE as well
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Say nothing but errors and warnings
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    // Last, because its heading holds for everything after it.
+    #[command(flatten)]
+    pub link: LinkArguments,
+}
