@@ -119,6 +119,20 @@ pub struct NetworkFacts {
     pub warnings: Vec<String>,
 }
 
+impl NetworkFacts {
+    fn of(topology: &Topology) -> Self {
+        Self {
+            packet_path: match topology.medium {
+                Medium::Tun => "tun",
+                Medium::Veth => "veth",
+            },
+            device_settings: topology.device.settings.clone(),
+            server_settings: topology.server.settings.clone(),
+            warnings: topology.warnings.clone(),
+        }
+    }
+}
+
 /// Runs a plan. Call it before any thread starts.
 ///
 /// # Errors
@@ -138,27 +152,13 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
     let recorder = Recorder::create(folder.path()).map_err(io("record packets"))?;
     let links = DeviceLinks::new(&plan, &options.links, options.seed);
-    let Topology {
-        device,
-        server,
-        device_port,
-        server_port,
-        medium,
-        warnings,
-        ..
-    } = topology;
-    let network = NetworkFacts {
-        packet_path: if medium == Medium::Tun { "tun" } else { "veth" },
-        device_settings: device.settings.clone(),
-        server_settings: server.settings.clone(),
-        warnings,
-    };
-    network
-        .warnings
-        .iter()
-        .for_each(|line| progress.note(&format!("warning: {line}")));
+    let network = NetworkFacts::of(&topology);
+    for line in &network.warnings {
+        progress.note(&format!("warning: {line}"));
+    }
+    let Topology { device, server, .. } = topology;
     let forwarder = Forwarder::new(
-        [device_port, server_port],
+        [topology.device_port, topology.server_port],
         links,
         recorder,
         clock,

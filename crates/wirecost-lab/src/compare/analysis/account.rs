@@ -1,0 +1,268 @@
+//! One device's books while its packets are read.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use wirecost_cost::{
+    Arrivals, DatagramId, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips,
+};
+use wirecost_live::driver::client::DeviceReport;
+use wirecost_live::driver::log::DirectionLog;
+use wirecost_live::driver::server::FlowReport;
+use wirecost_live::recorder::RecordedPacket;
+use wirecost_proto::bare::Transport;
+use wirecost_proto::{Buffer, Direction, Instant, Phase};
+
+use super::agreement::disagreements_of;
+use super::{DeviceMeasurement, SeenPacket, Traffic};
+use crate::compare::plan::Plan;
+use crate::compare::sampler::{End, Mark, Notes, Sampler};
+
+/// The built-in servers' flows by device address.
+pub(super) struct ServerFlows<'a> {
+    by_peer: BTreeMap<(SocketAddr, u16, bool), &'a FlowReport>,
+    by_address: BTreeMap<IpAddr, Duration>,
+}
+
+impl<'a> ServerFlows<'a> {
+    pub(super) fn new(flows: &'a [(u16, FlowReport)]) -> Self {
+        let mut by_address = BTreeMap::new();
+        for (_, flow) in flows {
+            *by_address.entry(flow.peer.ip()).or_default() += flow.cpu;
+        }
+        let key = |(port, flow): &'a (u16, FlowReport)| {
+            ((flow.peer, *port, flow.log.transport == Transport::Stream), flow)
+        };
+        Self {
+            by_peer: flows.iter().map(key).collect(),
+            by_address,
+        }
+    }
+}
+
+/// One device's books while its packets are read.
+pub(super) struct Account {
+    pub(super) cell: usize,
+    /// Whether the response time of a message ends with its answer.
+    answered: bool,
+    /// Whether there is something to be done before the client may send.
+    has_connect: bool,
+    /// Whether a payload that is sent again has other bytes.
+    pub(super) is_sealed: bool,
+    /// Of each message.
+    pub(super) payload_bytes: u64,
+    pub(super) measurement: DeviceMeasurement,
+    ledger: DeviceLedger,
+    pub(super) arrivals: Arrivals,
+    packets: Vec<SeenPacket>,
+    /// The datagrams of the device in the order in which it sent them: their ids, by flow.
+    pub(super) datagram_ids: Vec<(Ports, Vec<DatagramId>)>,
+}
+
+impl Account {
+    pub(super) fn new(plan: &Plan, report: DeviceReport<Sampler>, servers: &ServerFlows<'_>) -> Self {
+        let planned = plan.devices[report.host as usize];
+        let cell = &plan.cells[planned.cell];
+        let server_port = cell.stack.port();
+        let mut ledger = DeviceLedger::with_describer(cell.stack.describer());
+        let mut datagram_ids = Vec::new();
+        let mut disagreements = 0;
+        let mut server_cpu = Duration::ZERO;
+        for (local, log) in &report.logs {
+            let ports = Ports {
+                client: local.port(),
+                server: server_port,
+            };
+            let stream = log.transport == Transport::Stream;
+            let server = servers.by_peer.get(&(*local, server_port, stream));
+            server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
+            let down = server.map_or(&log.down, |flow| &flow.log.down);
+            if let Some(flow) = server {
+                disagreements += disagreements_of(log, &flow.log, cell);
+            }
+            datagram_ids.push((ports, describe(&mut ledger, ports, Direction::Up, &log.up)));
+            describe(&mut ledger, ports, Direction::Down, down);
+        }
+        let messages = report.script.notes().messages.len();
+        let measurement = DeviceMeasurement {
+            cell: planned.cell,
+            sample: planned.sample,
+            report,
+            connect: Traffic::default(),
+            messages: vec![Traffic::default(); messages],
+            keep_alive: Traffic::default(),
+            close: Traffic::default(),
+            arrivals: Vec::new(),
+            ticket: Traffic::default(),
+            connect_round_trips: None,
+            first_message_round_trips: None,
+            message_round_trips: Vec::new(),
+            unattributed_bytes: 0,
+            server_cpu,
+            disagreements,
+        };
+        Self {
+            cell: planned.cell,
+            answered: cell.stack.is_answered(),
+            has_connect: cell.stack.has_connect(),
+            is_sealed: cell.stack.is_sealed(),
+            payload_bytes: cell.payload.len() as u64,
+            measurement,
+            ledger,
+            arrivals: Arrivals::new(),
+            packets: Vec::new(),
+            datagram_ids,
+        }
+    }
+
+    pub(super) fn packet(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        spans: &mut Buffer,
+    ) -> PacketVerdict {
+        let verdict = self.ledger.packet(packet.direction, &packet.bytes, spans);
+        if let Some(at) = delivered {
+            self.arrivals.delivered(packet.direction, &verdict, at);
+        }
+        self.measurement.unattributed_bytes += u64::from(verdict.unattributed_bytes);
+        let direction = packet.direction;
+        if let Some(traffic) = self.traffic_of(verdict.phase, packet.entered) {
+            traffic.packets[direction as usize] += 1;
+        }
+        // A packet is of its first span's phase, and so are its headers; its bytes are of their own: early data leaves
+        // behind a ClientHello.
+        for span in spans.spans() {
+            match self.traffic_of(span.phase, packet.entered) {
+                Some(traffic) => traffic.add(direction, span),
+                // Bytes of a message that the device never sent belong to nothing.
+                None => self.measurement.unattributed_bytes += u64::from(span.len),
+            }
+        }
+        self.packets.push(SeenPacket {
+            direction,
+            entered: packet.entered,
+            delivered,
+            verdict,
+        });
+        verdict
+    }
+
+    /// Where a packet counts: in its phase, or in the message during whose window it entered.
+    fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut Traffic> {
+        let measurement = &mut self.measurement;
+        if measurement.report.script.is_before_connect(entered) {
+            return Some(&mut measurement.ticket);
+        }
+        match phase {
+            Phase::Connect => Some(&mut measurement.connect),
+            Phase::KeepAlive => Some(&mut measurement.keep_alive),
+            Phase::Close => Some(&mut measurement.close),
+            Phase::Message => {
+                let marks = &measurement.report.script.notes().messages;
+                let message = marks.iter().rposition(|mark| mark.actual <= entered).unwrap_or(0);
+                measurement.messages.get_mut(message)
+            }
+        }
+    }
+
+    /// Counts the device as unfinished if it ended after the last packet of a recording that was cut short.
+    pub(super) fn distrust_after(&mut self, last_entered: Instant) {
+        let report = &mut self.measurement.report;
+        report.finished &= report
+            .script
+            .notes()
+            .done
+            .is_some_and(|done| done <= last_entered);
+    }
+
+    pub(super) fn finish(mut self) -> DeviceMeasurement {
+        let notes = self.measurement.report.script.notes().clone();
+        let marks = &notes.messages;
+        let arrivals: Vec<Option<Instant>> = (0..marks.len())
+            .map(|index| self.arrival_of(marks, index))
+            .collect();
+        let connect = notes.connect_started.map(|(_, started)| started).zip(notes.ready);
+        if let Some((started, ready)) = connect {
+            let trips = self.round_trips(started, ready, Direction::Down);
+            // Who may send at once has waited for nothing.
+            let at_once = self.measurement.report.script.timing().sends_at_once();
+            self.measurement.connect_round_trips = trips.or(at_once.then_some(0.0));
+        }
+        let trips = |(mark, arrival): (&Mark, &Option<Instant>)| match (mark.end, arrival) {
+            (Some((end, _)), _) if self.answered => self.round_trips(mark.actual, end, Direction::Down),
+            (_, Some(arrival)) => self.round_trips(mark.actual, *arrival, Direction::Up),
+            _ => None,
+        };
+        let ended = |index: usize| marks[index].end.map(|(end, _)| end).max(arrivals[index]);
+        // The flights of messages that overlap cannot be told apart.
+        let alone = |index: usize| {
+            let (before, after) = (index.checked_sub(1), marks.get(index + 1));
+            before.is_none_or(|before| ended(before).is_some_and(|end| end <= marks[index].actual))
+                && after.is_none_or(|after| ended(index).is_some_and(|end| end <= after.actual))
+        };
+        let message_trips = marks.iter().zip(&arrivals).map(trips).enumerate();
+        self.measurement.message_round_trips = message_trips
+            .map(|(index, trips)| trips.filter(|_| alone(index)))
+            .collect();
+        self.measurement.first_message_round_trips = self.first_message_round_trips(&notes, &arrivals);
+        self.measurement.arrivals = arrivals;
+        self.measurement
+    }
+
+    /// Round trips from the start of the connect to the end of the first message. A message that leaves with the first
+    /// flight shares its round trip with the connect; any other one waits for the end of the settle, which is no part.
+    fn first_message_round_trips(&self, notes: &Notes, arrivals: &[Option<Instant>]) -> Option<f64> {
+        let first = notes.messages.first()?;
+        let (end, direction) = match first.end {
+            Some((end, End::Acknowledged)) if self.answered => (end, Direction::Down),
+            _ if self.answered => return None,
+            _ => ((*arrivals.first()?)?, Direction::Up),
+        };
+        let (_, started) = notes.connect_started?;
+        if self.measurement.report.script.timing().sends_at_once() {
+            return self.round_trips(started, end, direction);
+        }
+        let connect = match self.has_connect {
+            true => self.measurement.connect_round_trips?,
+            false => 0.0,
+        };
+        Some(connect + self.round_trips(first.actual, end, direction)?)
+    }
+
+    /// Flights / 2 from `start` to the last packet that `direction` had delivered by `end`.
+    fn round_trips(&self, start: Instant, end: Instant, direction: Direction) -> Option<f64> {
+        let within = |packet: &&SeenPacket| packet.entered >= start && packet.entered <= end;
+        let packets: Vec<&SeenPacket> = self.packets.iter().filter(within).collect();
+        let last = packets.iter().rposition(|packet| {
+            packet.direction == direction && packet.delivered.is_some_and(|delivered| delivered <= end)
+        })?;
+        let times: Vec<PacketTime> = packets[..=last].iter().map(|packet| packet.time()).collect();
+        Some(round_trips(flights(&times)))
+    }
+}
+
+impl SeenPacket {
+    fn time(&self) -> PacketTime {
+        PacketTime {
+            direction: self.direction,
+            sent_at: self.entered,
+            delivered_at: self.delivered,
+        }
+    }
+}
+
+/// Tells a ledger what one direction's bytes are; returns the datagrams' ids in their order.
+fn describe(
+    ledger: &mut DeviceLedger,
+    ports: Ports,
+    direction: Direction,
+    log: &DirectionLog,
+) -> Vec<DatagramId> {
+    ledger.stream_spans(ports, direction, &log.stream);
+    let datagrams = log.datagrams.iter();
+    datagrams
+        .map(|datagram| ledger.datagram_spans(ports, direction, &datagram.bytes, &datagram.spans))
+        .collect()
+}

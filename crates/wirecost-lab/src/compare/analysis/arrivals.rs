@@ -1,0 +1,127 @@
+//! When the link had delivered the payload of a message.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use wirecost_cost::{DatagramId, Ports};
+use wirecost_live::driver::log::DirectionLog;
+use wirecost_proto::bare::Transport;
+use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
+
+use super::account::Account;
+use crate::compare::sampler::Mark;
+
+impl Account {
+    /// When the link had delivered the last payload byte that message `index` put into its flow; `None` where its
+    /// payload was not sent in full.
+    pub(super) fn arrival_of(&self, marks: &[Mark], index: usize) -> Option<Instant> {
+        let (_, log) = self.measurement.report.logs.last()?;
+        let (ports, ids) = self.datagram_ids.last()?;
+        let start = marks[index].transmitted_before;
+        let end = marks
+            .get(index + 1)
+            .map_or(u64::MAX, |next| next.transmitted_before);
+        match log.transport {
+            Transport::Stream => {
+                let end = message_end(&log.up.stream, start, end, self.payload_bytes)?;
+                self.arrivals.of_stream(*ports, Direction::Up, start..end)
+            }
+            Transport::Datagram if self.is_sealed => self.sealed_arrival(*ports, ids, &log.up, start..end),
+            Transport::Datagram => self.datagrams_arrival(*ports, ids, &log.up, start, end),
+        }
+    }
+
+    /// When the last datagram of the message among those from `start` to `end` (in bytes handed out) had arrived;
+    /// a payload that was sent more than once counts with its first arrival. It is the payload that tells: a
+    /// non-confirmable message that is sent again has a message id of its own (RFC 7252, section 4.3).
+    fn datagrams_arrival(
+        &self,
+        ports: Ports,
+        ids: &[DatagramId],
+        log: &DirectionLog,
+        start: u64,
+        end: u64,
+    ) -> Option<Instant> {
+        let (mut offset, mut sent) = (0, 0);
+        let mut first_arrival: BTreeMap<&[u8], Option<Instant>> = BTreeMap::new();
+        for (datagram, id) in log.datagrams.iter().zip(ids) {
+            let within = (start..end).contains(&offset);
+            offset += datagram.bytes.len() as u64 + 1;
+            let payload: u64 = datagram.spans.iter().map(payload_of).sum();
+            if !within || (payload == 0 && self.payload_bytes > 0) {
+                continue;
+            }
+            let arrival = self.arrivals.of_datagram(ports, Direction::Up, *id);
+            // The payload ends the datagram, whatever the protocol.
+            let header = datagram.bytes.len().saturating_sub(payload as usize);
+            let first = first_arrival.entry(&datagram.bytes[header..]).or_insert_with(|| {
+                sent += payload;
+                None
+            });
+            *first = [*first, arrival].into_iter().flatten().min();
+        }
+        let arrivals: Option<Vec<Instant>> = first_arrival.into_values().collect();
+        arrivals.filter(|_| sent == self.payload_bytes)?.into_iter().max()
+    }
+
+    /// As [`Account::datagrams_arrival`], where a payload that is sent again has other bytes: its maker says so, and it is
+    /// that of the last datagram with a new payload before it.
+    fn sealed_arrival(
+        &self,
+        ports: Ports,
+        ids: &[DatagramId],
+        log: &DirectionLog,
+        range: Range<u64>,
+    ) -> Option<Instant> {
+        let (mut offset, mut sent) = (0, 0);
+        let mut arrivals: Vec<Option<Instant>> = Vec::new();
+        for (datagram, id) in log.datagrams.iter().zip(ids) {
+            let within = range.contains(&offset);
+            offset += datagram.bytes.len() as u64 + 1;
+            let payload: u64 = datagram.spans.iter().map(payload_of).sum();
+            let is_message = datagram.spans.iter().any(|span| span.phase == Phase::Message);
+            if !within || !is_message || (payload == 0 && self.payload_bytes > 0) {
+                continue;
+            }
+            let arrival = self.arrivals.of_datagram(ports, Direction::Up, *id);
+            let is_new = |span: &Span| payload_of(span) > 0 && span.cause != Cause::Retransmission;
+            match arrivals.last_mut() {
+                Some(last) if payload > 0 && !datagram.spans.iter().any(is_new) => {
+                    *last = [*last, arrival].into_iter().flatten().min();
+                }
+                // Of a message without payload the first datagram counts.
+                Some(_) if payload == 0 => {}
+                _ => {
+                    arrivals.push(arrival);
+                    sent += payload;
+                }
+            }
+        }
+        let arrivals: Option<Vec<Instant>> = arrivals.into_iter().collect();
+        arrivals.filter(|_| sent == self.payload_bytes)?.into_iter().max()
+    }
+}
+
+/// The offset after the last payload byte between `start` and `end`, where `payload_bytes` of them lie there; of a
+/// message without payload, the offset after its last byte.
+fn message_end(spans: &[Span], start: u64, end: u64, payload_bytes: u64) -> Option<u64> {
+    let (mut offset, mut payload) = (0, 0);
+    let mut found = None;
+    for span in spans {
+        let (from, to) = (start.max(offset), end.min(offset + u64::from(span.len)));
+        offset += u64::from(span.len);
+        let is_message = span.phase == Phase::Message && (payload_bytes == 0 || payload_of(span) > 0);
+        if is_message && from < to {
+            payload += if payload_of(span) > 0 { to - from } else { 0 };
+            found = Some(to);
+        }
+    }
+    found.filter(|_| payload == payload_bytes)
+}
+
+fn payload_of(span: &Span) -> u64 {
+    match span.layer {
+        Layer::Payload => u64::from(span.len),
+        _ => 0,
+    }
+}
