@@ -1,0 +1,111 @@
+//! Captured packets with whatever fields a test asks tshark for, sorted into the connections that they are of.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::tshark::{Body, Packet, fields, packets};
+
+/// A packet and the fields that were asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) packet: Packet,
+    fields: BTreeMap<&'static str, String>,
+}
+
+impl Frame {
+    /// Every occurrence of a field, as tshark writes it.
+    pub(crate) fn texts(&self, field: &str) -> Vec<&str> {
+        let text = &self.fields[field];
+        text.split(',').filter(|text| !text.is_empty()).collect()
+    }
+
+    /// Every occurrence of a number, decimal or hexadecimal.
+    pub(crate) fn numbers(&self, field: &str) -> Vec<u64> {
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        let texts = self.texts(field).into_iter();
+        texts
+            .map(|text| number(text).unwrap_or_else(|_| panic!("{field} is {text:?}")))
+            .collect()
+    }
+
+    pub(crate) fn has(&self, field: &str) -> bool {
+        !self.fields[field].is_empty()
+    }
+
+    /// Bytes of the transport's header.
+    pub(crate) const fn transport_bytes(&self) -> u64 {
+        match &self.packet.body {
+            Body::Tcp(segment) => segment.header_bytes,
+            _ => 8,
+        }
+    }
+
+    /// The client's port tells the connections of a device apart.
+    fn client_port(&self) -> u64 {
+        let end = ["src", "dst"][self.packet.way];
+        let ports = ["tcp", "udp"].map(|transport| self.numbers(&format!("{transport}.{end}port")));
+        *ports.iter().flatten().next().expect("a port")
+    }
+}
+
+/// What a device exchanged over one of its connections, in the order in which it entered the link.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    /// The cell as the capture's comments name it: stack, start unless cold, size.
+    pub(crate) cell: String,
+    pub(crate) frames: Vec<Frame>,
+}
+
+/// Every packet of a capture but the link checks', with `names` from a second look.
+pub(crate) fn frames(capture: &Path, names: &[&'static str]) -> Vec<Frame> {
+    const ALWAYS: [&str; 5] = [
+        "frame.number",
+        "tcp.srcport",
+        "tcp.dstport",
+        "udp.srcport",
+        "udp.dstport",
+    ];
+    let names: Vec<&'static str> = ALWAYS.iter().chain(names).copied().collect();
+    let rows = fields(capture, "frame", &names);
+    let packets = packets(capture);
+    assert_eq!(rows.len(), packets.len());
+    let frame = |(row, packet): (Vec<String>, Packet)| {
+        assert_eq!(row[0], packet.frame.to_string());
+        let fields = names.iter().copied().zip(row).collect();
+        Frame { packet, fields }
+    };
+    let frames = rows.into_iter().zip(packets).map(frame);
+    frames
+        .filter(|frame| !matches!(frame.packet.body, Body::Icmp))
+        .collect()
+}
+
+/// The connection of each device that is measured: its last one, after one that fetched a ticket where it resumes.
+pub(crate) fn measured(frames: Vec<Frame>) -> Vec<Connection> {
+    let mut devices: BTreeMap<String, Vec<(u64, Connection)>> = BTreeMap::new();
+    for frame in frames {
+        let (port, cell) = (frame.client_port(), cell_of(&frame.packet));
+        let connections = devices.entry(frame.packet.device.clone()).or_default();
+        match connections.iter_mut().find(|(of, _)| *of == port) {
+            Some((_, connection)) => connection.frames.push(frame),
+            None => connections.push((
+                port,
+                Connection {
+                    cell,
+                    frames: vec![frame],
+                },
+            )),
+        }
+    }
+    let last = |mut connections: Vec<(u64, Connection)>| connections.pop().map(|(_, connection)| connection);
+    devices.into_values().filter_map(last).collect()
+}
+
+/// The cell that a comment names.
+fn cell_of(packet: &Packet) -> String {
+    let cell = packet.comment.split(" | ").next();
+    cell.unwrap_or_default().to_owned()
+}

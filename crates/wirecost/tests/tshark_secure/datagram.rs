@@ -1,0 +1,97 @@
+//! DTLS 1.2 and OSCORE from tshark's fields, decrypted.
+
+use crate::books::{Books, Step, Sums};
+use crate::common::frames::{Connection, Frame};
+use crate::common::tshark::{Body, Coap};
+
+/// The fields that [`dtls`] reads.
+pub(crate) const FIELDS: [&str; 4] = [
+    "dtls.record.content_type",
+    "dtls.record.length",
+    "dtls.handshake.type",
+    "dtls.handshake.ciphersuite",
+];
+
+/// Record types (RFC 5246, section 6.2.1).
+const ALERT: u64 = 21;
+const APPLICATION_DATA: u64 = 23;
+/// A record's type, version, epoch, number and length (RFC 6347, section 4.1).
+const HEADER_BYTES: u64 = 13;
+const SERVER_HELLO: u64 = 2;
+
+/// The books of one DTLS 1.2 connection.
+pub(crate) fn dtls(connection: &Connection) -> Books {
+    let protection = protection(connection);
+    let (mut books, mut messages) = (Books::default(), 0);
+    for frame in &connection.frames {
+        let (types, lengths) = (
+            frame.numbers("dtls.record.content_type"),
+            frame.numbers("dtls.record.length"),
+        );
+        let records: u64 = lengths.iter().map(|length| HEADER_BYTES + length).sum();
+        let mut sums = headers(frame);
+        assert_eq!(
+            records,
+            frame.packet.wire_bytes - sums.wire(),
+            "frame {}: records",
+            frame.packet.frame
+        );
+        sums.security = records;
+        let step = match types.as_slice() {
+            [APPLICATION_DATA] => {
+                data(frame, lengths[0] - protection, &mut sums);
+                message(frame, &mut messages)
+            }
+            [ALERT] => Step::Close,
+            types => {
+                assert!(!types.contains(&APPLICATION_DATA), "frame {}", frame.packet.frame);
+                Step::Connect
+            }
+        };
+        books.enter(step, frame.packet.way, &sums);
+    }
+    books
+}
+
+fn headers(frame: &Frame) -> Sums {
+    Sums {
+        packets: 1,
+        ip: frame.packet.ip_bytes,
+        transport: frame.transport_bytes(),
+        ..Sums::default()
+    }
+}
+
+/// Moves what a record holds from the security layer to those above; CoAP's length is by tshark's decrypted fields.
+fn data(frame: &Frame, inner: u64, sums: &mut Sums) {
+    let application = coap(frame).map_or(0, |coap| coap.application_bytes);
+    sums.security -= inner;
+    sums.application = application;
+    sums.payload = inner - application;
+}
+
+fn coap(frame: &Frame) -> Option<&Coap> {
+    match &frame.packet.body {
+        Body::Udp(datagram) => datagram.coap.as_ref(),
+        other => panic!("frame {}: {other:?} among datagrams", frame.packet.frame),
+    }
+}
+
+/// A request begins a message, unless it is a later block of one (RFC 7959, section 2.2).
+fn message(frame: &Frame, messages: &mut u64) -> Step {
+    let begins = coap(frame).is_none_or(|coap| coap.code < 32 && coap.block.unwrap_or(0) == 0);
+    *messages += u64::from(frame.packet.way == 0 && begins);
+    Step::Message(*messages)
+}
+
+/// What the negotiated suite adds to a record of application data.
+fn protection(connection: &Connection) -> u64 {
+    let hello = |frame: &&Frame| frame.numbers("dtls.handshake.type").contains(&SERVER_HELLO);
+    let frame = connection.frames.iter().find(hello).expect("a server hello");
+    match frame.numbers("dtls.handshake.ciphersuite").as_slice() {
+        // AES-GCM (RFC 5288, section 3) and AES-CCM with a tag of 8 bytes (RFC 6655, section 4).
+        [0xc02b | 0xc02c | 0xc02f | 0xc030] => 8 + 16,
+        [0xc0a8 | 0xc0ae] => 8 + 8,
+        other => panic!("cipher suites {other:x?}"),
+    }
+}

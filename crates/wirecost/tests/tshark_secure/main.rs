@@ -1,0 +1,56 @@
+//! Runs of secure stacks against tshark: it decrypts the capture by the keys in it, and its fields give the bytes of
+//! every layer by phase and direction. The summary must say the same, to the byte.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod books;
+mod datagram;
+mod quic;
+mod stream;
+
+use common::Run;
+use common::frames::{Connection, frames, measured};
+
+use books::{Books, check, keep, name};
+
+#[test]
+fn tls_1_3_costs_what_tshark_sees() {
+    let stacks = "mqtt-qos1+tls1.3,mqtt5-qos2+tls1.3,amqp-unsettled+tls1.3,http1+tls1.3,tcp+tls1.3";
+    tls(&format!("{stacks} --start cold,resumed,0rtt -s 128B,10kB"));
+}
+
+#[test]
+fn tls_1_2_costs_what_tshark_sees() {
+    let stacks = "mqtt-qos0+tls1.2,mqtt-qos1+tls1.2,amqp-settled+tls1.2,http1+tls1.2,tcp+tls1.2";
+    tls(&format!("{stacks} --start cold,resumed -s 128B,10kB"));
+}
+
+#[test]
+fn quic_costs_what_tshark_sees() {
+    hold("http3 --start cold,resumed,0rtt -s 128B,10kB", &quic::FIELDS, quic::books);
+}
+
+#[test]
+fn dtls_1_2_costs_what_tshark_sees() {
+    let stacks = "coap-con+dtls1.2,coap-non+dtls1.2,udp+dtls1.2,coap-con+dtls1.2-psk,udp+dtls1.2-psk";
+    hold(&format!("{stacks} -s 128B"), &datagram::FIELDS, datagram::dtls);
+    hold("coap-con+dtls1.2,coap-con+dtls1.2-psk -s 10kB", &datagram::FIELDS, datagram::dtls);
+}
+
+fn tls(arguments: &str) -> Run {
+    hold(arguments, &stream::FIELDS, stream::books)
+}
+
+/// Runs a comparison and holds every cell against the books that are kept from `fields`.
+fn hold(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> Books) -> Run {
+    let run = Run::compare(&format!("{arguments} -n 2 --settle 300ms"));
+    let connections = measured(frames(&run.file("capture/all.pcapng"), fields));
+    let cells = keep(&connections, books_of);
+    assert_eq!(cells.len(), run.summary.cells.len(), "{:?}", cells.keys());
+    for cell in &run.summary.cells {
+        let devices = cells.get(&name(cell));
+        check(cell, devices.unwrap_or_else(|| panic!("{} is not in the capture", name(cell))));
+    }
+    run
+}
