@@ -2,8 +2,8 @@
 
 mod link;
 mod object;
+mod serve;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,
 };
+pub use serve::{Protocol, ServeArguments};
 use wirecost_security::Start;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
@@ -47,7 +48,7 @@ pub enum Command {
     /// Rebuild the report of a results folder
     Report(ReportArguments),
     /// Run one of the built-in servers by itself, for foreign clients or from a second machine
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Seal payloads into objects that carry their own protection, open them, look at them
     Object(ObjectArguments),
     /// Show what this machine allows, found out by trying, and what to do about what is missing
@@ -324,45 +325,6 @@ pub struct ReportArguments {
     /// Results folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-}
-
-/// `wirecost serve`.
-#[derive(Debug, Args)]
-pub struct ServeArguments {
-    /// What to serve
-    #[arg(value_enum)]
-    pub protocol: Protocol,
-
-    /// Address and port [default: 127.0.0.1 and the protocol's port]
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub listen: Option<SocketAddr>,
-
-    /// Serve addresses other than loopback, to anyone who can reach them
-    #[arg(long)]
-    pub open: bool,
-
-    /// Say nothing but errors
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-/// A protocol that has a built-in server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Protocol {
-    /// The MQTT 3.1.1 and 5 broker
-    Mqtt,
-    /// The CoAP server, with the ETSI plugtest resources
-    Coap,
-    /// The AMQP 1.0 container
-    Amqp,
-    /// The HTTP/1.1 server: a store, long polls, pages of messages
-    Http1,
-    /// The HTTP/3 server, with the same resources
-    Http3,
-    /// Takes messages behind a length prefix
-    Tcp,
-    /// Takes datagrams
-    Udp,
 }
 
 /// `wirecost doctor`.

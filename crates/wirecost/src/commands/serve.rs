@@ -1,66 +1,183 @@
 //! `wirecost serve`: one of the built-in servers by itself.
 
+mod files;
+mod security;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use wirecost_lab::stack::channels::{ChannelOptions, ServerChannels};
+use wirecost_lab::stack::credentials::epoch_of;
 use wirecost_lab::stack::server::{Clients, Server, ServerEvent};
-use wirecost_lab::stack::{Application, Credentials, Stack};
+use wirecost_lab::stack::{Admission, Application, Stack};
 use wirecost_live::Clock;
 use wirecost_live::driver::server::{Observer, ServerLoop, Service};
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::Instant;
+use wirecost_security::KeyLog;
+use wirecost_security::entropy::Entropy;
 
+use self::files::{AuthorityFile, KeyFile};
+use self::security::Admitted;
 use crate::arguments::{Protocol, ServeArguments};
 use crate::exit::{self, Failure};
 use crate::output;
+
+/// How often the command looks whether it is to end, and writes secrets down.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs the command until it is interrupted.
 pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    let stack = stack_of(arguments.protocol);
-    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), stack.port());
-    let address = arguments.listen.unwrap_or(loopback);
-    if !address.ip().is_loopback() && !arguments.open {
-        let message = format!("{address} is open to the network, and this server asks nobody for a password");
-        return Err(Failure::usage(message).with_hint("add --open if that is what you want"));
-    }
+    let stack = stack_for(arguments)?;
+    let address = address(arguments, stack)?;
     let clock = Clock::start();
-    let credentials =
-        Credentials::generate(clock, false).map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    let channels = ServerChannels::new(credentials, ChannelOptions::default(), 0);
-    let endpoint = Server::new(stack, Clients::Anyone, &channels, 0);
+    let Admitted { admission, authority } =
+        security::admitted(arguments, stack, address.ip(), epoch_of(clock))?;
+    let key_log = arguments.keylog.as_ref().map(|_| KeyLog::new());
+    let key_file = arguments.keylog.as_deref().zip(key_log.clone());
+    let key_file = key_file.map(|(path, log)| KeyFile::open(path, log)).transpose()?;
     let service = Service {
         address,
         transport: stack.transport(),
-        endpoint: endpoint.map_err(|error| Failure::new(exit::INTERNAL, error))?,
+        endpoint: endpoint(arguments, stack, admission, key_log.unwrap_or_default(), clock)?,
     };
-    let server = ServerLoop::new(
-        vec![service],
-        clock,
-        Log {
-            quiet: arguments.quiet,
-        },
-        false,
-    );
+    let log = Log {
+        quiet: arguments.quiet,
+    };
+    let server = ServerLoop::new(vec![service], clock, log, false);
     let server = server.map_err(|error| cannot_listen(&error))?;
+    let authority = authority_file(arguments, authority)?;
     if !arguments.quiet {
+        announce(arguments, stack, address, authority.as_ref());
+    }
+    serve(server, interrupt, key_file)
+}
+
+/// What is served, with what protects it.
+fn stack_for(arguments: &ServeArguments) -> Result<Stack, Failure> {
+    let plain = stack_of(arguments.protocol);
+    let channel = security::channel(arguments, plain.application)?;
+    let stack = Stack { channel, ..plain };
+    security::check(arguments, stack)?;
+    Ok(stack)
+}
+
+fn address(arguments: &ServeArguments, stack: Stack) -> Result<SocketAddr, Failure> {
+    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), stack.port());
+    let address = arguments.listen.unwrap_or(loopback);
+    if address.ip().is_loopback() || arguments.open {
+        return Ok(address);
+    }
+    let message = if security::asks_clients(arguments) {
+        format!("{address} is open to the network")
+    } else {
+        format!("{address} is open to the network, and this server asks nobody for a password")
+    };
+    Err(Failure::usage(message).with_hint("add --open if that is what you want"))
+}
+
+fn endpoint(
+    arguments: &ServeArguments,
+    stack: Stack,
+    admission: Admission,
+    key_log: KeyLog,
+    clock: Clock,
+) -> Result<Server, Failure> {
+    let options = ChannelOptions {
+        accept_early_data: arguments.accept_0rtt,
+        ..ChannelOptions::default()
+    };
+    let channels = ServerChannels::admitting(admission, epoch_of(clock), key_log, options);
+    // Nobody may foresee the ids of QUIC's connections.
+    let seed = random()?;
+    Server::new(stack, Clients::Anyone, &channels, seed).map_err(Failure::usage)
+}
+
+/// A number that nobody can foresee.
+fn random() -> Result<u64, Failure> {
+    let mut bytes = [0; 8];
+    let filled = Entropy::system().fill(&mut bytes);
+    filled.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+/// Writes the authority of a generated certificate where somebody asks for it or is told of it.
+fn authority_file(
+    arguments: &ServeArguments,
+    authority: Option<String>,
+) -> Result<Option<AuthorityFile>, Failure> {
+    let asked = arguments.ca_out.as_deref();
+    let authority = authority.filter(|_| asked.is_some() || !arguments.quiet);
+    authority.map(|pem| AuthorityFile::write(asked, &pem)).transpose()
+}
+
+fn announce(
+    arguments: &ServeArguments,
+    stack: Stack,
+    address: SocketAddr,
+    authority: Option<&AuthorityFile>,
+) {
+    output::note(format_args!(
+        "serving {} on {address} with {}; Ctrl-C ends it",
+        name(arguments.protocol),
+        security::described(arguments, stack)
+    ));
+    if let Some(AuthorityFile { path, .. }) = authority {
         output::note(format_args!(
-            "serving {} on {address}; Ctrl-C ends it",
-            name(arguments.protocol)
+            "clients trust {}: {}",
+            path.display(),
+            example(arguments.protocol, path, address)
         ));
     }
+    if !arguments.oscore.is_empty() {
+        output::note("use each OSCORE secret for one run: what was received is forgotten at its end");
+    }
+}
+
+/// A usual client that trusts the authority.
+fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String {
+    let address = match address.ip() {
+        ip if ip.is_unspecified() => format!("localhost:{}", address.port()),
+        _ => address.to_string(),
+    };
+    let (host, port) = address.rsplit_once(':').unwrap_or_default();
+    let host = host.trim_matches(['[', ']']);
+    let file = authority.display();
+    match protocol {
+        Protocol::Mqtt => format!("mosquitto_pub --cafile {file} -h {host} -p {port} -t test -m hello"),
+        Protocol::Coap => format!("coap-client-openssl -R {file} coaps://{address}/test"),
+        Protocol::Amqp => {
+            format!("SSLDomain.set_trusted_ca_db(\"{file}\") in Proton, then amqps://{address}")
+        }
+        Protocol::Http1 => format!("curl --cacert {file} https://{address}/test"),
+        Protocol::Http3 => format!("curl --http3-only --cacert {file} https://{address}/test"),
+        Protocol::Tcp => format!("openssl s_client -CAfile {file} -connect {address}"),
+        Protocol::Udp => format!("openssl s_client -dtls -CAfile {file} -connect {address}"),
+    }
+}
+
+/// Serves until it is interrupted.
+fn serve(
+    server: ServerLoop<Server, Log>,
+    interrupt: Interrupt,
+    mut key_file: Option<KeyFile>,
+) -> Result<ExitCode, Failure> {
     let stop = server.stopper();
     let serving = std::thread::spawn(move || server.run());
     while !interrupt.is_set() && !serving.is_finished() {
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(PAUSE);
+        key_file.as_mut().map_or(Ok(()), KeyFile::write)?;
     }
     // A loop that has ended by itself cannot be woken and need not be.
     drop(stop.wake());
-    match serving.join() {
+    let ended = serving.join();
+    key_file.as_mut().map_or(Ok(()), KeyFile::write)?;
+    match ended {
         Ok(Ok(_)) => Ok(ExitCode::from(exit::OK)),
         Ok(Err(error)) => Err(Failure::new(exit::INTERNAL, error)),
         Err(_) => Err(Failure::new(
@@ -81,6 +198,7 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
     Failure::new(exit::PRIVILEGE, format!("cannot listen on {error}")).with_hint(hint)
 }
 
+/// What is served without protection.
 pub const fn stack_of(protocol: Protocol) -> Stack {
     let application = match protocol {
         Protocol::Mqtt => Application::Mqtt5(1),
@@ -129,7 +247,7 @@ fn described(event: &ServerEvent) -> String {
         ServerEvent::Amqp(event) => format!("{event:?}"),
         ServerEvent::Http(event) => format!("{event:?}"),
         ServerEvent::Established { start, .. } => format!("handshake complete, {start}"),
-        ServerEvent::EarlyData { bytes, .. } => format!("{bytes} B of early data, which may be replayed"),
-        ServerEvent::Failed { fault, .. } => fault.to_string(),
+        ServerEvent::EarlyData { bytes, .. } => format!("{bytes} B early (may be replayed)"),
+        ServerEvent::Failed { fault, .. } => format!("security failed: {fault}"),
     }
 }

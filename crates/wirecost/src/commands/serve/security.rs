@@ -1,0 +1,258 @@
+//! What protects a server, and whom it lets in, from the options on the command line.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use wirecost_coap::oscore::{Context, PartialIv};
+use wirecost_lab::stack::admission::Contexts;
+use wirecost_lab::stack::{Admission, Application, Channel, Stack};
+use wirecost_security::certificate::{Authority, Identity, SERVER_NAMES, Usage, authorities_from_pem};
+use wirecost_security::{Epoch, tls};
+
+use super::files;
+use crate::arguments::ServeArguments;
+use crate::exit::{self, Failure};
+
+/// OSCORE's sequence numbers in a second of server time that none of an earlier run can have reached.
+const SEQUENCE_NUMBERS_PER_SECOND: u64 = 256;
+
+/// Whom a server lets in, and who vouches for it.
+pub(super) struct Admitted {
+    pub(super) admission: Admission,
+    /// The authority that was made for this run, in PEM.
+    pub(super) authority: Option<String>,
+}
+
+/// What protects the channel.
+pub(super) fn channel(arguments: &ServeArguments, application: Application) -> Result<Channel, Failure> {
+    let asked = Asked::of(arguments, application);
+    let impossible = asked.iter().find(|asked| !asked.is_possible);
+    if let Some(Asked { option, .. }) = impossible {
+        let message = format_args!(
+            "{} cannot be served with {option}; it stands alone or with {}",
+            name(arguments),
+            possible(application)
+        );
+        return Err(Failure::usage(message).with_hint(format!("leave {option} out")));
+    }
+    Ok(asked.first().map_or(Channel::Plain, |asked| asked.channel))
+}
+
+/// Refuses options that what is served has no use for.
+pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Failure> {
+    let takes_users = stack.is_mqtt() || stack.is_amqp();
+    let refused = |option: &str, reason: &str, hint: String| {
+        let message = format_args!("{option} is of no use to {}: {reason}", name(arguments));
+        Err(Failure::usage(message).with_hint(hint))
+    };
+    if !arguments.user.is_empty() && !takes_users {
+        let hint = "leave --user out, or serve mqtt or amqp".to_owned();
+        return refused("--user", "its server knows no users", hint);
+    }
+    let add = |channels: &str| format!("add {channels}");
+    if let Some(option) = certificate_option(arguments).filter(|_| !has_certificate(stack)) {
+        return refused(
+            option,
+            "nothing here has a certificate",
+            add(certified(stack.application)),
+        );
+    }
+    let has_tls = stack.channel.is_tls() || stack.application == Application::Http3;
+    if arguments.accept_0rtt && !has_tls {
+        let hint = "0-RTT is TLS 1.3's: serve mqtt, amqp, http1 or tcp with --tls, or http3".to_owned();
+        return refused("--accept-0rtt", "it has no early data", hint);
+    }
+    if arguments.keylog.is_some() && !stack.has_handshake() {
+        return refused(
+            "--keylog",
+            "no handshake agrees on secrets",
+            add(certified(stack.application)),
+        );
+    }
+    Ok(())
+}
+
+/// Who the server is, and whom it lets in.
+pub(super) fn admitted(
+    arguments: &ServeArguments,
+    stack: Stack,
+    address: IpAddr,
+    epoch: Epoch,
+) -> Result<Admitted, Failure> {
+    let (identity, authority) = match (&arguments.cert, &arguments.key) {
+        _ if !has_certificate(stack) => (None, None),
+        (Some(certificate), Some(key)) => (Some(given(certificate, key, epoch)?), None),
+        _ => {
+            let (identity, authority) = generated(address)?;
+            (Some(identity), Some(authority))
+        }
+    };
+    let admission = Admission {
+        identity,
+        client_authorities: client_authorities(arguments)?,
+        psks: arguments.psk.clone(),
+        oscore: contexts(arguments, epoch)?,
+        users: arguments.user.clone(),
+        suites: tls::Suites::Wide,
+    };
+    Ok(Admitted { admission, authority })
+}
+
+/// Whether clients must show who they are.
+pub(super) const fn asks_clients(arguments: &ServeArguments) -> bool {
+    let has_keys = !arguments.psk.is_empty() && !arguments.dtls;
+    has_keys || !arguments.user.is_empty() || !arguments.oscore.is_empty() || arguments.client_ca.is_some()
+}
+
+/// The protection in a few words.
+pub(super) fn described(arguments: &ServeArguments, stack: Stack) -> String {
+    let has_psk = !arguments.psk.is_empty();
+    let channel = match (stack.application, stack.channel) {
+        (Application::Http3, _) => "TLS 1.3",
+        (_, Channel::Plain) => "nothing that protects it",
+        (_, Channel::Oscore) => "OSCORE",
+        (_, Channel::Dtls12Psk) => "DTLS 1.2, by pre-shared key",
+        (_, channel) if channel.is_tls() => "TLS 1.3 and 1.2",
+        _ if has_psk => "DTLS 1.3 and 1.2, by certificate or pre-shared key",
+        _ => "DTLS 1.3 and 1.2",
+    };
+    let additions = [
+        (arguments.client_ca.is_some(), ", clients need a certificate"),
+        (!arguments.user.is_empty(), ", clients need a password"),
+        (arguments.accept_0rtt, ", early data is taken"),
+    ];
+    let additions = additions.into_iter().filter(|(holds, _)| *holds);
+    additions.fold(channel.to_owned(), |text, (_, addition)| text + addition)
+}
+
+/// An option that asks for a channel.
+struct Asked {
+    option: &'static str,
+    channel: Channel,
+    is_possible: bool,
+}
+
+impl Asked {
+    fn of(arguments: &ServeArguments, application: Application) -> Vec<Self> {
+        let given = [
+            arguments.tls,
+            arguments.dtls,
+            !arguments.psk.is_empty(),
+            !arguments.oscore.is_empty(),
+        ];
+        let asked = OPTIONS.into_iter().zip(given).filter(|(_, given)| *given);
+        // HTTP/3 has what --tls asks for.
+        let asked = asked.filter(|((option, _), _)| application != Application::Http3 || *option != "--tls");
+        let asked = asked.map(|((option, channel), _)| Self {
+            option,
+            channel,
+            is_possible: application.can_run_over(channel),
+        });
+        asked.collect()
+    }
+}
+
+/// The options that ask for a channel, the one first that includes those behind it.
+const OPTIONS: [(&str, Channel); 4] = [
+    ("--tls", Channel::Tls13),
+    ("--dtls", Channel::Dtls13),
+    ("--psk", Channel::Dtls12Psk),
+    ("--oscore", Channel::Oscore),
+];
+
+fn possible(application: Application) -> String {
+    if application == Application::Http3 {
+        return "--tls, which it has by itself".to_owned();
+    }
+    let possible = OPTIONS.into_iter();
+    let possible = possible.filter(|(_, channel)| application.can_run_over(*channel));
+    let names: Vec<&str> = possible.map(|(option, _)| option).collect();
+    names.join(", ")
+}
+
+/// The option that gives the server a certificate.
+const fn certified(application: Application) -> &'static str {
+    if application.can_run_over(Channel::Tls13) {
+        "--tls"
+    } else {
+        "--dtls"
+    }
+}
+
+fn certificate_option(arguments: &ServeArguments) -> Option<&'static str> {
+    let options = [
+        ("--cert", &arguments.cert),
+        ("--client-ca", &arguments.client_ca),
+        ("--ca-out", &arguments.ca_out),
+    ];
+    let mut given = options.into_iter().filter(|(_, file)| file.is_some());
+    given.next().map(|(option, _)| option)
+}
+
+const fn has_certificate(stack: Stack) -> bool {
+    let has_handshake = stack.has_handshake();
+    has_handshake && !matches!(stack.channel, Channel::Dtls12Psk)
+}
+
+fn given(certificate: &Path, key: &Path, epoch: Epoch) -> Result<Identity, Failure> {
+    let refused = |error: &dyn std::fmt::Display| {
+        let (certificate, key) = (certificate.display(), key.display());
+        Failure::usage(format_args!(
+            "cannot use --cert {certificate} with --key {key}: {error}"
+        ))
+        .with_hint("give a certificate in PEM and its own private key, without a password")
+    };
+    let texts = (files::read("--cert", certificate)?, files::read("--key", key)?);
+    let identity = Identity::from_pem(&texts.0, &texts.1).map_err(|error| refused(&error))?;
+    // The library of TLS checks that the two belong together, which that of DTLS does not.
+    let options = tls::ServerOptions {
+        suites: tls::Suites::Wide,
+        ..tls::ServerOptions::new(epoch, identity.clone())
+    };
+    tls::ServerConfig::new(options).map_err(|error| refused(&error))?;
+    Ok(identity)
+}
+
+/// A certificate for the usual names, and for the address where it is another.
+fn generated(address: IpAddr) -> Result<(Identity, String), Failure> {
+    let (is_any, address) = (address.is_unspecified(), address.to_string());
+    let mut names = SERVER_NAMES.to_vec();
+    if !is_any && !names.contains(&address.as_str()) {
+        names.push(&address);
+    }
+    let made = Authority::generate().and_then(|authority| {
+        let identity = authority.issue(Usage::Server, &names)?;
+        Ok((identity, authority.to_pem()?))
+    });
+    made.map_err(|error| Failure::new(exit::INTERNAL, error))
+}
+
+fn client_authorities(arguments: &ServeArguments) -> Result<Vec<Vec<u8>>, Failure> {
+    let Some(file) = &arguments.client_ca else {
+        return Ok(Vec::new());
+    };
+    let text = files::read("--client-ca", file)?;
+    authorities_from_pem(&text).map_err(|error| {
+        Failure::usage(format_args!("cannot use --client-ca {}: {error}", file.display()))
+            .with_hint("give the authorities' certificates in PEM")
+    })
+}
+
+/// The contexts, numbered above all that an earlier run can have used with the same secret: a number that is used
+/// twice gives away what it protected (RFC 8613, section 7.2.1 and appendix B.1.1).
+fn contexts(arguments: &ServeArguments, epoch: Epoch) -> Result<Contexts, Failure> {
+    let number = epoch.unix.as_secs().saturating_mul(SEQUENCE_NUMBERS_PER_SECOND);
+    let first = PartialIv::new(number).unwrap_or(PartialIv::MAX);
+    let contexts = arguments.oscore.iter().map(|parameters| {
+        let context = Context::new(parameters);
+        context.map(|context| context.starting_at(first))
+    });
+    let contexts: Result<_, _> = contexts.collect();
+    contexts
+        .map(Contexts::Given)
+        .map_err(|error| Failure::usage(format_args!("cannot use --oscore: {error}")))
+}
+
+fn name(arguments: &ServeArguments) -> &'static str {
+    super::name(arguments.protocol)
+}
