@@ -35,9 +35,22 @@ pub struct ResolvedScenario {
     pub keep_alive: String,
     /// Messages per connection, the warm-up message not counted.
     pub messages_per_connection: u64,
+    /// Whether a message goes before the measured ones on each connection.
+    #[serde(default = "yes")]
+    pub warm_up: bool,
+    /// Whether servers demand a certificate of devices.
+    #[serde(default)]
+    pub client_certificates: bool,
+    /// Whether DTLS servers ask for a cookie.
+    #[serde(default)]
+    pub dtls_cookie: bool,
     /// Time between the intended sends of one device's messages; absent in the settled case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 /// One link, quantities with units.

@@ -130,6 +130,10 @@ pub struct CompareArguments {
     #[arg(long)]
     pub no_keys: bool,
 
+    /// Servers demand a certificate of devices: TLS, DTLS without a key, HTTP/3
+    #[arg(long)]
+    pub client_certificates: bool,
+
     /// DTLS servers ask for a cookie first: one more round trip
     #[arg(long)]
     pub dtls_cookie: bool,

@@ -20,12 +20,12 @@ use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
 use wirecost_security::{KeyLog, Start};
 
 use super::options::Options;
-use super::plan::{DeviceLinks, Plan};
+use super::plan::{DeviceLinks, Plan, PlannedCell};
 use super::sampler::Sampler;
 use crate::results::{ResultsError, RunFolder};
 use crate::stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use crate::stack::client::ClientError;
-use crate::stack::{Credentials, Message};
+use crate::stack::{Channel, Credentials, Message};
 use crate::target::{Foreign, ForeignReport, TargetError};
 use stage::{Sides, Stage};
 
@@ -170,7 +170,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, options.ipv6)?;
     let channel_options = channel_options(options);
     let channels = ClientChannels::new(&credentials, channel_options);
-    let server_channels = ServerChannels::new(credentials.clone(), channel_options, plan.devices.len());
+    let server_channels = ServerChannels::new(credentials.clone(), channel_options, oscore_devices(&plan));
     let stage = Stage {
         options,
         plan: &plan,
@@ -202,6 +202,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
 fn channel_options(options: &Options) -> ChannelOptions {
     ChannelOptions {
         accept_early_data: options.starts.contains(&Start::ZeroRtt),
+        client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,
         datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),
     }
@@ -213,8 +214,18 @@ pub(crate) fn datagram_bytes(mtu: u16, ipv6: bool) -> usize {
     usize::from(mtu).saturating_sub(headers)
 }
 
+/// How many contexts of OSCORE the server needs: one for each device, where any uses it.
+fn oscore_devices(plan: &Plan) -> usize {
+    let uses = |cell: &PlannedCell| cell.not_run.is_none() && cell.stack.channel == Channel::Oscore;
+    if plan.cells.iter().any(uses) {
+        plan.devices.len()
+    } else {
+        0
+    }
+}
+
 fn messages(options: &Options, plan: &Plan) -> Result<Vec<Option<Message>>, ClientError> {
-    let runnable = |cell: &super::plan::PlannedCell| match cell.not_run {
+    let runnable = |cell: &PlannedCell| match cell.not_run {
         Some(_) => Ok(None),
         None => Message::new(cell.stack, &options.resource, &cell.payload).map(Some),
     };

@@ -50,6 +50,8 @@ pub struct Options {
     pub warm_up: bool,
     /// Whether the capture holds the secrets of its connections.
     pub keys: bool,
+    /// Whether servers demand a certificate of devices.
+    pub client_certificates: bool,
     /// Whether DTLS servers ask for a cookie before they answer.
     pub dtls_cookie: bool,
     /// Time between the measured messages of a device; `None` where each one settles.
@@ -126,6 +128,11 @@ impl Options {
         {
             let time = DisplayDuration(time);
             return absurd(&format!("{flag} must be above 0 ms and at most 1 h, got {time}"));
+        }
+        if self.client_certificates && !self.target.is_builtin() {
+            return absurd(
+                "--client-certificates works with the built-in servers: others are not told to ask for one",
+            );
         }
         self.validate_amount()?;
         for link in &self.links {
@@ -254,6 +261,9 @@ impl Options {
             resource: self.resource.clone(),
             keep_alive: duration(Duration::from_secs(self.keep_alive.into())),
             messages_per_connection: self.messages,
+            warm_up: self.warm_up,
+            client_certificates: self.client_certificates,
+            dtls_cookie: self.dtls_cookie,
             interval: self.interval.map(duration),
         }
     }

@@ -24,10 +24,15 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// The server of a run: its devices, however they are protected.
-    pub(super) fn of_devices(credentials: &Credentials, devices: usize) -> Self {
+    /// The server of a run: its devices, however they are protected; with `certificates` each must have one.
+    pub(super) fn of_devices(credentials: &Credentials, certificates: bool, devices: usize) -> Self {
         Self {
             identity: Some(credentials.server.clone()),
+            client_authorities: if certificates {
+                vec![credentials.authority.clone()]
+            } else {
+                Vec::new()
+            },
             psks: vec![dtls::Psk::new(credentials.psk.as_bytes())],
             oscore: Contexts::Devices {
                 secret: credentials.oscore_secret.to_vec(),

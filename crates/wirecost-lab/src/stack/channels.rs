@@ -13,6 +13,8 @@ use super::{Channel, Stack};
 pub struct ChannelOptions {
     /// Whether servers accept early data, which anyone may have replayed.
     pub accept_early_data: bool,
+    /// Whether servers demand a certificate of devices.
+    pub client_certificates: bool,
     /// Whether DTLS servers ask for a cookie.
     pub dtls_cookie: bool,
     /// Largest UDP payload that the path carries unfragmented, in bytes.
@@ -20,10 +22,11 @@ pub struct ChannelOptions {
 }
 
 impl Default for ChannelOptions {
-    /// No early data, no cookie, and what a path of 1,500 B carries over IPv4.
+    /// No early data, no certificates of clients, no cookie, and what a path of 1,500 B carries over IPv4.
     fn default() -> Self {
         Self {
             accept_early_data: false,
+            client_certificates: false,
             dtls_cookie: false,
             datagram_bytes: dtls::DEFAULT_MTU,
         }
@@ -43,8 +46,8 @@ impl ClientChannels {
     pub fn new(credentials: &Credentials, options: ChannelOptions) -> Self {
         Self {
             tls: [tls::Versions::Tls13, tls::Versions::Tls12]
-                .map(|versions| tls_client(credentials, versions)),
-            dtls: dtls_offers(credentials).map(|offer| {
+                .map(|versions| tls_client(credentials, options, versions)),
+            dtls: dtls_offers(credentials, options).map(|offer| {
                 let common = dtls_common(credentials.epoch, credentials.key_log.clone(), options);
                 dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
             }),
@@ -81,10 +84,15 @@ impl ClientChannels {
     }
 }
 
-fn tls_client(credentials: &Credentials, versions: tls::Versions) -> Result<tls::ClientConfig, String> {
+fn tls_client(
+    credentials: &Credentials,
+    channel: ChannelOptions,
+    versions: tls::Versions,
+) -> Result<tls::ClientConfig, String> {
     let trust = tls::Trust::Authorities(vec![credentials.authority.clone()]);
     let options = tls::ClientOptions {
         versions,
+        identity: credentials.client_where(channel.client_certificates),
         key_log: credentials.key_log.clone(),
         ..tls::ClientOptions::new(credentials.epoch, trust, SERVER_NAME)
     };
@@ -97,13 +105,13 @@ fn dtls_common(epoch: Epoch, key_log: KeyLog, options: ChannelOptions) -> dtls::
     common
 }
 
-fn dtls_offers(credentials: &Credentials) -> [dtls::Offer; 3] {
+fn dtls_offers(credentials: &Credentials, options: ChannelOptions) -> [dtls::Offer; 3] {
     let certificates = || dtls::Certificates {
         trust: dtls::Trust::Authorities {
             certificates: vec![credentials.authority.clone()],
             server_name: SERVER_NAME.to_owned(),
         },
-        identity: None,
+        identity: credentials.client_where(options.client_certificates),
     };
     [
         dtls::Offer::Dtls13(certificates()),
@@ -123,7 +131,7 @@ pub struct ServerChannels {
 impl ServerChannels {
     /// Channels of the server of `credentials`; each of its `devices` has an OSCORE context of its own.
     pub fn new(credentials: Credentials, options: ChannelOptions, devices: usize) -> Self {
-        let admission = Admission::of_devices(&credentials, devices);
+        let admission = Admission::of_devices(&credentials, options.client_certificates, devices);
         Self::admitting(admission, credentials.epoch, credentials.key_log, options)
     }
 

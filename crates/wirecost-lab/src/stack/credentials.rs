@@ -14,6 +14,9 @@ const SECRET_BYTES: usize = 16;
 /// The name that devices expect in the server's certificate.
 pub const SERVER_NAME: &str = "server";
 
+/// The name in the devices' certificate: as long as a client identifier.
+const CLIENT_NAME: &str = "wc-00001";
+
 /// Certificates, keys and where their use is logged.
 #[derive(Clone, Debug)]
 pub struct Credentials {
@@ -27,6 +30,8 @@ pub struct Credentials {
     pub authority_pem: String,
     /// The server's certificate and key.
     pub server: Identity,
+    /// The devices' certificate and key, for servers that ask for one: each shows the same, so that sizes are the same.
+    pub client: Identity,
     /// The key of `+dtls1.2-psk`; printable, because servers take it on their command line.
     pub psk: String,
     /// The master secret of `+oscore` (RFC 8613, section 3.2).
@@ -51,9 +56,17 @@ impl Credentials {
             authority: authority.certificate().to_vec(),
             authority_pem: authority.to_pem()?,
             server: Identity::generate(&authority)?,
+            client: Identity::client(&authority, CLIENT_NAME)?,
             psk: psk.iter().map(|byte| format!("{byte:02x}")).collect(),
             oscore_secret,
         })
+    }
+}
+
+impl Credentials {
+    /// The devices' identity, where they need one.
+    pub(super) fn client_where(&self, needed: bool) -> Option<Identity> {
+        needed.then(|| self.client.clone())
     }
 }
 

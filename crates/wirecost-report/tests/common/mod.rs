@@ -107,6 +107,9 @@ fn scenario(cells: &[Cell]) -> ResolvedScenario {
         }
     };
     ResolvedScenario {
+        warm_up: true,
+        client_certificates: false,
+        dtls_cookie: false,
         engine: "live".into(),
         target: "builtin".into(),
         stacks: distinct(|cell| cell.stack.clone()),
@@ -216,8 +219,8 @@ fn cell(stack: &str, payload: u64, half: u64, packets: &[Packet], samples: &[Sam
     let n = samples.len() as u64;
     let answered = packets::is_answered(stack);
     let message = message_section(stack, payload, packets, samples);
+    let halves = packets::connect_halves(stack).unwrap_or(0) + packets::message_halves(stack);
     Cell {
-        first_message_round_trips: None,
         stack: stack.into(),
         start: "cold".into(),
         payload_bytes: payload,
@@ -228,14 +231,16 @@ fn cell(stack: &str, payload: u64, half: u64, packets: &[Packet], samples: &[Sam
         not_run: None,
         link: link(half),
         connect: has_connect.then(|| connect_section(stack, packets, samples)),
+        first_message_round_trips: Some(halves as f64 / 2.0),
+        early_message: false,
         message: Some(message),
         keep_alive: None,
         close: has_connect.then(|| section("close", packets, n)),
         delivery: None,
         cpu: Cpu {
             client: Some(CpuSide {
-                connect_ns: None,
                 device_ns: 180_000.0,
+                connect_ns: has_connect.then_some(64_200.0),
                 message_ns: Some(21_500.0),
             }),
             server: None,
@@ -389,6 +394,7 @@ pub(crate) fn not_run(cell: &mut Cell, reason: &str) {
         not_run: Some(reason.into()),
         valid: false,
         connect: None,
+        first_message_round_trips: None,
         message: None,
         close: None,
         cpu: Cpu {
@@ -426,6 +432,7 @@ fn lossy(cell: &mut Cell) {
         text: "2 % of the messages were not acknowledged in time".into(),
         invalidates: false,
     });
+    cell.first_message_round_trips = None;
     for section in [&mut cell.connect, &mut cell.message].into_iter().flatten() {
         section.round_trips = None;
         section.up.wire.mean += 9.36;

@@ -189,6 +189,7 @@ fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
         // One message asked for on each connection is the whole of it.
         warm_up: arguments.messages_per_connection != Some(1),
         keys: !arguments.no_keys,
+        client_certificates: arguments.client_certificates,
         dtls_cookie: arguments.dtls_cookie,
         interval: arguments.interval,
         record_hosts: arguments.record_hosts,

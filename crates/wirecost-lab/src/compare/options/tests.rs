@@ -22,6 +22,7 @@ pub(crate) fn options(stacks: &[&str]) -> Options {
         warm_up: true,
         keys: true,
         dtls_cookie: false,
+        client_certificates: false,
         starts: vec![wirecost_security::Start::Cold],
         interval: None,
         record_hosts: 1,
