@@ -1,5 +1,6 @@
 //! The secrets of the program's connections: what it and its server log by themselves where a variable tells them to.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -55,13 +56,25 @@ impl KeyFile {
             drop(std::fs::remove_file(path));
         }
         let given = self.given.as_ref().map(read).unwrap_or_default();
-        let mut text = String::new();
-        for part in [logged, given, of_server] {
-            text.push_str(&part);
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-        }
-        text
+        distinct_lines(&[logged, given, of_server])
+    }
+}
+
+/// Every line once: both ends of a connection log the same secrets.
+fn distinct_lines(parts: &[String]) -> String {
+    let mut known = BTreeSet::new();
+    let lines = parts.iter().flat_map(|part| part.lines());
+    let fresh = lines.filter(|line| known.insert(*line));
+    fresh.flat_map(|line| [line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_both_ends_log_is_there_once() {
+        let parts = ["a 1\nb 2".to_owned(), String::new(), "b 2\nc 3\n".to_owned()];
+        assert_eq!(distinct_lines(&parts), "a 1\nb 2\nc 3\n");
     }
 }
