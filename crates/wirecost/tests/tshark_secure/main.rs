@@ -28,14 +28,22 @@ fn tls_1_2_costs_what_tshark_sees() {
 
 #[test]
 fn quic_costs_what_tshark_sees() {
-    hold("http3 --start cold,resumed,0rtt -s 128B,10kB", &quic::FIELDS, quic::books);
+    hold(
+        "http3 --start cold,resumed,0rtt -s 128B,10kB",
+        &quic::FIELDS,
+        quic::books,
+    );
 }
 
 #[test]
 fn dtls_1_2_costs_what_tshark_sees() {
     let stacks = "coap-con+dtls1.2,coap-non+dtls1.2,udp+dtls1.2,coap-con+dtls1.2-psk,udp+dtls1.2-psk";
     hold(&format!("{stacks} -s 128B"), &datagram::FIELDS, datagram::dtls);
-    hold("coap-con+dtls1.2,coap-con+dtls1.2-psk -s 10kB", &datagram::FIELDS, datagram::dtls);
+    hold(
+        "coap-con+dtls1.2,coap-con+dtls1.2-psk -s 10kB",
+        &datagram::FIELDS,
+        datagram::dtls,
+    );
 }
 
 fn tls(arguments: &str) -> Run {
@@ -50,7 +58,10 @@ fn hold(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> B
     assert_eq!(cells.len(), run.summary.cells.len(), "{:?}", cells.keys());
     for cell in &run.summary.cells {
         let devices = cells.get(&name(cell));
-        check(cell, devices.unwrap_or_else(|| panic!("{} is not in the capture", name(cell))));
+        check(
+            cell,
+            devices.unwrap_or_else(|| panic!("{} is not in the capture", name(cell))),
+        );
     }
     run
 }

@@ -7,7 +7,7 @@ use crate::books::{Books, Step, Sums};
 use crate::common::frames::{Connection, Frame};
 
 /// The fields that [`books`] reads.
-pub(crate) const FIELDS: [&str; 10] = [
+pub(crate) const FIELDS: [&str; 17] = [
     "quic.long.packet_type",
     "quic.frame_type",
     "quic.crypto.offset",
@@ -17,13 +17,23 @@ pub(crate) const FIELDS: [&str; 10] = [
     "quic.stream.offset",
     "quic.stream.len",
     "quic.stream_data",
-    "tls.handshake.type",
+    "quic.header_form",
+    "quic.packet_number",
+    "quic.ack.largest_acknowledged",
+    "quic.ack.ack_delay",
+    "quic.ack.ack_range_count",
+    "quic.ack.first_ack_range",
+    "quic.ack.gap",
+    "quic.ack.ack_range",
 ];
 
 /// Frame types (RFC 9000, section 19).
 const PADDING: u64 = 0x00;
 const ACK: u64 = 0x02;
+const STREAM: std::ops::RangeInclusive<u64> = 0x08..=0x0f;
 const CONNECTION_CLOSE: std::ops::RangeInclusive<u64> = 0x1c..=0x1d;
+/// A long packet type (RFC 9000, section 17.2.3).
+const ZERO_RTT: u64 = 1;
 /// DATA (RFC 9114, section 7.2.1).
 const DATA: u64 = 0x00;
 
@@ -47,58 +57,132 @@ impl Stream {
 
 /// The books of one connection.
 pub(crate) fn books(connection: &Connection) -> Books {
-    let mut books = Books::default();
-    let mut last = [Step::Connect; 2];
-    let mut contents: BTreeMap<(u64, usize), Vec<u8>> = BTreeMap::new();
-    for frame in &connection.frames {
+    let mut reader = Reader {
+        books: Books::default(),
+        begun: Step::Message(1),
+        steps: Default::default(),
+        contents: BTreeMap::new(),
+    };
+    connection.frames.iter().for_each(|frame| reader.datagram(frame));
+    let requests = reader.contents.iter().filter(|((id, _), _)| id % 4 == 0);
+    for ((id, way), content) in requests {
+        let payload = data_bytes(content);
+        reader.books.is_payload(Step::Message(1 + id / 4), *way, payload);
+    }
+    reader.books
+}
+
+/// Takes the datagrams of a connection in their order.
+struct Reader {
+    books: Books,
+    /// The message underway.
+    begun: Step,
+    /// What the packets of the application's number space were for, by direction and number.
+    steps: [BTreeMap<u64, Step>; 2],
+    contents: BTreeMap<(u64, usize), Vec<u8>>,
+}
+
+impl Reader {
+    fn datagram(&mut self, frame: &Frame) {
         let way = frame.packet.way;
         let (streams, security) = (streams(frame), crypto_bytes(frame));
-        let step = step_of(frame, &streams, last[1 - way]);
-        last[way] = step;
+        let acknowledged = self.acknowledged(frame);
+        let step = step_of(frame, &streams, acknowledged);
+        if let Some(number) = application_number(frame) {
+            self.steps[way].insert(number, step);
+        }
         let mut rest = frame.packet.wire_bytes - frame.packet.ip_bytes - security;
         for stream in streams {
-            let data = stream.data.len() as u64;
-            rest -= stream.header_bytes + data;
-            let sums = Sums {
-                transport: stream.header_bytes,
-                application: data,
-                ..Sums::default()
-            };
-            books.enter(stream.step(), way, &sums);
-            contents.entry((stream.id, way)).or_default().extend(stream.data);
+            rest -= stream.header_bytes + stream.data.len() as u64;
+            self.stream(stream, way);
         }
+        if let Step::Message(_) = step {
+            self.begun = self.begun.max(step);
+        }
+        // An ACK is for what it acknowledges, whatever travels with it; of messages it is the last one's.
+        let own = match acknowledged {
+            Some(Step::Message(_)) => self.begun,
+            other => other.unwrap_or(step),
+        };
+        let bytes = acknowledgement_bytes(frame);
+        let of_acknowledgement = Sums {
+            transport: bytes,
+            ..Sums::default()
+        };
+        self.books.enter(own, way, &of_acknowledgement);
         let sums = Sums {
             packets: 1,
             ip: frame.packet.ip_bytes,
-            transport: rest,
+            transport: rest - bytes,
             security,
             ..Sums::default()
         };
-        books.enter(step, way, &sums);
+        self.books.enter(step, way, &sums);
     }
-    let requests = contents.iter().filter(|((id, _), _)| id % 4 == 0);
-    for ((id, way), content) in requests {
-        books.is_payload(Step::Message(1 + id / 4), *way, data_bytes(content));
+
+    fn stream(&mut self, stream: Stream, way: usize) {
+        let sums = Sums {
+            transport: stream.header_bytes,
+            application: stream.data.len() as u64,
+            ..Sums::default()
+        };
+        self.books.enter(stream.step(), way, &sums);
+        let content = self.contents.entry((stream.id, way)).or_default();
+        content.extend(stream.data);
     }
-    books
+
+    /// What the packet was for that a datagram of the application's number space alone acknowledges.
+    fn acknowledged(&self, frame: &Frame) -> Option<Step> {
+        if is_handshake(frame) {
+            return None;
+        }
+        let largest = frame.numbers("quic.ack.largest_acknowledged");
+        let peer = &self.steps[1 - frame.packet.way];
+        largest.first().map(|number| peer[number])
+    }
 }
 
-/// A datagram is for its message, for the close, or for the connect; one that only acknowledges is for what the peer
-/// sent last.
-fn step_of(frame: &Frame, streams: &[Stream], acknowledged: Step) -> Step {
-    const INITIAL: u64 = 0;
-    let types = frame.numbers("quic.frame_type");
-    if frame.numbers("quic.long.packet_type").contains(&INITIAL) {
+/// Whether a datagram holds an Initial or a Handshake packet (RFC 9000, section 17.2).
+fn is_handshake(frame: &Frame) -> bool {
+    let types = frame.numbers("quic.long.packet_type");
+    types.iter().any(|kind| *kind != ZERO_RTT)
+}
+
+/// The number of the datagram's 0-RTT or 1-RTT packet, which comes last (RFC 9000, section 12.2).
+fn application_number(frame: &Frame) -> Option<u64> {
+    let is_short = frame.numbers("quic.header_form").last() == Some(&0);
+    let is_early = frame.numbers("quic.long.packet_type").last() == Some(&ZERO_RTT);
+    let numbers = frame.numbers("quic.packet_number");
+    numbers.last().copied().filter(|_| is_short || is_early)
+}
+
+/// A datagram is for what its first frame is for; one that only acknowledges is for what it acknowledges.
+fn step_of(frame: &Frame, streams: &[Stream], acknowledged: Option<Step>) -> Step {
+    if is_handshake(frame) {
         return Step::Connect;
     }
-    if let Some(stream) = streams.iter().find(|stream| stream.id % 4 == 0) {
-        return stream.step();
+    let types = frame.numbers("quic.frame_type");
+    match types.into_iter().find(|kind| ![ACK, PADDING].contains(kind)) {
+        None => acknowledged.expect("an acknowledgement"),
+        Some(kind) if STREAM.contains(&kind) => streams[0].step(),
+        Some(kind) if CONNECTION_CLOSE.contains(&kind) => Step::Close,
+        Some(_) => Step::Connect,
     }
-    if types.iter().any(|kind| CONNECTION_CLOSE.contains(kind)) {
-        return Step::Close;
-    }
-    let only_acknowledges = types.iter().all(|kind| [ACK, PADDING].contains(kind));
-    if only_acknowledges { acknowledged } else { Step::Connect }
+}
+
+/// ACK frames whole (RFC 9000, section 19.3).
+fn acknowledgement_bytes(frame: &Frame) -> u64 {
+    let count = frame.numbers("quic.ack.largest_acknowledged").len() as u64;
+    let integers = [
+        "quic.ack.largest_acknowledged",
+        "quic.ack.ack_delay",
+        "quic.ack.ack_range_count",
+        "quic.ack.first_ack_range",
+        "quic.ack.gap",
+        "quic.ack.ack_range",
+    ];
+    let integers = integers.iter().flat_map(|name| frame.numbers(name));
+    count + integers.map(integer_bytes).sum::<u64>()
 }
 
 /// CRYPTO frames whole: type, offset, length and data (RFC 9000, section 19.6).
@@ -155,7 +239,9 @@ fn integer(bytes: &[u8]) -> (u64, &[u8]) {
     let length = 1 << (bytes[0] >> 6);
     let value = bytes[1..length]
         .iter()
-        .fold(u64::from(bytes[0] & 0x3f), |value, byte| value << 8 | u64::from(*byte));
+        .fold(u64::from(bytes[0] & 0x3f), |value, byte| {
+            value << 8 | u64::from(*byte)
+        });
     (value, &bytes[length..])
 }
 

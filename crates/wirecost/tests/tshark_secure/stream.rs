@@ -179,7 +179,11 @@ impl<'a> Reader<'a> {
             };
             self.directions[way].records.push(record);
         }
-        assert_eq!(payload, 0, "frame {}: payload outside records", frame.packet.frame);
+        assert_eq!(
+            payload, 0,
+            "frame {}: payload outside records",
+            frame.packet.frame
+        );
     }
 
     /// What the application data of a frame is for, and how much of it is payload.
@@ -197,7 +201,10 @@ impl<'a> Reader<'a> {
             _ => {
                 let lengths = frame.numbers("tls.record.length");
                 let types = frame.numbers("tls.record.content_type");
-                let of_data = types.iter().zip(lengths).filter(|(kind, _)| **kind == APPLICATION_DATA);
+                let of_data = types
+                    .iter()
+                    .zip(lengths)
+                    .filter(|(kind, _)| **kind == APPLICATION_DATA);
                 let inner: u64 = of_data.map(|(_, length)| length - self.protection).sum();
                 (self.message(is_up), inner - 4)
             }
@@ -237,7 +244,9 @@ impl<'a> Reader<'a> {
             codes if codes.contains(&TRANSFER) => self.message(frame.packet.way == 0),
             codes if codes.contains(&DISPOSITION) => self.message(false),
             [FLOW] if self.messages > 0 => self.message(false),
-            codes if codes.iter().all(|code| (0x16..=0x18).contains(code)) && !codes.is_empty() => Step::Close,
+            codes if codes.iter().all(|code| (0x16..=0x18).contains(code)) && !codes.is_empty() => {
+                Step::Close
+            }
             _ => Step::Connect,
         };
         (step, hex as u64 / 2)
