@@ -21,6 +21,8 @@ pub(crate) enum Column {
     Packets,
     /// Round trips of connect + message.
     RoundTrips,
+    /// Round trips until the first message was acknowledged, or had arrived where nothing answers.
+    FirstMessage,
     /// Median response time.
     P50,
     /// 99th percentile of the response time.
@@ -52,16 +54,19 @@ pub(crate) const INSEPARABLE: &str = "~";
 pub(crate) const LOW_N: &str = "°";
 /// The sign of a time that ends with arrival because nothing answers.
 pub(crate) const TO_ARRIVAL: &str = "→";
+/// The sign of the bytes of a message that shares its packets with the handshake.
+pub(crate) const EARLY: &str = "‡";
 
 impl Column {
     /// Every column, in the order of the table.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Up,
         Self::Down,
         Self::Total,
         Self::Connection,
         Self::Packets,
         Self::RoundTrips,
+        Self::FirstMessage,
         Self::P50,
         Self::P99,
         Self::Mean,
@@ -78,6 +83,7 @@ impl Column {
             Self::Connection => ("connection", "B"),
             Self::Packets => ("packets", "up+down"),
             Self::RoundTrips => ("RTTs", "conn+msg"),
+            Self::FirstMessage => ("1st ack", "RTTs"),
             Self::P50 => ("p50", "ms"),
             Self::P99 => ("p99", "ms"),
             Self::Mean => ("mean", "ms, 95 %"),
@@ -96,6 +102,7 @@ impl Column {
             Self::Connection => BothWays::of_connection(cell).map(|bytes| bytes.total()),
             Self::Packets => Some(message.up.packets.mean + message.down.packets.mean),
             Self::RoundTrips => round_trips(cell).map(|(connect, message)| connect + message),
+            Self::FirstMessage => cell.first_message_round_trips,
             Self::P50 => times(message).and_then(|t| t.p50).map(|ns| ns as f64),
             Self::P99 => times(message).and_then(|t| t.p99).map(|ns| ns as f64),
             Self::Mean => times(message).map(|t| t.mean),
@@ -111,6 +118,7 @@ impl Column {
             Self::RoundTrips => number::optional(round_trips(cell), |(connect, message)| {
                 format!("{}+{}", number::trimmed(connect, 2), number::trimmed(message, 2))
             }),
+            Self::FirstMessage => number::optional(self.value(cell), |trips| number::trimmed(trips, 2)),
             Self::Mean => number::optional(cell.message.as_ref().and_then(times), mean),
             Self::P50 | Self::P99 => number::optional(self.value(cell), number::millis),
             Self::Goodput => number::optional(self.value(cell), number::kilobits),
@@ -124,6 +132,7 @@ impl Column {
     /// What a reader must know about the cell's value: not separable, too few samples, no answer.
     pub(crate) fn marks(self, cell: &Cell, rank: Rank) -> String {
         let marks = [
+            (self.is_shared(cell), EARLY),
             (rank == Rank::Inseparable, INSEPARABLE),
             (self.is_low_n(cell), LOW_N),
             (
@@ -166,8 +175,17 @@ impl Column {
 
     /// The value as one of which less is better.
     fn comparable(self, cell: &Cell) -> Option<f64> {
-        let value = self.value(cell).filter(|_| cell.valid)?;
+        let value = self.value(cell).filter(|_| cell.valid && !self.is_shared(cell))?;
         Some(if self == Self::Goodput { -value } else { value })
+    }
+
+    /// Whether the value is that of a message alone, in a cell whose message shares its packets with the handshake.
+    const fn is_shared(self, cell: &Cell) -> bool {
+        cell.early_message
+            && matches!(
+                self,
+                Self::Up | Self::Down | Self::Total | Self::Packets | Self::Ratio
+            )
     }
 
     fn competes(self, cell: &Cell, rival: &Cell) -> bool {
@@ -175,7 +193,10 @@ impl Column {
     }
 
     const fn depends_on_response(self) -> bool {
-        matches!(self, Self::RoundTrips | Self::P50 | Self::P99 | Self::Mean)
+        matches!(
+            self,
+            Self::RoundTrips | Self::FirstMessage | Self::P50 | Self::P99 | Self::Mean
+        )
     }
 
     /// The 95 % interval of a noisy value in nanoseconds; exact values have none.
@@ -238,6 +259,7 @@ fn mean(times: &Times) -> String {
     }
 }
 
-fn overlap(a: [f64; 2], b: [f64; 2]) -> bool {
+/// Whether two intervals have a value in common.
+pub(crate) fn overlap(a: [f64; 2], b: [f64; 2]) -> bool {
     a[0] <= b[1] && b[0] <= a[1]
 }

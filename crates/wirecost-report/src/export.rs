@@ -10,6 +10,7 @@
 //! | `link` | | the link asked for, in words |
 //! | `valid` | | `true` where the figures may be used |
 //! | `not_run` | | why the cell could not be run |
+//! | `first_message_round_trips` | | round trips until the first message was acknowledged, or had arrived |
 //! | `phase` | | `connect`, `message`, `keep_alive`, `close` or `delivery` |
 //! | `samples` | | devices that reached the end of the phase |
 //! | `response_kind` | | `to_ack`, `to_reply` or `to_arrival` |
@@ -81,6 +82,12 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
         ("link", link_words(&cell.link)),
         ("valid", cell.valid.to_string()),
         ("not_run", cell.not_run.clone().unwrap_or_default()),
+        (
+            "first_message_round_trips",
+            cell.first_message_round_trips
+                .map(|trips| trips.to_string())
+                .unwrap_or_default(),
+        ),
         ("phase", phase.to_owned()),
     ];
     fields.map(|(name, value)| (name.to_owned(), value)).to_vec()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_lab::results::summary::{Bytes, Count, Link, LinkDirection};
-use wirecost_lab::results::{Cell, Section};
+use wirecost_lab::results::{Cell, Section, Summary};
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, Layer, Probability};
 
@@ -45,7 +45,8 @@ pub(crate) struct BothWays {
 }
 
 impl BothWays {
-    fn of(section: &Section) -> Self {
+    /// The bytes of a section.
+    pub(crate) fn of(section: &Section) -> Self {
         Self {
             up: ByLayer::of(&section.up),
             down: ByLayer::of(&section.down),
@@ -76,6 +77,11 @@ impl BothWays {
         self.up.plus(&self.down)
     }
 
+    /// The bytes of one layer in both directions.
+    pub(crate) fn of_layer(&self, layer: Layer) -> f64 {
+        self.by_layer().0[layer as usize]
+    }
+
     /// The bytes of both directions.
     pub(crate) fn total(&self) -> f64 {
         self.up.total() + self.down.total()
@@ -93,19 +99,33 @@ pub(crate) const fn count(bytes: &Bytes, layer: Layer) -> &Count {
     }
 }
 
+/// How connections start where nothing else is asked for.
+pub(crate) const COLD: &str = "cold";
+
 /// The stack of a cell, with what sets it apart: start, target and engine where they are not the usual ones.
 pub(crate) fn label(cell: &Cell) -> String {
-    let mut label = number::plain(&cell.stack);
-    if cell.start != "cold" {
-        label += &format!(" {}", number::plain(&cell.start));
-    }
+    let start = match cell.start.as_str() {
+        COLD => String::new(),
+        start => format!(" {}", number::plain(start)),
+    };
+    number::plain(&cell.stack) + &start + &surroundings(cell)
+}
+
+/// The label without the start, which has a column of its own.
+pub(crate) fn stack_label(cell: &Cell) -> String {
+    number::plain(&cell.stack) + &surroundings(cell)
+}
+
+/// Target and engine where they are not the usual ones.
+fn surroundings(cell: &Cell) -> String {
+    let mut words = String::new();
     if cell.target != "builtin" {
-        label += &format!(" @{}", number::plain(&cell.target));
+        words += &format!(" @{}", number::plain(&cell.target));
     }
     if is_modelled(cell) {
-        label += " (sim)";
+        words += " (sim)";
     }
-    label
+    words
 }
 
 /// The sign of a cell whose figures must not be used.
@@ -113,11 +133,34 @@ pub(crate) const INVALID: &str = "✗";
 
 /// The label, with the sign of a cell whose figures must not be used.
 pub(crate) fn marked_label(cell: &Cell) -> String {
+    marked(label(cell), cell)
+}
+
+/// `label` with the sign of a cell whose figures must not be used.
+pub(crate) fn marked(label: String, cell: &Cell) -> String {
     if cell.valid || cell.not_run.is_some() {
-        label(cell)
+        label
     } else {
-        format!("{} {INVALID}", label(cell))
+        format!("{label} {INVALID}")
     }
+}
+
+/// Whether any cell starts otherwise than cold, so that tables need a column for it.
+pub(crate) fn has_starts(summary: &Summary) -> bool {
+    summary.cells.iter().any(|cell| cell.start != COLD)
+}
+
+/// In how many bytes the connects of a cell differ, in words; null where they are alike or a lossy link explains it.
+pub(crate) fn varying_connect(cell: &Cell) -> Option<String> {
+    let connect = cell.connect.as_ref()?;
+    let is_lossy = cell.link.up.loss > 0.0 || cell.link.down.loss > 0.0;
+    let range = |bytes: &Bytes, direction: &str| {
+        let Count { min, max, .. } = bytes.wire;
+        (min != max && !is_lossy).then(|| format!("{min} to {max} B {direction}"))
+    };
+    let ranges = [range(&connect.up, "up"), range(&connect.down, "down")];
+    let ranges: Vec<String> = ranges.into_iter().flatten().collect();
+    (!ranges.is_empty()).then(|| format!("sizes of {} vary: connect {}", label(cell), ranges.join(", ")))
 }
 
 /// Whether the cell's figures come from a model instead of a measurement.

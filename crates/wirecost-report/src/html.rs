@@ -4,8 +4,11 @@
 //! URLs: the template escapes every text, `svg` every attribute and every text of a figure.
 
 mod bars;
+mod break_even;
 mod cards;
+mod connect;
 mod curves;
+mod ends;
 mod facts;
 mod grid;
 mod ladder;
@@ -21,7 +24,9 @@ use wirecost_proto::Layer;
 use crate::ReportError;
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
+use break_even::BreakEven;
 use cards::Card;
+use connect::Matrix;
 use facts::Facts;
 use grid::Grid;
 use ladder::LadderGroup;
@@ -86,6 +91,8 @@ struct GroupView {
     cards: Vec<Card>,
     message: Figure,
     connection: Figure,
+    connects: Matrix,
+    break_even: [BreakEven; 2],
     latency: Figure,
     tail: Figure,
     table: Grid,
@@ -97,6 +104,8 @@ fn groups(results: &Results) -> Vec<GroupView> {
         cards: cards::all(group),
         message: bars::figure(group, "Wire bytes of one message", BothWays::of_message),
         connection: bars::figure(group, "Wire bytes of connect and close", BothWays::of_connection),
+        connects: Matrix::of(group),
+        break_even: [break_even::BYTES, break_even::TIME].map(|quantity| break_even::all(group, quantity)),
         latency: curves::figure(group, &results.samples, curves::Origin::Zero),
         tail: curves::figure(group, &results.samples, curves::Origin::Fastest),
         table: grid::figures(group),

@@ -31,6 +31,11 @@ pub(crate) fn millis(nanos: f64) -> String {
     }
 }
 
+/// Nanoseconds as microseconds, one decimal.
+pub(crate) fn micros(nanos: f64) -> String {
+    trimmed(nanos / 1e3, 1)
+}
+
 /// Bit/s as kbit/s, three digits.
 pub(crate) fn kilobits(bits_per_second: f64) -> String {
     let kilobits = bits_per_second / 1e3;

@@ -1,7 +1,7 @@
 //! The table on a terminal: one row per cell, never wrapped.
 //!
 //! Where the width does not suffice, columns go in this order: header-to-payload ratio, goodput, packets, the
-//! interval of the mean, p99, round trips, the bar, bytes per connection, the total. What stays is the stack, its
+//! interval of the mean, p99, round trips, those to the first acknowledgement, the bar, bytes per connection, the total. What stays is the stack, its
 //! bytes up and down and its median response time; a name too long even then is clipped.
 
 mod bar;

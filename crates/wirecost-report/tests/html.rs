@@ -5,9 +5,11 @@ mod common;
 use wirecost_lab::results::Results;
 use wirecost_report::html::report;
 
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 12] = [
     "verdict",
     "message-bytes",
+    "connect",
+    "break-even",
     "ladder",
     "latency",
     "table",

@@ -96,6 +96,9 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
         },
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, lossless)),
         first_message_round_trips: first_message_round_trips(devices).filter(|_| lossless),
+        early_message: devices
+            .first()
+            .is_some_and(|device| device.report.script.timing().measures_early_data()),
         message: measured.then(|| message_section(planned, devices, lossless, options.timeout)),
         keep_alive: quiet_section(devices, |device| &device.keep_alive),
         close: quiet_section(devices, |device| &device.close),

@@ -58,6 +58,11 @@ impl Timing {
     pub fn sends_at_once(&self) -> bool {
         self.early && self.start == Start::ZeroRtt
     }
+
+    /// Whether that message is a measured one.
+    pub fn measures_early_data(&self) -> bool {
+        self.sends_at_once() && !self.warm_up
+    }
 }
 
 /// What became of one message.

@@ -57,6 +57,10 @@ pub struct Cell {
     /// answers; null under loss.
     #[serde(default)]
     pub first_message_round_trips: Option<f64>,
+    /// Whether the measured message was early data: it shares its packets with the handshake, whose headers count as
+    /// connect.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub early_message: bool,
     /// The measured message: all bytes between its send and the end of its settle.
     pub message: Option<Section>,
     /// PINGREQ and the like; null where none was sent.

@@ -2,27 +2,31 @@
 
 use wirecost_lab::results::{Cell, Summary};
 
-use crate::columns::{Column, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL};
+use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL};
 use crate::figures;
 use crate::groups::Group;
 use crate::number;
 
 /// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
 pub fn markdown(summary: &Summary) -> String {
-    let tables: Vec<String> = Group::all(summary).iter().map(table).collect();
+    let has_starts = figures::has_starts(summary);
+    let groups = Group::all(summary);
+    let tables: Vec<String> = groups.iter().map(|group| table(group, has_starts)).collect();
     let footnote = format!(
         "Bold: best. `{INSEPARABLE}` not separable from the best, `{LOW_N}` low n, `{TO_ARRIVAL}` time until \
-         arrival, because nothing answers.\n"
+         arrival, because nothing answers, `{EARLY}` early data, which shares its packets with the handshake.\n"
     );
+    let varying = summary.cells.iter().filter_map(figures::varying_connect);
+    let varying: String = varying.map(|text| format!("\n- {}\n", escaped(&text))).collect();
     let warnings: String = summary.cells.iter().flat_map(warnings).collect();
     let command = format!(
         "\n```sh\n{}\n```\n",
         number::plain(&summary.command).replace("```", "'''")
     );
-    tables.join("\n") + "\n" + &footnote + &warnings + &command
+    tables.join("\n") + "\n" + &footnote + &varying + &warnings + &command
 }
 
-fn table(group: &Group<'_>) -> String {
+fn table(group: &Group<'_>, has_starts: bool) -> String {
     let cells: Vec<&Cell> = group.iter().collect();
     let ranks = Column::ALL.map(|column| column.ranks(&cells));
     let head: String = Column::ALL.iter().map(|column| heading(*column)).collect();
@@ -32,10 +36,23 @@ fn table(group: &Group<'_>) -> String {
             .iter()
             .zip(&ranks)
             .map(|(column, ranks)| value(*column, cell, ranks[index]));
-        format!("| {} |{}\n", name(cell), values.collect::<String>())
+        let start = if has_starts {
+            format!(" {} |", escaped(&cell.start))
+        } else {
+            String::new()
+        };
+        format!("| {} |{start}{}\n", name(cell), values.collect::<String>())
     });
     let rows: String = rows.collect();
-    format!("### {}\n\n| stack |{head}\n|:--|{rule}\n{rows}", group.heading)
+    let (start, start_rule) = if has_starts {
+        (" start |", ":--|")
+    } else {
+        ("", "")
+    };
+    format!(
+        "### {}\n\n| stack |{start}{head}\n|:--|{start_rule}{rule}\n{rows}",
+        group.heading
+    )
 }
 
 fn heading(column: Column) -> String {
@@ -55,7 +72,7 @@ fn value(column: Column, cell: &Cell, rank: Rank) -> String {
 }
 
 fn name(cell: &Cell) -> String {
-    let label = escaped(&figures::label(cell));
+    let label = escaped(&figures::stack_label(cell));
     match &cell.not_run {
         Some(reason) => format!("{label} (not run: {})", escaped(reason)),
         None if cell.valid => label,

@@ -75,8 +75,8 @@ pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
         ),
         (
             "Fewest round trips",
-            Column::RoundTrips,
-            "connect + message",
+            Column::FirstMessage,
+            "to the first acknowledgement",
             times,
         ),
     ];

@@ -4,7 +4,8 @@
 use wirecost_lab::results::{Cell, SampleRow};
 
 use super::Figure;
-use super::svg::{Anchor, Svg, fitted, spread, text_width};
+use super::ends::{self, COLORS, End};
+use super::svg::{Anchor, Svg};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
 use crate::export::quoted;
 use crate::figures;
@@ -15,11 +16,8 @@ const TOP: f64 = 14.0;
 const SPAN: f64 = 270.0;
 const HEIGHT: f64 = TOP + SPAN + 40.0;
 const LEFT: f64 = 46.0;
-const LABEL: f64 = 11.0;
-const LINE: f64 = 14.0;
 /// Pixels between the labels of two percentiles.
 const TICK: f64 = 36.0;
-const COLORS: usize = 8;
 
 /// What response times are counted from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,7 +81,6 @@ impl Series {
 
 /// Where things lie in a figure of one width.
 struct Plot {
-    width: f64,
     right: f64,
     /// Largest log10(1 / (1 - p)).
     nines: f64,
@@ -92,10 +89,6 @@ struct Plot {
 
 impl Plot {
     fn new(series: &[Series], width: f64) -> Self {
-        let longest = series
-            .iter()
-            .map(|s| text_width(&s.label, LABEL))
-            .fold(0.0, f64::max);
         let samples = series.iter().map(|s| s.millis.len()).max().unwrap_or(1);
         let most = series
             .iter()
@@ -103,8 +96,7 @@ impl Plot {
             .copied()
             .fold(0.0, f64::max);
         Self {
-            width,
-            right: width - (longest + 26.0).min(width * 0.42),
+            right: ends::right(series.iter().map(|s| s.label.as_str()), width),
             nines: (2.0 * samples as f64).log10(),
             most_ms: (most * 1.04).max(0.001),
         }
@@ -209,22 +201,20 @@ fn thinned(series: &Series, plot: &Plot) -> Vec<[f64; 2]> {
 
 /// Each name beside the end of its curve.
 fn labels(svg: &mut Svg, plot: &Plot, series: &[Series]) {
-    let end = |series: &Series| series.points().last().unwrap_or_default();
-    let mut ordered: Vec<&Series> = series.iter().collect();
-    ordered.sort_by(|a, b| end(b).1.total_cmp(&end(a).1));
-    let wanted: Vec<f64> = ordered.iter().map(|series| plot.y(end(series).1)).collect();
-    let placed = spread(&wanted, LINE, [TOP, TOP + SPAN]);
-    for ((series, wanted), y) in ordered.iter().zip(wanted).zip(placed) {
-        let x = plot.x(end(series).0);
-        let class = format!("s{}", series.color);
-        svg.line(&format!("leader {class}"), [x, wanted], [plot.right + 16.0, y]);
-        svg.text(
-            &format!("end {class}"),
-            Anchor::Start,
-            [plot.right + 20.0, y + 3.5],
-            &fitted(&series.label, LABEL, plot.width - plot.right - 20.0),
-        );
-    }
+    let end = |series: &Series| {
+        let (nines, millis) = series.points().last().unwrap_or_default();
+        End {
+            label: series.label.clone(),
+            color: series.color,
+            at: [plot.x(nines), plot.y(millis)],
+        }
+    };
+    ends::draw(
+        svg,
+        series.iter().map(end).collect(),
+        plot.right,
+        [TOP, TOP + SPAN],
+    );
 }
 
 fn summary(series: &Series) -> String {

@@ -154,8 +154,10 @@ fn cpu(summary: &Summary, name: Name) -> Grid {
     let head = [
         ("cell", ""),
         ("client", "µs per device"),
+        ("client", "µs per connect"),
         ("client", "µs per message"),
         ("server", "µs per device"),
+        ("server", "µs per connect"),
         ("server", "µs per message"),
         ("why not measured", ""),
     ];
@@ -169,10 +171,10 @@ fn cpu(summary: &Summary, name: Name) -> Grid {
 }
 
 fn cpu_side(side: Option<&CpuSide>) -> Vec<String> {
-    let micros = |nanos: f64| number::trimmed(nanos / 1e3, 1);
     vec![
-        number::optional(side, |side| micros(side.device_ns)),
-        number::optional(side.and_then(|side| side.message_ns), micros),
+        number::optional(side, |side| number::micros(side.device_ns)),
+        number::optional(side.and_then(|side| side.connect_ns), number::micros),
+        number::optional(side.and_then(|side| side.message_ns), number::micros),
     ]
 }
 
@@ -234,7 +236,7 @@ fn machine(environment: &Environment) -> Vec<(&'static str, String)> {
 
 fn emulator(environment: &Environment) -> Option<(&'static str, String)> {
     let emulator = environment.emulator.as_ref()?;
-    let micros = |nanos: u64| number::trimmed(nanos as f64 / 1e3, 1);
+    let micros = |nanos: u64| number::micros(nanos as f64);
     let text = format!(
         "{} packets, late by {} µs (p50), {} µs (p99), {} µs (max); {} ms of CPU, charged to nobody",
         emulator.packets,

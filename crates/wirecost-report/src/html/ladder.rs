@@ -1,5 +1,7 @@
 //! The packet ladder: the device to the left, the server to the right, time downwards. Every stack of a group has a
-//! panel of its own and all share one time axis.
+//! panel of its own, its flights in words below, and all share one time axis.
+
+mod flights;
 
 use serde::Serialize;
 use wirecost_lab::results::{Ladder, LadderPacket};
@@ -7,11 +9,12 @@ use wirecost_lab::results::{Ladder, LadderPacket};
 use super::svg::{Anchor, Svg, fitted, spread, text_width};
 use crate::export::quoted;
 use crate::number;
+use flights::Flight;
 
-const WIDTH: f64 = 344.0;
+const WIDTH: f64 = 400.0;
 const TICKS: f64 = 34.0;
-const DEVICE: f64 = 128.0;
-const SERVER: f64 = 258.0;
+const DEVICE: f64 = 156.0;
+const SERVER: f64 = 278.0;
 const TOP: f64 = 46.0;
 const SPAN: f64 = 380.0;
 const HEIGHT: f64 = TOP + SPAN + 16.0;
@@ -22,8 +25,15 @@ const LINE: f64 = 12.5;
 #[derive(Serialize)]
 pub(super) struct LadderGroup {
     heading: String,
-    panels: Vec<String>,
+    panels: Vec<Panel>,
     data: String,
+}
+
+/// The ladder of one stack.
+#[derive(Serialize)]
+struct Panel {
+    svg: String,
+    flights: Vec<Flight>,
 }
 
 /// The ladders of a run by payload size and link, in the order of the run.
@@ -92,7 +102,14 @@ impl Axis {
     }
 }
 
-fn panel(ladder: &Ladder, axis: &Axis) -> String {
+fn panel(ladder: &Ladder, axis: &Axis) -> Panel {
+    Panel {
+        svg: draw(ladder, axis),
+        flights: flights::all(ladder),
+    }
+}
+
+fn draw(ladder: &Ladder, axis: &Axis) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT);
     let stack = number::plain(&ladder.stack);
     let start = if ladder.start == "cold" {
@@ -104,7 +121,7 @@ fn panel(ladder: &Ladder, axis: &Axis) -> String {
         "panel",
         Anchor::Start,
         [0.0, 14.0],
-        &number::clipped(&(stack.clone() + &start), 28),
+        &number::clipped(&(stack.clone() + &start), 36),
     );
     svg.text(
         "muted",
@@ -121,6 +138,7 @@ fn panel(ladder: &Ladder, axis: &Axis) -> String {
         let title = title(packet);
         svg.group(&class(packet), &title, |svg| arrow(svg, axis, packet));
     }
+    numbers(&mut svg, axis, ladder);
     labels(&mut svg, axis, ladder, true);
     labels(&mut svg, axis, ladder, false);
     svg.finish(&format!("Packets of {stack}{start}"), &description(ladder))
@@ -134,12 +152,43 @@ fn packets(count: usize) -> String {
 /// Phase gives the colour; a pure acknowledgement is dashed.
 fn class(packet: &LadderPacket) -> String {
     let pure = if is_pure_ack(packet) { " ack" } else { "" };
-    let phase = if packet.phase == "connect" {
+    format!("arrow {}{pure}", phase(packet))
+}
+
+fn phase(packet: &LadderPacket) -> &'static str {
+    if packet.phase == "connect" {
         "connect"
     } else {
         "message"
-    };
-    format!("arrow {phase}{pure}")
+    }
+}
+
+/// The number of each flight half-way along its first arrow; once in the connect and once in the message, where the
+/// message leaves with a flight of which the connect has a part as well.
+fn numbers(svg: &mut Svg, axis: &Axis, ladder: &Ladder) {
+    let mut written: Vec<(u32, &str)> = Vec::new();
+    for packet in ladder.packets.iter().filter(|packet| packet.flight > 0) {
+        let flight = (packet.flight, phase(packet));
+        if written.contains(&flight) || (is_pure_ack(packet) && !is_alone(packet, ladder)) {
+            continue;
+        }
+        written.push(flight);
+        let middle = axis.y(packet.sent_ns).midpoint(axis.y(end(packet)));
+        let at = [DEVICE.midpoint(SERVER), middle];
+        svg.circle(&format!("flight {}", flight.1), at, 7.0, "");
+        svg.text(
+            "flight",
+            Anchor::Middle,
+            [at[0], at[1] + 3.3],
+            &packet.flight.to_string(),
+        );
+    }
+}
+
+/// Whether a pure ACK is all of its flight in its phase.
+fn is_alone(packet: &LadderPacket, ladder: &Ladder) -> bool {
+    let together = |other: &&LadderPacket| other.flight == packet.flight && phase(other) == phase(packet);
+    ladder.packets.iter().filter(together).all(is_pure_ack)
 }
 
 /// A segment without data, SYN, FIN or RST, whatever caused it (RFC 9293 section 3.1).
@@ -263,7 +312,7 @@ fn description(ladder: &Ladder) -> String {
 }
 
 fn data(ladders: &[&Ladder]) -> String {
-    let mut csv = "stack,start,direction,phase,cause,fate,label,sent_ns,delivered_ns,ip,transport,security,application,payload\n"
+    let mut csv = "stack,start,direction,phase,cause,fate,label,flight,sent_ns,delivered_ns,ip,transport,security,application,payload\n"
         .to_owned();
     for ladder in ladders {
         for packet in &ladder.packets {
@@ -280,8 +329,9 @@ fn data(ladders: &[&Ladder]) -> String {
             let bytes = layers(packet).map(|(_, bytes)| bytes.to_string()).join(",");
             let label = quoted(&packet.label);
             csv += &format!(
-                "{},{label},{},{delivered},{bytes}\n",
+                "{},{label},{},{},{delivered},{bytes}\n",
                 words.join(","),
+                packet.flight,
                 packet.sent_ns
             );
         }

@@ -37,6 +37,17 @@ impl Svg {
         }
     }
 
+    /// The width in CSS pixels.
+    pub(super) const fn width(&self) -> f64 {
+        self.width
+    }
+
+    /// A circle with a tooltip.
+    pub(super) fn circle(&mut self, class: &str, [x, y]: [f64; 2], radius: f64, title: &str) {
+        let place = format!(r#"cx="{}" cy="{}" r="{}""#, px(x), px(y), px(radius));
+        self.element("circle", class, &place, title);
+    }
+
     /// A rectangle with a tooltip.
     pub(super) fn rect(&mut self, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
         let place = format!(

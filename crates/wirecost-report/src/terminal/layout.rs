@@ -15,13 +15,14 @@ const LABEL_LEAST: usize = 8;
 const BAR_HEADING: &str = "bytes by layer";
 
 /// What gives way, first to last; `None` is the bar.
-const DROP_ORDER: [Option<Column>; 9] = [
+const DROP_ORDER: [Option<Column>; 10] = [
     Some(Column::Ratio),
     Some(Column::Goodput),
     Some(Column::Packets),
     Some(Column::Mean),
     Some(Column::P99),
     Some(Column::RoundTrips),
+    Some(Column::FirstMessage),
     None,
     Some(Column::Connection),
     Some(Column::Total),
@@ -30,6 +31,7 @@ const DROP_ORDER: [Option<Column>; 9] = [
 /// One cell of the run, ready to be drawn.
 pub(super) struct Row {
     label: String,
+    start: String,
     valid: bool,
     content: Content,
 }
@@ -65,7 +67,8 @@ impl Row {
             },
         };
         Self {
-            label: figures::marked_label(cell),
+            label: figures::marked(figures::stack_label(cell), cell),
+            start: number::plain(&cell.start),
             valid: cell.valid || cell.not_run.is_some(),
             content,
         }
@@ -120,6 +123,8 @@ impl Widths {
 /// The columns that fit, and their widths.
 pub(super) struct Layout {
     label: usize,
+    /// Characters of the starts; `None` where every cell starts cold.
+    start: Option<usize>,
     columns: Vec<(usize, Widths)>,
     bar: Option<usize>,
     width: usize,
@@ -134,8 +139,11 @@ impl Layout {
             .map(|row| chars(&row.label))
             .fold(chars("stack"), usize::max);
         let columns = (0..Column::ALL.len()).map(|index| (index, Widths::of(index, &rows)));
+        let starts = rows.iter().map(|row| chars(&row.start));
+        let all_cold = rows.iter().all(|row| row.start == figures::COLD);
         let mut layout = Self {
             label,
+            start: starts.max().filter(|_| !all_cold),
             columns: columns.collect(),
             bar: Some(BAR_LEAST),
             width,
@@ -166,7 +174,18 @@ impl Layout {
 
     fn total(&self) -> usize {
         let columns: usize = self.columns.iter().map(|(_, widths)| widths.total()).sum();
-        self.label + columns + self.bar.map_or(0, |bar| GAP + bar)
+        self.names() + columns + self.bar.map_or(0, |bar| GAP + bar)
+    }
+
+    /// Characters of stack and start.
+    fn names(&self) -> usize {
+        self.label + self.start.map_or(0, |start| GAP + start)
+    }
+
+    /// Stack and start, each as wide as its column.
+    fn name(&self, label: &str, start: &str) -> String {
+        let start = self.start.map(|width| " ".repeat(GAP) + &left(start, width));
+        left(&number::clipped(label, self.label), self.label) + &start.unwrap_or_default()
     }
 
     /// Whether the bar is drawn.
@@ -187,13 +206,13 @@ impl Layout {
 
     /// Whether the cell's reason not to run has place in its row.
     pub(super) fn shows_reason(&self, reason: &str) -> bool {
-        self.label + GAP + chars("not run: ") + chars(reason) <= self.width
+        self.names() + GAP + chars("not run: ") + chars(reason) <= self.width
     }
 
     /// The two lines above the rows: names, then units.
     pub(super) fn head(&self, style: &Style) -> [String; 2] {
-        let line = |first: &str, bar: &str, part: fn((&'static str, &'static str)) -> &'static str| {
-            let mut line = left(first, self.label);
+        let line = |first: String, bar: &str, part: fn((&'static str, &'static str)) -> &'static str| {
+            let mut line = first;
             for (index, widths) in &self.columns {
                 let text = part(Column::ALL[*index].heading());
                 line += &format!(
@@ -207,17 +226,18 @@ impl Layout {
             }
             line
         };
-        let units = line("", "", |(_, unit)| unit);
-        [line("stack", BAR_HEADING, |(name, _)| name), style.faint(&units)]
+        let units = line(self.name("", ""), "", |(_, unit)| unit);
+        let names = line(self.name("stack", "start"), BAR_HEADING, |(name, _)| name);
+        [names, style.faint(&units)]
     }
 
     /// One row.
     pub(super) fn row(&self, row: &Row, style: &Style) -> String {
-        let label = left(&number::clipped(&row.label, self.label), self.label);
+        let label = self.name(&row.label, &row.start);
         let label = if row.valid { label } else { style.alarm(&label) };
         match &row.content {
             Content::NotRun(reason) => {
-                let room = self.width.saturating_sub(self.label + GAP);
+                let room = self.width.saturating_sub(self.names() + GAP);
                 format!(
                     "{label}{:GAP$}{}",
                     "",

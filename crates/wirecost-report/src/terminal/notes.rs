@@ -7,7 +7,7 @@ use wirecost_lab::results::{Cell, Summary};
 use super::bar;
 use super::layout::{Layout, wrapped};
 use super::style::Style;
-use crate::columns::{Column, INSEPARABLE, LOW_N, TO_ARRIVAL, ends_with_arrival};
+use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, TO_ARRIVAL, ends_with_arrival};
 use crate::figures::{self, INVALID, is_modelled};
 use crate::groups::Group;
 use crate::number::plain;
@@ -25,6 +25,7 @@ pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: us
     lines.extend(footnotes.map(|line| style.faint(&line)));
     let reasons = reasons(summary, layout)
         .into_iter()
+        .chain(summary.cells.iter().filter_map(figures::varying_connect))
         .chain(shortfalls(summary))
         .chain(warnings(summary));
     lines.extend(reasons.flat_map(|reason| wrapped(&reason, width)));
@@ -40,6 +41,13 @@ fn footnotes(summary: &Summary) -> Vec<String> {
     let marks = all_marks(summary);
     let any = |applies: fn(&Cell) -> bool| summary.cells.iter().any(applies);
     let notes = [
+        (
+            marks.contains(EARLY),
+            format!(
+                "{EARLY} early data: the message shares its packets with the handshake, whose headers count as \
+                 connection; not compared"
+            ),
+        ),
         (
             marks.contains(INSEPARABLE),
             format!("{INSEPARABLE} not separable from the best: the 95 % intervals overlap"),

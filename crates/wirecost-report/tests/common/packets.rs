@@ -181,6 +181,7 @@ pub(crate) fn ladder(stack: &str, payload: u64, rtt_ms: u64, packets: &[Packet])
         cause: p.cause.into(),
         fate: "delivered".into(),
         label: p.label.into(),
+        flight: p.at as u32 + 1,
         ip: 20,
         transport: p.transport,
         security: 0,

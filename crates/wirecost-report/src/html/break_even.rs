@@ -1,0 +1,364 @@
+//! What a message costs on average when a connection carries N of them: (connect + close) / N + message, for N from 1 to
+//! 10,000, both axes logarithmic. A mark stands where one stack becomes cheaper than another.
+
+use serde::Serialize;
+use wirecost_lab::results::Cell;
+
+use super::Figure;
+use super::ends::{self, COLORS, End};
+use super::svg::{Anchor, Svg};
+use crate::columns::{Column, overlap};
+use crate::export::quoted;
+use crate::figures::{self, BothWays};
+use crate::groups::Group;
+use crate::number;
+
+const TOP: f64 = 14.0;
+const LEFT: f64 = 46.0;
+const SPAN: f64 = 270.0;
+/// Most messages of a connection that are drawn, and its decades.
+const MOST: f64 = 10_000.0;
+const DECADES: f64 = 4.0;
+/// Points of a curve per decade.
+const STEPS: u32 = 12;
+
+/// The curves of one quantity, and in words where they cross.
+#[derive(Serialize)]
+pub(super) struct BreakEven {
+    figure: Figure,
+    crossings: Vec<String>,
+}
+
+/// What is counted per message.
+#[derive(Clone, Copy)]
+pub(super) struct Quantity {
+    name: &'static str,
+    unit: &'static str,
+    write: fn(f64) -> String,
+    /// Connect and close, then the measured message.
+    of: fn(&Cell) -> Option<(f64, f64)>,
+    /// The 95 % interval of the message, where it is noisy.
+    interval: fn(&Cell) -> Option<[f64; 2]>,
+}
+
+/// Wire bytes of both directions.
+pub(super) const BYTES: Quantity = Quantity {
+    name: "Wire bytes per message",
+    unit: "B",
+    write: number::bytes,
+    of: |cell| {
+        Some((
+            BothWays::of_connection(cell)?.total(),
+            BothWays::of_message(cell)?.total(),
+        ))
+    },
+    interval: |_| None,
+};
+
+/// Time in ms; nobody waits for a close.
+pub(super) const TIME: Quantity = Quantity {
+    name: "Time per message",
+    unit: "ms",
+    write: |millis| number::millis(millis * 1e6),
+    of: |cell| {
+        let mean =
+            |section: &wirecost_lab::results::Section| Some(section.response_time_ns.as_ref()?.mean / 1e6);
+        let connect = match &cell.connect {
+            None => 0.0,
+            Some(connect) => mean(connect)?,
+        };
+        Some((connect, mean(cell.message.as_ref()?)?))
+    },
+    interval: |cell| Column::Mean.interval(cell),
+};
+
+/// The curves of a group's valid cells.
+pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
+    let lines = Line::all(group, quantity);
+    let crossings = Crossing::all(&lines);
+    let name = format!("{} by messages per connection, {}", quantity.name, group.heading);
+    BreakEven {
+        figure: Figure::new(
+            |width| draw(&lines, &crossings, quantity, &name, width),
+            data(&lines, quantity),
+        ),
+        crossings: crossings
+            .iter()
+            .map(|crossing| crossing.words(&lines, quantity))
+            .collect(),
+    }
+}
+
+/// The cost of N messages over one connection: `fixed + N * each`.
+struct Line {
+    label: String,
+    color: usize,
+    fixed: f64,
+    each: f64,
+    /// The 95 % interval of `each`, where it is noisy.
+    interval: Option<[f64; 2]>,
+}
+
+impl Line {
+    fn all(group: &Group<'_>, quantity: Quantity) -> Vec<Self> {
+        let line = |(color, cell): (usize, &Cell)| {
+            let later = later_cell(group, cell);
+            let ((connection, first), (_, each)) = ((quantity.of)(cell)?, (quantity.of)(later)?);
+            Some(Self {
+                label: figures::label(cell),
+                color: color % COLORS,
+                fixed: connection + first - each,
+                each,
+                interval: (quantity.interval)(later),
+            })
+        };
+        group
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| cell.valid)
+            .filter_map(line)
+            .collect()
+    }
+
+    /// Whether the intervals of two messages overlap.
+    fn cannot_be_told_from(&self, other: &Self) -> bool {
+        match (self.interval, other.interval) {
+            (Some(own), Some(other)) => overlap(own, other),
+            _ => false,
+        }
+    }
+
+    /// What each of `n` messages costs.
+    fn at(&self, n: f64) -> f64 {
+        self.fixed / n + self.each
+    }
+}
+
+/// The cell whose message is like those after the first: the cell itself, but where its message was early data, one of
+/// the same stack that starts otherwise.
+fn later_cell<'a>(group: &Group<'a>, cell: &'a Cell) -> &'a Cell {
+    let is_sibling = |other: &&Cell| {
+        !other.early_message && other.valid && figures::stack_label(other) == figures::stack_label(cell)
+    };
+    let sibling = group.iter().find(is_sibling).filter(|_| cell.early_message);
+    sibling.unwrap_or(cell)
+}
+
+/// Where the curve of one stack falls below that of another.
+struct Crossing {
+    /// Messages per connection.
+    at: f64,
+    cheaper: usize,
+    dearer: usize,
+}
+
+impl Crossing {
+    /// Every crossing between 1 and [`MOST`] messages, the earliest first.
+    fn all(lines: &[Line]) -> Vec<Self> {
+        let mut all = Vec::new();
+        for (cheaper, a) in lines.iter().enumerate() {
+            for (dearer, b) in lines.iter().enumerate() {
+                let at = (a.fixed - b.fixed) / (b.each - a.each);
+                // The one that falls below is the one that pays more for its connection.
+                let falls_below = a.fixed > b.fixed && a.each < b.each && !a.cannot_be_told_from(b);
+                if falls_below && (1.0..=MOST).contains(&at) {
+                    all.push(Self { at, cheaper, dearer });
+                }
+            }
+        }
+        all.sort_by(|a, b| a.at.total_cmp(&b.at));
+        all
+    }
+
+    fn words(&self, lines: &[Line], quantity: Quantity) -> String {
+        let [cheaper, dearer] = [self.cheaper, self.dearer].map(|line| &lines[line]);
+        format!(
+            "from {} messages on {} costs less than {} ({} {} each)",
+            self.at.ceil(),
+            cheaper.label,
+            dearer.label,
+            (quantity.write)(cheaper.at(self.at)),
+            quantity.unit,
+        )
+    }
+}
+
+/// Where things lie in a figure of one width.
+struct Plot {
+    right: f64,
+    span: f64,
+    /// Logarithms of the least and the most that is drawn.
+    least: f64,
+    most: f64,
+}
+
+impl Plot {
+    fn new(lines: &[Line], width: f64) -> Self {
+        let ends = lines.iter().flat_map(|line| [line.at(1.0), line.at(MOST)]);
+        let ends: Vec<f64> = ends.filter(|cost| *cost > 0.0).map(f64::log10).collect();
+        let least = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (least, most) = if least <= most { (least, most) } else { (0.0, 1.0) };
+        Self {
+            right: ends::right(lines.iter().map(|line| line.label.as_str()), width),
+            span: SPAN.max(lines.len() as f64 * ends::LINE),
+            least: least - 0.04,
+            most: most + 0.04,
+        }
+    }
+
+    fn x(&self, n: f64) -> f64 {
+        LEFT + n.log10() / DECADES * (self.right - LEFT)
+    }
+
+    fn y(&self, cost: f64) -> f64 {
+        let share = (cost.max(f64::MIN_POSITIVE).log10() - self.least) / (self.most - self.least);
+        TOP + self.span * (1.0 - share)
+    }
+
+    fn bottom(&self) -> f64 {
+        TOP + self.span
+    }
+}
+
+fn draw(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str, width: f64) -> String {
+    let plot = Plot::new(lines, width);
+    let mut svg = Svg::new(width, plot.bottom() + 40.0);
+    message_axis(&mut svg, &plot);
+    cost_axis(&mut svg, &plot, quantity);
+    for line in lines {
+        let points: Vec<[f64; 2]> = counts().map(|n| [plot.x(n), plot.y(line.at(n))]).collect();
+        svg.polyline(
+            &format!("curve s{}", line.color),
+            &points,
+            &summary(line, quantity),
+        );
+    }
+    for crossing in crossings {
+        let line = &lines[crossing.cheaper];
+        let at = [plot.x(crossing.at), plot.y(line.at(crossing.at))];
+        let class = format!("mark s{}", line.color);
+        svg.circle(&class, at, 3.0, &crossing.words(lines, quantity));
+    }
+    let end = |line: &Line| End {
+        label: line.label.clone(),
+        color: line.color,
+        at: [plot.x(MOST), plot.y(line.at(MOST))],
+    };
+    ends::draw(
+        &mut svg,
+        lines.iter().map(end).collect(),
+        plot.right,
+        [TOP, plot.bottom()],
+    );
+    let description: Vec<String> = lines.iter().map(|line| summary(line, quantity)).collect();
+    svg.finish(name, &description.join(". "))
+}
+
+fn message_axis(svg: &mut Svg, plot: &Plot) {
+    for (n, text) in [
+        (1.0, "1"),
+        (10.0, "10"),
+        (100.0, "100"),
+        (1_000.0, "1,000"),
+        (MOST, "10,000"),
+    ] {
+        let x = plot.x(n);
+        svg.line("grid", [x, TOP], [x, plot.bottom()]);
+        svg.text("tick", Anchor::Middle, [x, plot.bottom() + 15.0], text);
+    }
+    let middle = (LEFT + plot.right) / 2.0;
+    svg.text(
+        "muted",
+        Anchor::Middle,
+        [middle, plot.bottom() + 33.0],
+        "messages per connection",
+    );
+}
+
+/// Grid lines at 1, 2 and 5 times each power of ten.
+fn cost_axis(svg: &mut Svg, plot: &Plot, quantity: Quantity) {
+    svg.line("axis", [LEFT, TOP], [LEFT, plot.bottom()]);
+    svg.text("muted", Anchor::End, [LEFT - 5.0, TOP - 4.0], quantity.unit);
+    let decades = plot.least.floor() as i32..=plot.most.ceil() as i32;
+    let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| factor * 10f64.powi(decade)));
+    for cost in ticks.filter(|cost| (plot.least..=plot.most).contains(&cost.log10())) {
+        let y = plot.y(cost);
+        svg.line("grid", [LEFT, y], [plot.right, y]);
+        svg.text(
+            "tick",
+            Anchor::End,
+            [LEFT - 5.0, y + 3.5],
+            &number::trimmed(cost, 3),
+        );
+    }
+}
+
+/// The numbers of messages that curves are drawn at, evenly spread over the axis.
+fn counts() -> impl Iterator<Item = f64> {
+    let steps = DECADES as u32 * STEPS;
+    (0..=steps).map(|step| 10f64.powf(f64::from(step) / f64::from(STEPS)))
+}
+
+fn summary(line: &Line, quantity: Quantity) -> String {
+    let [one, most] = [1.0, MOST].map(|n| (quantity.write)(line.at(n)));
+    format!(
+        "{}: {one} {unit} with 1 message, {most} {unit} with 10,000",
+        line.label,
+        unit = quantity.unit
+    )
+}
+
+fn data(lines: &[Line], quantity: Quantity) -> String {
+    let mut csv = format!("stack,messages_per_connection,{}\n", quantity.unit);
+    for line in lines {
+        let mut counts: Vec<f64> = counts().map(f64::round).collect();
+        counts.dedup();
+        for n in counts {
+            csv += &format!("{},{n},{:.4}\n", quoted(&line.label), line.at(n));
+        }
+    }
+    csv
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(fixed: f64, each: f64) -> Line {
+        Line {
+            label: format!("{fixed}+{each}"),
+            color: 0,
+            fixed,
+            each,
+            interval: None,
+        }
+    }
+
+    #[test]
+    fn a_costly_connection_pays_off_where_the_curves_cross() {
+        // 1,000 + 100 N = 200 + 180 N at N = 10.
+        let lines = [line(1_000.0, 100.0), line(200.0, 180.0)];
+        let crossings = Crossing::all(&lines);
+        assert_eq!(crossings.len(), 1);
+        assert_eq!((crossings[0].at, crossings[0].cheaper), (10.0, 0));
+        assert_eq!(lines[0].at(10.0), lines[1].at(10.0));
+        assert_eq!(
+            crossings[0].words(&lines, BYTES),
+            "from 10 messages on 1000+100 costs less than 200+180 (200 B each)"
+        );
+    }
+
+    #[test]
+    fn what_is_cheaper_in_both_parts_never_crosses() {
+        assert!(Crossing::all(&[line(0.0, 100.0), line(200.0, 180.0)]).is_empty());
+        let noisy = [(1_000.0, 100.0, [90.0, 110.0]), (200.0, 104.0, [101.0, 107.0])];
+        let noisy = noisy.map(|(fixed, each, interval)| Line {
+            interval: Some(interval),
+            ..line(fixed, each)
+        });
+        assert!(Crossing::all(&noisy).is_empty());
+        // They would cross below one message.
+        assert!(Crossing::all(&[line(20.0, 100.0), line(10.0, 180.0)]).is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! What a connect costs, by stack and by how it starts.
+
+use serde::Serialize;
+use wirecost_lab::results::{Cell, Section};
+
+use crate::figures::{self, BothWays};
+use crate::groups::Group;
+use crate::number;
+
+/// A row per stack, a column per start.
+#[derive(Serialize)]
+pub(super) struct Matrix {
+    starts: Vec<String>,
+    rows: Vec<Row>,
+    /// Connects whose samples do not have the same size.
+    varying: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    entries: Vec<Entry>,
+}
+
+/// The cost of one start of one stack.
+#[derive(Default, Serialize)]
+struct Entry {
+    bytes: String,
+    details: Vec<String>,
+    /// Why there is no cost; empty where there is.
+    reason: String,
+    invalid: bool,
+}
+
+impl Matrix {
+    /// The matrix of a group.
+    pub(super) fn of(group: &Group<'_>) -> Self {
+        let starts = distinct(group, |cell| cell.start.clone());
+        let row = |name: String| Row {
+            entries: starts.iter().map(|start| entry(group, &name, start)).collect(),
+            name,
+        };
+        Self {
+            rows: distinct(group, figures::stack_label)
+                .into_iter()
+                .map(row)
+                .collect(),
+            varying: group.iter().filter_map(figures::varying_connect).collect(),
+            starts,
+        }
+    }
+}
+
+/// What `of` finds in the cells of the group, each once, in the order of the run.
+fn distinct(group: &Group<'_>, of: fn(&Cell) -> String) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for found in group.iter().map(of) {
+        if !all.contains(&found) {
+            all.push(found);
+        }
+    }
+    all
+}
+
+fn entry(group: &Group<'_>, name: &str, start: &str) -> Entry {
+    let cell = group
+        .iter()
+        .find(|cell| cell.start == start && figures::stack_label(cell) == name);
+    let because = |reason: &str| Entry {
+        reason: number::plain(reason),
+        ..Entry::default()
+    };
+    match cell {
+        None => because("not asked for"),
+        Some(cell) => match (&cell.not_run, &cell.connect) {
+            (Some(reason), _) => because(&format!("not run: {reason}")),
+            (None, None) => because("no connect"),
+            (None, Some(connect)) => cost(cell, connect),
+        },
+    }
+}
+
+fn cost(cell: &Cell, connect: &Section) -> Entry {
+    let bytes = BothWays::of(connect);
+    let [up, down] = [bytes.up.total(), bytes.down.total()].map(number::bytes);
+    let packets = connect.up.packets.mean + connect.down.packets.mean;
+    let trips = number::optional(connect.round_trips, |trips| number::trimmed(trips, 2));
+    let time = connect.response_time_ns.as_ref().map(|times| times.mean);
+    let cpu = cell.cpu.client.and_then(|side| side.connect_ns);
+    Entry {
+        bytes: number::bytes(bytes.total()),
+        details: vec![
+            format!("{up} up, {down} down"),
+            format!(
+                "{} B of security",
+                number::bytes(bytes.of_layer(wirecost_proto::Layer::Security))
+            ),
+            format!("{} packets, {trips} RTT", number::trimmed(packets, 1)),
+            format!("{} ms", number::optional(time, number::millis)),
+            format!("{} µs of CPU", number::optional(cpu, number::micros)),
+        ],
+        reason: String::new(),
+        invalid: !cell.valid,
+    }
+}

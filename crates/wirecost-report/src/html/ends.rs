@@ -1,0 +1,41 @@
+//! Names beside the ends of curves, and the curves' colours.
+
+use super::svg::{Anchor, Svg, fitted, spread, text_width};
+
+/// Colours that curves take in turn.
+pub(super) const COLORS: usize = 8;
+const FONT: f64 = 11.0;
+/// Pixels from name to name.
+pub(super) const LINE: f64 = 14.0;
+
+/// Where a curve ends, and how it is called.
+pub(super) struct End {
+    pub(super) label: String,
+    pub(super) color: usize,
+    pub(super) at: [f64; 2],
+}
+
+/// The right edge of a plot `width` wide that has place for `labels` beside it.
+pub(super) fn right<'a>(labels: impl Iterator<Item = &'a str>, width: f64) -> f64 {
+    let longest = labels.map(|label| text_width(label, FONT)).fold(0.0, f64::max);
+    width - (longest + 26.0).min(width * 0.42)
+}
+
+/// Writes each name to the right of `right`, as near to the end of its curve as the others leave place for, between the
+/// bounds of `range`.
+pub(super) fn draw(svg: &mut Svg, mut ends: Vec<End>, right: f64, range: [f64; 2]) {
+    ends.sort_by(|a, b| a.at[1].total_cmp(&b.at[1]));
+    let wanted: Vec<f64> = ends.iter().map(|end| end.at[1]).collect();
+    for (end, y) in ends.iter().zip(spread(&wanted, LINE, range)) {
+        let class = format!("s{}", end.color);
+        svg.line(&format!("leader {class}"), end.at, [right + 16.0, y]);
+        let room = svg.width() - right - 20.0;
+        let text = fitted(&end.label, FONT, room);
+        svg.text(
+            &format!("end {class}"),
+            Anchor::Start,
+            [right + 20.0, y + 3.5],
+            &text,
+        );
+    }
+}
