@@ -1,0 +1,191 @@
+//! How connections start: what a stack cannot do, what every start costs each time, and where its secrets go.
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use common::Run;
+use common::tshark::fields;
+use wirecost_lab::results::Environment;
+use wirecost_lab::results::summary::{Cell, Section};
+
+/// Block types of pcapng.
+const DECRYPTION_SECRETS: u32 = 0x0000_000a;
+const ENHANCED_PACKET: u32 = 0x0000_0006;
+
+#[test]
+fn a_start_that_a_stack_has_not_is_not_run() {
+    let stacks =
+        "coap-con+dtls1.3,coap-con+dtls1.2,udp+dtls1.2-psk,coap-con+oscore,mqtt-qos1,mqtt-qos1+tls1.2";
+    let run = Run::compare(&format!("{stacks} --start resumed,0rtt -n 2 --settle 200ms"));
+    let reasons = [
+        ("coap-con+dtls1.3", "no session resumption"),
+        ("coap-con+dtls1.2", "no session resumption"),
+        ("udp+dtls1.2-psk", "no session resumption"),
+        ("coap-con+oscore", "no handshake that could be resumed"),
+        ("mqtt-qos1", "no handshake that could be resumed"),
+    ];
+    for (stack, reason) in reasons {
+        for start in ["resumed", "0rtt"] {
+            check_not_run(cell(&run, stack, start), reason);
+        }
+    }
+    check_not_run(cell(&run, "mqtt-qos1+tls1.2", "0rtt"), "TLS 1.2 has no 0-RTT");
+    let resumed = cell(&run, "mqtt-qos1+tls1.2", "resumed");
+    assert!(resumed.not_run.is_none() && resumed.all_arrived());
+    // No packet of theirs is in the capture: they are not run cold instead.
+    let comments = fields(&run.file("capture/all.pcapng"), "!icmp", &["frame.comment"]);
+    let of_resumed = |row: &Vec<String>| row[0].starts_with("mqtt-qos1+tls1.2 resumed 128 B | ");
+    assert!(!comments.is_empty() && comments.iter().all(of_resumed));
+}
+
+fn check_not_run(cell: &Cell, reason: &str) {
+    let place = format!("{} {}", cell.stack, cell.start);
+    let why = cell
+        .not_run
+        .as_deref()
+        .unwrap_or_else(|| panic!("{place} was run"));
+    assert!(why.contains(reason), "{place}: {why}");
+    let sections = [&cell.connect, &cell.message, &cell.keep_alive, &cell.close];
+    assert!(sections.iter().all(|section| section.is_none()), "{place}");
+    assert_eq!(cell.outcomes.offered, 0, "{place}");
+}
+
+fn cell<'a>(run: &'a Run, stack: &str, start: &str) -> &'a Cell {
+    let found = run
+        .summary
+        .cells
+        .iter()
+        .find(|cell| cell.stack == stack && cell.start == start);
+    found.unwrap_or_else(|| panic!("no cell {stack} {start}"))
+}
+
+/// Keys and certificates are new in every run and in every connection, their sizes are not.
+#[test]
+fn a_connect_costs_the_same_bytes_every_time() {
+    let run = Run::compare(
+        "mqtt-qos1+tls1.3,amqp-unsettled+tls1.3,http1+tls1.3,http3 --start cold,resumed,0rtt -n 5 --settle 300ms",
+    );
+    check_sizes(&run);
+    let cold = |stack| connect_bytes(cell(&run, stack, "cold"));
+    for stack in [
+        "mqtt-qos1+tls1.3",
+        "amqp-unsettled+tls1.3",
+        "http1+tls1.3",
+        "http3",
+    ] {
+        let resumed = connect_bytes(cell(&run, stack, "resumed"));
+        assert!(resumed[0] > cold(stack)[0], "{stack}: a ticket goes up");
+        assert!(resumed[1] < cold(stack)[1], "{stack}: no certificate comes down");
+    }
+    let others = "mqtt-qos1+tls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,udp+dtls1.3";
+    let run = Run::compare(&format!("{others} -n 5 --settle 300ms"));
+    check_sizes(&run);
+}
+
+fn check_sizes(run: &Run) {
+    for cell in &run.summary.cells {
+        let place = format!("{} {}", cell.stack, cell.start);
+        assert!(cell.valid && cell.all_arrived(), "{place}: {:?}", cell.warnings);
+        let connect = connect(cell);
+        for (way, bytes) in [("up", &connect.up), ("down", &connect.down)] {
+            for (layer, count) in [("security", bytes.security), ("application", bytes.application)] {
+                assert_eq!(count.min, count.max, "{place}, {way}: {layer}");
+            }
+            assert_eq!(bytes.wire.min, bytes.wire.max, "{place}, {way}");
+        }
+    }
+    let text = std::fs::read_to_string(run.file("env.json")).expect("env.json");
+    let environment: Environment = serde_json::from_str(&text).expect("an environment");
+    assert_eq!(environment.unattributed_packets, 0);
+}
+
+fn connect(cell: &Cell) -> &Section {
+    cell.connect.as_ref().expect("a connect")
+}
+
+/// Bytes of security up and down.
+fn connect_bytes(cell: &Cell) -> [u64; 2] {
+    let connect = connect(cell);
+    [connect.up.security.min, connect.down.security.min]
+}
+
+#[test]
+fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
+    let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,http3 -n 2 --settle 200ms");
+    let capture = run.file("capture/all.pcapng");
+    assert_eq!(mode(&capture), 0o600);
+    let blocks = blocks(&capture);
+    let secrets = blocks.iter().position(|kind| *kind == DECRYPTION_SECRETS);
+    let packet = blocks.iter().position(|kind| *kind == ENHANCED_PACKET);
+    assert!(secrets.expect("secrets") < packet.expect("packets"));
+    for (protocol, filter) in [
+        ("MQTT", "tls && mqtt"),
+        ("CoAP", "dtls && coap"),
+        ("HTTP/3", "http3"),
+    ] {
+        assert!(
+            !fields(&capture, filter, &["frame.number"]).is_empty(),
+            "{protocol} is decrypted"
+        );
+    }
+    assert_eq!(files_with_secrets(&capture), [0o600]);
+}
+
+#[test]
+fn without_keys_there_is_nothing_to_decrypt_by() {
+    let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,http3 -n 2 --settle 200ms --no-keys");
+    let capture = run.file("capture/all.pcapng");
+    assert_eq!(mode(&capture), 0o644);
+    assert!(!blocks(&capture).contains(&DECRYPTION_SECRETS));
+    assert!(fields(&capture, "mqtt || coap || http3", &["frame.number"]).is_empty());
+    assert_eq!(files_with_secrets(&capture), [0_u32; 0]);
+    assert!(
+        run.summary
+            .cells
+            .iter()
+            .all(|cell| cell.valid && cell.all_arrived())
+    );
+}
+
+fn mode(file: &Path) -> u32 {
+    let metadata = std::fs::metadata(file).expect("a file");
+    metadata.permissions().mode() & 0o777
+}
+
+/// The types of a capture's blocks, in their order (pcapng: type, length, content, length).
+fn blocks(capture: &Path) -> Vec<u32> {
+    let bytes = std::fs::read(capture).expect("a capture");
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let (mut at, mut kinds) = (0, Vec::new());
+    while at < bytes.len() {
+        kinds.push(word(at));
+        at += word(at + 4) as usize;
+    }
+    kinds
+}
+
+/// The modes of the run's files in which lines of a key log stand.
+fn files_with_secrets(capture: &Path) -> Vec<u32> {
+    let folder = capture.parent().and_then(Path::parent).expect("the run's folder");
+    let mut folders = vec![folder.to_path_buf()];
+    let mut modes = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if holds_secret(&std::fs::read(&path).expect("a file")) {
+                modes.push(mode(&path));
+            }
+        }
+    }
+    modes
+}
+
+fn holds_secret(bytes: &[u8]) -> bool {
+    let labels: [&[u8]; 2] = [b"CLIENT_TRAFFIC_SECRET_0 ", b"CLIENT_RANDOM "];
+    let holds = |label: &&[u8]| bytes.windows(label.len()).any(|window| window == *label);
+    labels.iter().any(holds)
+}
