@@ -1,0 +1,110 @@
+//! Our clients of the secure and web stacks against Mosquitto, RabbitMQ, Caddy and libcoap: valid, all acknowledged,
+//! every byte with its layer.
+
+mod common;
+
+use std::sync::Mutex;
+
+use common::{Run, need_program};
+use wirecost_lab::results::Environment;
+use wirecost_lab::results::summary::{Cell, Section};
+
+const SAMPLES: u64 = 3;
+/// One run at a time: servers of the same name share ports and folders of the machine.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn mosquitto_takes_messages_over_tls() {
+    need_program("mosquitto", "mosquitto");
+    let run = run("mosquitto", "mqtt-qos1+tls1.3,mqtt5-qos2+tls1.2 --start cold,resumed");
+    check(&run, &[("mqtt-qos1+tls1.3", "cold"), ("mqtt-qos1+tls1.3", "resumed")]);
+    check(&run, &[("mqtt5-qos2+tls1.2", "cold"), ("mqtt5-qos2+tls1.2", "resumed")]);
+    check_resumption(&run, "mqtt-qos1+tls1.3");
+    check_resumption(&run, "mqtt5-qos2+tls1.2");
+}
+
+#[test]
+fn rabbitmq_takes_messages_of_both_protocols() {
+    need_program("rabbitmq-server", "rabbitmq-server");
+    let run = run("rabbitmq", "amqp-unsettled,amqp-settled+tls1.3,mqtt-qos1,mqtt-qos1+tls1.3");
+    let stacks = ["amqp-unsettled", "amqp-settled+tls1.3", "mqtt-qos1", "mqtt-qos1+tls1.3"];
+    check(&run, &stacks.map(|stack| (stack, "cold")));
+}
+
+#[test]
+fn caddy_takes_posts_over_every_transport() {
+    need_program("caddy", "caddy");
+    let run = run("caddy", "http1,http1+tls1.3,http3");
+    check(&run, &["http1", "http1+tls1.3", "http3"].map(|stack| (stack, "cold")));
+    let early = self::run("caddy", "http3,http1+tls1.3 --start resumed,0rtt");
+    check(&early, &[("http3", "resumed"), ("http3", "0rtt"), ("http1+tls1.3", "resumed")]);
+}
+
+#[test]
+fn libcoap_takes_puts_over_dtls() {
+    need_program("coap-server-openssl", "libcoap3-bin");
+    let run = run("libcoap", "coap-con,coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-non+dtls1.2-psk");
+    let stacks = ["coap-con", "coap-con+dtls1.2", "coap-con+dtls1.2-psk", "coap-non+dtls1.2-psk"];
+    check(&run, &stacks.map(|stack| (stack, "cold")));
+}
+
+#[test]
+fn libcoap_on_gnutls_takes_puts_over_dtls() {
+    need_program("coap-server-gnutls", "libcoap3-bin");
+    let run = run("libcoap-gnutls", "coap-con+dtls1.2,coap-con+dtls1.2-psk");
+    check(&run, &["coap-con+dtls1.2", "coap-con+dtls1.2-psk"].map(|stack| (stack, "cold")));
+}
+
+fn run(target: &str, arguments: &str) -> Run {
+    // A test that failed leaves the machine as free as one that did not.
+    let _alone = MACHINE.lock().unwrap_or_else(|failed| failed.into_inner());
+    Run::compare(&format!("--target {target} {arguments} -n {SAMPLES} --settle 300ms"))
+}
+
+fn check(run: &Run, expected: &[(&str, &str)]) {
+    for (stack, start) in expected {
+        check_cell(cell(run, stack, start));
+    }
+    let text = std::fs::read_to_string(run.file("env.json")).expect("env.json");
+    let environment: Environment = serde_json::from_str(&text).expect("an environment");
+    assert_eq!(environment.unattributed_packets, 0);
+}
+
+fn cell<'a>(run: &'a Run, stack: &str, start: &str) -> &'a Cell {
+    let mut cells = run.summary.cells.iter();
+    let found = cells.find(|cell| cell.stack == stack && cell.start == start);
+    found.unwrap_or_else(|| panic!("no cell {stack} {start}"))
+}
+
+fn check_cell(cell: &Cell) {
+    let place = format!("{} {} on {}", cell.stack, cell.start, cell.target);
+    assert_eq!(cell.not_run, None, "{place}");
+    assert!(cell.valid, "{place}: {:?}", cell.warnings);
+    let kinds: Vec<&str> = cell.warnings.iter().map(|warning| warning.kind.as_str()).collect();
+    assert_eq!(kinds, ["few-samples"], "{place}: {:?}", cell.warnings);
+    assert_eq!(cell.outcomes.offered, SAMPLES, "{place}");
+    assert!(cell.all_arrived(), "{place}: {:?}", cell.outcomes);
+    let message = cell.message.as_ref().expect("a message");
+    assert_eq!((message.up.payload.min, message.up.payload.max), (128, 128), "{place}");
+    assert_eq!(message.down.payload.max, 0, "{place}");
+    for section in [&cell.connect, &cell.message, &cell.close].into_iter().flatten() {
+        check_sums(&place, section);
+    }
+}
+
+fn check_sums(place: &str, section: &Section) {
+    for bytes in [&section.up, &section.down] {
+        let layers = [bytes.ip, bytes.transport, bytes.security, bytes.application, bytes.payload];
+        let sum: u64 = layers.iter().map(|layer| layer.sum).sum();
+        assert_eq!(sum, bytes.wire.sum, "{place}: layers");
+    }
+}
+
+/// A resumed handshake brings no certificate down.
+fn check_resumption(run: &Run, stack: &str) {
+    let down = |start| {
+        let connect = cell(run, stack, start).connect.as_ref().expect("a connect");
+        connect.down.security.max
+    };
+    assert!(down("resumed") < down("cold"), "{stack}: {} and {}", down("resumed"), down("cold"));
+}
