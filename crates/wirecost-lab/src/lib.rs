@@ -3,6 +3,7 @@
 //! - [`stack`]: names of stacks, and the one place where a name becomes a client and a server
 //! - [`compare`]: the main job, stacks side by side on one link
 //! - [`link_run`]: any program behind the emulated link
+//! - [`probe`]: one message to a real server, step by step
 //! - [`target`]: what answers the devices: built-in servers, or real ones that wirecost starts itself
 //! - [`scenario`]: what was asked for, every default filled in
 //! - [`results`]: what is left behind: summary, samples, environment, ladder
@@ -18,6 +19,7 @@
 
 pub mod compare;
 pub mod link_run;
+pub mod probe;
 pub mod results;
 pub mod scenario;
 pub mod stack;

@@ -2,6 +2,7 @@
 
 mod link;
 mod object;
+mod probe;
 mod serve;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,
 };
+pub use probe::{MqttVersion, ProbeArguments, TlsVersion};
 pub use serve::{Protocol, ServeArguments};
 use wirecost_security::Start;
 
@@ -43,6 +45,8 @@ pub enum Command {
     Compare(Box<CompareArguments>),
     /// Run any program behind an emulated, recorded link, with its server on the other side
     Link(Box<LinkRunArguments>),
+    /// Send one message to a real server: every step timed, its bytes by layer, and what the server said
+    Probe(Box<ProbeArguments>),
     /// Attribute the bytes of a capture that was made elsewhere
     Pcap(PcapArguments),
     /// Rebuild the report of a results folder

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(*arguments),
         Command::Link(arguments) => commands::link::run(&arguments),
         Command::Pcap(arguments) => commands::pcap::run(&arguments),
+        Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),

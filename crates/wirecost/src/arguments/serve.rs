@@ -106,7 +106,8 @@ fn parse_user(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), password.to_owned()))
 }
 
-fn parse_psk(text: &str) -> Result<Psk, String> {
+/// An identity and its key; the key is text, or hex behind 0x.
+pub(super) fn parse_psk(text: &str) -> Result<Psk, String> {
     let (identity, key) = text.split_once(':').ok_or("expected IDENTITY:KEY")?;
     let key = match key.strip_prefix("0x") {
         Some(digits) => parse_hex(digits)?,

@@ -6,5 +6,6 @@ pub mod link;
 pub mod link_flags;
 pub mod object;
 pub mod pcap;
+pub mod probe;
 pub mod report;
 pub mod serve;

@@ -1,0 +1,282 @@
+//! The application protocol's own client, whatever the protocol: two commands, one kind of report.
+
+use wirecost_amqp::client as amqp;
+use wirecost_coap::client as coap;
+use wirecost_coap::code::Code;
+use wirecost_coap::option::{Format, OptionNumber, OptionValue};
+use wirecost_http::client as http;
+use wirecost_http::message::Status;
+use wirecost_mqtt::client as mqtt;
+use wirecost_mqtt::codec::ReasonCode;
+use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
+use wirecost_security::layer;
+
+use super::event::{Command, Fact, Happening, Refusal, RefusalKind, Said};
+
+/// A protocol's client.
+pub(super) type Application = Box<dyn Endpoint<Command = Command, Event = Happening, Error = String>>;
+
+/// A client with the commands that it is given and the words for what it reports.
+pub(super) struct Adapter<E: Endpoint> {
+    client: E,
+    send: E::Command,
+    close: E::Command,
+    translate: fn(E::Event) -> Happening,
+}
+
+impl<E> Adapter<E>
+where
+    E: Endpoint<Command: Clone, Error: std::fmt::Display> + 'static,
+{
+    /// `client`, which sends by the command `send` and closes by `close`.
+    pub(super) fn boxed(
+        client: E,
+        send: E::Command,
+        close: E::Command,
+        translate: fn(E::Event) -> Happening,
+    ) -> Application {
+        Box::new(Self {
+            client,
+            send,
+            close,
+            translate,
+        })
+    }
+}
+
+impl<E: Endpoint<Command: Clone, Error: std::fmt::Display>> Endpoint for Adapter<E> {
+    type Command = Command;
+    type Event = Happening;
+    type Error = String;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
+        let input = input.map_command(|command| match command {
+            Command::Send => self.send.clone(),
+            Command::Close => self.close.clone(),
+        });
+        let handled = self.client.handle_input(input, now);
+        handled.map_err(|error| error.to_string())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Happening> {
+        self.client.poll_output(out).map_event(self.translate)
+    }
+}
+
+/// What MQTT reports.
+pub(super) fn mqtt_event(event: mqtt::Event) -> Happening {
+    Happening::Said(match event {
+        mqtt::Event::Connected {
+            session_present,
+            server,
+        } => Said::Ready(connack(session_present, &server)),
+        mqtt::Event::Refused { reason } => Said::Rejected(reason_code("CONNACK", reason)),
+        mqtt::Event::Disconnected { reason } => Said::Rejected(reason_code("DISCONNECT", reason)),
+        mqtt::Event::Acknowledged { reason, .. } if reason.is_failure() => {
+            Said::Refused(reason_code("PUBACK", reason))
+        }
+        mqtt::Event::Acknowledged { reason, .. } => Said::Answered(vec![Fact::new("message", named(reason))]),
+        mqtt::Event::Rejected { reason, .. } => Said::Refused(reason_code("PUBLISH", reason)),
+        mqtt::Event::Sent { .. } => Said::Sent,
+        mqtt::Event::Failed(error) => Said::Foreign(error.to_string()),
+        mqtt::Event::Closed => Said::Closed,
+        mqtt::Event::Reset(reason) => Said::Broken(reason),
+        mqtt::Event::Discarded { .. }
+        | mqtt::Event::TimedOut(_)
+        | mqtt::Event::MessageReceived(_)
+        | mqtt::Event::Subscribed { .. }
+        | mqtt::Event::Unsubscribed { .. }
+        | mqtt::Event::Pong => Said::Other,
+    })
+}
+
+fn connack(session_present: bool, server: &mqtt::ServerProperties) -> Vec<Fact> {
+    let session = if session_present { "present" } else { "new" };
+    let mut words = vec![format!("session {session}")];
+    words.push(format!("receive maximum {}", server.receive_maximum));
+    words.push(format!("maximum QoS {}", server.maximum_qos as u8));
+    let optional = [
+        (
+            "maximum packet size",
+            server.maximum_packet_size.map(u64::from),
+            " B",
+        ),
+        ("keep-alive", server.keep_alive.map(u64::from), " s"),
+        ("session expiry", server.session_expiry.map(u64::from), " s"),
+    ];
+    for (name, value, unit) in optional {
+        words.extend(value.map(|value| format!("{name} {value}{unit}")));
+    }
+    if server.topic_alias_maximum > 0 {
+        words.push(format!("topic alias maximum {}", server.topic_alias_maximum));
+    }
+    vec![Fact::new("CONNACK", words.join(", "))]
+}
+
+fn named(reason: ReasonCode) -> String {
+    format!("{:#04x} {}", reason.code(), reason.name())
+}
+
+/// MQTT 5, section 2.4; the codes of 3.1.1 are read as their counterparts.
+fn reason_code(packet: &str, reason: ReasonCode) -> Refusal {
+    let kind = match reason {
+        ReasonCode::BadUserNameOrPassword
+        | ReasonCode::NotAuthorized
+        | ReasonCode::Banned
+        | ReasonCode::BadAuthenticationMethod => RefusalKind::Authentication,
+        ReasonCode::UnsupportedProtocolVersion => RefusalKind::Version,
+        _ => RefusalKind::Other,
+    };
+    Refusal::new(kind, format!("{packet} {}", named(reason)))
+}
+
+/// What CoAP reports.
+pub(super) fn coap_event(event: coap::Event) -> Happening {
+    Happening::Said(match event {
+        coap::Event::Opened => Said::Ready(Vec::new()),
+        coap::Event::Response(response) if response.code.is_success() => {
+            Said::Answered(vec![Fact::new("message", coap_response(&response))])
+        }
+        coap::Event::Response(response) => {
+            let kind = match response.code {
+                // 4.01 and 4.03 (RFC 7252, section 5.9.2).
+                code if [(4, 1), (4, 3)].contains(&(code.class_digit(), code.detail())) => {
+                    RefusalKind::Authentication
+                }
+                _ => RefusalKind::Other,
+            };
+            Said::Refused(Refusal::new(kind, coap_response(&response)))
+        }
+        coap::Event::TimedOut { transmissions, .. } => Said::GaveUp { transmissions },
+        coap::Event::Reset { .. } => Said::Refused(Refusal::new(RefusalKind::Other, "RST")),
+        coap::Event::Failed { failure, .. } => Said::Foreign(failure.to_string()),
+        coap::Event::FlowReset(reason) => Said::Broken(reason),
+        coap::Event::Closed => Said::Closed,
+        coap::Event::Sent { .. } => Said::Sent,
+        coap::Event::Acknowledged { .. } | coap::Event::Notification(_) | coap::Event::Pong { .. } => {
+            Said::Other
+        }
+    })
+}
+
+fn coap_response(response: &coap::Response) -> String {
+    let options = response.options.view().into_iter().map(option);
+    let mut words = vec![code(response.code)];
+    words.extend(options);
+    words.push(format!("{} B of payload", response.payload.len()));
+    words.join(", ")
+}
+
+fn code(code: Code) -> String {
+    format!("{code} {}", code.name().unwrap_or_default())
+        .trim_end()
+        .to_owned()
+}
+
+fn option(option: OptionValue<'_>) -> String {
+    let OptionNumber(number) = option.number;
+    let Some(definition) = option.number.definition() else {
+        return format!("option {number} {}", hex(option.value));
+    };
+    let value = match definition.format {
+        Format::String => option.text().map(str::to_owned),
+        Format::Uint => option.uint().map(|value| value.to_string()),
+        Format::Empty | Format::Opaque => None,
+    };
+    let value = value.unwrap_or_else(|| hex(option.value));
+    format!("{} {value}", definition.name).trim_end().to_owned()
+}
+
+/// Bytes in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What AMQP reports.
+pub(super) fn amqp_event(event: amqp::Event) -> Happening {
+    Happening::Said(match event {
+        amqp::Event::Opened => Said::Ready(vec![Fact::new("AMQP", "link attached, with credit")]),
+        amqp::Event::Sent { .. } => Said::Sent,
+        amqp::Event::Acknowledged { .. } => Said::Answered(vec![Fact::new("message", "accepted")]),
+        amqp::Event::Refused { reason, .. } => Said::Refused(Refusal::new(RefusalKind::Other, reason)),
+        amqp::Event::Failed(failure) => amqp_failure(&failure),
+        amqp::Event::Closed { error: None } => Said::Closed,
+        amqp::Event::Closed { error: Some(error) } => Said::Rejected(condition(&error.to_string())),
+        amqp::Event::Reset(reason) => Said::Broken(reason),
+        amqp::Event::Discarded { .. } => Said::Other,
+    })
+}
+
+fn amqp_failure(failure: &amqp::Failure) -> Said {
+    match failure {
+        // AMQP 1.0, section 5.3.3.6.
+        amqp::Failure::Authentication(code) => Said::Rejected(Refusal::new(
+            RefusalKind::Authentication,
+            format!("SASL outcome {code}"),
+        )),
+        amqp::Failure::Mechanism(name) => Said::Rejected(Refusal::new(
+            RefusalKind::Authentication,
+            format!("SASL mechanism {name} is not offered"),
+        )),
+        amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
+            Said::Rejected(condition(&error.to_string()))
+        }
+        failure => Said::Foreign(failure.to_string()),
+    }
+}
+
+/// A no by an error condition (AMQP 1.0, section 2.8.15).
+fn condition(text: &str) -> Refusal {
+    let kind = if text.contains("unauthorized-access") {
+        RefusalKind::Authentication
+    } else {
+        RefusalKind::Other
+    };
+    Refusal::new(kind, text)
+}
+
+/// What HTTP reports.
+pub(super) fn http_event(event: http::Event) -> Happening {
+    Happening::Said(match event {
+        http::Event::Opened => Said::Ready(Vec::new()),
+        http::Event::Response {
+            status, body_bytes, ..
+        } => response(status, body_bytes),
+        http::Event::Failed { reason, .. } => match reason {
+            http::Failure::Malformed(_) | http::Failure::Code(_) => Said::Foreign(reason.to_string()),
+            http::Failure::Reset(reason) => Said::Broken(reason),
+            http::Failure::Closed | http::Failure::Abandoned => Said::Closed,
+        },
+        http::Event::TimedOut { .. } => Said::Other,
+        http::Event::Closed => Said::Closed,
+        http::Event::Reset(reason) => Said::Broken(reason),
+    })
+}
+
+fn response(status: Status, body_bytes: u64) -> Said {
+    let text = format!("{status}, {body_bytes} B of content");
+    match status.code() {
+        200..300 => Said::Answered(vec![Fact::new("message", text)]),
+        // RFC 9110, sections 15.5.2 and 15.5.4; a proxy's is 407.
+        401 | 403 | 407 => Said::Refused(Refusal::new(RefusalKind::Authentication, text)),
+        _ => Said::Refused(Refusal::new(RefusalKind::Other, text)),
+    }
+}
+
+/// What HTTP/3 and the QUIC under it report.
+pub(super) fn http3_event(event: layer::Event<http::Event>) -> Happening {
+    layered(event, http_event)
+}
+
+/// What a layer reports.
+pub(super) fn layered<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> Happening) -> Happening {
+    match event {
+        layer::Event::Inner(event) => inner(event),
+        layer::Event::Established { start, .. } => Happening::Established {
+            start,
+            negotiated: None,
+        },
+        layer::Event::EarlyData { .. } => Happening::Said(Said::Other),
+        layer::Event::Failed { fault, .. } => Happening::Insecure(fault),
+    }
+}

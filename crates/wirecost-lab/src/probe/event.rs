@@ -1,0 +1,131 @@
+//! What a probed connection reports, whatever its protocol.
+
+use wirecost_proto::ResetReason;
+use wirecost_security::Start;
+use wirecost_security::layer::Fault;
+use wirecost_security::tls::Negotiated;
+
+/// Something that the server said, for the reader.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Fact {
+    /// What it is about: `CONNACK`, `certificate`.
+    pub about: &'static str,
+    /// What was said.
+    pub text: String,
+}
+
+impl Fact {
+    /// What was said about something.
+    pub fn new(about: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            about,
+            text: text.into(),
+        }
+    }
+}
+
+/// What the client can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Send the message.
+    Send,
+    /// Close the connection as the protocol does.
+    Close,
+}
+
+/// What the application protocol reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Messages can be sent.
+    Ready(Vec<Fact>),
+    /// The message is out; where nothing answers it, that is all.
+    Sent,
+    /// The server has answered the message.
+    Answered(Vec<Fact>),
+    /// The server has refused the message.
+    Refused(Refusal),
+    /// The server has refused the connection.
+    Rejected(Refusal),
+    /// The protocol has given up waiting, after so many transmissions.
+    GaveUp {
+        /// Datagrams sent for the message.
+        transmissions: u32,
+    },
+    /// What the server sent is not the protocol.
+    Foreign(String),
+    /// The server has ended the connection.
+    Closed,
+    /// The flow broke.
+    Broken(ResetReason),
+    /// Nothing that a probe waits for.
+    Other,
+}
+
+/// A server's no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The server's words.
+    pub reason: String,
+    /// What kind of no it is.
+    pub kind: RefusalKind,
+}
+
+/// What a server objects to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// Who the client is.
+    Authentication,
+    /// The version of the protocol.
+    Version,
+    /// Something else.
+    Other,
+}
+
+impl Refusal {
+    /// A no for a reason.
+    pub fn new(kind: RefusalKind, reason: impl ToString) -> Self {
+        Self {
+            reason: reason.to_string(),
+            kind,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The flow is usable.
+    Opened,
+    /// The handshake of the channel is complete.
+    Established {
+        /// How the connection did start.
+        start: Start,
+        /// What was agreed on, where the layer tells.
+        negotiated: Option<Box<Negotiated>>,
+    },
+    /// The handshake or the protection failed.
+    Insecure(Fault),
+    /// The application protocol has something to say.
+    Said(Said),
+    /// The client has asked for the end of the flow.
+    Closing,
+    /// The server has ended its direction.
+    PeerClosed,
+    /// The flow is gone.
+    Reset(ResetReason),
+}
+
+/// What happened, and where the flow stood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What.
+    pub happening: Happening,
+    /// Where the flow stood.
+    pub place: Place,
+    /// The first bytes that came on the flow.
+    pub first_bytes: Vec<u8>,
+}
+
+/// How far a flow has come: bytes of a stream, or datagrams; indexed by `Direction as usize`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place(pub [u64; 2]);

@@ -1,0 +1,428 @@
+//! Why a probe failed: the step, the cause, and the way out.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirecost_proto::ResetReason;
+use wirecost_proto::bare::Transport;
+use wirecost_security::layer::Fault;
+
+use super::answer::Answer;
+use super::event::{Refusal, RefusalKind};
+use super::options::{Options, Trusted};
+use super::resolve::ResolveError;
+use super::script::{Notes, Step, Trouble};
+use super::url::{Protocol, Scheme};
+use super::x509::Certificate;
+
+/// What kind of failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// Nobody answers.
+    Unreachable,
+    /// Who answers refuses, or speaks something else.
+    Refused,
+}
+
+/// Why a probe failed.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Failure {
+    /// In which step.
+    pub step: Step,
+    /// How long into it.
+    #[serde(rename = "after_ns", serialize_with = "super::report::nanos")]
+    pub after: Duration,
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+    /// The cause, in one sentence.
+    pub cause: String,
+    /// The way out.
+    pub hint: Option<String>,
+}
+
+/// A cause with its kind and the way out.
+pub(super) struct Cause {
+    kind: FailureKind,
+    text: String,
+    hint: Option<String>,
+}
+
+impl Cause {
+    fn unreachable(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            kind: FailureKind::Unreachable,
+            text: text.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    fn refused(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            kind: FailureKind::Refused,
+            ..Self::unreachable(text, hint)
+        }
+    }
+
+    fn at(self, step: Step, after: Duration) -> Failure {
+        Failure {
+            step,
+            after,
+            kind: self.kind,
+            cause: self.text,
+            hint: self.hint,
+        }
+    }
+}
+
+/// A name that has no address.
+pub(super) fn of_name(error: &ResolveError, after: Duration) -> Failure {
+    let hint = match error {
+        ResolveError::Failed { .. } => "check the name, or give an IP address",
+        ResolveError::TimedOut { .. } => "check /etc/resolv.conf, or give an IP address",
+        ResolveError::Family { .. } => "leave out -4 or -6",
+    };
+    Cause::unreachable(error.to_string(), hint).at(Step::Dns, after)
+}
+
+/// What is known when something has gone wrong.
+pub(super) struct Diagnosis<'a> {
+    pub(super) options: &'a Options,
+    pub(super) remote: SocketAddr,
+    /// The interface that the packets took, where it was seen.
+    pub(super) interface: Option<&'a str>,
+    /// Datagrams sent on the flow.
+    pub(super) datagrams_sent: usize,
+    /// What the server's certificate says, where it was looked at again.
+    pub(super) certificate: Option<&'a Certificate>,
+    pub(super) notes: &'a Notes,
+}
+
+impl Diagnosis<'_> {
+    /// The failure, if something has gone wrong.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        let (step, trouble, after) = self.notes.trouble.as_ref()?;
+        let cause = self.wrong_protocol(*step, trouble);
+        let cause = cause.unwrap_or_else(|| self.cause(*step, trouble));
+        Some(cause.at(*step, *after))
+    }
+
+    fn scheme(&self) -> Scheme {
+        self.options.url.scheme
+    }
+
+    fn protocol(&self) -> &'static str {
+        self.scheme().protocol().name()
+    }
+
+    /// The way to the same server by another scheme, on the port that was asked for.
+    fn did_you_mean(&self, scheme: Scheme) -> String {
+        format!("did you mean {} ?", self.options.url.by(scheme))
+    }
+
+    /// An answer in another protocol, or none from a server that may have waited for another one.
+    fn wrong_protocol(&self, step: Step, trouble: &Trouble) -> Option<Cause> {
+        let scheme = self.scheme();
+        let is_over = matches!(trouble, Trouble::Closed | Trouble::Broken(ResetReason::ByPeer));
+        let is_odd = is_over
+            || matches!(
+                trouble,
+                Trouble::Foreign(_)
+                    | Trouble::TimedOut
+                    | Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
+            );
+        if !is_odd || scheme.protocol().transport() != Transport::Stream {
+            return None;
+        }
+        if scheme.is_secure() && step != Step::Security {
+            return None;
+        }
+        let answer = Answer::of(&self.notes.first_bytes);
+        let port = self.remote.port();
+        let meant = match answer {
+            Answer::Nothing
+                if is_over
+                    || matches!(
+                        trouble,
+                        Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
+                    ) =>
+            {
+                let greeting = self.greeting(step);
+                let text = format!(
+                    "{} closed the connection without an answer to {greeting}",
+                    self.remote
+                );
+                return Some(Cause::refused(text, self.did_you_mean(scheme.counterpart())));
+            }
+            Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
+            Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
+            Answer::Other(_) if !scheme.is_secure() => None,
+            Answer::Other(_) => Some(scheme.counterpart()),
+            _ => match answer.scheme() {
+                Some(meant) if meant == scheme => return None,
+                meant => meant,
+            },
+        };
+        let hint = match meant {
+            Some(meant) => self.did_you_mean(meant),
+            None => "check the port and the scheme".to_owned(),
+        };
+        let text = format!("port {port} answered {} with {answer}", self.greeting(step));
+        Some(Cause::refused(text, hint))
+    }
+
+    /// What the server was sent first in a step.
+    const fn greeting(&self, step: Step) -> &'static str {
+        match (step, self.options.url.scheme.protocol()) {
+            (Step::Security, _) => "a TLS ClientHello",
+            (_, Protocol::Mqtt) => "an MQTT CONNECT",
+            (_, Protocol::Amqp) => "an AMQP header",
+            (_, Protocol::Coap) => "a CoAP request",
+            (_, Protocol::Http1 | Protocol::Http3) => "an HTTP request",
+        }
+    }
+
+    fn cause(&self, step: Step, trouble: &Trouble) -> Cause {
+        let remote = self.remote;
+        match trouble {
+            Trouble::Unconnected(reason) | Trouble::Broken(reason) => self.broken(*reason),
+            Trouble::TimedOut => self.timed_out(step),
+            Trouble::GaveUp { transmissions } => self.unanswered(*transmissions as usize, None),
+            Trouble::Insecure(fault) => self.insecure(fault),
+            Trouble::Rejected(refusal) => self.rejected(refusal),
+            Trouble::Refused(refusal) => self.message_refused(refusal),
+            Trouble::Foreign(reason) => Cause::refused(
+                format!("{remote} does not speak {}: {reason}", self.protocol()),
+                "check the port and the scheme",
+            ),
+            Trouble::Closed => Cause::refused(
+                format!(
+                    "{remote} closed the connection before the {} was over",
+                    step.name()
+                ),
+                "the server's log says why",
+            ),
+        }
+    }
+
+    fn broken(&self, reason: ResetReason) -> Cause {
+        let remote = self.remote;
+        match (reason, self.scheme().protocol().transport()) {
+            (ResetReason::Refused, Transport::Stream) => Cause::unreachable(
+                format!("{remote} refused the connection: nothing listens there"),
+                self.start_one(),
+            ),
+            (ResetReason::Refused, Transport::Datagram) => Cause::unreachable(
+                format!("{remote}/udp: ICMP says that the port is closed: nothing listens there"),
+                self.start_one(),
+            ),
+            (ResetReason::ByPeer, _) => Cause::refused(
+                format!("{remote} reset the connection"),
+                "the server's log says why",
+            ),
+            (ResetReason::TimedOut, _) => Cause::unreachable(
+                format!("{remote}: no answer"),
+                "check the address and the firewalls on the way",
+            ),
+            (ResetReason::Unreachable, _) => Cause::unreachable(
+                format!("{remote}: there is no route"),
+                "check the address and the routes of this machine: ip route get ADDRESS",
+            ),
+            (ResetReason::Local, _) => Cause::unreachable(
+                format!("{remote}: this machine ended the connection"),
+                "check the address, the routes and the firewall of this machine",
+            ),
+        }
+    }
+
+    fn start_one(&self) -> String {
+        let start = "check the port, or start the server";
+        let name = match self.scheme() {
+            Scheme::Mqtt => "mqtt",
+            Scheme::Coap => "coap",
+            Scheme::Amqp => "amqp",
+            Scheme::Http => "http1",
+            Scheme::H3 => "http3",
+            Scheme::Mqtts | Scheme::Coaps | Scheme::Amqps | Scheme::Https => return start.to_owned(),
+        };
+        format!(
+            "{start}; 'wirecost serve {name}' gives one on port {}",
+            self.scheme().port()
+        )
+    }
+
+    fn timed_out(&self, step: Step) -> Cause {
+        let seconds = self.options.timeout.as_secs_f64();
+        let remote = self.remote;
+        let hint = "check the firewalls on the way and the server's log, or give it longer with --timeout";
+        let awaited = match (step, self.scheme().protocol()) {
+            (Step::Connect | Step::Ticket, _) => {
+                let text = format!("{remote}: no answer to SYN within {seconds} s");
+                return Cause::unreachable(text, hint);
+            }
+            (_, Protocol::Coap | Protocol::Http3) if self.notes.first_bytes.is_empty() => {
+                return self.unanswered(self.datagrams_sent, Some(self.options.timeout));
+            }
+            (Step::Security, _) => "the handshake to be complete",
+            (Step::Open, Protocol::Mqtt) => "CONNACK",
+            (Step::Open, _) => "credit to send",
+            (_, Protocol::Mqtt) => "the acknowledgement of the PUBLISH",
+            (_, Protocol::Amqp) => "the disposition of the transfer",
+            _ => "the response",
+        };
+        Cause::unreachable(format!("{remote}: waited {seconds} s for {awaited}"), hint)
+    }
+
+    /// Datagrams that nobody answered: all that UDP says.
+    fn unanswered(&self, sent: usize, within: Option<Duration>) -> Cause {
+        let what = match (self.scheme(), within) {
+            (Scheme::Coap, None) => format!(
+                "no answer to {} CoAP retransmissions (after 2, 4, 8 and 16 s; RFC 7252, section 4.8)",
+                sent.saturating_sub(1)
+            ),
+            (Scheme::Coap, Some(within)) => format!(
+                "no answer to a CoAP request and {} retransmissions within {} s",
+                sent.saturating_sub(1),
+                within.as_secs_f64()
+            ),
+            (_, within) => format!(
+                "no answer to {sent} datagrams of the handshake within {} s",
+                within.unwrap_or_default().as_secs_f64()
+            ),
+        };
+        let route = self
+            .interface
+            .map_or_else(String::new, |name| format!(". Route: via {name}"));
+        let mut hint = "try --timeout or check a firewall; UDP gives no 'refused'".to_owned();
+        if self.options.psk.is_some() {
+            hint.push_str(". A server may be silent where identity or key is wrong: check --psk");
+        }
+        Cause::unreachable(format!("{}/udp: {what}. ICMP: none{route}", self.remote), hint)
+    }
+
+    fn insecure(&self, fault: &Fault) -> Cause {
+        match fault {
+            Fault::Certificate(reason) => self.certificate(reason),
+            Fault::Alert(name) => Cause::refused(
+                format!("{} ended the handshake by the alert {name}", self.remote),
+                alert_hint(name),
+            ),
+            Fault::Start { .. } => Cause::refused(
+                fault.to_string(),
+                "the server gives no ticket that allows it; leave out --start to measure a cold start",
+            ),
+            fault => Cause::refused(
+                fault.to_string(),
+                "check the port and the scheme, or try --tls 1.2 or 1.3",
+            ),
+        }
+    }
+
+    /// Three things can be wrong with a certificate, and each has its own way out.
+    fn certificate(&self, reason: &str) -> Cause {
+        const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
+        let host = &self.options.url.host;
+        let seen = self
+            .certificate
+            .map_or_else(String::new, |certificate| format!(" (it is {certificate})"));
+        let complaint = reason.to_ascii_lowercase();
+        let is = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
+        if is(&["expired", "not valid before", "not valid yet"]) {
+            let text = format!("certificate for {host} is out of date: {reason}{seen}");
+            return Cause::refused(
+                text,
+                format!("renew it on the server, and check this machine's clock; {ANYWAY}"),
+            );
+        }
+        if is(&["not for", "not valid for name"]) {
+            let text = format!("certificate for {host} has another name: {reason}{seen}");
+            return Cause::refused(
+                text,
+                format!("use a name of the certificate in the URL; {ANYWAY}"),
+            );
+        }
+        let store = match &self.options.trusted {
+            Trusted::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
+            Trusted::Anyone => "although anybody is trusted".to_owned(),
+        };
+        let issuer = self.certificate.map_or_else(
+            || reason.to_owned(),
+            |certificate| format!("issued by {:?}", certificate.issuer),
+        );
+        let text = format!("certificate for {host} is not trusted: {issuer}, {store}{seen}");
+        Cause::refused(text, format!("--cacert FILE.pem to trust its issuer, {ANYWAY}"))
+    }
+
+    fn rejected(&self, refusal: &Refusal) -> Cause {
+        let Refusal { reason, kind } = refusal;
+        match kind {
+            RefusalKind::Authentication => {
+                Cause::refused(format!("{reason}. {}", self.who()), self.credentials())
+            }
+            RefusalKind::Version => Cause::refused(
+                format!(
+                    "{} refused the version of {}: {reason}",
+                    self.remote,
+                    self.protocol()
+                ),
+                "try --mqtt 3.1.1",
+            ),
+            RefusalKind::Other => Cause::refused(
+                format!("{} refused the connection: {reason}", self.remote),
+                "the server's log says more",
+            ),
+        }
+    }
+
+    fn message_refused(&self, refusal: &Refusal) -> Cause {
+        let resource = &self.options.url.resource;
+        let text = format!("the message to {resource:?} was refused: {}", refusal.reason);
+        match refusal.kind {
+            RefusalKind::Authentication => {
+                Cause::refused(format!("{text}. {}", self.who()), self.credentials())
+            }
+            _ => Cause::refused(
+                text,
+                "check topic, path or address; the bytes above are those of the refusal",
+            ),
+        }
+    }
+
+    fn who(&self) -> String {
+        let id = &self.options.client_id;
+        match (&self.options.login, self.scheme().protocol()) {
+            (Some(login), _) => format!("User {:?}, client id {id:?}", login.user),
+            (None, Protocol::Mqtt | Protocol::Amqp) => format!("No user, client id {id:?}"),
+            (None, _) => "No credentials".to_owned(),
+        }
+    }
+
+    fn credentials(&self) -> &'static str {
+        match (&self.options.login, self.scheme().protocol()) {
+            (Some(_), _) => "check user and password, and what the server allows them",
+            (None, Protocol::Mqtt | Protocol::Amqp) => {
+                "give --user and --password, or a certificate with --cert and --key"
+            }
+            (None, _) => {
+                "the resource asks for credentials, which probe can only give as a certificate: --cert and --key"
+            }
+        }
+    }
+}
+
+/// RFC 8446, section 6.2: what an alert asks for.
+fn alert_hint(name: &str) -> &'static str {
+    match name {
+        "protocol_version" => "try --tls 1.2 or --tls 1.3",
+        "certificate_required"
+        | "bad_certificate"
+        | "unknown_ca"
+        | "certificate_unknown"
+        | "access_denied" => "the server wants a certificate that it knows: --cert FILE.pem --key FILE.pem",
+        "unknown_psk_identity" | "decrypt_error" => "check the identity and the key: --psk IDENTITY:KEY",
+        "unrecognized_name" => "the server does not know this host name: check the URL",
+        "no_application_protocol" => "the server speaks another protocol on this port",
+        "handshake_failure" => "no suite or certificate in common: try --tls, --psk, or --cert and --key",
+        _ => "the server's log says why",
+    }
+}

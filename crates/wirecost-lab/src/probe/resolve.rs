@@ -1,0 +1,123 @@
+//! From a host's name to its addresses.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use super::options::Family;
+
+/// Why there is no address.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// The resolver says no.
+    #[error("cannot resolve {host:?}: {reason}")]
+    Failed {
+        /// The name.
+        host: String,
+        /// The resolver's words.
+        reason: String,
+    },
+    /// The resolver does not answer.
+    #[error("no answer from the resolver for {host:?} within {} s", waited.as_secs())]
+    TimedOut {
+        /// The name.
+        host: String,
+        /// How long it was given.
+        waited: Duration,
+    },
+    /// There are addresses, but none of the version that was asked for.
+    #[error("{host:?} has no address of {family}")]
+    Family {
+        /// The name.
+        host: String,
+        /// `IPv4` or `IPv6`.
+        family: &'static str,
+    },
+}
+
+/// The addresses of `host`, the best first; at least one.
+///
+/// # Errors
+/// [`ResolveError`] says whether the name, the resolver or the version of IP is at fault.
+pub fn resolve(
+    host: &str,
+    port: u16,
+    family: Option<Family>,
+    timeout: Duration,
+) -> Result<Vec<SocketAddr>, ResolveError> {
+    let all = match host.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => look_up(host, port, timeout)?,
+    };
+    let is_wanted = |address: &SocketAddr| match family {
+        None => true,
+        Some(Family::V4) => address.is_ipv4(),
+        Some(Family::V6) => address.is_ipv6(),
+    };
+    let wanted: Vec<SocketAddr> = all.into_iter().filter(is_wanted).collect();
+    if wanted.is_empty() {
+        return Err(ResolveError::Family {
+            host: host.to_owned(),
+            family: if family == Some(Family::V6) {
+                "IPv6"
+            } else {
+                "IPv4"
+            },
+        });
+    }
+    Ok(wanted)
+}
+
+/// Asks the system's resolver, which has no time-out of ours: a thread that it keeps waiting is left behind.
+fn look_up(host: &str, port: u16, timeout: Duration) -> Result<Vec<SocketAddr>, ResolveError> {
+    let (sender, receiver) = mpsc::channel();
+    let name = host.to_owned();
+    thread::spawn(move || {
+        let found: io::Result<Vec<SocketAddr>> =
+            (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+        // Nobody listens any more where the time is over.
+        drop(sender.send(found));
+    });
+    match receiver.recv_timeout(timeout) {
+        Ok(Ok(addresses)) => Ok(addresses),
+        Ok(Err(error)) => Err(ResolveError::Failed {
+            host: host.to_owned(),
+            reason: words(&error),
+        }),
+        Err(_) => Err(ResolveError::TimedOut {
+            host: host.to_owned(),
+            waited: timeout,
+        }),
+    }
+}
+
+/// The resolver's words without the library's in front of them.
+fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let bare = text.rsplit(": ").next().unwrap_or(&text);
+    bare.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn an_address_needs_no_resolver() {
+        let found = resolve("127.0.0.1", 1_883, None, SECOND).expect("an address");
+        assert_eq!(found, ["127.0.0.1:1883".parse().expect("an address")]);
+        let error = resolve("127.0.0.1", 1_883, Some(Family::V6), SECOND).expect_err("no IPv6");
+        assert_eq!(error.to_string(), "\"127.0.0.1\" has no address of IPv6");
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_looked_up_is_named() {
+        // RFC 6761, section 6.4: no resolver knows it.
+        let error = resolve("host.invalid", 1, None, Duration::from_secs(20)).expect_err("no such name");
+        assert!(error.to_string().contains("\"host.invalid\""), "{error}");
+    }
+}

@@ -1,0 +1,422 @@
+//! What a probe does, step by step, and what it notes.
+//!
+//! ```text
+//! [ticket: connect, settle, close]   where the measured connection is to be resumed
+//! connect -> security -> open -> message -> close
+//! ```
+//!
+//! A step begins where the one before it ended. What is not there, is left out: datagrams are not connected, and only MQTT
+//! and AMQP have something to open. With early data the message begins before the handshake is complete, and shares its
+//! flights.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use wirecost_proto::bare::Transport;
+use wirecost_proto::script::{Context, Script, Step as Action};
+use wirecost_proto::{Endpoint, Instant, ResetReason};
+use wirecost_security::Start;
+use wirecost_security::layer::Fault;
+use wirecost_security::tls::Negotiated;
+
+use super::event::{Command, Event, Fact, Happening, Place, Refusal, Said};
+use super::options::Options;
+
+/// A step of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The name is looked up.
+    Dns,
+    /// A connection that brings the ticket for the measured one.
+    Ticket,
+    /// The transport's handshake.
+    Connect,
+    /// The channel's handshake.
+    Security,
+    /// What the protocol says before messages.
+    Open,
+    /// The message and its answer.
+    Message,
+    /// The end.
+    Close,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub const ALL: [Self; 7] = [
+        Self::Dns,
+        Self::Ticket,
+        Self::Connect,
+        Self::Security,
+        Self::Open,
+        Self::Message,
+        Self::Close,
+    ];
+
+    /// The step's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Ticket => "ticket",
+            Self::Connect => "connect",
+            Self::Security => "security",
+            Self::Open => "open",
+            Self::Message => "message",
+            Self::Close => "close",
+        }
+    }
+}
+
+/// Where a step began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Which step.
+    pub step: Step,
+    /// When.
+    pub at: Instant,
+    /// Where the flow stood.
+    pub place: Place,
+}
+
+/// What kept a probe from its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There was no connection.
+    Unconnected(ResetReason),
+    /// The step took too long.
+    TimedOut,
+    /// The protocol gave up after so many transmissions.
+    GaveUp {
+        /// Datagrams sent for the message.
+        transmissions: u32,
+    },
+    /// The channel could not be protected.
+    Insecure(Fault),
+    /// The server refused the client.
+    Rejected(Refusal),
+    /// The server refused the message; the connection was closed as usual.
+    Refused(Refusal),
+    /// The server does not speak the protocol.
+    Foreign(String),
+    /// The server ended the connection too early.
+    Closed,
+    /// The connection broke.
+    Broken(ResetReason),
+}
+
+/// What a probe has noted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Where the steps of the measured connection began, and the connection for the ticket before them.
+    pub marks: Vec<Mark>,
+    /// When the probe was over.
+    pub ended: Option<Instant>,
+    /// How the connection did start.
+    pub start: Option<Start>,
+    /// What was agreed on.
+    pub negotiated: Option<Negotiated>,
+    /// What the server said.
+    pub facts: Vec<Fact>,
+    /// What went wrong first, in which step, and how long into it.
+    pub trouble: Option<(Step, Trouble, Duration)>,
+    /// The first bytes that came on the flow.
+    pub first_bytes: Vec<u8>,
+    /// Whether the server has closed its direction within the time allowed.
+    pub peer_closed: bool,
+}
+
+/// How long a server may take to close its direction.
+const CLOSE_WAIT: Duration = Duration::from_secs(1);
+
+/// How long the connection for the ticket stays open at least: a ticket follows the handshake.
+const TICKET_WAIT: Duration = Duration::from_millis(300);
+
+/// What the probe is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing yet.
+    Idle,
+    /// The connection for the ticket is made.
+    TicketOpening,
+    /// The ticket may come.
+    TicketSettling,
+    /// The connection for the ticket is closed.
+    TicketClosing,
+    /// The measured connection.
+    Running(Step),
+    /// Done.
+    Over,
+}
+
+/// The script of a probe.
+pub struct ProbeScript {
+    notes: Notes,
+    stage: Stage,
+    deadline: Option<Instant>,
+    actions: VecDeque<Action<Command>>,
+    timeout: Duration,
+    transport: Transport,
+    has_handshake: bool,
+    has_open: bool,
+    is_answered: bool,
+    needs_ticket: bool,
+    /// Whether the handshake is all.
+    only_looks: bool,
+    /// Where the flow stood when a message went out that nothing answers, until that is noted.
+    sent: Option<Place>,
+}
+
+impl ProbeScript {
+    /// The script that `options` ask for.
+    pub fn new(options: &Options) -> Self {
+        let scheme = options.url.scheme;
+        Self {
+            notes: Notes::default(),
+            stage: Stage::Idle,
+            deadline: None,
+            actions: VecDeque::new(),
+            timeout: options.timeout,
+            transport: scheme.protocol().transport(),
+            has_handshake: scheme.is_secure(),
+            has_open: scheme.protocol().has_open(),
+            is_answered: options.is_answered(),
+            needs_ticket: options.start != Start::Cold,
+            only_looks: false,
+            sent: None,
+        }
+    }
+
+    /// The script of one who only makes the handshake.
+    pub fn looking(options: &Options) -> Self {
+        Self {
+            only_looks: true,
+            ..Self::new(options)
+        }
+    }
+
+    /// What was noted.
+    pub fn into_notes(self) -> Notes {
+        self.notes
+    }
+
+    fn begin(&mut self, now: Instant) {
+        if self.needs_ticket {
+            self.mark(Step::Ticket, Place::default(), now);
+            self.enter(Stage::TicketOpening, self.timeout, now);
+            self.actions.push_back(Action::Connect);
+        } else {
+            self.connect(now);
+        }
+    }
+
+    fn connect(&mut self, now: Instant) {
+        let first = match (self.transport, self.has_handshake) {
+            (Transport::Stream, _) => Step::Connect,
+            (Transport::Datagram, true) => Step::Security,
+            (Transport::Datagram, false) => Step::Message,
+        };
+        self.notes.first_bytes.clear();
+        self.step(first, Place::default(), now);
+        self.actions.push_back(Action::Connect);
+    }
+
+    fn enter(&mut self, stage: Stage, patience: Duration, now: Instant) {
+        self.stage = stage;
+        self.deadline = Some(now + patience);
+    }
+
+    fn step(&mut self, step: Step, place: Place, now: Instant) {
+        let is_new = self.notes.marks.last().is_none_or(|mark| mark.step != step);
+        if is_new {
+            self.mark(step, place, now);
+        }
+        let patience = if step == Step::Close {
+            CLOSE_WAIT
+        } else {
+            self.timeout
+        };
+        self.enter(Stage::Running(step), patience, now);
+    }
+
+    fn mark(&mut self, step: Step, place: Place, at: Instant) {
+        self.notes.marks.push(Mark { step, at, place });
+    }
+
+    /// Notes what went wrong first, and ends the probe.
+    fn fail(&mut self, trouble: Trouble, now: Instant) {
+        self.note_trouble(trouble, now);
+        self.end(now);
+    }
+
+    fn note_trouble(&mut self, trouble: Trouble, now: Instant) {
+        let Some(mark) = self.notes.marks.last() else {
+            return;
+        };
+        let spent = now.saturating_since(mark.at);
+        let step = mark.step;
+        self.notes.trouble.get_or_insert((step, trouble, spent));
+    }
+
+    fn end(&mut self, now: Instant) {
+        if self.stage != Stage::Over {
+            self.notes.ended = Some(now);
+        }
+        self.stage = Stage::Over;
+        self.deadline = None;
+        self.actions.clear();
+    }
+
+    fn hear(&mut self, event: Event, now: Instant) {
+        self.notes.first_bytes = event.first_bytes;
+        match self.stage {
+            Stage::Idle | Stage::Over => {}
+            Stage::TicketOpening | Stage::TicketSettling | Stage::TicketClosing => {
+                self.hear_ticket(event.happening, now);
+            }
+            Stage::Running(Step::Close) => self.hear_closing(&event.happening, now),
+            Stage::Running(_) => self.hear_running(event.happening, event.place, now),
+        }
+    }
+
+    fn hear_ticket(&mut self, happening: Happening, now: Instant) {
+        match (happening, self.stage) {
+            (Happening::Said(Said::Ready(_)), Stage::TicketOpening) => {
+                let opened = self.notes.marks.first().map_or(now, |mark| mark.at);
+                let patience = TICKET_WAIT.max(now.saturating_since(opened));
+                self.enter(Stage::TicketSettling, patience, now);
+            }
+            (Happening::PeerClosed | Happening::Reset(_), Stage::TicketClosing) => self.connect(now),
+            (Happening::Closing, Stage::TicketClosing) if self.transport == Transport::Datagram => {
+                self.connect(now);
+            }
+            (_, Stage::TicketClosing) => {}
+            (happening, _) => self.hear_trouble(happening, now),
+        }
+    }
+
+    fn hear_running(&mut self, happening: Happening, place: Place, now: Instant) {
+        match happening {
+            Happening::Opened if self.has_handshake => self.step(Step::Security, place, now),
+            Happening::Opened if self.has_open => self.step(Step::Open, place, now),
+            Happening::Established { start, negotiated } => {
+                self.notes.start = Some(start);
+                self.notes.negotiated = negotiated.map(|negotiated| *negotiated);
+                if self.only_looks {
+                    self.end(now);
+                } else if self.has_open && self.stage == Stage::Running(Step::Security) {
+                    self.step(Step::Open, place, now);
+                }
+            }
+            Happening::Said(Said::Ready(facts)) => {
+                self.notes.facts.extend(facts);
+                self.step(Step::Message, place, now);
+                self.actions.push_back(Action::Command(Command::Send));
+            }
+            Happening::Said(Said::Sent) if !self.is_answered => {
+                self.notes
+                    .facts
+                    .push(Fact::new("message", "sent; nothing answers it"));
+                self.close(place, now);
+            }
+            Happening::Said(Said::Answered(facts)) => {
+                self.notes.facts.extend(facts);
+                self.close(place, now);
+            }
+            Happening::Said(Said::Refused(refusal)) => {
+                self.notes
+                    .facts
+                    .push(Fact::new("message", refusal.reason.clone()));
+                self.note_trouble(Trouble::Refused(refusal), now);
+                self.close(place, now);
+            }
+            happening => self.hear_trouble(happening, now),
+        }
+    }
+
+    fn hear_trouble(&mut self, happening: Happening, now: Instant) {
+        let trouble = match happening {
+            Happening::Insecure(fault) => Trouble::Insecure(fault),
+            Happening::PeerClosed | Happening::Said(Said::Closed) => Trouble::Closed,
+            Happening::Reset(reason) | Happening::Said(Said::Broken(reason)) => Trouble::Broken(reason),
+            Happening::Said(Said::Rejected(refusal)) => Trouble::Rejected(refusal),
+            Happening::Said(Said::Foreign(reason)) => Trouble::Foreign(reason),
+            Happening::Said(Said::GaveUp { transmissions }) => Trouble::GaveUp { transmissions },
+            Happening::Opened
+            | Happening::Closing
+            | Happening::Established { .. }
+            | Happening::Said(
+                Said::Ready(_) | Said::Sent | Said::Answered(_) | Said::Refused(_) | Said::Other,
+            ) => return,
+        };
+        self.fail(trouble, now);
+    }
+
+    fn close(&mut self, place: Place, now: Instant) {
+        self.step(Step::Close, place, now);
+        self.actions.push_back(Action::Command(Command::Close));
+    }
+
+    fn hear_closing(&mut self, happening: &Happening, now: Instant) {
+        let is_over = match happening {
+            Happening::PeerClosed | Happening::Reset(_) => {
+                self.notes.peer_closed = true;
+                true
+            }
+            Happening::Closing => self.transport == Transport::Datagram,
+            _ => false,
+        };
+        if is_over {
+            self.end(now);
+        }
+    }
+
+    /// The time of the stage is over.
+    fn expire(&mut self, now: Instant) {
+        match self.stage {
+            Stage::TicketSettling => {
+                self.enter(Stage::TicketClosing, CLOSE_WAIT, now);
+                self.actions.push_back(Action::Command(Command::Close));
+            }
+            Stage::TicketClosing => self.connect(now),
+            Stage::Running(Step::Close) => self.end(now),
+            Stage::TicketOpening | Stage::Running(_) => self.fail(Trouble::TimedOut, now),
+            Stage::Idle | Stage::Over => {}
+        }
+    }
+}
+
+impl<E> Script<E> for ProbeScript
+where
+    E: Endpoint<Command = Command, Event = Event>,
+{
+    fn event(&mut self, event: Event, now: Instant) {
+        self.hear(event, now);
+    }
+
+    fn failed(&mut self, reason: ResetReason, now: Instant) {
+        if self.stage != Stage::Over {
+            self.fail(Trouble::Unconnected(reason), now);
+        }
+    }
+
+    fn sent(&mut self, _: Instant) {}
+
+    fn next(&mut self, context: Context) -> Action<Command> {
+        if self.stage == Stage::Idle {
+            self.begin(context.now);
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= context.now) {
+            self.expire(context.now);
+        }
+        if let Some(Place([_, received])) = self.sent.take() {
+            // The layer below may have sent it only after the protocol had said so.
+            self.close(Place([context.transmitted, received]), context.now);
+        }
+        match self.actions.pop_front() {
+            Some(action) => action,
+            None if self.stage == Stage::Over => Action::Finished,
+            None => Action::Wait(self.deadline),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The arguments of `wirecost probe`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use wirecost_lab::probe::Url;
+use wirecost_proto::ByteSize;
+use wirecost_proto::units::parse_duration;
+use wirecost_security::Start;
+use wirecost_security::dtls::Psk;
+
+use super::serve::parse_psk;
+
+/// `wirecost probe`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "URL is mqtt:// mqtts:// coap:// coaps:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or\n\
+    address behind the host. Headers are counted where packets can be seen, which needs root or CAP_NET_RAW.\n\n\
+    Exit codes: 0 ok, 2 usage, 11 server unreachable, 12 TLS, authentication or protocol refused."
+)]
+pub struct ProbeArguments {
+    /// Server to probe: mqtts://broker.example/topic
+    #[arg(value_name = "URL")]
+    pub url: Url,
+
+    /// Payload of the message
+    #[arg(short, long, value_name = "SIZE", default_value = "128B")]
+    pub size: ByteSize,
+
+    /// MQTT QoS; 0 also settles an AMQP message before it is sent
+    #[arg(long, value_name = "QOS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub qos: u8,
+
+    /// MQTT version
+    #[arg(long, value_enum, default_value_t = MqttVersion::V5)]
+    pub mqtt: MqttVersion,
+
+    /// CoAP and HTTP: fetch by GET, instead of PUT and POST
+    #[arg(long)]
+    pub get: bool,
+
+    /// Version of TLS or DTLS [default: what both ends know; DTLS 1.2]
+    #[arg(long, value_enum)]
+    pub tls: Option<TlsVersion>,
+
+    /// Authorities to trust, in PEM [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+
+    /// Certificate of the client, in PEM
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+
+    /// Private key of the client, in PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+
+    /// Take any certificate of the server
+    #[arg(long, conflicts_with = "cacert")]
+    pub insecure: bool,
+
+    /// Pre-shared key for coaps; KEY is text, or hex behind 0x
+    #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, conflicts_with_all = ["cacert", "insecure", "tls", "cert"])]
+    pub psk: Option<Psk>,
+
+    /// User for MQTT and AMQP
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+
+    /// Password of the user
+    #[arg(long, value_name = "PASSWORD", requires = "user")]
+    pub password: Option<String>,
+
+    /// MQTT client identifier and AMQP container
+    #[arg(long, value_name = "ID", default_value = "wc-1")]
+    pub client_id: String,
+
+    /// How long each step may take
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
+    pub timeout: Duration,
+
+    /// How the connection starts: cold, resumed or 0rtt, the last two after a connection for the ticket; 0rtt is the
+    /// consent that the message may be replayed
+    #[arg(long, value_name = "START", default_value = "cold")]
+    pub start: Start,
+
+    /// IPv4 only
+    #[arg(short = '4', conflicts_with = "ipv6")]
+    pub ipv4: bool,
+
+    /// IPv6 only
+    #[arg(short = '6')]
+    pub ipv6: bool,
+
+    /// Write the packets to FILE (pcapng), with the secrets that open them
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Leave the secrets out of the capture
+    #[arg(long)]
+    pub no_keys: bool,
+
+    /// Write the report as JSON to FILE, or instead of the table to stdout where FILE is -
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// A version of MQTT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MqttVersion {
+    /// MQTT 3.1.1
+    #[value(name = "3.1.1")]
+    V311,
+    /// MQTT 5
+    #[value(name = "5")]
+    V5,
+}
+
+/// A version of TLS or DTLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TlsVersion {
+    /// 1.2
+    #[value(name = "1.2")]
+    V12,
+    /// 1.3
+    #[value(name = "1.3")]
+    V13,
+}

@@ -1,0 +1,172 @@
+//! `wirecost probe`: one message to a real server, fully explained.
+
+mod table;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use wirecost_lab::probe::options::{Family, MqttVersion, TlsVersion, Trusted};
+use wirecost_lab::probe::url::Login;
+use wirecost_lab::probe::{self, FailureKind, Options, Probe, ProbeError};
+use wirecost_security::certificate::{Identity, authorities_from_pem};
+
+use crate::arguments::{self, ProbeArguments};
+use crate::exit::{self, Failure};
+use crate::output;
+
+/// Where systems keep the authorities that they trust.
+const SYSTEM_STORES: [&str; 3] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+];
+
+/// Runs the command.
+pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
+    let options = options(arguments)?;
+    let probe = probe::run(&options).map_err(|error| match error {
+        ProbeError::Options(error) => Failure::usage(error),
+        error => Failure::new(exit::INTERNAL, error),
+    })?;
+    print(arguments, &probe)?;
+    write_capture(arguments, &probe)?;
+    for warning in &probe.report.warnings {
+        output::note(format_args!("warning: {warning}"));
+    }
+    match &probe.report.failure {
+        None => Ok(ExitCode::from(exit::OK)),
+        Some(failure) => Err(failed(failure)),
+    }
+}
+
+fn failed(failure: &probe::Failure) -> Failure {
+    let code = match failure.kind {
+        FailureKind::Unreachable => exit::UNREACHABLE,
+        FailureKind::Refused => exit::REFUSED,
+    };
+    let message = format!(
+        "{} failed after {}: {}",
+        failure.step.name(),
+        table::time(failure.after),
+        failure.cause
+    );
+    let said = Failure::new(code, message);
+    match &failure.hint {
+        Some(hint) => said.with_hint(hint.clone()),
+        None => said,
+    }
+}
+
+fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
+    let url = arguments.url.clone();
+    let size = usize::try_from(arguments.size.bytes());
+    let size = size.map_err(|_| Failure::usage(format!("--size {} is too large", arguments.size)))?;
+    let login = arguments.user.clone().map(|user| Login {
+        user,
+        password: arguments.password.clone().unwrap_or_default(),
+    });
+    let options = Options {
+        payload: vec![b'x'; size],
+        qos: arguments.qos,
+        mqtt_version: match arguments.mqtt {
+            arguments::MqttVersion::V311 => MqttVersion::V3_1_1,
+            arguments::MqttVersion::V5 => MqttVersion::V5,
+        },
+        fetch: arguments.get,
+        tls: arguments.tls.map(|version| match version {
+            arguments::TlsVersion::V12 => TlsVersion::V12,
+            arguments::TlsVersion::V13 => TlsVersion::V13,
+        }),
+        trusted: trusted(arguments)?,
+        identity: identity(arguments)?,
+        psk: arguments.psk.clone(),
+        login: login.or_else(|| url.login.clone()),
+        client_id: arguments.client_id.clone(),
+        timeout: arguments.timeout,
+        start: arguments.start,
+        family: match (arguments.ipv4, arguments.ipv6) {
+            (true, _) => Some(Family::V4),
+            (_, true) => Some(Family::V6),
+            _ => None,
+        },
+        keeps_keys: arguments.out.is_some() && !arguments.no_keys,
+        ..Options::new(url)
+    };
+    options.check().map_err(Failure::usage)?;
+    Ok(options)
+}
+
+fn identity(arguments: &ProbeArguments) -> Result<Option<Identity>, Failure> {
+    let Some((certificate, key)) = arguments.cert.as_deref().zip(arguments.key.as_deref()) else {
+        return Ok(None);
+    };
+    let identity = Identity::from_pem(&text(certificate)?, &text(key)?);
+    identity.map(Some).map_err(Failure::usage)
+}
+
+fn trusted(arguments: &ProbeArguments) -> Result<Trusted, Failure> {
+    if arguments.insecure {
+        return Ok(Trusted::Anyone);
+    }
+    if !arguments.url.scheme.is_secure() || arguments.psk.is_some() {
+        return Ok(Trusted::Authorities(Vec::new()));
+    }
+    let store = match arguments.cacert.as_deref() {
+        Some(path) => path,
+        None => system_store()?,
+    };
+    let authorities = authorities_from_pem(&text(store)?);
+    authorities
+        .map(Trusted::Authorities)
+        .map_err(|error| Failure::usage(format!("{}: {error}", store.display())))
+}
+
+fn system_store() -> Result<&'static Path, Failure> {
+    let mut stores = SYSTEM_STORES.iter().map(Path::new);
+    stores.find(|path| path.is_file()).ok_or_else(|| {
+        Failure::usage("this system has no list of authorities to trust").with_hint(
+            "install ca-certificates, name a file with --cacert, or take any certificate with --insecure",
+        )
+    })
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let read = std::fs::read_to_string(path);
+    read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+fn print(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {
+    let json = || {
+        let text = serde_json::to_string_pretty(&probe.report);
+        text.map(|text| text + "\n")
+            .map_err(|error| Failure::new(exit::INTERNAL, error))
+    };
+    match arguments.json.as_deref() {
+        Some(path) if path == Path::new("-") => output::data(json()?),
+        Some(path) => {
+            output::data(table::table(&probe.report));
+            std::fs::write(path, json()?).map_err(|error| unwritable(path, &error))?;
+        }
+        None => output::data(table::table(&probe.report)),
+    }
+    Ok(())
+}
+
+fn write_capture(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {
+    let Some(path) = arguments.out.as_deref() else {
+        return Ok(());
+    };
+    if !probe.report.captured {
+        output::note(format_args!(
+            "warning: {} is not written: no packet was seen",
+            path.display()
+        ));
+        return Ok(());
+    }
+    let written = probe.write_capture(path);
+    written.map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("cannot write {}: {error}", path.display()))
+}
