@@ -9,13 +9,16 @@ use super::alert;
 use super::config::{Common, Protocol};
 use super::cover::{self, CCM_8_TAG_BYTES, GCM_TAG_BYTES, Sighted};
 use super::provider::Watch;
-use super::record::{Piece, client_hello, content, records};
+use super::record::{Pieces, client_hello, content, records};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::layer::Fault;
 
 /// A deadline further away than this is none: dimpl has no way to say that it waits for nothing.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// An engine that a peer's nonsense has left without a next step asks to be woken at once, whenever it is woken. It is
+/// woken so often instead, until its handshake's time is over.
+const STUCK_INTERVAL: Duration = Duration::from_secs(1);
 /// Room for what the engine says; it tells where more is needed.
 const ROOM_BYTES: usize = 2048;
 
@@ -45,13 +48,15 @@ pub(super) struct Connection {
     protocol: Protocol,
     client_random: Option<[u8; 32]>,
     /// Pieces of the handshake that were sent and received, to know them again.
-    sent: Vec<Piece>,
-    received: Vec<Piece>,
+    sent: Pieces,
+    received: Pieces,
     /// Records of application data that were opened and not handed out, because the handshake was not complete.
     undelivered: usize,
     /// How many of them were opened before the present input.
     earlier: usize,
     is_established: bool,
+    /// When it was woken last.
+    woken: Option<Instant>,
     wakes: Option<Instant>,
 }
 
@@ -64,11 +69,12 @@ impl Connection {
             key_log: common.key_log.clone(),
             protocol,
             client_random: None,
-            sent: Vec::new(),
-            received: Vec::new(),
+            sent: Pieces::default(),
+            received: Pieces::default(),
             undelivered: 0,
             earlier: 0,
             is_established: false,
+            woken: None,
             wakes: None,
         }
     }
@@ -96,6 +102,7 @@ impl Connection {
     /// Lets the engine know the time: it sends its first flight, or one again.
     pub(super) fn wake(&mut self, now: Instant) -> Result<(), Fault> {
         self.earlier = self.undelivered;
+        self.woken = Some(now);
         let now = self.epoch.monotonic_at(now);
         self.run(|engine| engine.handle_timeout(now))
     }
@@ -197,30 +204,26 @@ impl Connection {
         &mut self,
         datagram: &[u8],
         sighted: &mut Vec<Sighted>,
-        seen: impl Fn(&mut Self) -> &mut Vec<Piece>,
+        seen: impl Fn(&mut Self) -> &mut Pieces,
     ) {
         let tag_bytes = self.tag_bytes();
         for record in records(datagram) {
             let tag = record.tag();
             let note = self.watch.notes.iter().find(|note| note.tag == tag).copied();
             let pieces = seen(self);
-            sighted.push(cover::sight(&record, note.as_ref(), tag_bytes, |piece| {
-                let is_new = !pieces.contains(&piece);
-                if is_new {
-                    pieces.push(piece);
-                }
-                is_new
-            }));
+            let is_new = |piece| pieces.note(piece);
+            sighted.push(cover::sight(&record, note.as_ref(), tag_bytes, is_new));
         }
     }
 
     /// Bytes of a tag, once the handshake has shown which suite it is: that of the pre-shared key has no certificate.
     fn tag_bytes(&self) -> usize {
         const CERTIFICATE: u8 = 11;
-        let mut pieces = self.sent.iter().chain(&self.received);
         match self.protocol {
             Protocol::Dtls13 => GCM_TAG_BYTES,
-            _ if pieces.any(|piece| piece.message == CERTIFICATE) => GCM_TAG_BYTES,
+            _ if self.sent.has_message(CERTIFICATE) || self.received.has_message(CERTIFICATE) => {
+                GCM_TAG_BYTES
+            }
             _ => CCM_8_TAG_BYTES,
         }
     }
@@ -248,12 +251,14 @@ impl Connection {
     /// Gives memory back that only the handshake needed.
     fn shrink(&mut self) {
         self.watch.secrets.shrink_to_fit();
-        self.sent.shrink_to_fit();
-        self.received.shrink_to_fit();
+        self.sent.shrink();
+        self.received.shrink();
     }
 
     fn deadline(&self, at: std::time::Instant, now: Instant) -> Option<Instant> {
         let at = self.epoch.instant_of(at);
+        let is_stuck = at <= now && self.woken == Some(now);
+        let at = if is_stuck { now + STUCK_INTERVAL } else { at };
         (at.saturating_since(now) < FOREVER).then_some(at)
     }
 }

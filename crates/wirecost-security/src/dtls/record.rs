@@ -185,6 +185,35 @@ impl Piece {
     }
 }
 
+/// Pieces of the handshake that one side has sent.
+#[derive(Debug, Default)]
+pub(super) struct Pieces(Vec<Piece>);
+
+impl Pieces {
+    /// Most that are remembered: more than the flights of a handshake have in fragments of the smallest MTU. Anyone can
+    /// send plaintext records of more, on an established connection as well.
+    const REMEMBERED: usize = 512;
+
+    /// Takes note of a piece; whether it was not seen before, as far as that is remembered.
+    pub(super) fn note(&mut self, piece: Piece) -> bool {
+        let is_new = !self.0.contains(&piece);
+        if is_new && self.0.len() < Self::REMEMBERED {
+            self.0.push(piece);
+        }
+        is_new
+    }
+
+    /// Whether a piece of this message was seen.
+    pub(super) fn has_message(&self, message: u8) -> bool {
+        self.0.iter().any(|piece| piece.message == message)
+    }
+
+    /// Gives memory back that only the handshake needed.
+    pub(super) fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
+}
+
 /// A handshake message, or the fragment of one that a record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Message<'a> {
@@ -253,4 +282,27 @@ impl<'a> Message<'a> {
 /// The client's random of a datagram that begins with a ClientHello: a connection that someone wants to open.
 pub(super) fn client_hello(datagram: &[u8]) -> Option<[u8; 32]> {
     records(datagram).next()?.message()?.client_random()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_told_apart_and_no_flood_of_them_is_kept() {
+        let mut pieces = Pieces::default();
+        let piece = |offset| Piece {
+            content: content::HANDSHAKE,
+            message: CLIENT_HELLO,
+            sequence: 0,
+            offset,
+        };
+        assert!(pieces.note(piece(0)));
+        for offset in 1..100_000 {
+            assert!(pieces.note(piece(offset)));
+        }
+        assert!(pieces.0.len() <= Pieces::REMEMBERED);
+        assert!(!pieces.note(piece(0)));
+        assert!(pieces.has_message(CLIENT_HELLO) && !pieces.has_message(11));
+    }
 }
