@@ -1,11 +1,20 @@
 //! The secrets of a run in the format that Wireshark reads (NSS key log, RFC 9850).
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Collects the secrets of any number of endpoints, from any thread. Clones share what they collect.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct KeyLog {
     lines: Option<Arc<Mutex<String>>>,
+}
+
+impl fmt::Debug for KeyLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Secrets stay out of logs; every configuration that is printed has a key log in it.
+        let kept = if self.is_enabled() { "enabled" } else { "disabled" };
+        f.debug_tuple("KeyLog").field(&kept).finish()
+    }
 }
 
 impl KeyLog {
@@ -81,6 +90,13 @@ impl rustls::KeyLog for KeyLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let log = KeyLog::new();
+        log.append("CLIENT_RANDOM", &[0xab], &[0xcd]);
+        assert_eq!(format!("{log:?}"), "KeyLog(\"enabled\")");
+    }
 
     #[test]
     fn every_secret_stands_once_and_a_disabled_log_keeps_none() {
