@@ -56,9 +56,19 @@ enum Piece {
 impl Interleaver {
     /// Appends bytes that are the layer's own: handshake, tickets, alerts.
     pub fn push_own(&mut self, bytes: usize, phase: Phase, cause: Cause) {
-        if bytes > 0 {
-            self.pieces.push_back(Piece::Known(own(bytes, phase, cause)));
+        if bytes == 0 {
+            return;
         }
+        let span = own(bytes, phase, cause);
+        // A peer may send records without plaintext for as long as the plaintext before them is not known.
+        if let Some(Piece::Known(last)) = self.pieces.back_mut()
+            && last.continues(&span)
+            && let Some(len) = last.len.checked_add(span.len)
+        {
+            last.len = len;
+            return;
+        }
+        self.pieces.push_back(Piece::Known(span));
     }
 
     /// Appends a record; its own bytes get the phase and cause of its first plaintext byte. One without plaintext
@@ -243,6 +253,27 @@ mod tests {
         ];
         assert_eq!(drained(&mut interleaver), rest);
         assert_eq!(drained(&mut interleaver), []);
+    }
+
+    #[test]
+    fn what_is_known_takes_one_place_however_long_it_waits() {
+        let mut interleaver = Interleaver::default();
+        interleaver.push_record(record(2));
+        for _ in 0..1_000 {
+            interleaver.push_record(record(0));
+        }
+        assert_eq!(interleaver.pieces.len(), 2);
+        interleaver.inner(&[Span {
+            len: 2,
+            ..APPLICATION
+        }]);
+        let expected = [
+            (5, Layer::Security, Phase::KeepAlive),
+            (2, Layer::Application, Phase::KeepAlive),
+            (17, Layer::Security, Phase::KeepAlive),
+            (22_000, Layer::Security, Phase::Connect),
+        ];
+        assert_eq!(drained(&mut interleaver), expected);
     }
 
     #[test]
