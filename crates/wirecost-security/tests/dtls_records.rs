@@ -1,16 +1,14 @@
 //! Opens captured records by the key log, with a program and with code that dimpl has no part in, and holds what is in
 //! them against what the layer says of its bytes.
 
+mod dtls_opener;
 mod dtls_world;
 
-use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use aws_lc_rs::cipher::{AES_128, EncryptingKey, UnboundCipherKey};
-use aws_lc_rs::hmac;
+use dtls_opener::Opener;
 use dtls_world::World;
 use wirecost_coap::client::{self, Request, RequestTemplate};
 use wirecost_coap::server;
@@ -160,99 +158,6 @@ fn tshark_decrypts_dtls_1_2_and_reads_the_lengths_that_the_spans_say() {
     }
 }
 
-/// A record of DTLS 1.3, opened.
-#[derive(Debug)]
-struct Opened {
-    epoch: u8,
-    content: u8,
-    plaintext: Vec<u8>,
-}
-
-/// Opens the records of DTLS 1.3 by the lines of a key log (RFC 9147 section 4).
-struct Opener {
-    secrets: BTreeMap<String, Vec<u8>>,
-}
-
-impl Opener {
-    fn new(key_log: &str) -> Self {
-        let line = |line: &str| {
-            let mut words = line.split(' ');
-            let (label, _, secret) = (words.next()?, words.next()?, words.next()?);
-            let byte = |at: usize| u8::from_str_radix(secret.get(at..at + 2)?, 16).ok();
-            let secret = (0..secret.len()).step_by(2).filter_map(byte).collect();
-            Some((label.to_owned(), secret))
-        };
-        Self {
-            secrets: key_log.lines().filter_map(line).collect(),
-        }
-    }
-
-    fn open_all(&self, sent: &Sent) -> Vec<Opened> {
-        let (mut rest, mut opened) = (sent.bytes.as_slice(), Vec::new());
-        while let Some(first) = rest.first() {
-            let record = if first >> 5 == 1 {
-                let (record, bytes) = self.open(sent.direction, rest);
-                opened.push(record);
-                bytes
-            } else {
-                13 + usize::from(u16::from_be_bytes([rest[11], rest[12]]))
-            };
-            rest = &rest[record..];
-        }
-        opened
-    }
-
-    /// Opens the record at the beginning of `bytes`; returns it and its length.
-    fn open(&self, direction: Direction, bytes: &[u8]) -> (Opened, usize) {
-        let (flags, epoch) = (bytes[0], bytes[0] & 3);
-        assert_eq!(
-            flags & 0b1_1100,
-            0b0_1100,
-            "no connection ID, two bytes of number, a length"
-        );
-        let length = usize::from(u16::from_be_bytes([bytes[3], bytes[4]]));
-        let secret = &self.secrets[match (direction, epoch) {
-            (Direction::Up, 2) => "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
-            (Direction::Down, 2) => "SERVER_HANDSHAKE_TRAFFIC_SECRET",
-            (Direction::Up, _) => "CLIENT_TRAFFIC_SECRET_0",
-            (Direction::Down, _) => "SERVER_TRAFFIC_SECRET_0",
-        }];
-        let mut ciphertext = bytes[5..5 + length].to_vec();
-        // Section 4.2.3: the number is masked by the cipher over the beginning of the ciphertext.
-        let mut mask: [u8; 16] = ciphertext[..16].try_into().expect("a sample");
-        let key = UnboundCipherKey::new(&AES_128, &expand(secret, "sn", 16)).expect("a key");
-        let key = EncryptingKey::ecb(key).expect("a key");
-        key.encrypt(&mut mask).expect("a mask");
-        let mut header: [u8; 5] = bytes[..5].try_into().expect("a header");
-        header[1] ^= mask[0];
-        header[2] ^= mask[1];
-        let mut nonce: [u8; 12] = expand(secret, "iv", 12).try_into().expect("a nonce");
-        nonce[10] ^= header[1];
-        nonce[11] ^= header[2];
-        let key = UnboundKey::new(&AES_128_GCM, &expand(secret, "key", 16)).expect("a key");
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let plaintext = LessSafeKey::new(key).open_in_place(nonce, Aad::from(&header), &mut ciphertext);
-        let plaintext = plaintext.expect("the record opens");
-        let end = plaintext.iter().rposition(|byte| *byte != 0).expect("a type");
-        let record = Opened {
-            epoch,
-            content: plaintext[end],
-            plaintext: plaintext[..end].to_vec(),
-        };
-        (record, 5 + length)
-    }
-}
-
-/// HKDF-Expand-Label of at most one block (RFC 8446 section 7.1, with the prefix of RFC 9147 section 5.9).
-fn expand(secret: &[u8], label: &str, bytes: u8) -> Vec<u8> {
-    let mut info = vec![0, bytes, 6 + label.len() as u8];
-    info.extend_from_slice(b"dtls13");
-    info.extend_from_slice(label.as_bytes());
-    info.extend_from_slice(&[0, 1]);
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
-    hmac::sign(&key, &info).as_ref()[..usize::from(bytes)].to_vec()
-}
-
 #[test]
 fn an_independent_opener_reads_dtls_1_3_and_the_lengths_that_the_spans_say() {
     let world = World::new();
@@ -260,7 +165,7 @@ fn an_independent_opener_reads_dtls_1_3_and_the_lengths_that_the_spans_say() {
     let opener = Opener::new(&world.key_log.text());
     let (mut messages, mut acknowledgements, mut data) = (Vec::new(), 0, 0);
     for sent in &sent {
-        let opened = opener.open_all(sent);
+        let opened = opener.open_all(sent.direction, &sent.bytes);
         let of = |content: u8| opened.iter().filter(move |record| record.content == content);
         messages.extend(of(22).map(|record| (record.epoch, record.plaintext[0])));
         acknowledgements += of(26).count();
