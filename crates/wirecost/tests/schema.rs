@@ -18,6 +18,8 @@ fn the_summary_of_a_run_is_valid() {
         "mqtt-qos1 -n 2 --settle 300ms --keep-alive 1s --messages-per-connection 2 --interval 1500ms \
          --rtt 5ms,25ms --rate 1Mbit --queue 20packets --delay-variation 1ms --reorder 1% --duplicate 1% \
          --up loss=1%,queue=64kB --loss-burst 2",
+        // Every start, early messages among them, and cells that cannot start so.
+        "mqtt-qos1+tls1.3,http3,coap-con+dtls1.3 --start cold,resumed,0rtt -n 2 --settle 300ms",
     ];
     for arguments in runs {
         let arguments = arguments.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -6,6 +6,7 @@ use wirecost_proto::Layer;
 
 use super::Figure;
 use super::svg::{Anchor, Svg, fitted, text_width};
+use crate::columns::EARLY;
 use crate::export::quoted;
 use crate::figures::{self, BothWays, ByLayer};
 use crate::groups::Group;
@@ -22,9 +23,14 @@ const TOTAL: f64 = 44.0;
 pub(super) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays>) -> Figure {
     let rows: Vec<Bar> = group
         .iter()
-        .filter_map(|cell| Some((figures::marked_label(cell), of(cell)?)))
+        .filter_map(|cell| Some((name_of_cell(cell), of(cell)?)))
         .collect();
     Figure::new(|width| draw(&rows, name, &group.heading, width), data(&rows))
+}
+
+fn name_of_cell(cell: &Cell) -> String {
+    let early = if cell.early_message { EARLY } else { "" };
+    figures::marked_label(cell) + early
 }
 
 type Bar = (String, BothWays);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use wirecost_lab::results::Cell;
 
 use super::Figure;
-use super::ends::{self, COLORS, End};
+use super::ends::{self, End};
 use super::svg::{Anchor, Svg};
 use crate::columns::{Column, overlap};
 use crate::export::quoted;
@@ -92,7 +92,7 @@ pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
 /// The cost of N messages over one connection: `fixed + N * each`.
 struct Line {
     label: String,
-    color: usize,
+    number: usize,
     fixed: f64,
     each: f64,
     /// The 95 % interval of `each`, where it is noisy.
@@ -101,12 +101,12 @@ struct Line {
 
 impl Line {
     fn all(group: &Group<'_>, quantity: Quantity) -> Vec<Self> {
-        let line = |(color, cell): (usize, &Cell)| {
+        let line = |(number, cell): (usize, &Cell)| {
             let later = later_cell(group, cell);
             let ((connection, first), (_, each)) = ((quantity.of)(cell)?, (quantity.of)(later)?);
             Some(Self {
                 label: figures::label(cell),
-                color: color % COLORS,
+                number,
                 fixed: connection + first - each,
                 each,
                 interval: (quantity.interval)(later),
@@ -229,7 +229,7 @@ fn draw(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str, 
     for line in lines {
         let points: Vec<[f64; 2]> = counts().map(|n| [plot.x(n), plot.y(line.at(n))]).collect();
         svg.polyline(
-            &format!("curve s{}", line.color),
+            &format!("curve {}", ends::class(line.number)),
             &points,
             &summary(line, quantity),
         );
@@ -237,12 +237,12 @@ fn draw(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str, 
     for crossing in crossings {
         let line = &lines[crossing.cheaper];
         let at = [plot.x(crossing.at), plot.y(line.at(crossing.at))];
-        let class = format!("mark s{}", line.color);
+        let class = format!("mark {}", ends::class(line.number));
         svg.circle(&class, at, 3.0, &crossing.words(lines, quantity));
     }
     let end = |line: &Line| End {
         label: line.label.clone(),
-        color: line.color,
+        number: line.number,
         at: [plot.x(MOST), plot.y(line.at(MOST))],
     };
     ends::draw(
@@ -276,12 +276,16 @@ fn message_axis(svg: &mut Svg, plot: &Plot) {
     );
 }
 
-/// Grid lines at 1, 2 and 5 times each power of ten.
+/// Grid lines at round multiples of each power of ten.
 fn cost_axis(svg: &mut Svg, plot: &Plot, quantity: Quantity) {
     svg.line("axis", [LEFT, TOP], [LEFT, plot.bottom()]);
     svg.text("muted", Anchor::End, [LEFT - 5.0, TOP - 4.0], quantity.unit);
     let decades = plot.least.floor() as i32..=plot.most.ceil() as i32;
-    let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| factor * 10f64.powi(decade)));
+    let factors: &[f64] = match plot.most - plot.least {
+        span if span < 1.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+        _ => &[1.0, 2.0, 5.0],
+    };
+    let ticks = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
     for cost in ticks.filter(|cost| (plot.least..=plot.most).contains(&cost.log10())) {
         let y = plot.y(cost);
         svg.line("grid", [LEFT, y], [plot.right, y]);
@@ -328,7 +332,7 @@ mod tests {
     fn line(fixed: f64, each: f64) -> Line {
         Line {
             label: format!("{fixed}+{each}"),
-            color: 0,
+            number: 0,
             fixed,
             each,
             interval: None,

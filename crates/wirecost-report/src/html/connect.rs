@@ -87,6 +87,10 @@ fn cost(cell: &Cell, connect: &Section) -> Entry {
     let trips = number::optional(connect.round_trips, |trips| number::trimmed(trips, 2));
     let time = connect.response_time_ns.as_ref().map(|times| times.mean);
     let cpu = cell.cpu.client.and_then(|side| side.connect_ns);
+    let cpu = match cell.early_message {
+        true => "CPU counted with its message".to_owned(),
+        false => format!("{} µs of CPU", number::optional(cpu, number::micros)),
+    };
     Entry {
         bytes: number::bytes(bytes.total()),
         details: vec![
@@ -97,7 +101,7 @@ fn cost(cell: &Cell, connect: &Section) -> Entry {
             ),
             format!("{} packets, {trips} RTT", number::trimmed(packets, 1)),
             format!("{} ms", number::optional(time, number::millis)),
-            format!("{} µs of CPU", number::optional(cpu, number::micros)),
+            cpu,
         ],
         reason: String::new(),
         invalid: !cell.valid,

@@ -4,7 +4,7 @@
 use wirecost_lab::results::{Cell, SampleRow};
 
 use super::Figure;
-use super::ends::{self, COLORS, End};
+use super::ends::{self, End};
 use super::svg::{Anchor, Svg};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
 use crate::export::quoted;
@@ -31,7 +31,7 @@ pub(super) enum Origin {
 /// One stack's response times, sorted, in milliseconds, with its place among the colours.
 struct Series {
     label: String,
-    color: usize,
+    number: usize,
     millis: Vec<f64>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn figure(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -
 }
 
 fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Series> {
-    let of_cell = |(color, (index, cell)): (usize, &(usize, &Cell))| {
+    let of_cell = |(number, (index, cell)): (usize, &(usize, &Cell))| {
         let rows = samples.iter().filter(|row| row.cell == *index as u64);
         let mut nanos: Vec<u64> = rows.filter_map(|row| row.response_time_ns).collect();
         nanos.sort_unstable();
@@ -61,7 +61,7 @@ fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Serie
         let mark = if ends_with_arrival(cell) { TO_ARRIVAL } else { "" };
         Some(Series {
             label: figures::marked_label(cell) + mark,
-            color: color % COLORS,
+            number,
             millis: nanos.iter().map(|ns| (ns - first) as f64 / 1e6).collect(),
         })
     };
@@ -118,7 +118,7 @@ fn draw(series: &[Series], name: &str, width: f64) -> String {
     time_axis(&mut svg, &plot);
     for series in series {
         svg.polyline(
-            &format!("curve s{}", series.color),
+            &format!("curve {}", ends::class(series.number)),
             &thinned(series, &plot),
             &summary(series),
         );
@@ -205,7 +205,7 @@ fn labels(svg: &mut Svg, plot: &Plot, series: &[Series]) {
         let (nines, millis) = series.points().last().unwrap_or_default();
         End {
             label: series.label.clone(),
-            color: series.color,
+            number: series.number,
             at: [plot.x(nines), plot.y(millis)],
         }
     };

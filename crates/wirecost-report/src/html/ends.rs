@@ -3,15 +3,21 @@
 use super::svg::{Anchor, Svg, fitted, spread, text_width};
 
 /// Colours that curves take in turn.
-pub(super) const COLORS: usize = 8;
+const COLORS: usize = 8;
 const FONT: f64 = 11.0;
 /// Pixels from name to name.
 pub(super) const LINE: f64 = 14.0;
 
+/// The style of the curve of this number; those that take a colour again are dotted.
+pub(super) fn class(number: usize) -> String {
+    let again = if number < COLORS { "" } else { " again" };
+    format!("s{}{again}", number % COLORS)
+}
+
 /// Where a curve ends, and how it is called.
 pub(super) struct End {
     pub(super) label: String,
-    pub(super) color: usize,
+    pub(super) number: usize,
     pub(super) at: [f64; 2],
 }
 
@@ -27,7 +33,7 @@ pub(super) fn draw(svg: &mut Svg, mut ends: Vec<End>, right: f64, range: [f64; 2
     ends.sort_by(|a, b| a.at[1].total_cmp(&b.at[1]));
     let wanted: Vec<f64> = ends.iter().map(|end| end.at[1]).collect();
     for (end, y) in ends.iter().zip(spread(&wanted, LINE, range)) {
-        let class = format!("s{}", end.color);
+        let class = class(end.number);
         svg.line(&format!("leader {class}"), end.at, [right + 16.0, y]);
         let room = svg.width() - right - 20.0;
         let text = fitted(&end.label, FONT, room);
