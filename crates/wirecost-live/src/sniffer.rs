@@ -7,6 +7,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
 use wirecost_proto::Instant;
 
@@ -19,6 +21,9 @@ const LARGEST_PACKET_BYTES: usize = 65_536 + 256;
 
 /// The index that stands for all interfaces (packet(7)).
 const EVERY_INTERFACE: u32 = 0;
+
+/// After this the kernel stamps what it receives.
+const STAMPS_BEGIN: Duration = Duration::from_millis(10);
 
 /// Listens on every interface of the calling thread's namespace.
 #[derive(Debug)]
@@ -59,6 +64,8 @@ impl Sniffer {
         let fd = sys::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
         sys::set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         grow_receive_buffer(&fd)?;
+        // The kernel begins to stamp packets a moment after it was asked: until then they have the time of reading.
+        thread::sleep(STAMPS_BEGIN);
         sys::bind(fd.as_fd(), &link_address(EVERY_INTERFACE, libc::ETH_P_ALL, None))?;
         Ok(Self { fd, clock })
     }
@@ -89,8 +96,18 @@ impl Sniffer {
                 catch.packets.push(sniffed);
             }
         }
+        in_order(&mut catch.packets);
         catch.dropped = sys::packet_socket_drops(self.fd.as_fd())?;
         Ok(catch)
+    }
+}
+
+/// Corrects what has no stamp of the kernel's own and so is later than what came behind it.
+fn in_order(packets: &mut [Sniffed]) {
+    let mut latest = None;
+    for packet in packets.iter_mut().rev() {
+        packet.at = latest.map_or(packet.at, |latest| packet.at.min(latest));
+        latest = Some(packet.at);
     }
 }
 
@@ -112,6 +129,19 @@ pub fn interface_of(index: u32) -> Option<(String, u32)> {
 mod tests {
     use super::*;
     use std::net::UdpSocket;
+
+    #[test]
+    fn no_packet_is_later_than_the_ones_behind_it() {
+        let sniffed = |millis| Sniffed {
+            at: Instant::from_millis(millis),
+            interface: 1,
+            outgoing: true,
+            bytes: Vec::new(),
+        };
+        let mut packets = [9, 9, 3, 4].map(sniffed);
+        in_order(&mut packets);
+        assert_eq!(packets, [3, 3, 3, 4].map(sniffed));
+    }
 
     #[test]
     fn a_datagram_to_oneself_passes_once_out_and_once_in() {

@@ -149,6 +149,11 @@ pub(super) fn coap_event(event: coap::Event) -> Happening {
         }
         coap::Event::TimedOut { transmissions, .. } => Said::GaveUp { transmissions },
         coap::Event::Reset { .. } => Said::Refused(Refusal::new(RefusalKind::Other, "RST")),
+        // Why it ended is said next.
+        coap::Event::Failed {
+            failure: coap::Failure::FlowEnded,
+            ..
+        } => Said::Other,
         coap::Event::Failed { failure, .. } => Said::Foreign(failure.to_string()),
         coap::Event::FlowReset(reason) => Said::Broken(reason),
         coap::Event::Closed => Said::Closed,

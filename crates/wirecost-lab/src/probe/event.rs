@@ -96,6 +96,8 @@ impl Refusal {
 pub enum Happening {
     /// The flow is usable.
     Opened,
+    /// The first bytes came.
+    Heard,
     /// The handshake of the channel is complete.
     Established {
         /// How the connection did start.

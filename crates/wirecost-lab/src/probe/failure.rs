@@ -15,6 +15,9 @@ use super::script::{Notes, Step, Trouble};
 use super::url::{Protocol, Scheme};
 use super::x509::Certificate;
 
+/// RFC 4279, section 2: a server may decline to say that an identity or a key is wrong.
+const SILENT: &str = "a server may be silent where identity or key is wrong: check --psk";
+
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -152,7 +155,7 @@ impl Diagnosis<'_> {
                     "{} closed the connection without an answer to {greeting}",
                     self.remote
                 );
-                return Some(Cause::refused(text, self.did_you_mean(scheme.counterpart())));
+                return Some(Cause::refused(text, self.did_you_mean(self.expected_there())));
             }
             Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
             Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
@@ -169,6 +172,15 @@ impl Diagnosis<'_> {
         };
         let text = format!("port {port} answered {} with {answer}", self.greeting(step));
         Some(Cause::refused(text, hint))
+    }
+
+    /// What may listen on the port: what it is registered for, or else the same protocol with or without protection.
+    fn expected_there(&self) -> Scheme {
+        let scheme = self.scheme();
+        let registered = Scheme::registered_on(self.remote.port());
+        registered
+            .filter(|registered| *registered != scheme)
+            .unwrap_or(scheme.counterpart())
     }
 
     /// What the server was sent first in a step.
@@ -263,6 +275,10 @@ impl Diagnosis<'_> {
             (_, Protocol::Coap | Protocol::Http3) if self.notes.first_bytes.is_empty() => {
                 return self.unanswered(self.datagrams_sent, Some(self.options.timeout));
             }
+            (Step::Security, Protocol::Coap) if self.options.psk.is_some() => {
+                let text = format!("{remote}/udp: waited {seconds} s for the handshake to be complete");
+                return Cause::unreachable(text, format!("{SILENT}, or give it longer with --timeout"));
+            }
             (Step::Security, _) => "the handshake to be complete",
             (Step::Open, Protocol::Mqtt) => "CONNACK",
             (Step::Open, _) => "credit to send",
@@ -295,7 +311,7 @@ impl Diagnosis<'_> {
             .map_or_else(String::new, |name| format!(". Route: via {name}"));
         let mut hint = "try --timeout or check a firewall; UDP gives no 'refused'".to_owned();
         if self.options.psk.is_some() {
-            hint.push_str(". A server may be silent where identity or key is wrong: check --psk");
+            hint = format!("{hint}; {SILENT}");
         }
         Cause::unreachable(format!("{}/udp: {what}. ICMP: none{route}", self.remote), hint)
     }
@@ -322,6 +338,11 @@ impl Diagnosis<'_> {
     fn certificate(&self, reason: &str) -> Cause {
         const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
         let host = &self.options.url.host;
+        let reason = reason.trim_start_matches("invalid peer certificate: ");
+        let reason = match reason {
+            "UnknownIssuer" => "its issuer is not trusted",
+            reason => reason,
+        };
         let seen = self
             .certificate
             .map_or_else(String::new, |certificate| format!(" (it is {certificate})"));

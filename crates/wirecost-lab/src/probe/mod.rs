@@ -304,8 +304,10 @@ impl Probe {
             };
             facts.push(Fact::new("start", format!("{start}{asked}")));
         }
-        if let Some(negotiated) = &notes.negotiated {
-            facts.extend(tls_facts(negotiated));
+        match &notes.negotiated {
+            Some(negotiated) => facts.extend(tls_facts(negotiated)),
+            None if notes.start.is_some() => facts.extend(layer_fact(options)),
+            None => {}
         }
         facts.extend(notes.facts.iter().cloned());
         let stream = options.url.scheme.protocol().transport() == Transport::Stream;
@@ -314,6 +316,20 @@ impl Probe {
             self.report.warnings.push(text.to_owned());
         }
     }
+}
+
+/// What was agreed on where the layer offers one thing alone.
+fn layer_fact(options: &Options) -> Option<Fact> {
+    let fact = match (options.url.scheme, &options.psk, options.tls) {
+        (Scheme::H3, ..) => Fact::new("QUIC", "version 1, TLS 1.3, ALPN h3"),
+        (Scheme::Coaps, Some(_), _) => Fact::new("DTLS", "DTLS 1.2, TLS_PSK_WITH_AES_128_CCM_8"),
+        (Scheme::Coaps, None, Some(options::TlsVersion::V13)) => {
+            Fact::new("DTLS", "DTLS 1.3, TLS_AES_128_GCM_SHA256")
+        }
+        (Scheme::Coaps, None, _) => Fact::new("DTLS", "DTLS 1.2, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
+        _ => return None,
+    };
+    Some(fact)
 }
 
 fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {

@@ -131,11 +131,15 @@ pub(super) fn steps(notes: &Notes, account: &Account) -> Vec<StepReport> {
     let has_own = |index: usize, mark: &Mark| {
         mark.step != Step::Security || next(index).is_none_or(|next| next.place != mark.place)
     };
-    marks
+    let steps = marks
         .iter()
         .enumerate()
         .filter(|(index, mark)| has_own(*index, mark))
-        .map(report)
+        .map(report);
+    // Where nothing is sent to close, there is no such step.
+    let is_empty = |step: &StepReport| step.up.bytes() + step.down.bytes() == 0;
+    steps
+        .filter(|step| step.step != Step::Close || !is_empty(step))
         .collect()
 }
 

@@ -317,7 +317,7 @@ impl ProbeScript {
                 self.notes
                     .facts
                     .push(Fact::new("message", "sent; nothing answers it"));
-                self.close(place, now);
+                self.sent = Some(place);
             }
             Happening::Said(Said::Answered(facts)) => {
                 self.notes.facts.extend(facts);
@@ -343,6 +343,7 @@ impl ProbeScript {
             Happening::Said(Said::Foreign(reason)) => Trouble::Foreign(reason),
             Happening::Said(Said::GaveUp { transmissions }) => Trouble::GaveUp { transmissions },
             Happening::Opened
+            | Happening::Heard
             | Happening::Closing
             | Happening::Established { .. }
             | Happening::Said(

@@ -110,6 +110,13 @@ impl Scheme {
         )
     }
 
+    /// The scheme that a port on a stream is registered for.
+    pub fn registered_on(port: u16) -> Option<Self> {
+        let of_stream =
+            |row: &&(Self, &str, Protocol, u16)| row.3 == port && row.2.transport() == Transport::Stream;
+        Self::TABLE.iter().find(of_stream).map(|row| row.0)
+    }
+
     /// The same protocol with protection where this one has none, and the other way round.
     pub const fn counterpart(self) -> Self {
         match self {

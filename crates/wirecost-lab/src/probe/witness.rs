@@ -55,6 +55,9 @@ impl<E> Witness<E> {
             }
             Input::Received { bytes, .. } => {
                 self.pass(Direction::Down, bytes.len());
+                if self.first_bytes.is_empty() {
+                    self.before.push_back(Happening::Heard);
+                }
                 let room = FIRST_BYTES.saturating_sub(self.first_bytes.len());
                 self.first_bytes.extend(bytes.iter().take(room));
             }
@@ -168,9 +171,13 @@ mod tests {
         ];
         for (transport, place) in [(Transport::Stream, [8, 8]), (Transport::Datagram, [2, 2])] {
             let mut witness = Witness::new(Echo::default(), transport);
-            let [event] = &events(&mut witness, &inputs)[..] else {
-                panic!("one event");
+            let [heard, event] = &events(&mut witness, &inputs)[..] else {
+                panic!("two events");
             };
+            assert_eq!(
+                (&heard.happening, heard.first_bytes.as_slice()),
+                (&Happening::Heard, &b"HTTP"[..])
+            );
             assert_eq!(event.place, Place(place));
             assert_eq!(event.first_bytes, b"HTTP/1.1");
             assert_eq!(event.happening, Happening::Reset(reason));
