@@ -2,7 +2,7 @@
 
 mod flows;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::stream::{CONGESTION_CONTROL, Readable, Stream};
 use super::wakes::Wakes;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::timerfd::TimerFd;
-use flows::{Connection, FlowPlace, Listener, Running, listen};
+use flows::{Connection, FlowPlace, Lingering, Listener, Running, listen};
 
 /// A server endpoint and where it listens.
 #[derive(Debug)]
@@ -82,6 +82,9 @@ pub struct ServerLoop<E: Endpoint, O> {
     reports: Vec<FlowReport>,
     observer: O,
     wakes: Wakes,
+    /// Connections that are closed on this side, in the order in which they are looked at again.
+    lingering: VecDeque<Lingering>,
+    linger: Duration,
     out: Buffer,
 }
 
@@ -93,6 +96,8 @@ const LISTENERS: usize = usize::MAX / 2;
 const READS_PER_TURN: usize = 64;
 /// Peers of a datagram service that it remembers at a time where nobody bounds them.
 const MAX_PEERS: usize = 65_536;
+/// How long a client may leave its side open after the server has closed, where nobody says otherwise.
+const LINGER: Duration = Duration::from_secs(60);
 
 impl<E, O> ServerLoop<E, O>
 where
@@ -128,8 +133,18 @@ where
             reports: Vec::new(),
             observer,
             wakes: Wakes::default(),
+            lingering: VecDeque::new(),
+            linger: LINGER,
             out: Buffer::new(),
         })
+    }
+
+    /// The same with another patience with clients that neither close their side after the server has, nor take what is
+    /// still to be sent: they are left to the kernel then. It is a minute unless told otherwise, and without end on the
+    /// emulated link, where nothing may happen that no protocol asked for.
+    #[must_use]
+    pub fn with_linger(self, linger: Duration) -> Self {
+        Self { linger, ..self }
     }
 
     /// Wakes the loop to stop it, from any thread.
@@ -198,10 +213,52 @@ where
     fn run_due(&mut self) -> io::Result<()> {
         let now = self.clock.now();
         self.lap();
-        while let Some(service) = self.wakes.due(now) {
-            self.input(service, None, Input::Timeout, &[])?;
+        while let Some(owner) = self.wakes.due(now) {
+            // Behind the services, there is one who looks after closed connections.
+            if owner < self.services.len() {
+                self.input(owner, None, Input::Timeout, &[])?;
+            }
+        }
+        self.end_lingering(now)
+    }
+
+    /// Leaves the connections to the kernel that their clients have not closed in time: it delivers what it has, and
+    /// resets what comes.
+    fn end_lingering(&mut self, now: Instant) -> io::Result<()> {
+        while let Some(lingering) = self.lingering.front().copied() {
+            let Lingering {
+                until, index, unsent, ..
+            } = lingering;
+            if until > now {
+                self.wakes.want(self.services.len(), until);
+                break;
+            }
+            self.lingering.pop_front();
+            let connection = self.connections.get(index).and_then(Option::as_ref);
+            let is_it = |it: &&Connection| (it.service, it.flow) == (lingering.service, lingering.flow);
+            match connection.filter(is_it) {
+                Some(connection) if connection.stream.unsent() < unsent => self.linger(index),
+                Some(_) => self.lost(index, ResetReason::TimedOut)?,
+                None => {}
+            }
         }
         Ok(())
+    }
+
+    /// Bears for a while that a connection is closed on this side only.
+    fn linger(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get(index) else {
+            return;
+        };
+        let until = self.clock.now() + self.linger;
+        self.lingering.push_back(Lingering {
+            until,
+            index,
+            service: connection.service,
+            flow: connection.flow,
+            unsent: connection.stream.unsent(),
+        });
+        self.wakes.want(self.services.len(), until);
     }
 
     /// Writes at once; reading is left until every event of the turn is known.
@@ -318,7 +375,8 @@ where
             let Some(Some(connection)) = self.connections.get_mut(index) else {
                 return Ok(());
             };
-            if connection.stream.fin_received {
+            // Who does not read what it is sent is not read either: its requests would fill the memory with answers.
+            if connection.stream.fin_received || connection.congested {
                 return Ok(());
             }
             let (service, flow) = (connection.service, connection.flow);
@@ -505,8 +563,14 @@ where
             return self.drop_connection(index);
         }
         connection.stream.request_fin();
-        if connection.stream.flush().is_err() {
+        let is_lost = connection.stream.flush().is_err();
+        if self.on_link && is_lost {
             return self.drop_connection(index);
+        }
+        if !self.on_link {
+            // The endpoint, which is being asked what to do, hears of a failure when the socket is read or given up.
+            self.unread.insert(Token(index));
+            self.linger(index);
         }
         self.drop_closed(index);
     }
@@ -533,6 +597,7 @@ where
         }
         if connection.congested && !connection.stream.is_congested() {
             connection.congested = false;
+            self.unread.insert(Token(index));
             let (service, flow) = (connection.service, connection.flow);
             self.input(service, Some(flow), Input::Writable { flow }, &[])?;
         }

@@ -111,9 +111,14 @@ impl Stream {
         self.unsent.extend_from_slice(bytes);
     }
 
+    /// Bytes that the kernel has not taken.
+    pub(super) fn unsent(&self) -> usize {
+        self.unsent.len() - self.sent
+    }
+
     /// Whether so much is unsent that commands must wait.
     pub(super) fn is_congested(&self) -> bool {
-        self.unsent.len() - self.sent >= UNSENT_LIMIT
+        self.unsent() >= UNSENT_LIMIT
     }
 
     /// Whether every byte has left the buffer.

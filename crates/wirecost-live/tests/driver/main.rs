@@ -3,3 +3,4 @@
 mod client;
 mod rig;
 mod server;
+mod unread;

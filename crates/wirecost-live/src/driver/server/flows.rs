@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use mio::net::{TcpListener, UdpSocket};
 use mio::{Interest, Poll, Token};
-use wirecost_proto::FlowId;
 use wirecost_proto::bare::Transport;
+use wirecost_proto::{FlowId, Instant};
 
 use super::super::datagram;
 use super::super::log::FlowLog;
@@ -60,6 +60,18 @@ impl Connection {
             cpu: self.cpu,
         }
     }
+}
+
+/// A connection that is closed on this side.
+#[derive(Clone, Copy)]
+pub(super) struct Lingering {
+    /// When it is looked at again.
+    pub(super) until: Instant,
+    pub(super) index: usize,
+    pub(super) service: usize,
+    pub(super) flow: FlowId,
+    /// Bytes that were still to be sent.
+    pub(super) unsent: usize,
 }
 
 impl FlowPlace {
