@@ -117,6 +117,21 @@ pub struct Finished<L> {
     pub head_start: Duration,
 }
 
+impl<L> Finished<L> {
+    /// Packets that an interface dropped or refused, which the figures lack.
+    ///
+    /// # Errors
+    /// The interfaces' counters cannot be read.
+    pub fn dropped(&self) -> io::Result<u64> {
+        let mut dropped = self.statistics.refused;
+        for port in &self.ports {
+            let drops = port.drops()?;
+            dropped += drops.transmitted + drops.received;
+        }
+        Ok(dropped)
+    }
+}
+
 impl<L: Links> Forwarder<L> {
     /// A forwarder between the devices' port and the server's port.
     ///

@@ -3,6 +3,7 @@
 //! - [`terminal`]: the table on a terminal, and one line per cell where there is none
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
+//! - [`link`]: the same for a program's run
 //!
 //! [`write_all`] reads a folder and writes all three into it. Below them lie the parts they share: `columns` (what a
 //! column is worth, how it reads, who is best), `figures` (bytes by layer of a cell), `groups` (cells that may be
@@ -24,6 +25,7 @@ pub mod export;
 mod figures;
 mod groups;
 pub mod html;
+pub mod link;
 mod number;
 pub mod terminal;
 

@@ -1,7 +1,5 @@
 //! Everything that a run has left, into its results folder.
 
-use std::io;
-
 use wirecost_live::environment::{Environment as Machine, Load};
 use wirecost_proto::Instant;
 use wirecost_stats::hgrm::Hgrm;
@@ -79,7 +77,10 @@ pub fn finish(
     recording.discard().map_err(io("discard the recorded packets"))?;
     let cut_short = |error| format!("the capture is cut short: {error}");
     let failure = run.failure.take().or_else(|| capture_error.map(cut_short));
-    let dropped_packets = dropped(&run).map_err(io("read the interfaces' counters"))?;
+    let dropped_packets = run
+        .forwarder
+        .dropped()
+        .map_err(io("read the interfaces' counters"))?;
     let context = Context {
         options,
         plan: &run.plan,
@@ -140,16 +141,6 @@ fn drawn_devices(run: &Run) -> Vec<Option<usize>> {
         }
     }
     drawn
-}
-
-/// Packets that an interface or a full disk dropped.
-fn dropped(run: &Run) -> io::Result<u64> {
-    let mut dropped = run.forwarder.statistics.refused;
-    for port in &run.forwarder.ports {
-        let drops = port.drops()?;
-        dropped += drops.transmitted + drops.received;
-    }
-    Ok(dropped)
 }
 
 fn named_ladders(

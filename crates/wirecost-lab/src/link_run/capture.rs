@@ -21,6 +21,8 @@ use crate::results::RunFolder;
 pub struct Written {
     /// How many packets met which fate.
     pub fates: BTreeMap<&'static str, u64>,
+    /// Packets that an interface dropped or refused.
+    pub dropped: u64,
     /// Why the capture does not hold everything, if it does not.
     pub cut_short: Option<String>,
 }
@@ -31,10 +33,17 @@ pub struct Written {
 /// The recording cannot be read back, or the capture not be made.
 pub fn write(folder: &RunFolder, left: &mut Left, keys: &str) -> Result<Written, LinkError> {
     let reading = "read the recorded packets back";
+    let dropped = left
+        .forwarder
+        .dropped()
+        .map_err(doing("read the interfaces' counters"))?;
     let recording = &mut left.forwarder.recording;
     let (delivered, _) = deliveries(recording).map_err(doing(reading))?;
     let mut file = writer(&folder.file(CAPTURE), keys).map_err(doing("write the capture"))?;
-    let mut written = Written::default();
+    let mut written = Written {
+        dropped,
+        ..Written::default()
+    };
     let mut failure = None;
     let packets = recording.records().map_err(doing(reading))?;
     let packets = packets.filter_map(|record| match record {

@@ -44,13 +44,17 @@ impl KeyFile {
         self.ours.as_deref()
     }
 
-    /// Every line that was logged, the built-in server's last. A file that nobody wrote to goes away.
-    pub fn secrets(&self, of_server: String) -> String {
-        let read = |path: &PathBuf| {
-            let bytes = std::fs::read(path).unwrap_or_default();
+    /// Every line that was logged, the built-in server's last; `note` hears of a file that cannot be read. One that
+    /// nobody wrote to goes away.
+    pub fn secrets(&self, of_server: String, note: &mut dyn FnMut(&str)) -> String {
+        let mut read = |path: &PathBuf| {
+            let bytes = std::fs::read(path).unwrap_or_else(|error| {
+                note(&format!("warning: no secrets from {}: {error}", path.display()));
+                Vec::new()
+            });
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let logged = self.ours.as_ref().map(read).unwrap_or_default();
+        let logged = self.ours.as_ref().map(&mut read).unwrap_or_default();
         if let Some(path) = self.ours.as_ref().filter(|_| logged.is_empty()) {
             // It may stay where it cannot be removed.
             drop(std::fs::remove_file(path));

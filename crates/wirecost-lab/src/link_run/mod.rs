@@ -73,7 +73,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let mut server = Serving::start(options, &stage, folder, &places, key_log.path())?;
     let round_trip = stage.check(options, &relay, note)?;
     server.wait(options, &relay)?;
-    let ended = program::run(
+    let mut ended = program::run(
         options,
         &stage,
         &mut server,
@@ -83,12 +83,18 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
         note,
     )?;
     let mut left = stage.stop()?;
-    let keys = key_log.secrets(server.secrets());
+    let keys = key_log.secrets(server.secrets(), note);
     let description = server.description();
     server.stop();
     let written = capture::write(folder, &mut left, &keys)?;
     let Reading { report, .. } = read_back(&folder.file(CAPTURE))?;
     let failure = written.cut_short.clone();
+    if written.dropped > 0 {
+        let dropped = written.dropped;
+        let line = format!("an interface dropped {dropped} packets: the figures lack them");
+        note(&format!("warning: {line}"));
+        ended.warnings.push(line);
+    }
     let summary = summary::summary(options, description, &ended, round_trip, written, &left, report);
     folder.write_json("link.json", &summary)?;
     Ok(Finished { summary, failure })

@@ -47,8 +47,8 @@ pub struct LinkSummary {
     pub duration_ns: u64,
     /// How many packets met which fate on the link.
     pub fates: BTreeMap<&'static str, u64>,
-    /// Packets that an interface refused: the figures lack them.
-    pub refused_packets: u64,
+    /// Packets that an interface dropped or refused: the figures lack them.
+    pub dropped_packets: u64,
     /// What a reader of the figures must know.
     pub warnings: Vec<String>,
     /// The bytes, as `wirecost pcap` finds them in the capture.
@@ -82,7 +82,7 @@ pub(super) fn summary(
         signal: ended.status.signal(),
         duration_ns: nanos(ended.duration),
         fates: written.fates,
-        refused_packets: left.forwarder.statistics.refused,
+        dropped_packets: written.dropped,
         warnings,
         report,
     }

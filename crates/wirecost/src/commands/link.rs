@@ -106,6 +106,9 @@ fn server(arguments: &LinkRunArguments) -> Result<Option<ServerChoice>, Failure>
 
 /// Says what there is, on stderr, and writes it where it was asked for.
 fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSummary) -> Result<(), Failure> {
+    let page = wirecost_report::link::report(summary);
+    let page = page.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    folder.write("report.html", page.as_bytes())?;
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(summary);
         let text = text.map_err(|error| Failure::new(exit::INTERNAL, error))?;
@@ -117,7 +120,7 @@ fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSumm
     }
     output::note(format_args!("\n{}", ending(summary)));
     output::note(pcap::table(&folder.file(CAPTURE), &summary.report));
-    output::note(format_args!("results: {}", folder.file("link.json").display()));
+    output::note(format_args!("report:  {}", folder.file("report.html").display()));
     output::note(format_args!("capture: {}", folder.file(CAPTURE).display()));
     Ok(())
 }

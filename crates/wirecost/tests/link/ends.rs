@@ -13,6 +13,11 @@ fn the_exit_code_is_the_programs_own() {
     assert_code(&said, 3);
     assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("out\n", "err\n"));
     assert_eq!(home.summary()["exit_code"], 3);
+    let page = std::fs::read_to_string(home.file("report.html")).expect("a report");
+    assert!(
+        page.contains("ended with 3") && page.contains("echo err &gt;&amp;2"),
+        "{page}"
+    );
 }
 
 #[test]
