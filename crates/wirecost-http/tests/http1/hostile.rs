@@ -348,3 +348,34 @@ fn a_request_that_breaks_off_is_reported() {
         assert_eq!(total, part.len() as u64);
     }
 }
+
+#[test]
+fn requests_that_come_together_are_answered_up_to_a_bound() {
+    const CONTENT: usize = 1_000_000;
+    let mut server = raw_server(ServerConfig {
+        max_pipelined_bytes: 4 * CONTENT,
+        ..ServerConfig::default()
+    });
+    let head = format!("PUT /test HTTP/1.1\r\nHost: a\r\nContent-Length: {CONTENT}\r\n\r\n");
+    let put = [head.as_bytes(), &vec![b'a'; CONTENT]].concat();
+    assert!(server.send(&put).line().contains("201"));
+    let get = "GET /test HTTP/1.1\r\nHost: a\r\n\r\n";
+    let answer = server.send(get.repeat(100).as_bytes());
+    assert!(answer.bytes.len() < 6 * CONTENT, "{} B", answer.bytes.len());
+    assert!(answer.closed);
+    let consumed: u32 = server.consumed.iter().map(|span| span.len).sum();
+    assert_eq!(consumed as usize, put.len() + 100 * get.len());
+}
+
+#[test]
+fn one_large_answer_does_not_end_the_connection() {
+    let mut server = raw_server(ServerConfig {
+        max_pipelined_bytes: 10,
+        ..ServerConfig::default()
+    });
+    server.send(b"PUT /test HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n01234567890123456789");
+    for _ in 0..3 {
+        let answer = server.send(b"GET /test HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert!(answer.line().contains("200") && !answer.closed);
+    }
+}

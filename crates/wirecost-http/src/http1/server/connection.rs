@@ -27,6 +27,8 @@ pub(super) struct Connection {
     pub(super) deadline: Option<Instant>,
     /// When it is looked at, not after the deadline.
     pub(super) scheduled: Option<Instant>,
+    /// Bytes of content in the answers to what came last.
+    pub(super) answered_bytes: usize,
     requests: u64,
 }
 
@@ -102,6 +104,7 @@ impl Connection {
             early_bytes: 0,
             deadline: None,
             scheduled: None,
+            answered_bytes: 0,
             requests: 0,
         }
     }

@@ -49,6 +49,9 @@ pub struct ServerConfig {
     pub max_head_bytes: usize,
     /// Bytes that are held of requests behind one that waits; the connection is closed above it.
     pub max_held_bytes: usize,
+    /// Bytes of content in answers to requests that come together; the connection is closed before the request behind
+    /// them, which the client may send again (RFC 9112 section 9.3.2). A few bytes of request can ask for much.
+    pub max_pipelined_bytes: usize,
 }
 
 impl Default for ServerConfig {
@@ -61,6 +64,7 @@ impl Default for ServerConfig {
             linger: Duration::from_secs(5),
             max_head_bytes: MAXIMUM_HEAD_BYTES,
             max_held_bytes: 64 << 10,
+            max_pipelined_bytes: 4 << 20,
         }
     }
 }

@@ -13,8 +13,14 @@ impl Core {
     pub(super) fn receive(&mut self, connection: &mut Connection, mut bytes: &[u8]) {
         let len = bytes.len();
         let held = connection.collector.held();
+        connection.answered_bytes = 0;
         while !bytes.is_empty() {
+            let has_much = connection.answered_bytes > self.config.max_pipelined_bytes;
             let outcome = match &mut connection.stage {
+                Stage::AwaitHead if has_much => {
+                    self.end(connection);
+                    Ok(())
+                }
                 Stage::AwaitHead => self.take_head(connection, &mut bytes),
                 Stage::AwaitBody { .. } => self.take_body(connection, &mut bytes),
                 Stage::Waiting { .. } => return self.hold(connection, bytes),

@@ -17,6 +17,7 @@ impl Core {
             status: response.status,
             payload_bytes: asked.content_bytes,
         });
+        connection.answered_bytes += response.content_length();
         self.send(connection, response, method, close);
         connection.drop_content();
         match close {
