@@ -20,6 +20,8 @@ const SPAN: f64 = 380.0;
 const HEIGHT: f64 = TOP + SPAN + 16.0;
 const FONT: f64 = 10.5;
 const LINE: f64 = 12.5;
+/// Radius of a flight's number.
+const NUMBER: f64 = 7.0;
 
 /// The panels of one payload size and one link, and what they draw as CSV.
 #[derive(Serialize)]
@@ -164,9 +166,10 @@ fn phase(packet: &LadderPacket) -> &'static str {
 }
 
 /// The number of each flight half-way along its first arrow; once in the connect and once in the message, where the
-/// message leaves with a flight of which the connect has a part as well.
+/// message leaves with a flight of which the connect has a part as well. One that has no place is in the list below.
 fn numbers(svg: &mut Svg, axis: &Axis, ladder: &Ladder) {
     let mut written: Vec<(u32, &str)> = Vec::new();
+    let mut free = f64::NEG_INFINITY;
     for packet in ladder.packets.iter().filter(|packet| packet.flight > 0) {
         let flight = (packet.flight, phase(packet));
         if written.contains(&flight) || (is_pure_ack(packet) && !is_alone(packet, ladder)) {
@@ -174,8 +177,12 @@ fn numbers(svg: &mut Svg, axis: &Axis, ladder: &Ladder) {
         }
         written.push(flight);
         let middle = axis.y(packet.sent_ns).midpoint(axis.y(end(packet)));
+        if middle < free {
+            continue;
+        }
+        free = middle + 2.0 * NUMBER;
         let at = [DEVICE.midpoint(SERVER), middle];
-        svg.circle(&format!("flight {}", flight.1), at, 7.0, "");
+        svg.circle(&format!("flight {}", flight.1), at, NUMBER, "");
         svg.text(
             "flight",
             Anchor::Middle,
