@@ -16,18 +16,38 @@ static MACHINE: Mutex<()> = Mutex::new(());
 #[test]
 fn mosquitto_takes_messages_over_tls() {
     need_program("mosquitto", "mosquitto");
-    let run = run("mosquitto", "mqtt-qos1+tls1.3,mqtt5-qos2+tls1.2 --start cold,resumed");
-    check(&run, &[("mqtt-qos1+tls1.3", "cold"), ("mqtt-qos1+tls1.3", "resumed")]);
-    check(&run, &[("mqtt5-qos2+tls1.2", "cold"), ("mqtt5-qos2+tls1.2", "resumed")]);
+    let run = run(
+        "mosquitto",
+        "mqtt-qos1+tls1.3,mqtt5-qos2+tls1.2 --start cold,resumed",
+    );
+    check(
+        &run,
+        &[("mqtt-qos1+tls1.3", "cold"), ("mqtt-qos1+tls1.3", "resumed")],
+    );
+    check(
+        &run,
+        &[("mqtt5-qos2+tls1.2", "cold"), ("mqtt5-qos2+tls1.2", "resumed")],
+    );
     check_resumption(&run, "mqtt-qos1+tls1.3");
     check_resumption(&run, "mqtt5-qos2+tls1.2");
+    // It has no early data: the cell is not run, neither cold nor resumed in its place.
+    let early = self::run("mosquitto", "mqtt-qos1+tls1.3 --start 0rtt");
+    check_refused(cell(&early, "mqtt-qos1+tls1.3", "0rtt"));
 }
 
 #[test]
 fn rabbitmq_takes_messages_of_both_protocols() {
     need_program("rabbitmq-server", "rabbitmq-server");
-    let run = run("rabbitmq", "amqp-unsettled,amqp-settled+tls1.3,mqtt-qos1,mqtt-qos1+tls1.3");
-    let stacks = ["amqp-unsettled", "amqp-settled+tls1.3", "mqtt-qos1", "mqtt-qos1+tls1.3"];
+    let run = run(
+        "rabbitmq",
+        "amqp-unsettled,amqp-settled+tls1.3,mqtt-qos1,mqtt-qos1+tls1.3",
+    );
+    let stacks = [
+        "amqp-unsettled",
+        "amqp-settled+tls1.3",
+        "mqtt-qos1",
+        "mqtt-qos1+tls1.3",
+    ];
     check(&run, &stacks.map(|stack| (stack, "cold")));
 }
 
@@ -35,16 +55,34 @@ fn rabbitmq_takes_messages_of_both_protocols() {
 fn caddy_takes_posts_over_every_transport() {
     need_program("caddy", "caddy");
     let run = run("caddy", "http1,http1+tls1.3,http3");
-    check(&run, &["http1", "http1+tls1.3", "http3"].map(|stack| (stack, "cold")));
+    check(
+        &run,
+        &["http1", "http1+tls1.3", "http3"].map(|stack| (stack, "cold")),
+    );
     let early = self::run("caddy", "http3,http1+tls1.3 --start resumed,0rtt");
-    check(&early, &[("http3", "resumed"), ("http3", "0rtt"), ("http1+tls1.3", "resumed")]);
+    check(
+        &early,
+        &[
+            ("http3", "resumed"),
+            ("http3", "0rtt"),
+            ("http1+tls1.3", "resumed"),
+        ],
+    );
 }
 
 #[test]
 fn libcoap_takes_puts_over_dtls() {
     need_program("coap-server-openssl", "libcoap3-bin");
-    let run = run("libcoap", "coap-con,coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-non+dtls1.2-psk");
-    let stacks = ["coap-con", "coap-con+dtls1.2", "coap-con+dtls1.2-psk", "coap-non+dtls1.2-psk"];
+    let run = run(
+        "libcoap",
+        "coap-con,coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-non+dtls1.2-psk",
+    );
+    let stacks = [
+        "coap-con",
+        "coap-con+dtls1.2",
+        "coap-con+dtls1.2-psk",
+        "coap-non+dtls1.2-psk",
+    ];
     check(&run, &stacks.map(|stack| (stack, "cold")));
 }
 
@@ -52,13 +90,18 @@ fn libcoap_takes_puts_over_dtls() {
 fn libcoap_on_gnutls_takes_puts_over_dtls() {
     need_program("coap-server-gnutls", "libcoap3-bin");
     let run = run("libcoap-gnutls", "coap-con+dtls1.2,coap-con+dtls1.2-psk");
-    check(&run, &["coap-con+dtls1.2", "coap-con+dtls1.2-psk"].map(|stack| (stack, "cold")));
+    check(
+        &run,
+        &["coap-con+dtls1.2", "coap-con+dtls1.2-psk"].map(|stack| (stack, "cold")),
+    );
 }
 
 fn run(target: &str, arguments: &str) -> Run {
     // A test that failed leaves the machine as free as one that did not.
     let _alone = MACHINE.lock().unwrap_or_else(|failed| failed.into_inner());
-    Run::compare(&format!("--target {target} {arguments} -n {SAMPLES} --settle 300ms"))
+    Run::compare(&format!(
+        "--target {target} {arguments} -n {SAMPLES} --settle 300ms"
+    ))
 }
 
 fn check(run: &Run, expected: &[(&str, &str)]) {
@@ -80,21 +123,41 @@ fn check_cell(cell: &Cell) {
     let place = format!("{} {} on {}", cell.stack, cell.start, cell.target);
     assert_eq!(cell.not_run, None, "{place}");
     assert!(cell.valid, "{place}: {:?}", cell.warnings);
-    let kinds: Vec<&str> = cell.warnings.iter().map(|warning| warning.kind.as_str()).collect();
+    let kinds: Vec<&str> = cell
+        .warnings
+        .iter()
+        .map(|warning| warning.kind.as_str())
+        .collect();
     assert_eq!(kinds, ["few-samples"], "{place}: {:?}", cell.warnings);
     assert_eq!(cell.outcomes.offered, SAMPLES, "{place}");
     assert!(cell.all_arrived(), "{place}: {:?}", cell.outcomes);
     let message = cell.message.as_ref().expect("a message");
-    assert_eq!((message.up.payload.min, message.up.payload.max), (128, 128), "{place}");
+    assert_eq!(
+        (message.up.payload.min, message.up.payload.max),
+        (128, 128),
+        "{place}"
+    );
     assert_eq!(message.down.payload.max, 0, "{place}");
     for section in [&cell.connect, &cell.message, &cell.close].into_iter().flatten() {
         check_sums(&place, section);
     }
 }
 
+fn check_refused(cell: &Cell) {
+    let why = cell.not_run.as_deref().expect("a reason");
+    assert!(why.contains("0rtt: it granted resumed"), "{}: {why}", cell.stack);
+    assert!(cell.message.is_none(), "{}", cell.stack);
+}
+
 fn check_sums(place: &str, section: &Section) {
     for bytes in [&section.up, &section.down] {
-        let layers = [bytes.ip, bytes.transport, bytes.security, bytes.application, bytes.payload];
+        let layers = [
+            bytes.ip,
+            bytes.transport,
+            bytes.security,
+            bytes.application,
+            bytes.payload,
+        ];
         let sum: u64 = layers.iter().map(|layer| layer.sum).sum();
         assert_eq!(sum, bytes.wire.sum, "{place}: layers");
     }
@@ -106,5 +169,10 @@ fn check_resumption(run: &Run, stack: &str) {
         let connect = cell(run, stack, start).connect.as_ref().expect("a connect");
         connect.down.security.max
     };
-    assert!(down("resumed") < down("cold"), "{stack}: {} and {}", down("resumed"), down("cold"));
+    assert!(
+        down("resumed") < down("cold"),
+        "{stack}: {} and {}",
+        down("resumed"),
+        down("cold")
+    );
 }

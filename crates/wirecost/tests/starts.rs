@@ -6,13 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use common::Run;
+use common::capture::{DECRYPTION_SECRETS, ENHANCED_PACKET, blocks};
 use common::tshark::fields;
 use wirecost_lab::results::Environment;
 use wirecost_lab::results::summary::{Cell, Section};
-
-/// Block types of pcapng.
-const DECRYPTION_SECRETS: u32 = 0x0000_000a;
-const ENHANCED_PACKET: u32 = 0x0000_0006;
 
 #[test]
 fn a_start_that_a_stack_has_not_is_not_run() {
@@ -117,8 +114,8 @@ fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
     let capture = run.file("capture/all.pcapng");
     assert_eq!(mode(&capture), 0o600);
     let blocks = blocks(&capture);
-    let secrets = blocks.iter().position(|kind| *kind == DECRYPTION_SECRETS);
-    let packet = blocks.iter().position(|kind| *kind == ENHANCED_PACKET);
+    let secrets = blocks.iter().position(|block| block.kind == DECRYPTION_SECRETS);
+    let packet = blocks.iter().position(|block| block.kind == ENHANCED_PACKET);
     assert!(secrets.expect("secrets") < packet.expect("packets"));
     for (protocol, filter) in [
         ("MQTT", "tls && mqtt"),
@@ -138,7 +135,11 @@ fn without_keys_there_is_nothing_to_decrypt_by() {
     let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,http3 -n 2 --settle 200ms --no-keys");
     let capture = run.file("capture/all.pcapng");
     assert_eq!(mode(&capture), 0o644);
-    assert!(!blocks(&capture).contains(&DECRYPTION_SECRETS));
+    assert!(
+        blocks(&capture)
+            .iter()
+            .all(|block| block.kind != DECRYPTION_SECRETS)
+    );
     assert!(fields(&capture, "mqtt || coap || http3", &["frame.number"]).is_empty());
     assert_eq!(files_with_secrets(&capture), [0_u32; 0]);
     assert!(
@@ -152,18 +153,6 @@ fn without_keys_there_is_nothing_to_decrypt_by() {
 fn mode(file: &Path) -> u32 {
     let metadata = std::fs::metadata(file).expect("a file");
     metadata.permissions().mode() & 0o777
-}
-
-/// The types of a capture's blocks, in their order (pcapng: type, length, content, length).
-fn blocks(capture: &Path) -> Vec<u32> {
-    let bytes = std::fs::read(capture).expect("a capture");
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-    let (mut at, mut kinds) = (0, Vec::new());
-    while at < bytes.len() {
-        kinds.push(word(at));
-        at += word(at + 4) as usize;
-    }
-    kinds
 }
 
 /// The modes of the run's files in which lines of a key log stand.

@@ -1,6 +1,7 @@
 //! What the tests of the whole program share: running it, its results, and what tshark says of its captures.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub(crate) mod capture;
 pub(crate) mod frames;
 pub(crate) mod tshark;
 

@@ -6,6 +6,7 @@ mod common;
 
 mod books;
 mod datagram;
+mod dtls13;
 mod quic;
 mod stream;
 
@@ -13,6 +14,7 @@ use common::Run;
 use common::frames::{Connection, frames, measured};
 
 use books::{Books, check, keep, name};
+use dtls13::Keys;
 
 #[test]
 fn tls_1_3_costs_what_tshark_sees() {
@@ -46,14 +48,54 @@ fn dtls_1_2_costs_what_tshark_sees() {
     );
 }
 
-fn tls(arguments: &str) -> Run {
-    hold(arguments, &stream::FIELDS, stream::books)
+#[test]
+fn dtls_1_3_costs_what_an_independent_opener_sees() {
+    dtls_1_3("coap-con+dtls1.3,coap-non+dtls1.3,udp+dtls1.3 -s 128B,1000B");
+    dtls_1_3("coap-con+dtls1.3,udp+dtls1.3 --dtls-cookie --ipv6");
+}
+
+/// Path MTU of 600 bytes: records cross segments, and flights of a handshake cross datagrams.
+#[test]
+fn secure_packets_fit_a_small_mtu() {
+    let stacks = "mqtt-qos1+tls1.3,mqtt-qos1+tls1.2,amqp-unsettled+tls1.3,http1+tls1.3";
+    tls(&format!("{stacks} -s 128B,10kB --mtu 600B"));
+    let stacks = "coap-con+dtls1.2,udp+dtls1.2-psk";
+    hold(&format!("{stacks} --mtu 600B"), &datagram::FIELDS, datagram::dtls);
+    dtls_1_3("coap-con+dtls1.3 --mtu 600B");
+}
+
+#[test]
+fn secure_stacks_cost_what_tshark_sees_over_ipv6() {
+    tls("mqtt-qos1+tls1.3,amqp-unsettled+tls1.3,http1+tls1.3,tcp+tls1.3 --start cold,0rtt --ipv6");
+    hold("http3 --start cold,0rtt --ipv6", &quic::FIELDS, quic::books);
+    hold(
+        "coap-con+dtls1.2,coap-con+dtls1.2-psk --ipv6",
+        &datagram::FIELDS,
+        datagram::dtls,
+    );
+}
+
+fn dtls_1_3(arguments: &str) {
+    let run = Run::compare(&format!("{arguments} -n 2 --settle 300ms"));
+    let keys = Keys::of(&run.file("capture/all.pcapng"));
+    hold_run(&run, &dtls13::FIELDS, |connection| keys.books(connection));
+}
+
+fn tls(arguments: &str) {
+    hold(arguments, &stream::FIELDS, stream::books);
 }
 
 /// Runs a comparison and holds every cell against the books that are kept from `fields`.
-fn hold(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> Books) -> Run {
+fn hold(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> Books) {
     let run = Run::compare(&format!("{arguments} -n 2 --settle 300ms"));
+    hold_run(&run, fields, books_of);
+}
+
+fn hold_run(run: &Run, fields: &[&'static str], books_of: impl Fn(&Connection) -> Books) {
     let connections = measured(frames(&run.file("capture/all.pcapng"), fields));
+    let mtu = run.summary.cells[0].link.up.mtu_bytes;
+    let mut packets = connections.iter().flat_map(|connection| &connection.frames);
+    assert!(packets.all(|frame| frame.packet.wire_bytes <= mtu));
     let cells = keep(&connections, books_of);
     assert_eq!(cells.len(), run.summary.cells.len(), "{:?}", cells.keys());
     for cell in &run.summary.cells {
@@ -63,5 +105,4 @@ fn hold(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> B
             devices.unwrap_or_else(|| panic!("{} is not in the capture", name(cell))),
         );
     }
-    run
 }

@@ -1,0 +1,43 @@
+//! The blocks of a pcapng file, read without wirecost's own reader.
+
+use std::path::Path;
+
+/// A block: its type and what stands between its lengths.
+pub(crate) struct Block {
+    pub(crate) kind: u32,
+    pub(crate) content: Vec<u8>,
+}
+
+/// Block types.
+pub(crate) const DECRYPTION_SECRETS: u32 = 0x0000_000a;
+pub(crate) const ENHANCED_PACKET: u32 = 0x0000_0006;
+
+/// The blocks of a capture in their order.
+pub(crate) fn blocks(capture: &Path) -> Vec<Block> {
+    let bytes = std::fs::read(capture).expect("a capture");
+    let (mut rest, mut blocks) = (bytes.as_slice(), Vec::new());
+    while !rest.is_empty() {
+        let (kind, length) = (word(rest), word(&rest[4..]) as usize);
+        blocks.push(Block {
+            kind,
+            content: rest[8..length - 4].to_vec(),
+        });
+        rest = &rest[length..];
+    }
+    blocks
+}
+
+/// The key log that a capture holds.
+pub(crate) fn key_log(capture: &Path) -> Option<String> {
+    let blocks = blocks(capture);
+    let secrets = blocks.iter().find(|block| block.kind == DECRYPTION_SECRETS)?;
+    assert_eq!(&secrets.content[..4], b"KSLT", "secrets of TLS");
+    let length = word(&secrets.content[4..]) as usize;
+    let text = secrets.content[8..8 + length].to_vec();
+    Some(String::from_utf8(text).expect("text"))
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    let bytes = bytes[..4].try_into().expect("four bytes");
+    u32::from_le_bytes(bytes)
+}
