@@ -6,6 +6,9 @@ use serde::de::IgnoredAny;
 
 use super::copy_text;
 
+/// Bytes after which a page has no further message.
+const PAGE_BYTES: usize = 1 << 20;
+
 /// The last messages, oldest first; a message that makes room lends its memory to the next.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -62,7 +65,8 @@ impl Log {
         dropped
     }
 
-    /// At most `limit` messages from `next_key` on, as JSON: `{"result":[...],"next_key":K}`. A message that is JSON
+    /// At most `limit` messages from `next_key` on, as JSON: `{"result":[...],"next_key":K}`; fewer where they are
+    /// long. A message that is JSON
     /// stands there as it was posted, any other as a string in base64 (RFC 4648 section 4).
     pub(super) fn page(&self, next_key: u64, limit: usize) -> Vec<u8> {
         let skip = next_key.saturating_sub(self.first_key);
@@ -71,12 +75,16 @@ impl Log {
             .min(self.messages.len());
         let mut page = b"{\"result\":[".to_vec();
         let messages = self.messages.iter().skip(skip).take(limit);
-        let shown = messages.len();
-        for (index, message) in messages.enumerate() {
-            if index > 0 {
+        let mut shown = 0;
+        for message in messages {
+            if page.len() > PAGE_BYTES {
+                break;
+            }
+            if shown > 0 {
                 page.push(b',');
             }
             message.write(&mut page);
+            shown += 1;
         }
         let next = self.first_key + (skip + shown) as u64;
         page.extend_from_slice(format!("],\"next_key\":{next}}}").as_bytes());
@@ -112,4 +120,20 @@ fn base64(group: &[u8]) -> [u8; 4] {
         false => b'=',
     };
     [character(0), character(1), character(2), character(3)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_ends_where_it_is_long_enough() {
+        let mut log = Log::new(1_000, 10 * PAGE_BYTES);
+        for _ in 0..5 {
+            log.push(Some("application/json"), &b"1".repeat(PAGE_BYTES / 2 + 1));
+        }
+        let page = log.page(0, 1_000);
+        assert!(page.len() < 2 * PAGE_BYTES && page.ends_with(b"\"next_key\":2}"));
+        assert!(log.page(4, 1_000).ends_with(b"\"next_key\":5}"));
+    }
 }
