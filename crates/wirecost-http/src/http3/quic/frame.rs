@@ -85,7 +85,9 @@ fn read(bytes: &[u8]) -> Option<Frame> {
     let number = fields.next()?;
     let kind = match number {
         0x00 => {
-            fields.at = bytes.iter().take_while(|byte| **byte == 0).count();
+            // Behind the first one, whose type may stand in more bytes than it takes (RFC 9000 section 12.4).
+            let more = bytes.iter().skip(fields.at);
+            fields.at += more.take_while(|byte| **byte == 0).count();
             Kind::Padding
         }
         0x01 => Kind::Ping,
@@ -217,8 +219,9 @@ mod tests {
 
     #[test]
     fn every_frame_of_the_standard_has_its_length() {
-        let table: [(&[u8], Kind, usize, usize); 20] = [
+        let table: [(&[u8], Kind, usize, usize); 21] = [
             (&[0, 0, 0], Kind::Padding, 3, 0),
+            (&[0x80, 0, 0, 0, 0], Kind::Padding, 5, 0),
             (&[1], Kind::Ping, 1, 0),
             (&[2, 9, 0, 0, 3], Kind::Ack { largest: 9 }, 5, 0),
             (&[2, 9, 0, 1, 3, 0, 1], Kind::Ack { largest: 9 }, 7, 0),
