@@ -9,12 +9,17 @@
 //! - [`oscore`]: the option; client and server that protect their messages
 //! - [`amqp`]: frames, client, container
 //! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
+//! - [`http3`]: field sections, frames and packets of HTTP/3 and QUIC, client, server, connection
+//! - [`tls`], [`dtls`]: records, client, server, connection; certificates as text
 //! - [`object`]: protected objects, files of keys
 //! - [`cost`]: the ledger
+//! - [`mod@dissect`]: captures of other programs
 //! - [`text`]: quantities, names of stacks, rows of samples
 //! - [`lab`]: what a packet is called in a ladder
 //! - `script`: bytes as a sequence of decisions
 //! - `rig`: an endpoint under such a script, with the rules of its contract checked
+//! - `duel`: two such endpoints that talk to each other while a script changes what is under way
+//! - `world`: certificates and configurations of secure endpoints
 //!
 //! ```
 //! assert!(wirecost_fuzz::text::quantities(b"128B"));
@@ -24,7 +29,11 @@
 pub mod amqp;
 pub mod coap;
 pub mod cost;
+pub mod dissect;
+pub mod dtls;
+mod duel;
 pub mod http1;
+pub mod http3;
 pub mod lab;
 pub mod mqtt;
 pub mod object;
@@ -32,13 +41,15 @@ pub mod oscore;
 mod rig;
 mod script;
 pub mod text;
+pub mod tls;
 pub mod wire;
+mod world;
 
 /// Checks one input; returns whether it was understood to its end. Panics where a property does not hold.
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its fuzz target and of its folders of inputs.
-pub const TARGETS: [(&str, Target); 27] = [
+pub const TARGETS: [(&str, Target); 46] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -60,9 +71,28 @@ pub const TARGETS: [(&str, Target); 27] = [
     ("http1_chunks", http1::chunks),
     ("http1_client", http1::client),
     ("http1_server", http1::server),
+    ("tls_records", tls::stream),
+    ("tls_pem", tls::pem),
+    ("tls_client", tls::client),
+    ("tls_server", tls::server),
+    ("tls_connection", tls::connection),
+    ("dtls_records", dtls::datagram),
+    ("dtls_client", dtls::client),
+    ("dtls_server", dtls::server),
+    ("dtls_connection", dtls::connection),
+    ("qpack_section", http3::section),
+    ("qpack_huffman", http3::string),
+    ("http3_request_stream", http3::request_stream),
+    ("http3_unidirectional_stream", http3::unidirectional_stream),
+    ("quic_frames", http3::frames),
+    ("quic_datagrams", http3::datagrams),
+    ("http3_client", http3::client),
+    ("http3_server", http3::server),
+    ("http3_connection", http3::connection),
     ("object", object::object),
     ("object_key", object::key),
     ("cost_ledger", cost::ledger),
+    ("dissect_capture", dissect::capture),
     ("proto_units", text::quantities),
     ("lab_text", text::names_and_rows),
     ("lab_label", lab::label),

@@ -33,8 +33,12 @@ enum State {
 }
 
 /// An endpoint, its flows and the time.
-pub(crate) struct Rig<E> {
+pub(crate) struct Rig<E: Endpoint> {
     pub(crate) endpoint: E,
+    /// What it reported.
+    pub(crate) events: Vec<E::Event>,
+    /// What it sent, where somebody takes it.
+    sent: Option<Vec<Vec<u8>>>,
     transport: Transport,
     flows: Vec<Option<Flow>>,
     opened: u32,
@@ -49,6 +53,8 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
     pub(crate) fn new(endpoint: E, transport: Transport, flows: usize, check: fn(&[u8])) -> Self {
         Self {
             endpoint,
+            events: Vec::new(),
+            sent: None,
             transport,
             flows: vec![None; flows],
             opened: 0,
@@ -56,6 +62,26 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
             wakes: None,
             check,
         }
+    }
+
+    /// What it has sent since the last time; from the first time on, that is kept.
+    pub(crate) fn take_sent(&mut self) -> Vec<Vec<u8>> {
+        self.sent.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// When it wants to be woken.
+    pub(crate) const fn wakes(&self) -> Option<Instant> {
+        self.wakes
+    }
+
+    /// What time it is.
+    pub(crate) const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Whether it has closed the flow in a slot.
+    pub(crate) fn has_closed(&self, slot: usize) -> bool {
+        self.flows[slot].is_some_and(|flow| flow.state == State::Closed)
     }
 
     /// Plays the script to its end; `command` gives the command of a number, if there is one.
@@ -75,13 +101,13 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
         }
     }
 
-    fn command(&mut self, command: Option<E::Command>) {
+    pub(crate) fn command(&mut self, command: Option<E::Command>) {
         if let Some(command) = command {
             self.input(Input::Command(command));
         }
     }
 
-    fn open(&mut self, slot: usize) {
+    pub(crate) fn open(&mut self, slot: usize) {
         let is_free = |flow: Flow| matches!(flow.state, State::Closed | State::Gone);
         if !self.flows[slot].is_none_or(is_free) {
             return;
@@ -99,7 +125,7 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
         self.input(Input::Opened { flow: id, peer });
     }
 
-    fn receive(&mut self, slot: usize, bytes: &[u8]) {
+    pub(crate) fn receive(&mut self, slot: usize, bytes: &[u8]) {
         let Some(flow) = self.flows[slot].as_mut() else {
             return;
         };
@@ -119,7 +145,7 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
         }
     }
 
-    fn peer_closed(&mut self, slot: usize) {
+    pub(crate) fn peer_closed(&mut self, slot: usize) {
         if let Some(flow) = self.flows[slot].as_mut().filter(|flow| flow.state == State::Open) {
             flow.state = State::PeerClosed;
             let flow = flow.id;
@@ -146,8 +172,8 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
         }
     }
 
-    fn wait_until(&mut self, at: Instant) {
-        self.now = at;
+    pub(crate) fn wait_until(&mut self, at: Instant) {
+        self.now = at.max(self.now);
         self.input(Input::Timeout);
         for _ in 0..MOST_TIMEOUTS {
             if self.wakes.is_none_or(|wakes| wakes > self.now) {
@@ -171,7 +197,7 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
                 Output::Transmit { flow } => self.transmitted(flow, &out),
                 Output::Consumed { flow } => self.consumed(flow, &out),
                 Output::Close { flow, .. } => self.closed(flow),
-                Output::Event(_) => {}
+                Output::Event(event) => self.events.push(event),
                 Output::Timeout(at) => {
                     self.wakes = at;
                     return;
@@ -193,6 +219,9 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
             "sends on {flow:?}"
         );
         (self.check)(out.bytes());
+        if let Some(sent) = &mut self.sent {
+            sent.push(out.bytes().to_vec());
+        }
     }
 
     /// A flow that this side has closed may be reset later, when its place is taken.

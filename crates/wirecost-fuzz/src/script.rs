@@ -37,6 +37,21 @@ impl<'a> Script<'a> {
         self.rest
     }
 
+    /// What happens to the next bytes that are under way; at the end everything arrives.
+    pub(crate) fn fate(&mut self) -> Fate {
+        let mut fate = || {
+            Some(match self.byte()? {
+                0x80..=0xbf => Fate::Change(self.u16()?, self.byte()?),
+                0xc0..=0xcf => Fate::Split(self.u16()?),
+                0xd0..=0xdf => Fate::Cut(self.u16()?),
+                0xe0..=0xef => Fate::Lost,
+                0xf0..=0xff => Fate::Twice,
+                _ => Fate::Arrive,
+            })
+        };
+        fate().unwrap_or(Fate::Arrive)
+    }
+
     /// The next step of an endpoint's life; `None` at the end.
     pub(crate) fn step(&mut self) -> Option<(usize, Step<'a>)> {
         let first = self.byte()?;
@@ -60,6 +75,20 @@ impl<'a> Script<'a> {
         };
         Some((usize::from(first >> 6), step))
     }
+}
+
+/// What happens to bytes that are under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fate {
+    Arrive,
+    /// The byte at this place, counted round, arrives changed by these bits.
+    Change(u16, u8),
+    /// They arrive in two pieces, the first of so many bytes.
+    Split(u16),
+    /// Only the first bytes arrive.
+    Cut(u16),
+    Lost,
+    Twice,
 }
 
 /// What happens to an endpoint.

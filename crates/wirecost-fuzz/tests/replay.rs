@@ -12,6 +12,21 @@ use wirecost_proto::Rng;
 /// Mutations of all inputs of a target together.
 const MUTATIONS: u64 = 10_000;
 
+/// The same where an input makes keys and signatures, or is a whole capture: each takes a millisecond or more.
+const SLOW_MUTATIONS: u64 = 300;
+
+/// What is in the names of such targets.
+const SLOW: [&str; 8] = [
+    "tls_client",
+    "tls_server",
+    "_connection",
+    "http3_client",
+    "http3_server",
+    "tls_pem",
+    "_capture",
+    "_pcapng",
+];
+
 #[test]
 fn every_seed_is_understood() {
     for (name, target) in TARGETS {
@@ -78,7 +93,9 @@ fn inputs(kind: &str, target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 /// Panics name the target and the mutation.
 fn replay_mutations(name: &str, target: Target, inputs: &[Vec<u8>]) {
     let mut rng = Rng::new(1);
-    for _ in 0..MUTATIONS {
+    let is_slow = SLOW.iter().any(|part| name.contains(part));
+    let mutations = if is_slow { SLOW_MUTATIONS } else { MUTATIONS };
+    for _ in 0..mutations {
         let mut bytes = pick(inputs, &mut rng).clone();
         for _ in 0..=rng.next_below(3) {
             mutate(&mut bytes, inputs, &mut rng);
