@@ -2,7 +2,9 @@
 //! foreground they are its own: see [`Relay`].
 
 use crate::error::{Doing, EnvironmentError};
-use crate::sys::process::{event, exit_now, is_readable, next_signal, on_signals, raise_event, signals};
+use crate::sys::process::{
+    event, exit_now, is_readable, let_through, next_signal, on_signals, raise_event, signals,
+};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::OnceLock;
@@ -60,7 +62,17 @@ extern "C" fn note(_signal: i32) {
     raise_event(EVENT_FD.load(Ordering::SeqCst));
 }
 
-/// Signals that do nothing by themselves but wait to be taken, and to be passed on.
+/// The signals that a relay holds back.
+const HELD: [i32; 5] = [
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGCHLD,
+];
+
+/// Signals that do nothing by themselves but wait to be taken, and to be passed on. Dropped, they do again what they do
+/// by themselves, to the thread that drops it.
 #[derive(Debug)]
 pub struct Relay(OwnedFd);
 
@@ -85,14 +97,7 @@ impl Relay {
     /// # Errors
     /// When the process has no descriptor left.
     pub fn install() -> Result<Self, EnvironmentError> {
-        let held = [
-            libc::SIGINT,
-            libc::SIGQUIT,
-            libc::SIGTERM,
-            libc::SIGHUP,
-            libc::SIGCHLD,
-        ];
-        let fd = signals(&held).doing("signalfd", || "hold signals back".into())?;
+        let fd = signals(&HELD).doing("signalfd", || "hold signals back".into())?;
         Ok(Self(fd))
     }
 
@@ -113,5 +118,21 @@ impl Relay {
             },
         };
         Ok(next_signal(self.0.as_fd())?.map(caught))
+    }
+
+    /// Forgets every signal that has come.
+    ///
+    /// # Errors
+    /// None that a descriptor of ours meets.
+    pub fn forget(&self) -> io::Result<()> {
+        while self.next(Duration::ZERO)?.is_some() {}
+        Ok(())
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // A thread that cannot be asked to end any more can still be killed.
+        let _ = let_through(&HELD);
     }
 }

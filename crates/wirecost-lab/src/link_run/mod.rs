@@ -82,6 +82,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
         key_log.path(),
         note,
     )?;
+    drop(relay);
     let mut left = stage.stop()?;
     let keys = key_log.secrets(server.secrets(), note);
     let description = server.description();

@@ -62,6 +62,8 @@ pub fn run(
         note,
     };
     let status = watch.until_end(&mut program, relay)?;
+    // What ended the program was for the program.
+    relay.forget().map_err(doing("take signals"))?;
     let duration = stage.clock.now().saturating_since(started);
     let keep: Vec<i32> = watch.server.pid().into_iter().collect();
     let left = program.end_leftovers(&keep);

@@ -310,22 +310,26 @@ pub(crate) fn tie_to_thread(command: &mut Command) {
 /// A descriptor from which signals are read instead of being acted upon; they are blocked in the calling thread and in
 /// those that it starts from now on.
 pub(crate) fn signals(of: &[c_int]) -> io::Result<OwnedFd> {
-    // SAFETY: all-zero is the empty set; the kernel reads it.
+    let set = set_mask(libc::SIG_BLOCK, of)?;
+    // SAFETY: the kernel reads the set.
+    owned(unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })
+}
+
+/// Ends the blocking of signals in the calling thread.
+pub(crate) fn let_through(signals: &[c_int]) -> io::Result<()> {
+    set_mask(libc::SIG_UNBLOCK, signals).map(drop)
+}
+
+/// Changes the calling thread's mask by a set of signals, and returns the set.
+fn set_mask(how: c_int, signals: &[c_int]) -> io::Result<libc::sigset_t> {
+    // SAFETY: all-zero is the empty set; the calls write and read this one.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
-        for signal in of {
+        for signal in signals {
             libc::sigaddset(&raw mut set, *signal);
         }
-        check(libc::sigprocmask(
-            libc::SIG_BLOCK,
-            &raw const set,
-            std::ptr::null_mut(),
-        ))?;
-        owned(libc::signalfd(
-            -1,
-            &raw const set,
-            libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
-        ))
+        check(libc::sigprocmask(how, &raw const set, std::ptr::null_mut()))?;
+        Ok(set)
     }
 }
 
