@@ -66,8 +66,8 @@ impl Log {
     }
 
     /// At most `limit` messages from `next_key` on, as JSON: `{"result":[...],"next_key":K}`; fewer where they are
-    /// long. A message that is JSON
-    /// stands there as it was posted, any other as a string in base64 (RFC 4648 section 4).
+    /// long. A message that is JSON stands there as it was posted, any other as a string in base64 (RFC 4648
+    /// section 4).
     pub(super) fn page(&self, next_key: u64, limit: usize) -> Vec<u8> {
         let skip = next_key.saturating_sub(self.first_key);
         let skip = usize::try_from(skip)
