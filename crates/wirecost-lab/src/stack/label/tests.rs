@@ -227,3 +227,49 @@ fn a_protected_message_of_coap_says_so() {
     assert_eq!(datagram_of("coap-con", "41 03 00 01 aa", &[]), "CON PUT");
     assert_eq!(datagram_of("coap-con", "60 44 00 01", &[]), "ACK 2.04");
 }
+
+#[test]
+fn any_bytes_have_a_name() {
+    let stacks = [
+        "tcp",
+        "mqtt5-qos1",
+        "amqp-settled",
+        "http1",
+        "http3",
+        "mqtt-qos0+tls1.3",
+        "http1+tls1.2",
+        "coap-non+dtls1.3",
+        "udp+dtls1.2",
+        "coap-con+oscore",
+    ];
+    let starts: [&[u8]; 6] = [
+        &[],
+        &[22, 3, 3, 0],
+        &[23, 3, 3, 0],
+        &[22, 254, 253, 0, 0],
+        &[0xc0, 0, 0, 0, 1],
+        b"AMQP",
+    ];
+    let mut random = wirecost_proto::Rng::new(11);
+    for round in 0..4_000 {
+        let mut bytes = starts[round % starts.len()].to_vec();
+        let mut more = [0; 40];
+        random.fill(&mut more);
+        let [len, covered, ..] = more.map(usize::from);
+        bytes.extend_from_slice(&more[..len % 41]);
+        let spans = [
+            span(covered as u32 % 30, Layer::Security),
+            span(9, Layer::Application),
+        ];
+        let stack = stacks[round % stacks.len()].parse().unwrap();
+        let content = Content::at_end(&bytes, &bytes, &spans);
+        let names = [
+            Labeller::new(stack).segment(Direction::Down, Flags::ACK, &content),
+            datagram::name(stack, &content),
+        ];
+        assert!(
+            names.iter().all(|name| name.len() <= 80 + bytes.len() * 16),
+            "{names:?}"
+        );
+    }
+}
