@@ -245,7 +245,13 @@ impl Connection {
         if let Some(version) = self.engine.protocol_version() {
             self.protocol = self.protocol.settled(version);
         }
-        result.map_err(|error| fault(self.protocol, &error))
+        result.map_err(|error| match error {
+            // RFC 4279 section 2: a server may treat an unknown identity as it does a key that does not fit.
+            Error::CryptoError(error) if !self.is_established => Fault::Other(format!(
+                "the two ends came to different keys ({error}): the pre-shared key or its identity is not the same"
+            )),
+            error => fault(self.protocol, &error),
+        })
     }
 
     /// Gives memory back that only the handshake needed.

@@ -40,7 +40,8 @@ pub struct ServeArguments {
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk)]
     pub psk: Vec<Psk>,
 
-    /// coap: take requests protected by OSCORE, and no others; all four in hex, the ids may be empty
+    /// coap: take requests protected by OSCORE, and no others; all in hex, an id may be empty, a secret is good for one
+    /// run
     #[arg(
         long,
         value_name = "CLIENT_ID:SERVER_ID:SECRET[:SALT]",

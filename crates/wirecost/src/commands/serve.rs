@@ -135,7 +135,8 @@ fn announce(
         ));
     }
     if !arguments.oscore.is_empty() {
-        output::note("use each OSCORE secret for one run: what was received is forgotten at its end");
+        // RFC 8613, section 7.5: who forgets its sequence numbers must not use the keys again.
+        output::note("use each OSCORE secret for one run: its sequence numbers are forgotten at the end");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use wirecost_coap::oscore::{Context, PartialIv};
+use wirecost_coap::oscore::Context;
 use wirecost_lab::stack::admission::Contexts;
 use wirecost_lab::stack::{Admission, Application, Channel, Stack};
 use wirecost_security::certificate::{Authority, Identity, SERVER_NAMES, Usage, authorities_from_pem};
@@ -12,9 +12,6 @@ use wirecost_security::{Epoch, tls};
 use super::files;
 use crate::arguments::ServeArguments;
 use crate::exit::{self, Failure};
-
-/// OSCORE's sequence numbers in a second of server time that none of an earlier run can have reached.
-const SEQUENCE_NUMBERS_PER_SECOND: u64 = 256;
 
 /// Whom a server lets in, and who vouches for it.
 pub(super) struct Admitted {
@@ -91,7 +88,7 @@ pub(super) fn admitted(
         identity,
         client_authorities: client_authorities(arguments)?,
         psks: arguments.psk.clone(),
-        oscore: contexts(arguments, epoch)?,
+        oscore: contexts(arguments)?,
         users: arguments.user.clone(),
         suites: tls::Suites::Wide,
     };
@@ -238,16 +235,9 @@ fn client_authorities(arguments: &ServeArguments) -> Result<Vec<Vec<u8>>, Failur
     })
 }
 
-/// The contexts, numbered above all that an earlier run can have used with the same secret: a number that is used
-/// twice gives away what it protected (RFC 8613, section 7.2.1 and appendix B.1.1).
-fn contexts(arguments: &ServeArguments, epoch: Epoch) -> Result<Contexts, Failure> {
-    let number = epoch.unix.as_secs().saturating_mul(SEQUENCE_NUMBERS_PER_SECOND);
-    let first = PartialIv::new(number).unwrap_or(PartialIv::MAX);
-    let contexts = arguments.oscore.iter().map(|parameters| {
-        let context = Context::new(parameters);
-        context.map(|context| context.starting_at(first))
-    });
-    let contexts: Result<_, _> = contexts.collect();
+/// The contexts, from their first sequence number: what an earlier run has used of a secret is not known.
+fn contexts(arguments: &ServeArguments) -> Result<Contexts, Failure> {
+    let contexts: Result<_, _> = arguments.oscore.iter().map(Context::new).collect();
     contexts
         .map(Contexts::Given)
         .map_err(|error| Failure::usage(format_args!("cannot use --oscore: {error}")))
