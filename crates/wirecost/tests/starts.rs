@@ -110,7 +110,7 @@ fn connect_bytes(cell: &Cell) -> [u64; 2] {
 
 #[test]
 fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
-    let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,http3 -n 2 --settle 200ms");
+    let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,coap-con+oscore,http3 -n 2 --settle 200ms");
     let capture = run.file("capture/all.pcapng");
     assert_eq!(mode(&capture), 0o600);
     let blocks = blocks(&capture);
@@ -128,11 +128,13 @@ fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
         );
     }
     assert_eq!(files_with_secrets(&capture), [0o600]);
+    assert_eq!(mode(&run.file("capture/oscore_contexts")), 0o600);
 }
 
 #[test]
 fn without_keys_there_is_nothing_to_decrypt_by() {
-    let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,http3 -n 2 --settle 200ms --no-keys");
+    let run =
+        Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,coap-con+oscore,http3 -n 2 --settle 200ms --no-keys");
     let capture = run.file("capture/all.pcapng");
     assert_eq!(mode(&capture), 0o644);
     assert!(
@@ -140,8 +142,9 @@ fn without_keys_there_is_nothing_to_decrypt_by() {
             .iter()
             .all(|block| block.kind != DECRYPTION_SECRETS)
     );
-    assert!(fields(&capture, "mqtt || coap || http3", &["frame.number"]).is_empty());
+    assert!(fields(&capture, "mqtt || dtls && coap || http3", &["frame.number"]).is_empty());
     assert_eq!(files_with_secrets(&capture), [0_u32; 0]);
+    assert!(!run.file("capture/oscore_contexts").exists());
     assert!(
         run.summary
             .cells

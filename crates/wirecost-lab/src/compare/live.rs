@@ -149,6 +149,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let io = |what| move |source| RunError::Io { what, source };
     let clock = Clock::start();
     let credentials = Credentials::generate(clock, options.keys)?;
+    write_oscore_contexts(options, &plan, &credentials, folder)?;
     let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
     let recorder = Recorder::create(folder.path()).map_err(io("record packets"))?;
     let links = DeviceLinks::new(&plan, &options.links, options.seed);
@@ -212,6 +213,23 @@ fn channel_options(options: &Options) -> ChannelOptions {
 pub(crate) fn datagram_bytes(mtu: u16, ipv6: bool) -> usize {
     let headers = if ipv6 { IPV6_UDP_BYTES } else { IPV4_UDP_BYTES };
     usize::from(mtu).saturating_sub(headers)
+}
+
+/// OSCORE has no key log: its contexts go into a file that Wireshark reads.
+fn write_oscore_contexts(
+    options: &Options,
+    plan: &Plan,
+    credentials: &Credentials,
+    folder: &RunFolder,
+) -> Result<(), ResultsError> {
+    let devices = u16::try_from(oscore_devices(plan)).unwrap_or(u16::MAX);
+    if devices == 0 || !options.keys {
+        return Ok(());
+    }
+    folder.write_secret(
+        "capture/oscore_contexts",
+        credentials.oscore_contexts(devices).as_bytes(),
+    )
 }
 
 /// How many contexts of OSCORE the server needs: one for each device, where any uses it.

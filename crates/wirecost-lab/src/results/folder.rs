@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -107,9 +108,29 @@ impl RunFolder {
     /// # Errors
     /// The file system refused.
     pub fn write(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
+        self.write_with_mode(name, contents, 0o666)
+    }
+
+    /// The same for secrets: only the owner may read them.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_secret(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
+        self.write_with_mode(name, contents, 0o600)
+    }
+
+    /// `mode` is what the process's umask leaves of it.
+    fn write_with_mode(&self, name: &str, contents: &[u8], mode: u32) -> Result<(), ResultsError> {
         let path = self.file(name);
         let partial = self.file(&format!("{name}.partial"));
-        let written = fs::File::create(&partial).and_then(|mut file| {
+        let mut options = fs::OpenOptions::new();
+        let opened = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(mode)
+            .open(&partial);
+        let written = opened.and_then(|mut file| {
             file.write_all(contents)?;
             file.sync_data()
         });

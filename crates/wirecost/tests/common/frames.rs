@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::tshark::{Body, Packet, fields, packets};
+use super::tshark::{Body, Packet, fields_with, packets};
 
 /// A packet and the fields that were asked for.
 #[derive(Clone, Debug)]
@@ -61,6 +61,11 @@ pub(crate) struct Connection {
 
 /// Every packet of a capture but the link checks', with `names` from a second look.
 pub(crate) fn frames(capture: &Path, names: &[&'static str]) -> Vec<Frame> {
+    frames_with(capture, names, &[])
+}
+
+/// The same with preferences of tshark for the second look.
+pub(crate) fn frames_with(capture: &Path, names: &[&'static str], preferences: &[String]) -> Vec<Frame> {
     const ALWAYS: [&str; 5] = [
         "frame.number",
         "tcp.srcport",
@@ -69,7 +74,7 @@ pub(crate) fn frames(capture: &Path, names: &[&'static str]) -> Vec<Frame> {
         "udp.dstport",
     ];
     let names: Vec<&'static str> = ALWAYS.iter().chain(names).copied().collect();
-    let rows = fields(capture, "frame", &names);
+    let rows = fields_with(capture, "frame", &names, preferences);
     let packets = packets(capture);
     assert_eq!(rows.len(), packets.len());
     let frame = |(row, packet): (Vec<String>, Packet)| {

@@ -18,6 +18,16 @@ const SETTINGS: [&str; 6] = [
 /// The values of `fields` for each packet that `filter` shows; a field that occurs more than once is separated by
 /// commas.
 pub(crate) fn fields(capture: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+    fields_with(capture, filter, fields, &[])
+}
+
+/// The same with preferences of tshark, each as `-o` takes it.
+pub(crate) fn fields_with(
+    capture: &Path,
+    filter: &str,
+    fields: &[&str],
+    preferences: &[String],
+) -> Vec<Vec<String>> {
     need_program("tshark", "tshark");
     let mut command = Command::new("tshark");
     command
@@ -26,6 +36,9 @@ pub(crate) fn fields(capture: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<S
         .arg(capture)
         .args(SETTINGS)
         .args(["-Y", filter, "-T", "fields"]);
+    preferences.iter().for_each(|preference| {
+        command.args(["-o", preference]);
+    });
     command.args(["-E", "separator=/t", "-E", "occurrence=a", "-E", "aggregator=,"]);
     fields.iter().for_each(|field| {
         command.args(["-e", field]);

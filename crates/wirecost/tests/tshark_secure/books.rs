@@ -108,6 +108,9 @@ pub(crate) fn name(cell: &Cell) -> String {
     format!("{}{start} {} B", cell.stack, cell.payload_bytes)
 }
 
+/// The step of a connection that a section is of.
+type StepOf = fn(&Books) -> Step;
+
 /// Holds a cell's sections against the books of its devices.
 pub(crate) fn check(cell: &Cell, devices: &[Books]) {
     let place = name(cell);
@@ -118,18 +121,18 @@ pub(crate) fn check(cell: &Cell, devices: &[Books]) {
         cell.outcomes
     );
     assert_eq!(devices.len() as u64, cell.outcomes.offered, "{place}: devices");
-    let of = |step: fn(&Books) -> Step, way: usize| -> Vec<Sums> {
+    let of = |step: StepOf, way: usize| -> Vec<Sums> {
         devices.iter().map(|books| books.of(step(books), way)).collect()
     };
-    let sections: [(&str, &Option<Section>, fn(&Books) -> Step); 3] = [
-        ("connect", &cell.connect, |_| Step::Connect),
-        ("message", &cell.message, Books::measured),
-        ("close", &cell.close, |_| Step::Close),
+    let sections: [(&str, Option<&Section>, StepOf); 3] = [
+        ("connect", cell.connect.as_ref(), |_| Step::Connect),
+        ("message", cell.message.as_ref(), Books::measured),
+        ("close", cell.close.as_ref(), |_| Step::Close),
     ];
     for (phase, section, step) in sections {
         for way in 0..2 {
             let place = format!("{place}, {phase}, {}", ["up", "down"][way]);
-            check_section(&place, section.as_ref(), way, &of(step, way));
+            check_section(&place, section, way, &of(step, way));
         }
     }
 }
@@ -152,6 +155,13 @@ fn check_section(place: &str, section: Option<&Section>, way: usize, devices: &[
         ("payload", &bytes.payload, |sums| sums.payload),
         ("wire", &bytes.wire, Sums::wire),
     ];
+    let all: f64 = section
+        .by_cause
+        .values()
+        .map(|mean| [mean.up, mean.down][way])
+        .sum();
+    let all = (all * section.samples as f64).round() as u64;
+    assert_eq!(all, bytes.wire.sum, "{place}: the causes and the whole");
     for (layer, count, of) in layers {
         let seen: Vec<u64> = devices.iter().map(of).collect();
         assert_eq!(

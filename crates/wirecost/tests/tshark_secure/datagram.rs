@@ -95,3 +95,42 @@ fn protection(connection: &Connection) -> u64 {
         other => panic!("cipher suites {other:x?}"),
     }
 }
+
+/// The fields that [`oscore`] reads.
+pub(crate) const OSCORE_FIELDS: [&str; 4] = [
+    "coap.opt.name",
+    "coap.opt.length",
+    "oscore.code",
+    "oscore.payload_length",
+];
+
+/// The books of the OSCORE exchanges of a device, decrypted.
+pub(crate) fn oscore(connection: &Connection) -> Books {
+    /// Of AES-CCM-16-64-128 (RFC 9053, section 4.2).
+    const TAG_BYTES: u64 = 8;
+    let (mut books, mut messages) = (Books::default(), 0);
+    for frame in &connection.frames {
+        assert!(
+            frame.has("oscore.code"),
+            "frame {}: decrypted",
+            frame.packet.frame
+        );
+        let mut sums = headers(frame);
+        sums.security = option_bytes(frame) + TAG_BYTES;
+        sums.payload = frame.numbers("oscore.payload_length").iter().sum();
+        sums.application = frame.packet.wire_bytes - sums.wire();
+        messages += u64::from(frame.packet.way == 0);
+        books.enter(Step::Message(messages), frame.packet.way, &sums);
+    }
+    books
+}
+
+/// The OSCORE option (RFC 8613, section 6.1): one byte before its value, because no option stands long before it.
+fn option_bytes(frame: &Frame) -> u64 {
+    let names = frame.texts("coap.opt.name");
+    let lengths = frame.numbers("coap.opt.length");
+    let place = names
+        .iter()
+        .position(|name| name.contains("OSCORE") || name.contains("Object-Security"));
+    1 + lengths[place.expect("an OSCORE option")]
+}

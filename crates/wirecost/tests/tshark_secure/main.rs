@@ -11,7 +11,7 @@ mod quic;
 mod stream;
 
 use common::Run;
-use common::frames::{Connection, frames, measured};
+use common::frames::{Connection, Frame, frames, frames_with, measured};
 
 use books::{Books, check, keep, name};
 use dtls13::Keys;
@@ -54,6 +54,22 @@ fn dtls_1_3_costs_what_an_independent_opener_sees() {
     dtls_1_3("coap-con+dtls1.3,udp+dtls1.3 --dtls-cookie --ipv6");
 }
 
+#[test]
+fn oscore_costs_what_tshark_sees() {
+    let stacks = "coap-con+oscore,coap-non+oscore -s 1B,128B,1000B";
+    let run = Run::compare(&format!("{stacks} -n 2 --settle 300ms"));
+    let file = run.file("capture/oscore_contexts");
+    let contexts = std::fs::read_to_string(file).expect("the contexts of the devices");
+    let preferences = contexts.lines().map(|line| format!("uat:oscore_contexts:{line}"));
+    let preferences: Vec<String> = preferences.collect();
+    let frames = frames_with(
+        &run.file("capture/all.pcapng"),
+        &datagram::OSCORE_FIELDS,
+        &preferences,
+    );
+    hold_frames(&run, frames, datagram::oscore);
+}
+
 /// Path MTU of 600 bytes: records cross segments, and flights of a handshake cross datagrams.
 #[test]
 fn secure_packets_fit_a_small_mtu() {
@@ -92,7 +108,11 @@ fn hold(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> B
 }
 
 fn hold_run(run: &Run, fields: &[&'static str], books_of: impl Fn(&Connection) -> Books) {
-    let connections = measured(frames(&run.file("capture/all.pcapng"), fields));
+    hold_frames(run, frames(&run.file("capture/all.pcapng"), fields), books_of);
+}
+
+fn hold_frames(run: &Run, frames: Vec<Frame>, books_of: impl Fn(&Connection) -> Books) {
+    let connections = measured(frames);
     let mtu = run.summary.cells[0].link.up.mtu_bytes;
     let mut packets = connections.iter().flat_map(|connection| &connection.frames);
     assert!(packets.all(|frame| frame.packet.wire_bytes <= mtu));

@@ -47,7 +47,7 @@ struct Stream {
 impl Stream {
     /// Request streams are the client's bidirectional ones (RFC 9000, section 2.1): 0, 4, 8.
     const fn step(&self) -> Step {
-        if self.id % 4 == 0 {
+        if self.id.is_multiple_of(4) {
             Step::Message(1 + self.id / 4)
         } else {
             Step::Connect
@@ -64,7 +64,7 @@ pub(crate) fn books(connection: &Connection) -> Books {
         contents: BTreeMap::new(),
     };
     connection.frames.iter().for_each(|frame| reader.datagram(frame));
-    let requests = reader.contents.iter().filter(|((id, _), _)| id % 4 == 0);
+    let requests = reader.contents.iter().filter(|((id, _), _)| id.is_multiple_of(4));
     for ((id, way), content) in requests {
         let payload = data_bytes(content);
         reader.books.is_payload(Step::Message(1 + id / 4), *way, payload);
