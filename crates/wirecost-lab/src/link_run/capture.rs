@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter};
 
+use wirecost_live::Clock;
 use wirecost_live::recorder::{Record, RecordedPacket};
 use wirecost_proto::Instant;
 use wirecost_wire::pcapng::Writer;
@@ -17,7 +18,7 @@ use crate::compare::capture::{flush, writer};
 use crate::results::RunFolder;
 
 /// What was written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Written {
     /// How many packets met which fate.
     pub fates: BTreeMap<&'static str, u64>,
@@ -39,12 +40,13 @@ pub fn write(folder: &RunFolder, left: &mut Left, keys: &str) -> Result<Written,
         .map_err(doing("read the interfaces' counters"))?;
     let recording = &mut left.forwarder.recording;
     let (delivered, _) = deliveries(recording).map_err(doing(reading))?;
-    let mut file = writer(&folder.file(CAPTURE), keys).map_err(doing("write the capture"))?;
-    let mut written = Written {
-        dropped,
-        ..Written::default()
+    let file = writer(&folder.file(CAPTURE), keys).map_err(doing("write the capture"))?;
+    let mut sink = Sink {
+        file,
+        clock: left.clock,
+        fates: BTreeMap::new(),
+        error: None,
     };
-    let mut failure = None;
     let packets = recording.records().map_err(doing(reading))?;
     let packets = packets.filter_map(|record| match record {
         Ok(Record::Packet(packet)) => Some(Ok(packet)),
@@ -52,29 +54,49 @@ pub fn write(folder: &RunFolder, left: &mut Left, keys: &str) -> Result<Written,
         Err(error) => Some(Err(error)),
     });
     for (packet, delivered) in packets.zip(delivered) {
-        let packet = packet.map_err(doing(reading))?;
-        if matches!(packet.host, Some(CHECKER | SURVEYOR)) {
-            continue;
-        }
-        *written.fates.entry(packet.fate.name()).or_default() += 1;
-        if failure.is_none() {
-            let at = left.clock.utc_nanos(packet.entered);
-            failure = write_packet(&mut file, &packet, at, delivered).err();
-        }
+        sink.take(&packet.map_err(doing(reading))?, delivered);
     }
-    let failure = match failure {
-        Some(error) => Some(error),
-        None => flush(file).err(),
-    };
+    let (fates, failure) = sink.finish();
     let unrecorded = recording.error.as_ref().map(ToString::to_string);
-    written.cut_short = failure
-        .map(|error| error.to_string())
-        .or(unrecorded)
-        .map(|error| format!("the capture is cut short: {error}"));
+    let reason = failure.map(|error| error.to_string()).or(unrecorded);
     recording
         .discard()
         .map_err(doing("discard the recorded packets"))?;
-    Ok(written)
+    Ok(Written {
+        fates,
+        dropped,
+        cut_short: reason.map(|reason| format!("the capture is cut short: {reason}")),
+    })
+}
+
+/// Counts packets, and writes them as long as that is possible.
+struct Sink {
+    file: Writer<BufWriter<File>>,
+    clock: Clock,
+    fates: BTreeMap<&'static str, u64>,
+    error: Option<io::Error>,
+}
+
+impl Sink {
+    fn take(&mut self, packet: &RecordedPacket, delivered: Option<Instant>) {
+        if matches!(packet.host, Some(CHECKER | SURVEYOR)) {
+            return;
+        }
+        *self.fates.entry(packet.fate.name()).or_default() += 1;
+        if self.error.is_none() {
+            let at = self.clock.utc_nanos(packet.entered);
+            self.error = write_packet(&mut self.file, packet, at, delivered).err();
+        }
+    }
+
+    /// The packets by fate, and why the capture is cut short, if it is.
+    fn finish(self) -> (BTreeMap<&'static str, u64>, Option<io::Error>) {
+        let error = match self.error {
+            Some(error) => Some(error),
+            None => flush(self.file).err(),
+        };
+        (self.fates, error)
+    }
 }
 
 fn write_packet(

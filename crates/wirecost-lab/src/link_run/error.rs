@@ -106,6 +106,15 @@ pub(super) fn doing(what: &'static str) -> impl Fn(io::Error) -> LinkError {
     move |source| LinkError::Run(RunError::Io { what, source })
 }
 
+/// A server that ended before the program did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerDeath {
+    /// Exit code or signal.
+    pub status: String,
+    /// The last lines that it wrote.
+    pub log_tail: String,
+}
+
 impl fmt::Display for ServerDeath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (status, last_words) = (&self.status, last_words(&self.log_tail));
@@ -114,13 +123,4 @@ impl fmt::Display for ServerDeath {
             "the server ended with {status} while the program ran{last_words}"
         )
     }
-}
-
-/// A server that ended before the program did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerDeath {
-    /// Exit code or signal.
-    pub status: String,
-    /// The last lines that it wrote.
-    pub log_tail: String,
 }
