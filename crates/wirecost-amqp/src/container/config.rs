@@ -30,6 +30,9 @@ pub struct Config {
     pub max_message_size: u64,
     /// How many messages a queue holds; the oldest makes room for a new one.
     pub queue_messages: usize,
+    /// How many bytes the messages of all queues have together, those on their way to receivers included; above it the
+    /// oldest messages of a queue make room for its new one, which may find none.
+    pub stored_bytes: usize,
     /// How many queues there are; an attach to a further address is refused.
     pub queues: usize,
     /// How long a client may take from its flow's begin to open, and to answer a close.
@@ -50,6 +53,7 @@ impl Default for Config {
             credit: 1_000,
             max_message_size: 16_000_000,
             queue_messages: 1_000,
+            stored_bytes: 256_000_000,
             queues: 10_000,
             connect_timeout: Duration::from_secs(30),
         }

@@ -82,7 +82,7 @@ impl Container {
     pub fn new(config: Config) -> Self {
         Self {
             shared: Shared {
-                queues: Queues::new(config.queues, config.queue_messages),
+                queues: Queues::new(config.queues, config.queue_messages, config.stored_bytes),
                 config,
                 waiting: VecDeque::new(),
                 events: VecDeque::new(),

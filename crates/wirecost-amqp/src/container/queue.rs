@@ -9,6 +9,9 @@ use wirecost_proto::FlowId;
 /// Buffers that are kept for later messages, at most.
 const SPARE_BUFFERS: usize = 64;
 
+/// Bytes of the largest buffer that is kept.
+const SPARE_BYTES: usize = 64 << 10;
+
 /// Where a queue stands in its container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueId(usize);
@@ -37,17 +40,22 @@ pub(super) struct Queues {
     queues: Vec<Queue>,
     ids: BTreeMap<Arc<str>, QueueId>,
     spare: Vec<Stored>,
+    /// Bytes of all messages that are not done: in queues, and on their way out of them.
+    bytes: usize,
     most_messages: usize,
+    most_bytes: usize,
     most_queues: usize,
 }
 
 impl Queues {
-    pub(super) const fn new(most_queues: usize, most_messages: usize) -> Self {
+    pub(super) const fn new(most_queues: usize, most_messages: usize, most_bytes: usize) -> Self {
         Self {
             queues: Vec::new(),
             ids: BTreeMap::new(),
             spare: Vec::new(),
+            bytes: 0,
             most_messages,
+            most_bytes,
             most_queues,
         }
     }
@@ -85,14 +93,18 @@ impl Queues {
         let Some(queue) = self.queues.get_mut(id.0) else {
             return 0;
         };
+        self.bytes += message.len();
         queue.messages.push_back(message);
-        let surplus = queue.messages.len().saturating_sub(self.most_messages);
-        for _ in 0..surplus {
-            if let Some(oldest) = queue.messages.pop_front() {
-                recycle(&mut self.spare, oldest);
-            }
+        let mut surplus = 0;
+        while queue.messages.len() > self.most_messages || self.bytes > self.most_bytes {
+            let Some(oldest) = queue.messages.pop_front() else {
+                break;
+            };
+            self.bytes = self.bytes.saturating_sub(oldest.len());
+            discard(&mut self.spare, oldest);
+            surplus += 1;
         }
-        surplus as u64
+        surplus
     }
 
     /// Puts a message back to the front.
@@ -136,14 +148,20 @@ impl Queues {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Keeps the memory of a message that is gone.
+    /// Keeps the memory of a message that was in a queue and is done.
     pub(super) fn recycle(&mut self, message: Stored) {
-        recycle(&mut self.spare, message);
+        self.bytes = self.bytes.saturating_sub(message.len());
+        self.discard(message);
+    }
+
+    /// Keeps the memory of a message that never was in a queue.
+    pub(super) fn discard(&mut self, message: Stored) {
+        discard(&mut self.spare, message);
     }
 }
 
-fn recycle(spare: &mut Vec<Stored>, mut message: Stored) {
-    if spare.len() < SPARE_BUFFERS {
+fn discard(spare: &mut Vec<Stored>, mut message: Stored) {
+    if spare.len() < SPARE_BUFFERS && message.capacity() <= SPARE_BYTES {
         message.clear();
         spare.push(message);
     }

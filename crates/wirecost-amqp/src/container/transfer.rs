@@ -209,7 +209,7 @@ impl Receiving {
         if transfer.aborted {
             // Section 2.7.5: what came of the message counts for nothing.
             if let Some(incoming) = self.current.take() {
-                shared.queues.recycle(incoming.message);
+                shared.queues.discard(incoming.message);
             }
             return Ok(());
         }

@@ -309,3 +309,30 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
         assert!(talk.is_accounted() || !talk.is_closed, "{bytes:02x?}");
     }
 }
+
+#[test]
+fn messages_of_all_queues_together_have_a_bound() {
+    let mut talk = attached(
+        Config {
+            stored_bytes: 10 * BODY.len(),
+            ..Config::default()
+        },
+        an_attach(Role::Sender),
+    );
+    for id in 0..100 {
+        talk.say(a_transfer(id, false), BODY);
+    }
+    assert_eq!(talk.endpoint.stats().overflowed, 90);
+    // What a receiver has not settled counts as well.
+    let receiver = Attach {
+        handle: 1,
+        name: "receiver",
+        ..an_attach(Role::Receiver)
+    };
+    talk.say(Performative::Attach(receiver), &[]);
+    talk.say(credit(10, 0, false), &[]);
+    for id in 100..200 {
+        talk.say(a_transfer(id, false), BODY);
+    }
+    assert_eq!(talk.endpoint.stats().overflowed, 190);
+}
