@@ -1,5 +1,6 @@
 //! What the two sides of a run need to trust one another: made anew for every run, of the same sizes every time.
 
+use std::fmt;
 use std::time::Duration;
 
 use wirecost_live::Clock;
@@ -18,7 +19,7 @@ pub const SERVER_NAME: &str = "server";
 const CLIENT_NAME: &str = "wc-00001";
 
 /// Certificates, keys and where their use is logged.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Credentials {
     /// The run's clock among the clocks of the security libraries.
     pub epoch: Epoch,
@@ -84,6 +85,15 @@ impl Credentials {
     }
 }
 
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keys stay out of logs.
+        f.debug_struct("Credentials")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Where the run's clock stands on the clocks of the security libraries.
 pub fn epoch_of(clock: Clock) -> Epoch {
     let since_start = Duration::from_nanos(clock.now().as_nanos());
@@ -91,5 +101,18 @@ pub fn epoch_of(clock: Clock) -> Epoch {
     Epoch {
         monotonic: now.checked_sub(since_start).unwrap_or(now),
         unix: Duration::from_nanos(clock.utc_nanos(wirecost_proto::Instant::START)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_not_printed() {
+        let credentials = Credentials::generate(Clock::start(), true).expect("credentials");
+        let printed = format!("{credentials:?}");
+        assert!(!printed.contains(&credentials.psk));
+        assert!(!printed.contains("oscore_secret"));
     }
 }
