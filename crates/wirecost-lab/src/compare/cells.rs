@@ -78,6 +78,13 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
     } else {
         verdict::warnings(&evidence)
     };
+    // Whoever was not granted the start that was asked for counts in the outcomes, and in nothing else.
+    let as_asked: Vec<&DeviceMeasurement> = devices
+        .iter()
+        .copied()
+        .filter(|device| !device.report.script.has_started_otherwise())
+        .collect();
+    let devices = as_asked.as_slice();
     let measured = !devices.is_empty();
     let lossless = verdict::has_round_trips(link, &counters);
     Cell {
@@ -115,7 +122,8 @@ fn start_refused(devices: &[&DeviceMeasurement]) -> Option<String> {
         let script = &device.report.script;
         let granted = script.notes().start?;
         let asked = script.timing().start;
-        (granted != asked)
+        script
+            .has_started_otherwise()
             .then(|| format!("the server does not start connections {asked}: it granted {granted}"))
     };
     let refusals: Option<Vec<String>> = devices.iter().map(refusal).collect();

@@ -190,6 +190,14 @@ impl Sampler {
         self.timing.start != Start::Cold && started.is_none_or(|started| at < started)
     }
 
+    /// Whether the measured connection started otherwise than asked for, which may show when its first message is under
+    /// way: what it cost is no figure of what was asked for.
+    pub fn has_started_otherwise(&self) -> bool {
+        self.notes
+            .start
+            .is_some_and(|granted| granted != self.timing.start)
+    }
+
     /// What the device noted.
     pub fn notes(&self) -> &Notes {
         &self.notes

@@ -361,6 +361,25 @@ fn a_message_in_the_first_flight_is_sent_as_soon_as_the_client_may() {
 }
 
 #[test]
+fn early_data_that_is_refused_is_no_sample_though_the_client_was_ready() {
+    let mut bench = with_ticket(Timing {
+        start: Start::ZeroRtt,
+        early: true,
+        warm_up: false,
+        ..timing()
+    });
+    bench.report(Event::Ready);
+    bench.advance();
+    assert!(!bench.sampler.has_started_otherwise() && bench.sent.len() == 1);
+    bench.report(Event::Established {
+        start: Start::Resumed,
+    });
+    bench.run_until(at(60_000));
+    assert!(bench.finished && bench.notes().ready.is_some());
+    assert!(bench.sampler.has_started_otherwise());
+}
+
+#[test]
 fn a_server_that_is_asked_to_close_after_its_answer_does_no_harm() {
     let mut bench = connected(Timing {
         warm_up: false,
