@@ -104,6 +104,8 @@ pub struct Flows<'a> {
     pub marks: &'a [Mark],
     /// What tells the spans of datagrams that the endpoint never saw.
     pub describer: fn(&[u8], &mut Buffer),
+    /// Whether the flows are streams of TLS records.
+    pub is_tls: bool,
 }
 
 impl Flows<'_> {
@@ -182,7 +184,14 @@ impl Flows<'_> {
             way.packets += 1;
             way.add(spans.spans());
             cost.last_packet = Some(packet.at);
-            account.unattributed_bytes += u64::from(verdict.unattributed_bytes);
+            let unknown = u64::from(verdict.unattributed_bytes);
+            if self.is_tls && step == Step::Close {
+                // What a reset keeps the client from reading behind its close is the server's close_notify.
+                way.application = way.application.saturating_sub(unknown);
+                way.security += unknown;
+            } else {
+                account.unattributed_bytes += unknown;
+            }
             placed.push(Placed {
                 step,
                 time: at_once(*direction, packet.at),

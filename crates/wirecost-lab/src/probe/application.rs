@@ -259,7 +259,8 @@ pub(super) fn http_event(event: http::Event) -> Happening {
 }
 
 fn response(status: Status, body_bytes: u64) -> Said {
-    let text = format!("{status}, {body_bytes} B of content");
+    let status_line = status.to_string();
+    let text = format!("{}, {body_bytes} B of content", status_line.trim_end());
     match status.code() {
         200..300 => Said::Answered(vec![Fact::new("message", text)]),
         // RFC 9110, sections 15.5.2 and 15.5.4; a proxy's is 407.

@@ -56,8 +56,8 @@ pub use options::{Options, OptionsError};
 pub use report::Report;
 use report::StepReport;
 use script::{Notes, ProbeScript, Step, Trouble};
+use url::Scheme;
 pub use url::Url;
-use url::{Protocol, Scheme};
 use witness::Witness;
 use x509::Certificate;
 
@@ -211,6 +211,7 @@ impl Probe {
             remote,
             marks: &notes.marks,
             describer: describer(options),
+            is_tls: has_records(options),
         };
         self.report.address = Some(remote);
         let account = self.account(&flows, seen);
@@ -395,6 +396,7 @@ fn attempt(
         remote,
         marks: &[],
         describer: describer(options),
+        is_tls: has_records(options),
     };
     let seen = sniffer.and_then(|sniffer| sniffer.drain(|packet| flows.direction(&packet.bytes).is_some()));
     Ok(Attempt {
@@ -427,6 +429,12 @@ fn once(flows: &Flows<'_>, catch: Catch) -> Vec<(Direction, Sniffed)> {
     ours.collect()
 }
 
+/// Whether what is sent is a stream of TLS records.
+fn has_records(options: &Options) -> bool {
+    let scheme = options.url.scheme;
+    scheme.is_secure() && scheme.protocol().transport() == Transport::Stream
+}
+
 /// What tells the spans of datagrams that the endpoint has not described.
 fn describer(options: &Options) -> fn(&[u8], &mut Buffer) {
     match (options.url.scheme, &options.psk) {
@@ -445,12 +453,7 @@ fn look(
     remote: SocketAddr,
     clock: Clock,
 ) -> Result<Option<Certificate>, ProbeError> {
-    let is_tls = options.url.scheme.is_secure()
-        && matches!(
-            options.url.scheme.protocol(),
-            Protocol::Mqtt | Protocol::Amqp | Protocol::Http1
-        );
-    if !is_tls {
+    if !has_records(options) {
         return Ok(None);
     }
     let trusting = Options {

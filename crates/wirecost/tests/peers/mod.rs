@@ -51,11 +51,13 @@ impl Server {
         server
     }
 
-    fn start(command: Command, port: u16) -> Self {
+    /// Any command that listens on a port.
+    pub(crate) fn start(command: Command, port: u16) -> Self {
         Self::start_in(TempDir::new().expect("a temporary folder"), command, port)
     }
 
-    fn start_in(folder: TempDir, mut command: Command, port: u16) -> Self {
+    /// Any command that listens on a port, with its files in a folder.
+    pub(crate) fn start_in(folder: TempDir, mut command: Command, port: u16) -> Self {
         let log = File::create(folder.path().join("log")).expect("a log");
         let process = command
             .stdin(Stdio::null())
@@ -79,6 +81,16 @@ impl Server {
         }
     }
 
+    /// The server's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for the end of a server that was told to end; whether it was content.
+    pub(crate) fn ends_well(&mut self) -> bool {
+        self.process.wait().is_ok_and(|status| status.success())
+    }
+
     /// What the server said of itself.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).expect("the log")
@@ -99,7 +111,7 @@ impl Drop for Server {
 }
 
 /// A port that neither TCP nor UDP uses now.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let is_free = |port: &u16| UdpSocket::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     let any = || {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -123,19 +135,25 @@ pub(crate) fn client<A: AsRef<OsStr>>(program: &str, package: &str, arguments: &
 
 /// Runs one case of a Python script against a server; returns what it printed.
 pub(crate) fn python(script: &str, server: &Server, case: &str) -> String {
+    python_with(script, server, &[case])
+}
+
+/// Runs a Python script against a server with arguments behind its port; returns what it printed.
+pub(crate) fn python_with(script: &str, server: &Server, arguments: &[&str]) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
     let output = Command::new("timeout")
         .args(["-k", "1", CLIENT_SECONDS])
         .arg(interpreter())
         .arg(file)
-        .args([&server.port.to_string(), case])
+        .arg(server.port.to_string())
+        .args(arguments)
         .stdin(Stdio::null())
         .output()
         .expect("timeout(1) starts");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success(),
-        "{script} {case}: {}\n{said}{}\n--- server:\n{}",
+        "{script} {arguments:?}: {}\n{said}{}\n--- server:\n{}",
         output.status,
         String::from_utf8_lossy(&output.stderr),
         server.log()
@@ -157,7 +175,7 @@ fn interpreter() -> PathBuf {
 }
 
 /// The search path, with the folder where Debian has servers.
-fn path() -> std::ffi::OsString {
+pub(crate) fn path() -> std::ffi::OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
     std::env::join_paths(folders).expect("a search path")
