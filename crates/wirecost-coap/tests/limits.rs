@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use common::*;
 use wirecost_coap::client::{Event, Request};
-use wirecost_proto::Instant;
+use wirecost_coap::server::Server;
+use wirecost_proto::{Endpoint, FlowId, Input, Instant};
 
 #[test]
 fn nstart_1_lets_one_confirmable_request_out_at_a_time() {
@@ -134,4 +135,29 @@ fn a_confirmable_request_without_response_ends_with_the_ack() {
     pair.drive_for(Duration::from_secs(300));
     assert_eq!(pair.client_events.len(), 1);
     assert_eq!(pair.client.pending(), 0);
+}
+
+#[test]
+fn separate_responses_that_nobody_acknowledges_do_not_pile_up() {
+    let mut server = Server::new(server_config());
+    let flow = FlowId(0);
+    let peer = "10.0.0.1:5683".parse().expect("an address");
+    let opened = Input::Opened { flow, peer };
+    assert!(server.handle_input(opened, Instant::START).is_ok());
+    drain(&mut server, 0);
+    let (mut acknowledged, mut answered) = (0, 0);
+    for id in 0..2_000_u16 {
+        let [high, low] = id.to_be_bytes();
+        let get = [&[0x40, 0x01, high, low, 0xb8], b"separate".as_slice()].concat();
+        let received = Input::Received { flow, bytes: &get };
+        assert!(server.handle_input(received, Instant::START).is_ok());
+        for datagram in drain(&mut server, get.len()) {
+            match datagram[1] {
+                0 => acknowledged += 1,
+                _ => answered += 1,
+            }
+        }
+    }
+    assert_eq!(acknowledged + answered, 2_000, "all are answered");
+    assert!(acknowledged <= 256, "{acknowledged} are yet to come");
 }

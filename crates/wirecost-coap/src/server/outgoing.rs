@@ -51,6 +51,11 @@ impl Outgoings {
         self.list.push(outgoing);
     }
 
+    /// How many messages are under way.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// When a message wants to be sent, for the first time or again.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let deadlines = self.list.iter().filter_map(|outgoing| match &outgoing.state {

@@ -19,6 +19,10 @@ use crate::oscore::ResponseNonce;
 use crate::outbox::Datagram;
 use crate::token::Token;
 
+/// Responses and notifications under way, above which no response is sent separately any more: it waits a minute and a
+/// half for an ACK, and for those before it (RFC 7252 sections 4.7 and 4.8.2).
+const MAX_SEPARATE: usize = 256;
+
 /// What a response needs of its request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange {
@@ -106,7 +110,7 @@ impl Server {
             return;
         }
         let resource = Some(key.resource);
-        if answer.separate {
+        if answer.separate && self.outgoings.len() < MAX_SEPARATE {
             return self.respond_separately(exchange, resource, &answer, &asked, now);
         }
         let message_id = self.response_id(exchange);
