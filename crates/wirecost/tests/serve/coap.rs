@@ -1,0 +1,104 @@
+//! coap-client of libcoap with OpenSSL and with GnuTLS under DTLS, and aiocoap under OSCORE.
+
+use crate::common::Said;
+use crate::peers::{Server, python_with};
+use crate::{client, said, serve};
+
+const CLIENTS: [&str; 2] = ["coap-client-openssl", "coap-client-gnutls"];
+
+/// Asks for `/test`, whose content is `wirecost`; gives up after two seconds.
+fn get(server: &Server, program: &str, options: &str) -> Said {
+    let arguments = format!("-B 2 -m get {options} coaps://127.0.0.1:PORT/test");
+    client(server, program, "libcoap3-bin", &arguments)
+}
+
+fn is_answered(said: &Said) -> bool {
+    said.stdout.trim() == "wirecost"
+}
+
+#[test]
+fn a_pre_shared_key_lets_in_and_another_does_not() {
+    let server = serve("coap --psk me:secret --psk you:0x6f74686572");
+    said(&server, &["serving CoAP on", "with DTLS 1.2, by pre-shared key;"]);
+    for program in CLIENTS {
+        for right in ["-u me -k secret", "-u you -k other"] {
+            let answer = get(&server, program, right);
+            assert!(is_answered(&answer), "{program} {right}: {answer:?}");
+        }
+    }
+    let once = ["handshake complete, cold", "MessageReceived"];
+    said(&server, &[once; 4].concat());
+    for wrong in ["-u me -k other", "-u he -k secret"] {
+        assert!(!is_answered(&get(&server, CLIENTS[0], wrong)), "{wrong}");
+    }
+    let refused = "the pre-shared key or its identity is not the same";
+    said(&server, &[refused, refused]);
+}
+
+#[test]
+fn a_certificate_is_trusted_by_its_authority() {
+    let server = serve("coap --dtls --ca-out ca.pem");
+    said(
+        &server,
+        &["with DTLS 1.3 and 1.2;", "coap-client-openssl -R ca.pem coaps://"],
+    );
+    for program in CLIENTS {
+        let answer = get(&server, program, "-R @ca.pem");
+        assert!(is_answered(&answer), "{program}: {answer:?}");
+    }
+    assert!(!is_answered(&get(&server, CLIENTS[0], "-R @other.pem")));
+    said(&server, &["security failed: the peer sent the alert unknown_ca"]);
+}
+
+#[test]
+fn clients_show_a_certificate_of_the_right_authority() {
+    let server = serve("coap --dtls --cert server.pem --key server.key --client-ca own.pem");
+    for program in CLIENTS {
+        let answer = get(&server, program, "-R @own.pem -c @client.pem -j @client.key");
+        assert!(is_answered(&answer), "{program}: {answer:?}");
+    }
+    assert!(!is_answered(&get(&server, CLIENTS[0], "-R @own.pem")));
+    let stranger = get(
+        &server,
+        CLIENTS[0],
+        "-R @own.pem -c @stranger.pem -j @stranger.key",
+    );
+    assert!(!is_answered(&stranger));
+    let refused = "security failed: the peer's certificate is not accepted";
+    said(&server, &["MessageReceived", "MessageReceived", refused, refused]);
+}
+
+#[test]
+fn certificate_and_key_stand_side_by_side() {
+    let server = serve("coap --dtls --psk me:secret --ca-out ca.pem");
+    said(
+        &server,
+        &["with DTLS 1.3 and 1.2, by certificate or pre-shared key;"],
+    );
+    for options in ["-u me -k secret", "-R @ca.pem"] {
+        let answer = get(&server, CLIENTS[0], options);
+        assert!(is_answered(&answer), "{options}: {answer:?}");
+    }
+}
+
+#[test]
+fn aiocoap_is_let_in_by_oscore_and_nobody_else() {
+    let secret = "000102030405060708090a0b0c0d0e0f";
+    let server = serve(&format!("coap --oscore c1:01:{secret}:9e7ca92223786340"));
+    said(&server, &["serving CoAP on", "with OSCORE;"]);
+    let seen = python_with(
+        "serve/aiocoap_oscore.py",
+        &server,
+        &["c1", "01", secret, "9e7ca92223786340"],
+    );
+    assert_eq!(
+        seen.lines().collect::<Vec<_>>(),
+        [
+            "2.04 Changed",
+            "2.05 Content protected",
+            "observed 2",
+            "4.01 Unauthorized",
+            "refused"
+        ]
+    );
+}
