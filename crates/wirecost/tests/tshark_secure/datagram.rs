@@ -1,5 +1,7 @@
 //! DTLS 1.2 and OSCORE from tshark's fields, decrypted.
 
+use std::collections::BTreeSet;
+
 use crate::books::{Books, Step, Sums};
 use crate::common::frames::{Connection, Frame};
 use crate::common::tshark::{Body, Coap};
@@ -22,7 +24,7 @@ const SERVER_HELLO: u64 = 2;
 /// The books of one DTLS 1.2 connection.
 pub(crate) fn dtls(connection: &Connection) -> Books {
     let protection = protection(connection);
-    let (mut books, mut messages) = (Books::default(), 0);
+    let (mut books, mut messages) = (Books::default(), Messages::default());
     for frame in &connection.frames {
         let (types, lengths) = (
             frame.numbers("dtls.record.content_type"),
@@ -40,7 +42,7 @@ pub(crate) fn dtls(connection: &Connection) -> Books {
         let step = match types.as_slice() {
             [APPLICATION_DATA] => {
                 data(frame, lengths[0] - protection, &mut sums);
-                message(frame, &mut messages)
+                messages.step(frame)
             }
             [ALERT] => Step::Close,
             types => {
@@ -77,11 +79,23 @@ fn coap(frame: &Frame) -> Option<&Coap> {
     }
 }
 
-/// A request begins a message, unless it is a later block of one (RFC 7959, section 2.2).
-fn message(frame: &Frame, messages: &mut u64) -> Step {
-    let begins = coap(frame).is_none_or(|coap| coap.code < 32 && coap.block.unwrap_or(0) == 0);
-    *messages += u64::from(frame.packet.way == 0 && begins);
-    Step::Message(*messages)
+/// The messages of a connection so far.
+#[derive(Default)]
+struct Messages {
+    begun: u64,
+    /// Message ids of requests: one that is sent again keeps its own (RFC 7252, section 4.2).
+    seen: BTreeSet<u16>,
+}
+
+impl Messages {
+    /// A request begins a message, unless it is a later block of one (RFC 7959, section 2.2) or sent again.
+    fn step(&mut self, frame: &Frame) -> Step {
+        let begins = coap(frame).is_none_or(|coap| {
+            coap.code < 32 && coap.block.unwrap_or(0) == 0 && self.seen.insert(coap.message_id)
+        });
+        self.begun += u64::from(frame.packet.way == 0 && begins);
+        Step::Message(self.begun)
+    }
 }
 
 /// What the negotiated suite adds to a record of application data.

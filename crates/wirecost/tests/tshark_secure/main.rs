@@ -70,6 +70,46 @@ fn oscore_costs_what_tshark_sees() {
     hold_frames(&run, frames, datagram::oscore);
 }
 
+/// Settle is longer than the third retransmission time-out here, so that a message has settled when the next begins.
+#[test]
+fn secure_stacks_cost_what_tshark_sees_under_loss() {
+    let lossy = "-s 128B,10kB --loss 5%";
+    let stacks = "mqtt-qos1+tls1.3,mqtt-qos2+tls1.2,amqp-unsettled+tls1.3,http1+tls1.3";
+    run_of(
+        &format!("{stacks} {lossy} -n 4 --settle 1s"),
+        &stream::FIELDS,
+        stream::books,
+    );
+    let stacks = "coap-con+dtls1.2,coap-con+dtls1.2-psk";
+    run_of(
+        &format!("{stacks} --loss 5% -n 8 --settle 3s"),
+        &datagram::FIELDS,
+        datagram::dtls,
+    );
+}
+
+/// No warm-up message then, and HTTP says so to its server.
+#[test]
+fn a_connection_per_message_costs_what_tshark_sees() {
+    let every = "--start cold,resumed,0rtt --messages-per-connection 1";
+    tls(&format!(
+        "mqtt-qos1+tls1.3,http1+tls1.3,amqp-unsettled+tls1.3 {every}"
+    ));
+    hold(&format!("http3 {every}"), &quic::FIELDS, quic::books);
+}
+
+#[test]
+fn certificates_of_devices_cost_what_tshark_sees() {
+    tls("mqtt-qos1+tls1.3,mqtt-qos1+tls1.2,http1+tls1.3 --client-certificates");
+    hold("http3 --client-certificates", &quic::FIELDS, quic::books);
+    hold(
+        "coap-con+dtls1.2 --client-certificates",
+        &datagram::FIELDS,
+        datagram::dtls,
+    );
+    dtls_1_3("coap-con+dtls1.3 --client-certificates");
+}
+
 /// Path MTU of 600 bytes: records cross segments, and flights of a handshake cross datagrams.
 #[test]
 fn secure_packets_fit_a_small_mtu() {
@@ -103,7 +143,11 @@ fn tls(arguments: &str) {
 
 /// Runs a comparison and holds every cell against the books that are kept from `fields`.
 fn hold(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> Books) {
-    let run = Run::compare(&format!("{arguments} -n 2 --settle 300ms"));
+    run_of(&format!("{arguments} -n 2 --settle 300ms"), fields, books_of);
+}
+
+fn run_of(arguments: &str, fields: &[&'static str], books_of: fn(&Connection) -> Books) {
+    let run = Run::compare(arguments);
     hold_run(&run, fields, books_of);
 }
 

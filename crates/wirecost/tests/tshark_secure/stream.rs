@@ -30,20 +30,31 @@ const HEADER_BYTES: u64 = 5;
 /// Server hello (RFC 8446, appendix B.3).
 const SERVER_HELLO: u64 = 2;
 
-/// A record with its header.
+/// A layer that a record's bytes belong to.
 #[derive(Clone, Copy, Debug)]
-struct Record {
+enum Layer {
+    Security,
+    Application,
+    Payload,
+}
+
+/// A run of bytes of one layer.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
     bytes: u64,
+    layer: Layer,
     step: Step,
-    inner: u64,
-    payload: u64,
 }
 
 /// One direction; positions are counted from the SYN, which has 0.
 #[derive(Debug, Default)]
 struct Direction {
     initial: u32,
-    records: Vec<Record>,
+    /// The position behind the last byte whose records were read.
+    read: u64,
+    pieces: Vec<Piece>,
+    /// Bytes within records of application data.
+    inner: u64,
 }
 
 impl Direction {
@@ -51,44 +62,91 @@ impl Direction {
         u64::from(sequence.wrapping_sub(self.initial))
     }
 
+    /// A record that is the security layer's whole.
+    fn sealed(&mut self, step: Step, length: u64) {
+        self.pieces.push(Piece {
+            bytes: HEADER_BYTES + length,
+            layer: Layer::Security,
+            step,
+        });
+    }
+
+    /// A record of application data; the payload comes last in it.
+    fn data(&mut self, step: Step, inner: u64, payload: u64, [before, after]: [u64; 2]) {
+        let pieces = [
+            (HEADER_BYTES + before, Layer::Security),
+            (inner - payload, Layer::Application),
+            (payload, Layer::Payload),
+            (after, Layer::Security),
+        ];
+        let pieces = pieces.map(|(bytes, layer)| Piece { bytes, layer, step });
+        self.pieces.extend(pieces);
+        self.inner += inner;
+    }
+
+    /// The pieces with the positions at which they begin.
+    fn places(&self) -> impl Iterator<Item = (u64, &Piece)> {
+        self.pieces.iter().scan(1, |next, piece| {
+            let start = *next;
+            *next += piece.bytes;
+            Some((start, piece))
+        })
+    }
+
+    /// The position behind all that was described.
+    fn end(&self) -> u64 {
+        1 + self.pieces.iter().map(|piece| piece.bytes).sum::<u64>()
+    }
+
     /// What the byte at a position is for; what comes after the last record is the FIN.
     fn step_at(&self, position: u64) -> Step {
         if position == 0 {
             return Step::Connect;
         }
-        let ends = self.records.iter().scan(1, |end, record| {
-            *end += record.bytes;
-            Some((*end, record.step))
-        });
-        let mut ends = ends;
-        ends.find(|(end, _)| position < *end)
-            .map_or(Step::Close, |(_, step)| step)
+        let mut places = self.places();
+        let place = places.find(|(start, piece)| (*start..start + piece.bytes).contains(&position));
+        place.map_or(Step::Close, |(_, piece)| piece.step)
+    }
+
+    /// Enters what is between two positions.
+    fn enter(&self, start: u64, end: u64, way: usize, books: &mut Books) {
+        for (place, piece) in self.places() {
+            let bytes = end.min(place + piece.bytes).saturating_sub(start.max(place));
+            let mut sums = Sums::default();
+            match piece.layer {
+                Layer::Security => sums.security = bytes,
+                Layer::Application => sums.application = bytes,
+                Layer::Payload => sums.payload = bytes,
+            }
+            books.enter(piece.step, way, &sums);
+        }
     }
 }
 
 /// The books of one connection.
 pub(crate) fn books(connection: &Connection) -> Books {
     let directions = Reader::read(connection);
-    let mut books = Books::default();
-    for (way, direction) in directions.iter().enumerate() {
-        for record in &direction.records {
-            let sums = Sums {
-                security: record.bytes - record.inner,
-                application: record.inner - record.payload,
-                payload: record.payload,
-                ..Sums::default()
-            };
-            books.enter(record.step, way, &sums);
-        }
-    }
+    let (mut books, mut begun) = (Books::default(), Step::Message(1));
     for frame in &connection.frames {
+        let (way, segment) = (frame.packet.way, segment(frame));
+        let direction = &directions[way];
         let headers = Sums {
             packets: 1,
             ip: frame.packet.ip_bytes,
             transport: frame.transport_bytes(),
             ..Sums::default()
         };
-        books.enter(step_of(frame, &directions), frame.packet.way, &headers);
+        // An acknowledgement that is sent again is of the message underway, whatever it repeats.
+        let step = match step_of(frame, &directions) {
+            Step::Message(number) => begun.max(Step::Message(number)),
+            step => step,
+        };
+        if let Step::Message(_) = step {
+            begun = step;
+        }
+        books.enter(step, way, &headers);
+        let start = direction.position(segment.sequence);
+        direction.enter(start, start + segment.content_bytes, way, &mut books);
     }
     books
 }
@@ -120,8 +178,9 @@ fn step_of(frame: &Frame, directions: &[Direction; 2]) -> Step {
 struct Reader<'a> {
     stack: &'a str,
     directions: [Direction; 2],
-    /// Bytes that protect a record: nonce, tag and the true type (RFC 8446 section 5.2, RFC 5288 section 3).
-    protection: u64,
+    /// Bytes that protect a record before and behind its data: nonce; tag and true type (RFC 8446 section 5.2, RFC
+    /// 5288 section 3).
+    protection: [u64; 2],
     messages: u64,
     /// Bytes of application frames by tshark's own lengths, where it has them.
     framed: [u64; 2],
@@ -143,47 +202,38 @@ impl<'a> Reader<'a> {
 
     fn frame(&mut self, frame: &Frame) {
         let (way, segment) = (frame.packet.way, segment(frame));
+        let direction = &mut self.directions[way];
         if segment.syn {
-            self.directions[way].initial = segment.sequence;
+            direction.initial = segment.sequence;
         }
-        let (types, lengths) = (
-            frame.numbers("tls.record.content_type"),
-            frame.numbers("tls.record.length"),
-        );
-        assert_eq!(
-            types.len(),
-            lengths.len(),
-            "frame {}: decrypted",
-            frame.packet.frame
-        );
+        // tshark shows the records of some segments again when these are sent again.
+        let end = direction.position(segment.sequence) + segment.content_bytes;
+        if end <= direction.read {
+            return;
+        }
+        direction.read = end;
+        let types = frame.numbers("tls.record.content_type");
+        let lengths = frame.numbers("tls.record.length");
+        let place = frame.packet.frame;
+        assert_eq!(types.len(), lengths.len(), "frame {place}: decrypted");
         let application = types.contains(&APPLICATION_DATA).then(|| self.application(frame));
-        let mut payload = application.map_or(0, |(_, payload)| payload);
+        let (step, mut payload) = application.unwrap_or((Step::Connect, 0));
         self.framed[way] += framed_bytes(frame);
         for (kind, length) in types.into_iter().zip(lengths) {
-            let (step, inner) = match kind {
-                CHANGE_CIPHER_SPEC | HANDSHAKE => (Step::Connect, 0),
-                ALERT => (Step::Close, 0),
+            let direction = &mut self.directions[way];
+            match kind {
+                CHANGE_CIPHER_SPEC | HANDSHAKE => direction.sealed(Step::Connect, length),
+                ALERT => direction.sealed(Step::Close, length),
                 APPLICATION_DATA => {
-                    let (step, _) = application.expect("application data");
-                    (step, length - self.protection)
+                    let inner = length - self.protection.iter().sum::<u64>();
+                    let of_record = payload.min(inner);
+                    payload -= of_record;
+                    direction.data(step, inner, of_record, self.protection);
                 }
-                other => panic!("record type {other}"),
-            };
-            let of_record = payload.min(inner);
-            payload -= of_record;
-            let record = Record {
-                bytes: HEADER_BYTES + length,
-                step,
-                inner,
-                payload: of_record,
-            };
-            self.directions[way].records.push(record);
+                other => panic!("frame {place}: record type {other}"),
+            }
         }
-        assert_eq!(
-            payload, 0,
-            "frame {}: payload outside records",
-            frame.packet.frame
-        );
+        assert_eq!(payload, 0, "frame {place}: payload outside records");
     }
 
     /// What the application data of a frame is for, and how much of it is payload.
@@ -205,7 +255,9 @@ impl<'a> Reader<'a> {
                     .iter()
                     .zip(lengths)
                     .filter(|(kind, _)| **kind == APPLICATION_DATA);
-                let inner: u64 = of_data.map(|(_, length)| length - self.protection).sum();
+                let inner: u64 = of_data
+                    .map(|(_, length)| length - self.protection.iter().sum::<u64>())
+                    .sum();
                 (self.message(is_up), inner - 4)
             }
         }
@@ -255,15 +307,28 @@ impl<'a> Reader<'a> {
     /// What was sent is what was described, and what tshark calls a frame is what the records hold.
     fn check(&self, connection: &Connection) {
         for way in 0..2 {
+            let direction = &self.directions[way];
             let of_way = connection.frames.iter().filter(|frame| frame.packet.way == way);
-            let sent: u64 = of_way.map(|frame| segment(frame).content_bytes).sum();
-            let records = &self.directions[way].records;
-            let described: u64 = records.iter().map(|record| record.bytes).sum();
-            assert_eq!(sent, described, "{}: segments and records", connection.cell);
-            let inner: u64 = records.iter().map(|record| record.inner).sum();
+            let ends = of_way.map(|frame| {
+                let segment = segment(frame);
+                direction.position(segment.sequence) + segment.content_bytes
+            });
+            let has_content = direction.end() > 1;
+            let sent = ends.max().filter(|_| has_content);
+            let fin = sent.map(|sent| sent - direction.end());
+            assert!(
+                matches!(fin, None | Some(0 | 1)),
+                "{}: segments and records",
+                connection.cell
+            );
             let header = if self.stack.starts_with("amqp") { 16 } else { 0 };
             if self.framed[way] > 0 {
-                assert_eq!(inner, self.framed[way] + header, "{}: data", connection.cell);
+                assert_eq!(
+                    direction.inner,
+                    self.framed[way] + header,
+                    "{}: data",
+                    connection.cell
+                );
             }
         }
     }
@@ -279,14 +344,14 @@ fn framed_bytes(frame: &Frame) -> u64 {
     mqtt.chain(frame.numbers("amqp.length")).sum()
 }
 
-/// What the negotiated suite adds to a record of application data.
-fn protection(connection: &Connection) -> u64 {
+/// What the negotiated suite adds to a record of application data, before and behind it.
+fn protection(connection: &Connection) -> [u64; 2] {
     let hello = |frame: &&Frame| frame.numbers("tls.handshake.type").contains(&SERVER_HELLO);
     let frame = connection.frames.iter().find(hello).expect("a server hello");
     match frame.numbers("tls.handshake.ciphersuite").as_slice() {
-        [0x1301..=0x1303] => 1 + 16,
+        [0x1301..=0x1303] => [0, 1 + 16],
         // AES-GCM of TLS 1.2.
-        [0xc02b | 0xc02c | 0xc02f | 0xc030] => 8 + 16,
+        [0xc02b | 0xc02c | 0xc02f | 0xc030] => [8, 16],
         other => panic!("cipher suites {other:x?}"),
     }
 }
