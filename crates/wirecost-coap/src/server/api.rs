@@ -22,7 +22,8 @@ pub struct Config {
     pub max_body_bytes: usize,
     /// Unfinished bodies per peer; the oldest gives way.
     pub max_assemblies_per_peer: usize,
-    /// Observers of all resources together; further registrations are answered as a plain GET.
+    /// Observers of all resources together; further registrations are answered as a plain GET. The time of a change grows
+    /// with the square of their number.
     pub max_observers: usize,
     /// How long `/separate` takes for its response.
     pub separate_delay: Duration,
@@ -43,7 +44,7 @@ impl Config {
             block_size: 1024,
             max_body_bytes: 16 << 20,
             max_assemblies_per_peer: 4,
-            max_observers: 100_000,
+            max_observers: 4_096,
             separate_delay: Duration::from_secs(1),
             observe_interval: Duration::from_secs(5),
             oscore: Vec::new(),
