@@ -111,18 +111,12 @@ fn in_order(packets: &mut [Sniffed]) {
     }
 }
 
-/// The name and MTU in bytes of an interface; `None` where it has gone.
+/// The name and MTU in bytes of an interface of the calling thread's namespace; `None` where it has gone.
 pub fn interface_of(index: u32) -> Option<(String, u32)> {
-    let folders = std::fs::read_dir("/sys/class/net").ok()?;
-    folders.flatten().find_map(|folder| {
-        let number = |name: &str| {
-            let text = std::fs::read_to_string(folder.path().join(name)).ok()?;
-            text.trim().parse::<u32>().ok()
-        };
-        (number("ifindex")? == index)
-            .then(|| Some((folder.file_name().into_string().ok()?, number("mtu")?)))
-            .flatten()
-    })
+    // Any socket of the namespace does.
+    let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).ok()?;
+    let (name, mtu) = sys::interface_name_and_mtu(fd.as_fd(), index).ok()?;
+    Some((name, u32::try_from(mtu).ok()?))
 }
 
 #[cfg(test)]

@@ -197,6 +197,20 @@ fn interface_request(name: &str) -> libc::ifreq {
     request
 }
 
+/// The name and MTU in bytes of an interface; `fd` is any socket of its namespace (netdevice(7)).
+pub(crate) fn interface_name_and_mtu(fd: BorrowedFd<'_>, index: u32) -> io::Result<(String, c_int)> {
+    let mut request = interface_request("");
+    request.ifr_ifru.ifru_ifindex = c_int::try_from(index).map_err(io::Error::other)?;
+    // SAFETY: SIOCGIFNAME reads and writes one `ifreq`, which outlives the call.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFNAME, &raw mut request) })?;
+    let letters = request.ifr_name.iter().take_while(|letter| **letter != 0);
+    let name = letters.map(|letter| char::from(*letter as u8)).collect();
+    // SAFETY: SIOCGIFMTU reads and writes one `ifreq`, which outlives the call.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) })?;
+    // SAFETY: the kernel has just written this member.
+    Ok((name, unsafe { request.ifr_ifru.ifru_mtu }))
+}
+
 /// Turns an open /dev/net/tun into the interface `name` (`TUNSETIFF`).
 pub(crate) fn attach_tun(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     let mut request = interface_request(name);

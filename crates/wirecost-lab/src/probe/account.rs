@@ -5,6 +5,7 @@
 //! of the last packet of the other direction, which it acknowledges.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use wirecost_cost::{Content, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips};
 use wirecost_live::driver::log::{DatagramLog, DirectionLog, FlowLog};
@@ -13,7 +14,7 @@ use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
 use wirecost_wire::ip;
 use wirecost_wire::tcp::{Flags, Segment};
 
-use super::script::{Mark, Step};
+use super::notes::{Mark, Step};
 
 /// Packets and bytes of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -198,9 +199,9 @@ impl Flows<'_> {
                 acknowledges_only: is_acknowledgement(&packet.bytes, spans.spans()),
             });
         }
-        let margin = margin(&placed);
+        let round_trip = first_round_trip(&placed);
         for step in Step::ALL {
-            account.steps[step as usize].round_trips = trips(&placed, step, margin);
+            account.steps[step as usize].round_trips = trips(&placed, step, round_trip);
         }
         account
     }
@@ -324,30 +325,40 @@ const fn at_once(direction: Direction, at: Instant) -> PacketTime {
     }
 }
 
-/// A quarter of the round trip that the transport's handshake took: seen from the device, what comes down less than
-/// half a round trip after something went up was not caused by it. Nothing where there was no such handshake.
-fn margin(placed: &[Placed]) -> std::time::Duration {
+/// The shortest round trip that tells what waited for what: within less than this servers think.
+const LEAST_ROUND_TRIP: Duration = Duration::from_millis(1);
+
+/// The round trip of the transport's handshake; nothing where there was none.
+fn first_round_trip(placed: &[Placed]) -> Duration {
     let mut connect = placed.iter().filter(|packet| packet.step == Step::Connect);
     let up = connect.find(|packet| packet.time.direction == Direction::Up);
     let down = connect.find(|packet| packet.time.direction == Direction::Down);
     match up.zip(down) {
-        Some((up, down)) => down.time.sent_at.saturating_since(up.time.sent_at) / 4,
-        None => std::time::Duration::ZERO,
+        Some((up, down)) => down.time.sent_at.saturating_since(up.time.sent_at),
+        None => Duration::ZERO,
     }
 }
 
-/// Half the flights on the critical path to the last packet of `step` that came down.
-fn trips(placed: &[Placed], step: Step, margin: std::time::Duration) -> Option<f64> {
-    let of_step = placed
-        .iter()
-        .filter(|packet| packet.step == step && !packet.acknowledges_only);
-    let mut times: Vec<PacketTime> = of_step.map(|packet| shifted(packet.time, margin)).collect();
-    let last = times.iter().rposition(|time| time.direction == Direction::Down)?;
-    times.truncate(last + 1);
+/// Half the flights on the critical path from what the client sent first in `step` to the last packet that came down.
+///
+/// Seen from the device, what comes down less than half a round trip after something went up was not caused by it. Where
+/// the round trip is too short to tell, an acknowledgement is taken for the cause of nothing; where it is not, a server
+/// may have waited for one (RFC 9293, section 3.7.4).
+fn trips(placed: &[Placed], step: Step, round_trip: Duration) -> Option<f64> {
+    let tells = round_trip >= LEAST_ROUND_TRIP;
+    let of_step = placed.iter().filter(|packet| packet.step == step);
+    let counted: Vec<&Placed> = of_step
+        .filter(|packet| tells || !packet.acknowledges_only)
+        .skip_while(|packet| packet.time.direction == Direction::Down)
+        .collect();
+    let is_answer = |packet: &&Placed| packet.time.direction == Direction::Down && !packet.acknowledges_only;
+    let last = counted.iter().rposition(is_answer)?;
+    let times = counted.iter().take(last + 1);
+    let times: Vec<PacketTime> = times.map(|packet| shifted(packet.time, round_trip / 4)).collect();
     Some(round_trips(flights(&times)))
 }
 
-fn shifted(time: PacketTime, margin: std::time::Duration) -> PacketTime {
+fn shifted(time: PacketTime, margin: Duration) -> PacketTime {
     match time.direction {
         Direction::Up => PacketTime {
             delivered_at: time.delivered_at.map(|at| at + margin),
@@ -357,5 +368,72 @@ fn shifted(time: PacketTime, margin: std::time::Duration) -> PacketTime {
             sent_at: time.sent_at - margin,
             ..time
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Direction, whether it only acknowledges, and when it passed, in milliseconds.
+    type Row = (Direction, bool, u64);
+
+    fn trips_of(rows: &[Row], round_trip: u64) -> Option<f64> {
+        let placed: Vec<Placed> = rows
+            .iter()
+            .map(|(direction, acknowledges_only, millis)| Placed {
+                step: Step::Message,
+                time: at_once(*direction, Instant::from_millis(*millis)),
+                acknowledges_only: *acknowledges_only,
+            })
+            .collect();
+        trips(&placed, Step::Message, Duration::from_millis(round_trip))
+    }
+
+    #[test]
+    fn round_trips_are_counted_from_what_the_client_sent_first() {
+        use Direction::{Down, Up};
+        let table: [(Option<f64>, u64, &[Row]); 7] = [
+            (None, 0, &[]),
+            (None, 0, &[(Up, false, 0)]),
+            (Some(1.0), 0, &[(Up, false, 0), (Down, false, 5)]),
+            // A ticket that came before the request.
+            (
+                Some(1.0),
+                100,
+                &[(Down, false, 0), (Up, false, 1), (Down, false, 101)],
+            ),
+            // A flight of two segments, the first acknowledged before the second came.
+            (
+                Some(1.0),
+                100,
+                &[
+                    (Up, false, 0),
+                    (Down, false, 100),
+                    (Up, true, 100),
+                    (Down, false, 101),
+                ],
+            ),
+            // A server that waited for an acknowledgement.
+            (
+                Some(2.0),
+                100,
+                &[
+                    (Up, false, 0),
+                    (Down, false, 100),
+                    (Up, true, 140),
+                    (Down, false, 240),
+                ],
+            ),
+            // The same where there is no distance: it may as well have thought.
+            (
+                Some(1.0),
+                0,
+                &[(Up, false, 0), (Down, false, 0), (Up, true, 0), (Down, false, 1)],
+            ),
+        ];
+        for (expected, round_trip, rows) in table {
+            assert_eq!(trips_of(rows, round_trip), expected, "{rows:?}");
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 pub use wirecost_mqtt::codec::Version as MqttVersion;
+use wirecost_proto::Buffer;
+use wirecost_proto::bare::Transport;
 use wirecost_security::Start;
 use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::{NO_RESUMPTION, Psk};
@@ -166,6 +168,22 @@ impl Options {
         match objections.iter().find(|(is_so, _)| *is_so) {
             Some((_, text)) => Err(OptionsError((*text).to_owned())),
             None => Ok(()),
+        }
+    }
+
+    /// Whether what is sent is a stream of TLS records.
+    pub(super) const fn has_records(&self) -> bool {
+        let scheme = self.url.scheme;
+        scheme.is_secure() && matches!(scheme.protocol().transport(), Transport::Stream)
+    }
+
+    /// What tells the spans of datagrams that the endpoint has not described.
+    pub(super) fn describer(&self) -> fn(&[u8], &mut Buffer) {
+        match (self.url.scheme, &self.psk) {
+            (Scheme::H3, _) => wirecost_http::http3::describe,
+            (Scheme::Coaps, Some(_)) => wirecost_security::dtls::describe_psk,
+            (Scheme::Coaps, None) => wirecost_security::dtls::describe,
+            _ => wirecost_coap::describe,
         }
     }
 

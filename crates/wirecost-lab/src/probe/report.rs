@@ -8,8 +8,8 @@ use serde::Serializer;
 use super::account::{Account, Way};
 use super::event::Fact;
 use super::failure::Failure;
+use super::notes::{Mark, Notes, Step};
 use super::options::Options;
-use super::script::{Mark, Notes, Step};
 
 /// What one step took and cost.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use wirecost_lab::probe::Report;
 use wirecost_lab::probe::account::Way;
+use wirecost_lab::probe::notes::Step;
 use wirecost_lab::probe::report::StepReport;
-use wirecost_lab::probe::script::Step;
 
 /// What stands where nothing is known.
 const UNKNOWN: &str = "-";

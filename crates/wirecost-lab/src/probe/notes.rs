@@ -1,0 +1,114 @@
+//! What a probe notes: where its steps began, and what happened in them.
+
+use std::time::Duration;
+
+use wirecost_proto::{Instant, ResetReason};
+use wirecost_security::Start;
+use wirecost_security::layer::Fault;
+use wirecost_security::tls::Negotiated;
+
+use super::event::{Fact, Place, Refusal};
+
+/// A step of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The name is looked up.
+    Dns,
+    /// A connection that brings the ticket for the measured one.
+    Ticket,
+    /// The transport's handshake.
+    Connect,
+    /// The channel's handshake.
+    Security,
+    /// What the protocol says before messages.
+    Open,
+    /// The message and its answer.
+    Message,
+    /// The end.
+    Close,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub const ALL: [Self; 7] = [
+        Self::Dns,
+        Self::Ticket,
+        Self::Connect,
+        Self::Security,
+        Self::Open,
+        Self::Message,
+        Self::Close,
+    ];
+
+    /// The step's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Ticket => "ticket",
+            Self::Connect => "connect",
+            Self::Security => "security",
+            Self::Open => "open",
+            Self::Message => "message",
+            Self::Close => "close",
+        }
+    }
+}
+
+/// Where a step began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Which step.
+    pub step: Step,
+    /// When.
+    pub at: Instant,
+    /// Where the flow stood.
+    pub place: Place,
+}
+
+/// What kept a probe from its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There was no connection.
+    Unconnected(ResetReason),
+    /// The step took too long.
+    TimedOut,
+    /// The protocol gave up after so many transmissions.
+    GaveUp {
+        /// Datagrams sent for the message.
+        transmissions: u32,
+    },
+    /// The channel could not be protected.
+    Insecure(Fault),
+    /// The server refused the client.
+    Rejected(Refusal),
+    /// The server refused the message; the connection was closed as usual.
+    Refused(Refusal),
+    /// The server does not speak the protocol.
+    Foreign(String),
+    /// The server ended the connection too early.
+    Closed,
+    /// The connection broke.
+    Broken(ResetReason),
+}
+
+/// What a probe has noted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Where the steps of the measured connection began, and the connection for the ticket before them.
+    pub marks: Vec<Mark>,
+    /// When the probe was over.
+    pub ended: Option<Instant>,
+    /// How the connection did start.
+    pub start: Option<Start>,
+    /// What was agreed on.
+    pub negotiated: Option<Negotiated>,
+    /// What the server said.
+    pub facts: Vec<Fact>,
+    /// What went wrong first, in which step, and how long into it.
+    pub trouble: Option<(Step, Trouble, Duration)>,
+    /// The first bytes that came on the flow.
+    pub first_bytes: Vec<u8>,
+    /// Whether the server has closed its direction within the time allowed.
+    pub peer_closed: bool,
+}
