@@ -273,6 +273,23 @@ where
         self.input(index, Input::Reset { flow, reason });
     }
 
+    /// The peer takes no more: what it had said before is read, and then the flow is gone.
+    fn read_out(&mut self, index: usize, refusal: ResetReason) {
+        let mut buffer = vec![0; READ_BYTES];
+        let flow = self.slots[index].flow();
+        let reason = loop {
+            let Socket::Stream(stream) = &mut self.slots[index].socket else {
+                return;
+            };
+            match stream.read(&mut buffer) {
+                Readable::Bytes(len) => self.received(index, flow, &buffer[..len]),
+                Readable::Reset(reason) => break reason,
+                Readable::Nothing | Readable::PeerClosed => break refusal,
+            }
+        };
+        self.lost(index, reason, false);
+    }
+
     fn close_socket(&mut self, index: usize) {
         match std::mem::replace(&mut self.slots[index].socket, Socket::None) {
             Socket::None => {}
@@ -354,7 +371,7 @@ where
         let flushed = match &mut slot.socket {
             Socket::Stream(stream) => match stream.flush() {
                 Ok(()) => stream.is_flushed(),
-                Err(reason) => return self.lost(index, reason, false),
+                Err(reason) => return self.read_out(index, reason),
             },
             Socket::Datagram(_) => true,
             // What waited for the socket has gone with it.

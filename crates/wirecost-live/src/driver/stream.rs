@@ -25,6 +25,8 @@ pub(super) struct Stream {
     fin_requested: bool,
     fin_sent: bool,
     pub(super) fin_received: bool,
+    /// Whether the kernel has refused to send: nothing more is given to it.
+    broken: bool,
 }
 
 /// Where the connection stands.
@@ -83,6 +85,7 @@ impl Stream {
             fin_requested: false,
             fin_sent: false,
             fin_received: false,
+            broken: false,
         }
     }
 
@@ -131,24 +134,28 @@ impl Stream {
         self.fin_requested = true;
     }
 
-    /// Gives the kernel what it takes; then the FIN, if it was asked for.
+    /// Gives the kernel what it takes; then the FIN, if it was asked for. A refusal is told once.
     pub(super) fn flush(&mut self) -> Result<(), ResetReason> {
-        if self.state == State::Connecting {
+        if self.state == State::Connecting || self.broken {
             return Ok(());
         }
+        let given = self.give();
+        self.broken = given.is_err();
+        given.map_err(|error| reason_of(&error))
+    }
+
+    fn give(&mut self) -> io::Result<()> {
         while self.sent < self.unsent.len() {
             match self.socket.write(&self.unsent[self.sent..]) {
                 Ok(written) => self.sent += written,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(reason_of(&error)),
+                Err(error) => return Err(error),
             }
         }
         if self.fin_requested && !self.fin_sent {
             self.fin_sent = true;
-            self.socket
-                .shutdown(Shutdown::Write)
-                .map_err(|error| reason_of(&error))?;
+            self.socket.shutdown(Shutdown::Write)?;
         }
         Ok(())
     }

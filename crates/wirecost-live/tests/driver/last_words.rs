@@ -1,0 +1,126 @@
+//! A peer that says something and resets, before the device comes to send.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use wirecost_live::Clock;
+use wirecost_live::activity::Activity;
+use wirecost_live::driver::client::{ClientLoop, Device};
+use wirecost_proto::bare::Transport;
+use wirecost_proto::script::{Context, Script, Step};
+use wirecost_proto::{Buffer, Cause, Endpoint, Input, Instant, Layer, Output, Phase, ResetReason};
+
+use crate::rig::loopback;
+
+const LAST_WORDS: &[u8] = b"bye";
+
+/// When it is opened, lets the peer speak and reset, and then sends itself.
+struct Late {
+    opened: Sender<()>,
+    is_gone: Receiver<()>,
+    outputs: VecDeque<Output<ResetReason>>,
+    received_bytes: usize,
+}
+
+impl Endpoint for Late {
+    type Command = Infallible;
+    type Event = ResetReason;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, _: Instant) -> Result<(), Infallible> {
+        match input {
+            Input::Opened { flow, .. } => {
+                self.opened.send(()).expect("the peer waits");
+                self.is_gone.recv().expect("the peer resets");
+                self.outputs.push_back(Output::Transmit { flow });
+            }
+            Input::Received { flow, bytes } => {
+                self.received_bytes = bytes.len();
+                self.outputs.push_back(Output::Consumed { flow });
+            }
+            Input::Reset { reason, .. } => self.outputs.push_back(Output::Event(reason)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ResetReason> {
+        let (layer, phase, cause) = (Layer::Payload, Phase::Message, Cause::Original);
+        let output = self.outputs.pop_front().unwrap_or(Output::Timeout(None));
+        match output {
+            Output::Transmit { .. } => out.push(b"hello", layer, phase, cause),
+            Output::Consumed { .. } => out.cover(self.received_bytes, layer, phase, cause),
+            _ => {}
+        }
+        output
+    }
+}
+
+/// Connects once and waits for the reset.
+#[derive(Default)]
+struct UntilReset {
+    connected: bool,
+    reset: Option<ResetReason>,
+}
+
+impl Script<Late> for UntilReset {
+    fn event(&mut self, reason: ResetReason, _: Instant) {
+        self.reset = Some(reason);
+    }
+
+    fn failed(&mut self, reason: ResetReason, _: Instant) {
+        panic!("the connection is established: {reason}");
+    }
+
+    fn sent(&mut self, _: Instant) {}
+
+    fn next(&mut self, _: Context) -> Step<Infallible> {
+        match (std::mem::replace(&mut self.connected, true), self.reset) {
+            (false, _) => Step::Connect,
+            (true, None) => Step::Wait(None),
+            (true, Some(_)) => Step::Finished,
+        }
+    }
+}
+
+#[test]
+fn what_a_peer_said_before_its_reset_is_read_also_where_sending_finds_the_reset_first() {
+    let listener = TcpListener::bind(loopback()).expect("a port is free");
+    let remote = listener.local_addr().expect("bound");
+    let (opened, is_opened) = channel();
+    let (gone, is_gone) = channel();
+    let peer = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().expect("the device connects");
+        is_opened.recv().expect("the device is opened");
+        socket.write_all(LAST_WORDS).expect("connected");
+        let socket = socket2::Socket::from(socket);
+        socket.set_linger(Some(Duration::ZERO)).expect("an open socket");
+        drop(socket);
+        gone.send(()).expect("the device waits");
+    });
+    let endpoint = Late {
+        opened,
+        is_gone,
+        outputs: VecDeque::new(),
+        received_bytes: 0,
+    };
+    let device = Device {
+        host: 0,
+        local: loopback(),
+        remote,
+        transport: Transport::Stream,
+        endpoint,
+        script: UntilReset::default(),
+    };
+    let clients = ClientLoop::new(vec![device], Clock::start(), Arc::new(Activity::new(1))).expect("a loop");
+    let report = clients.run().expect("no poll fails").remove(0);
+    peer.join().expect("no panic");
+    assert_eq!(report.script.reset, Some(ResetReason::ByPeer));
+    assert_eq!(report.logs[0].1.down.bytes, LAST_WORDS.len() as u64);
+}
