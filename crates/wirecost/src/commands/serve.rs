@@ -88,8 +88,11 @@ fn endpoint(
     key_log: KeyLog,
     clock: Clock,
 ) -> Result<Server, Failure> {
+    let is_open = |address: SocketAddr| !address.ip().is_loopback();
     let options = ChannelOptions {
         accept_early_data: arguments.accept_0rtt,
+        // RFC 9147 section 5.1: else whoever forges an address makes the server send its certificate there.
+        dtls_cookie: arguments.listen.is_some_and(is_open),
         ..ChannelOptions::default()
     };
     let channels = ServerChannels::admitting(admission, epoch_of(clock), key_log, options);

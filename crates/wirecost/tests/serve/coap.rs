@@ -1,8 +1,10 @@
 //! coap-client of libcoap with OpenSSL and with GnuTLS under DTLS, and aiocoap under OSCORE.
 
+use std::net::Ipv4Addr;
+
 use crate::common::Said;
 use crate::peers::{Server, python_with};
-use crate::{client, said, serve};
+use crate::{certificates, client, said, serve, serve_at};
 
 const CLIENTS: [&str; 2] = ["coap-client-openssl", "coap-client-gnutls"];
 
@@ -79,6 +81,24 @@ fn certificate_and_key_stand_side_by_side() {
         let answer = get(&server, CLIENTS[0], options);
         assert!(is_answered(&answer), "{options}: {answer:?}");
     }
+}
+
+/// RFC 6347 section 4.2.1: a HelloVerifyRequest, which the client answers with its cookie.
+#[test]
+fn an_open_server_asks_for_a_cookie_first() {
+    let server = serve_at(
+        Ipv4Addr::UNSPECIFIED,
+        certificates(),
+        "coap --psk me:secret --open",
+    );
+    for program in CLIENTS {
+        let answer = get(&server, program, "-v 7 -u me -k secret");
+        assert!(answer.stdout.contains("wirecost"), "{program}: {answer:?}");
+    }
+    let hello = "read hello verify request";
+    let seen = get(&server, CLIENTS[0], "-v 7 -u me -k secret");
+    let shown = format!("{}{}", seen.stdout, seen.stderr).to_lowercase();
+    assert!(shown.contains(hello), "{shown}");
 }
 
 #[test]

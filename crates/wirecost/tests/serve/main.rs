@@ -66,11 +66,15 @@ fn serve(options: &str) -> Server {
 }
 
 fn serve_in(folder: TempDir, options: &str) -> Server {
+    serve_at(Ipv4Addr::LOCALHOST, folder, options)
+}
+
+fn serve_at(address: Ipv4Addr, folder: TempDir, options: &str) -> Server {
     let port = free_port();
     let mut command = Command::new(WIRECOST);
     command.current_dir(folder.path()).arg("serve");
     command.args(options.split(' '));
-    command.args(["--listen", &format!("{}:{port}", Ipv4Addr::LOCALHOST)]);
+    command.args(["--listen", &format!("{address}:{port}")]);
     let server = Server::start_in(folder, command, port);
     server.wait(|server| server.log().contains("serving"));
     server
