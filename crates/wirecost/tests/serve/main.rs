@@ -73,6 +73,8 @@ fn serve_at(address: Ipv4Addr, folder: TempDir, options: &str) -> Server {
     let port = free_port();
     let mut command = Command::new(WIRECOST);
     command.current_dir(folder.path()).arg("serve");
+    // A server that is killed leaves its temporary files.
+    command.env("TMPDIR", folder.path());
     command.args(options.split(' '));
     command.args(["--listen", &format!("{address}:{port}")]);
     let server = Server::start_in(folder, command, port);
