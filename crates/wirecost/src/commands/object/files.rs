@@ -1,8 +1,8 @@
 //! Files in and out; `-` is stdin or stdout.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use wirecost_security::object::{KeyError, Signer};
@@ -94,8 +94,20 @@ pub(super) fn write_new(file: &Path, content: &[u8], readers: Readers) -> Result
 
 fn store(options: &mut OpenOptions, file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
     let opened = options.write(true).mode(readers.mode()).open(file);
-    let written = opened.and_then(|mut file| file.write_all(content));
+    let written = opened.and_then(|mut file| {
+        restrict(&file, readers)?;
+        file.write_all(content)
+    });
     written.map_err(|error| cannot_write(file, &error))
+}
+
+/// Takes a file that was there before from everybody but its owner, where nobody else may read what comes into it.
+fn restrict(file: &File, readers: Readers) -> io::Result<()> {
+    let is_owners = matches!(readers, Readers::Owner) && file.metadata()?.is_file();
+    if is_owners {
+        file.set_permissions(Permissions::from_mode(readers.mode()))?;
+    }
+    Ok(())
 }
 
 fn cannot_write(file: &Path, error: &io::Error) -> Failure {
@@ -105,4 +117,20 @@ fn cannot_write(file: &Path, error: &io::Error) -> Failure {
         _ => (exit::USAGE, "choose a file that can be written to"),
     };
     Failure::new(code, format_args!("cannot write {}: {error}", file.display())).with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_the_owner_may_read_takes_a_file_from_the_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("opened");
+        let mode = || std::fs::metadata(&file).expect("it is there").permissions().mode() & 0o777;
+        assert!(write(&file, b"sealed", Readers::Everybody).is_ok());
+        assert_eq!(mode(), 0o644);
+        assert!(write(&file, b"opened", Readers::Owner).is_ok());
+        assert_eq!(mode(), 0o600);
+    }
 }
