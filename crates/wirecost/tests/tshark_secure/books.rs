@@ -11,6 +11,7 @@ use crate::common::frames::Connection;
 pub(crate) enum Step {
     Connect,
     Message(u64),
+    KeepAlive,
     Close,
 }
 
@@ -49,13 +50,6 @@ pub(crate) struct Books {
 impl Books {
     pub(crate) fn enter(&mut self, step: Step, way: usize, sums: &Sums) {
         self.sums.entry((step, way)).or_default().add(sums);
-    }
-
-    /// Moves bytes of a step from the application to the payload.
-    pub(crate) fn is_payload(&mut self, step: Step, way: usize, bytes: u64) {
-        let sums = self.sums.entry((step, way)).or_default();
-        sums.application -= bytes;
-        sums.payload += bytes;
     }
 
     /// Bytes of one step; nothing where there were none.
@@ -124,9 +118,10 @@ pub(crate) fn check(cell: &Cell, devices: &[Books]) {
     let of = |step: StepOf, way: usize| -> Vec<Sums> {
         devices.iter().map(|books| books.of(step(books), way)).collect()
     };
-    let sections: [(&str, Option<&Section>, StepOf); 3] = [
+    let sections: [(&str, Option<&Section>, StepOf); 4] = [
         ("connect", cell.connect.as_ref(), |_| Step::Connect),
         ("message", cell.message.as_ref(), Books::measured),
+        ("keep_alive", cell.keep_alive.as_ref(), |_| Step::KeepAlive),
         ("close", cell.close.as_ref(), |_| Step::Close),
     ];
     for (phase, section, step) in sections {

@@ -72,19 +72,30 @@ fn oscore_costs_what_tshark_sees() {
 
 /// Settle is longer than the third retransmission time-out here, so that a message has settled when the next begins.
 #[test]
-fn secure_stacks_cost_what_tshark_sees_under_loss() {
-    let lossy = "-s 128B,10kB --loss 5%";
+fn tls_costs_what_tshark_sees_under_loss() {
     let stacks = "mqtt-qos1+tls1.3,mqtt-qos2+tls1.2,amqp-unsettled+tls1.3,http1+tls1.3";
     run_of(
-        &format!("{stacks} {lossy} -n 4 --settle 1s"),
+        &format!("{stacks} -s 128B,10kB -n 4 --settle 1s --loss 5%"),
         &stream::FIELDS,
         stream::books,
     );
-    let stacks = "coap-con+dtls1.2,coap-con+dtls1.2-psk";
+}
+
+#[test]
+fn dtls_1_2_costs_what_tshark_sees_under_loss() {
     run_of(
-        &format!("{stacks} --loss 5% -n 8 --settle 3s"),
+        "coap-con+dtls1.2,coap-con+dtls1.2-psk --loss 5% -n 8 --settle 3s",
         &datagram::FIELDS,
         datagram::dtls,
+    );
+}
+
+#[test]
+fn quic_costs_what_tshark_sees_under_loss() {
+    run_of(
+        "http3 -s 128B,10kB -n 6 --settle 1s --loss 5%",
+        &quic::FIELDS,
+        quic::books,
     );
 }
 

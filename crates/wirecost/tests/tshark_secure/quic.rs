@@ -2,6 +2,7 @@
 //! the datagram is transport.
 
 use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
 
 use crate::books::{Books, Step, Sums};
 use crate::common::frames::{Connection, Frame};
@@ -29,17 +30,21 @@ pub(crate) const FIELDS: [&str; 17] = [
 
 /// Frame types (RFC 9000, section 19).
 const PADDING: u64 = 0x00;
+const PING: u64 = 0x01;
 const ACK: u64 = 0x02;
-const STREAM: std::ops::RangeInclusive<u64> = 0x08..=0x0f;
-const CONNECTION_CLOSE: std::ops::RangeInclusive<u64> = 0x1c..=0x1d;
+const STREAM: RangeInclusive<u64> = 0x08..=0x0f;
+const CONNECTION_CLOSE: RangeInclusive<u64> = 0x1c..=0x1d;
 /// A long packet type (RFC 9000, section 17.2.3).
 const ZERO_RTT: u64 = 1;
+/// draft-ietf-quic-ack-frequency, section 5.
+const IMMEDIATE_ACK: u64 = 0x1f;
 /// DATA (RFC 9114, section 7.2.1).
 const DATA: u64 = 0x00;
 
 /// A STREAM frame.
 struct Stream {
     id: u64,
+    offset: u64,
     header_bytes: u64,
     data: Vec<u8>,
 }
@@ -61,15 +66,27 @@ pub(crate) fn books(connection: &Connection) -> Books {
         books: Books::default(),
         begun: Step::Message(1),
         steps: Default::default(),
-        contents: BTreeMap::new(),
+        payloads: payloads(connection),
     };
     connection.frames.iter().for_each(|frame| reader.datagram(frame));
-    let requests = reader.contents.iter().filter(|((id, _), _)| id.is_multiple_of(4));
-    for ((id, way), content) in requests {
-        let payload = data_bytes(content);
-        reader.books.is_payload(Step::Message(1 + id / 4), *way, payload);
-    }
     reader.books
+}
+
+/// Where payload is in each request stream, by stream and direction: what its first transmissions say together.
+fn payloads(connection: &Connection) -> BTreeMap<(u64, usize), Vec<Range<u64>>> {
+    let mut contents: BTreeMap<(u64, usize), Vec<u8>> = BTreeMap::new();
+    for frame in &connection.frames {
+        for stream in streams(frame).iter().filter(|stream| stream.id.is_multiple_of(4)) {
+            let content = contents.entry((stream.id, frame.packet.way)).or_default();
+            let (start, end) = (stream.offset as usize, stream.offset as usize + stream.data.len());
+            content.resize(content.len().max(end), 0);
+            content[start..end].copy_from_slice(&stream.data);
+        }
+    }
+    let payloads = contents
+        .into_iter()
+        .map(|(key, content)| (key, data_ranges(&content)));
+    payloads.collect()
 }
 
 /// Takes the datagrams of a connection in their order.
@@ -79,7 +96,7 @@ struct Reader {
     begun: Step,
     /// What the packets of the application's number space were for, by direction and number.
     steps: [BTreeMap<u64, Step>; 2],
-    contents: BTreeMap<(u64, usize), Vec<u8>>,
+    payloads: BTreeMap<(u64, usize), Vec<Range<u64>>>,
 }
 
 impl Reader {
@@ -87,14 +104,14 @@ impl Reader {
         let way = frame.packet.way;
         let (streams, security) = (streams(frame), crypto_bytes(frame));
         let acknowledged = self.acknowledged(frame);
-        let step = step_of(frame, &streams, acknowledged);
+        let step = step_of(frame, &streams, acknowledged, self.begun);
         if let Some(number) = application_number(frame) {
             self.steps[way].insert(number, step);
         }
         let mut rest = frame.packet.wire_bytes - frame.packet.ip_bytes - security;
         for stream in streams {
             rest -= stream.header_bytes + stream.data.len() as u64;
-            self.stream(stream, way);
+            self.stream(&stream, way);
         }
         if let Step::Message(_) = step {
             self.begun = self.begun.max(step);
@@ -120,15 +137,18 @@ impl Reader {
         self.books.enter(step, way, &sums);
     }
 
-    fn stream(&mut self, stream: Stream, way: usize) {
+    fn stream(&mut self, stream: &Stream, way: usize) {
+        let end = stream.offset + stream.data.len() as u64;
+        let ranges = self.payloads.get(&(stream.id, way)).into_iter().flatten();
+        let overlap = |range: &Range<u64>| range.end.min(end).saturating_sub(range.start.max(stream.offset));
+        let payload: u64 = ranges.map(overlap).sum();
         let sums = Sums {
             transport: stream.header_bytes,
-            application: stream.data.len() as u64,
+            application: stream.data.len() as u64 - payload,
+            payload,
             ..Sums::default()
         };
         self.books.enter(stream.step(), way, &sums);
-        let content = self.contents.entry((stream.id, way)).or_default();
-        content.extend(stream.data);
     }
 
     /// What the packet was for that a datagram of the application's number space alone acknowledges.
@@ -156,17 +176,23 @@ fn application_number(frame: &Frame) -> Option<u64> {
     numbers.last().copied().filter(|_| is_short || is_early)
 }
 
-/// A datagram is for what its first frame is for; one that only acknowledges is for what it acknowledges.
-fn step_of(frame: &Frame, streams: &[Stream], acknowledged: Option<Step>) -> Step {
+/// A datagram is for what its first frame is for that is not about losses; one that only acknowledges is for what it
+/// acknowledges, and a mere probe for the message underway.
+fn step_of(frame: &Frame, streams: &[Stream], acknowledged: Option<Step>, underway: Step) -> Step {
     if is_handshake(frame) {
         return Step::Connect;
     }
     let types = frame.numbers("quic.frame_type");
-    match types.into_iter().find(|kind| ![ACK, PADDING].contains(kind)) {
+    let mut others = types.iter().copied();
+    match others.find(|kind| ![ACK, PADDING, IMMEDIATE_ACK].contains(kind)) {
+        None if types.contains(&IMMEDIATE_ACK) => underway,
         None => acknowledged.expect("an acknowledgement"),
+        Some(PING) => Step::KeepAlive,
         Some(kind) if STREAM.contains(&kind) => streams[0].step(),
         Some(kind) if CONNECTION_CLOSE.contains(&kind) => Step::Close,
-        Some(_) => Step::Connect,
+        // CRYPTO, NEW_TOKEN, connection ids, paths and HANDSHAKE_DONE; what is left governs the flow.
+        Some(0x06 | 0x07 | 0x18..=0x1b | 0x1e) => Step::Connect,
+        Some(_) => underway,
     }
 }
 
@@ -210,6 +236,7 @@ fn streams(frame: &Frame) -> Vec<Stream> {
         let fields = [Some(*id), offset, length].into_iter().flatten();
         Stream {
             id: *id,
+            offset: offset.unwrap_or(0),
             header_bytes: 1 + fields.map(integer_bytes).sum::<u64>(),
             data,
         }
@@ -245,16 +272,17 @@ fn integer(bytes: &[u8]) -> (u64, &[u8]) {
     (value, &bytes[length..])
 }
 
-/// What the DATA frames of a request stream hold (RFC 9114, section 7.1).
-fn data_bytes(stream: &[u8]) -> u64 {
-    let (mut rest, mut bytes) = (stream, 0);
+/// Where the DATA frames of a request stream have their content (RFC 9114, section 7.1).
+fn data_ranges(stream: &[u8]) -> Vec<Range<u64>> {
+    let (mut rest, mut ranges) = (stream, Vec::new());
     while !rest.is_empty() {
         let (kind, behind) = integer(rest);
         let (length, behind) = integer(behind);
+        let start = (stream.len() - behind.len()) as u64;
         if kind == DATA {
-            bytes += length;
+            ranges.push(start..start + length);
         }
         rest = &behind[length as usize..];
     }
-    bytes
+    ranges
 }

@@ -137,7 +137,8 @@ fn describe(packet: &Packet, mine: &mut Direction, theirs: &BTreeMap<Space, Phas
     };
     let acknowledged = acknowledged.unwrap_or(default);
     let own = packet.frames.iter().find_map(|frame| phase_of(frame, space));
-    let phase = own.unwrap_or(acknowledged);
+    let is_probe = packet.frames.iter().any(|frame| frame.kind.is_probe());
+    let phase = own.unwrap_or(if is_probe { default } else { acknowledged });
     let (mut within, mut rest) = (Buffer::new(), packet.plain.as_slice());
     for frame in &packet.frames {
         mine.read(frame, take(&mut rest, frame.total() as u64));
@@ -155,7 +156,7 @@ fn describe(packet: &Packet, mine: &mut Direction, theirs: &BTreeMap<Space, Phas
 /// The phase that a frame gives its packet.
 fn phase_of(frame: &Frame, space: Space) -> Option<Phase> {
     match frame.kind {
-        Kind::Padding | Kind::Ack { .. } => None,
+        Kind::Padding | Kind::Ack { .. } | Kind::ImmediateAck => None,
         Kind::Close => Some(Phase::Close),
         _ if space != Space::Application => Some(Phase::Connect),
         Kind::Crypto { .. } => Some(Phase::Connect),
@@ -173,9 +174,9 @@ fn cause_of(packet: &Packet, within: &[Span]) -> Cause {
         return Cause::Retransmission;
     }
     let has = |is: fn(&Kind) -> bool| packet.frames.iter().any(|frame| is(&frame.kind));
-    if has(|kind| kind.is_ack_eliciting() && *kind != Kind::Ping) || has(|kind| *kind == Kind::Close) {
+    if has(|kind| kind.is_ack_eliciting() && !kind.is_probe()) || has(|kind| *kind == Kind::Close) {
         Cause::Original
-    } else if has(|kind| *kind == Kind::Ping) {
+    } else if has(Kind::is_probe) {
         Cause::Probe
     } else {
         Cause::Acknowledgement
@@ -205,7 +206,7 @@ impl Direction {
         let phase = phase_of(frame, space).unwrap_or(packet);
         let (phase, cause) = match frame.kind {
             Kind::Ack { .. } => (acknowledged, Cause::Acknowledgement),
-            Kind::Padding | Kind::Ping => (phase, Cause::Probe),
+            Kind::Padding | Kind::Ping | Kind::ImmediateAck => (phase, Cause::Probe),
             Kind::Crypto { offset } => return self.describe_crypto(frame, space, offset, out),
             Kind::Stream { id, offset, .. } => return self.describe_stream(frame, id, offset, phase, out),
             Kind::Close | Kind::Control(_) | Kind::Malformed => (phase, Cause::Original),

@@ -48,6 +48,8 @@ pub enum Kind {
     },
     /// CONNECTION_CLOSE of either type.
     Close,
+    /// IMMEDIATE_ACK, by which a sender asks for an ACK when its time-out for losses has passed.
+    ImmediateAck,
     /// Any other frame, by its type.
     Control(u64),
     /// The rest of the packet, which is no frame.
@@ -55,6 +57,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether it is there for the acknowledgement that it calls forth alone.
+    pub const fn is_probe(&self) -> bool {
+        matches!(self, Self::Ping | Self::ImmediateAck)
+    }
+
     /// Whether a packet with this frame has to be acknowledged (RFC 9002 section 2).
     pub const fn is_ack_eliciting(&self) -> bool {
         !matches!(self, Self::Padding | Self::Ack { .. } | Self::Close)
@@ -103,6 +110,8 @@ fn read(bytes: &[u8]) -> Option<Frame> {
             fields.skip_counted()?;
             Kind::Close
         }
+        // draft-ietf-quic-ack-frequency section 5.
+        0x1f => Kind::ImmediateAck,
         _ => {
             control(&mut fields, number)?;
             Kind::Control(number)
@@ -153,8 +162,8 @@ fn with_data(mut fields: Fields<'_>, kind: Kind, is_counted: bool) -> Option<Fra
 
 fn control(fields: &mut Fields<'_>, number: u64) -> Option<()> {
     match number {
-        // HANDSHAKE_DONE; IMMEDIATE_ACK (draft-ietf-quic-ack-frequency section 5).
-        0x1e | 0x1f => Some(()),
+        // HANDSHAKE_DONE.
+        0x1e => Some(()),
         // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED, RETIRE_CONNECTION_ID.
         0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => fields.skip_integers(1),
         // STOP_SENDING, MAX_STREAM_DATA, STREAM_DATA_BLOCKED.
@@ -219,7 +228,7 @@ mod tests {
 
     #[test]
     fn every_frame_of_the_standard_has_its_length() {
-        let table: [(&[u8], Kind, usize, usize); 21] = [
+        let table: [(&[u8], Kind, usize, usize); 22] = [
             (&[0, 0, 0], Kind::Padding, 3, 0),
             (&[0x80, 0, 0, 0, 0], Kind::Padding, 5, 0),
             (&[1], Kind::Ping, 1, 0),
@@ -239,6 +248,7 @@ mod tests {
             (&[0x1c, 1, 0, 1, b'x'], Kind::Close, 5, 0),
             (&[0x1d, 0x41, 0, 0], Kind::Close, 4, 0),
             (&[0x1e], Kind::Control(0x1e), 1, 0),
+            (&[0x1f], Kind::ImmediateAck, 1, 0),
             (&[0x31, 1, 5], Kind::Control(0x31), 3, 0),
             (&[0x40, 0xaf, 0, 1, 2, 3], Kind::Control(0xaf), 6, 0),
         ];
