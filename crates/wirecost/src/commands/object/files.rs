@@ -127,7 +127,10 @@ mod tests {
     fn what_only_the_owner_may_read_takes_a_file_from_the_others() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("opened");
-        let mode = || std::fs::metadata(&file).expect("it is there").permissions().mode() & 0o777;
+        let mode = || {
+            let found = std::fs::metadata(&file).expect("it is there");
+            found.permissions().mode() & 0o777
+        };
         assert!(write(&file, b"sealed", Readers::Everybody).is_ok());
         assert_eq!(mode(), 0o644);
         assert!(write(&file, b"opened", Readers::Owner).is_ok());
