@@ -135,6 +135,13 @@ impl Flows<'_> {
         Some(way)
     }
 
+    /// Whether the server is on this machine: then times tell nothing.
+    fn is_local(&self) -> bool {
+        self.logs
+            .last()
+            .is_some_and(|(local, _)| local.ip() == self.remote.ip())
+    }
+
     /// Whether a packet is of the connection that brought the ticket.
     fn is_of_ticket(&self, direction: Direction, packet: &[u8]) -> bool {
         let main = self.logs.last().map(|(local, _)| self.ports(local));
@@ -199,7 +206,10 @@ impl Flows<'_> {
                 acknowledges_only: is_acknowledgement(&packet.bytes, spans.spans()),
             });
         }
-        let round_trip = first_round_trip(&placed);
+        let round_trip = match self.is_local() {
+            true => Duration::ZERO,
+            false => shortest_exchange(&placed),
+        };
         for step in Step::ALL {
             account.steps[step as usize].round_trips = trips(&placed, step, round_trip);
         }
@@ -328,15 +338,16 @@ const fn at_once(direction: Direction, at: Instant) -> PacketTime {
 /// The shortest round trip that tells what waited for what: within less than this servers think.
 const LEAST_ROUND_TRIP: Duration = Duration::from_millis(1);
 
-/// The round trip of the transport's handshake; nothing where there was none.
-fn first_round_trip(placed: &[Placed]) -> Duration {
-    let mut connect = placed.iter().filter(|packet| packet.step == Step::Connect);
-    let up = connect.find(|packet| packet.time.direction == Direction::Up);
-    let down = connect.find(|packet| packet.time.direction == Direction::Down);
-    match up.zip(down) {
-        Some((up, down)) => down.time.sent_at.saturating_since(up.time.sent_at),
-        None => Duration::ZERO,
-    }
+/// What a round trip takes at most: the shortest step with an answer, from its first packet up to its last one down.
+fn shortest_exchange(placed: &[Placed]) -> Duration {
+    let exchange = |step: Step| {
+        let mut of_step = placed.iter().filter(|packet| packet.step == step);
+        let up = of_step.find(|packet| packet.time.direction == Direction::Up)?;
+        let down = of_step.rfind(|packet| packet.time.direction == Direction::Down)?;
+        Some(down.time.sent_at.saturating_since(up.time.sent_at))
+    };
+    let all = Step::ALL.into_iter().filter_map(exchange);
+    all.min().unwrap_or_default()
 }
 
 /// Half the flights on the critical path from what the client sent first in `step` to the last packet that came down.

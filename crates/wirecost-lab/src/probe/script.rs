@@ -316,3 +316,6 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

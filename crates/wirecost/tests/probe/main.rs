@@ -8,6 +8,7 @@ mod peers;
 mod books;
 mod certificates;
 mod failures;
+mod far;
 mod schemes;
 mod servers;
 
