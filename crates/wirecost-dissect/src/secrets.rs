@@ -10,8 +10,7 @@ use wirecost_http::http3::open;
 pub struct Secrets {
     by_random: BTreeMap<[u8; 32], Vec<(Label, Vec<u8>)>>,
     secrets: u64,
-    /// All key logs, for QUIC's reader of its own.
-    text: String,
+    /// The same for QUIC's reader of its own.
     quic: Arc<open::Secrets>,
 }
 
@@ -44,15 +43,17 @@ impl Label {
 impl Secrets {
     /// Adds every line of `text` that is a secret; other lines are comments.
     pub fn add(&mut self, text: &str) {
+        let before = self.secrets;
         for line in text.lines() {
             if let Some((random, label, secret)) = parse(line) {
                 self.by_random.entry(random).or_default().push((label, secret));
                 self.secrets += 1;
             }
         }
-        self.text.push_str(text);
-        self.text.push('\n');
-        self.quic = Arc::new(open::Secrets::parse(&self.text));
+        // A capture may have a block of secrets for every connection, or blocks of none.
+        if self.secrets > before {
+            Arc::make_mut(&mut self.quic).add(text);
+        }
     }
 
     /// The same for QUIC connections.
@@ -113,5 +114,15 @@ mod tests {
         assert_eq!(secrets.find(&[0xab; 32], Label::ClientTraffic0), Some(&[5][..]));
         assert_eq!(secrets.find(&[0xab; 32], Label::ServerTraffic0), None);
         assert_eq!(secrets.find(&[0; 32], Label::Master), None);
+    }
+
+    #[test]
+    fn secrets_may_come_in_any_number_of_blocks() {
+        let mut secrets = Secrets::default();
+        for number in 0..20_000 {
+            secrets.add(&format!("CLIENT_TRAFFIC_SECRET_0 {number:064x} {number:064x}"));
+            secrets.add("# none");
+        }
+        assert_eq!(secrets.len(), 20_000);
     }
 }

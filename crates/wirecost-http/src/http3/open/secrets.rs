@@ -16,13 +16,16 @@ impl Secrets {
     /// The secrets in a key log; lines that are none are left out.
     pub fn parse(key_log: &str) -> Self {
         let mut secrets = Self::default();
-        for line in key_log.lines() {
-            if let Some((random, label, secret)) = read_line(line) {
-                let known = secrets.secrets.entry(random).or_default();
-                known.push((label.to_owned(), secret));
-            }
-        }
+        secrets.add(key_log);
         secrets
+    }
+
+    /// Adds the secrets in a key log to those known.
+    pub fn add(&mut self, key_log: &str) {
+        for (random, label, secret) in key_log.lines().filter_map(read_line) {
+            let known = self.secrets.entry(random).or_default();
+            known.push((label.to_owned(), secret));
+        }
     }
 
     /// The secret of the packets of a type in one direction.
