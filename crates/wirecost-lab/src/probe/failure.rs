@@ -294,7 +294,7 @@ impl Diagnosis<'_> {
     /// Datagrams that nobody answered: all that UDP says.
     fn unanswered(&self, sent: usize, within: Option<Duration>) -> Cause {
         let what = match (self.scheme(), within) {
-            (Scheme::Coap, None) => format!(
+            (_, None) => format!(
                 "no answer to {} CoAP retransmissions (after 2, 4, 8 and 16 s; RFC 7252, section 4.8)",
                 sent.saturating_sub(1)
             ),
@@ -303,9 +303,9 @@ impl Diagnosis<'_> {
                 sent.saturating_sub(1),
                 within.as_secs_f64()
             ),
-            (_, within) => format!(
+            (_, Some(within)) => format!(
                 "no answer to {sent} datagrams of the handshake within {} s",
-                within.unwrap_or_default().as_secs_f64()
+                within.as_secs_f64()
             ),
         };
         let route = self
