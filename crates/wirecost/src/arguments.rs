@@ -64,11 +64,15 @@ pub enum Command {
 #[command(
     after_help = "Quantities are written with their unit: 128B, 10kB, 25ms, 5%, 50kbit.\n\
     Lists (--size 16B,128B --rtt 5ms,100ms) make a matrix.\n\n\
-    Exit codes: 0 ok, 2 usage, 10 missing privilege, 11 target unreachable, 13 some cells failed,\n\
+    Exit codes: 0 ok, 2 usage, 10 missing privilege, 11 target unreachable, 13 some cells failed, \
     14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {
-    /// Stacks to compare: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con
+    /// Stacks to compare, APPLICATION[+cose][+CHANNEL]
+    ///
+    /// Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled, http1,
+    /// http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2 and +dtls1.2-psk on udp and
+    /// coap; +oscore on coap; http3 brings TLS 1.3 along.
     #[arg(
         value_name = "STACK",
         value_delimiter = ',',
@@ -309,8 +313,8 @@ impl PacketPath {
 /// `wirecost pcap`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Reads pcap and pcapng: MQTT, CoAP, HTTP/1.1, AMQP 1.0 and bare messages, in the clear or inside TLS or\n\
-    DTLS. What cannot be attributed is named. Secrets are read from the capture too, where it carries them.\n\n\
+    after_help = "Reads pcap and pcapng: MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0 and bare messages, in the clear or inside \
+    TLS, DTLS 1.2 or QUIC. What cannot be attributed is named. Secrets are read from the capture too, where it carries them.\n\n\
     Exit codes: 0 ok, 2 not a capture or usage, 14 the capture ends inside a packet: what was read is reported."
 )]
 pub struct PcapArguments {

@@ -13,11 +13,11 @@ use super::{LinkArguments, PacketPath, Protocol};
 #[derive(Debug, Args)]
 #[command(
     after_help = "In CMD and in the server's command, {server} and {device} are replaced by the addresses of both sides, \
-    {folder} by\nthe results folder, {authority} by the certificate that has issued the built-in server's (its name is \
+    {folder} by the results folder, {authority} by the certificate that has issued the built-in server's (its name is \
     server).\nThere is no other network: names are not resolved. Write [{server}] in URLs with --ipv6.\n\n\
     wirecost link --rtt 100ms --server 'mosquitto -c FILE' -- mosquitto_pub -h {server} -t test -m hello -q 1\n\
     wirecost link --rtt 600ms --loss 1% --serve http1 -- curl http://{server}/\n\n\
-    Exit codes: the program's own, 128 and the signal that ended it, 126 it cannot be run, 127 it is not there; and where\n\
+    Exit codes: the program's own, 128 and the signal that ended it, 126 it cannot be run, 127 it is not there; and where \
     it did not run: 2 usage, 10 missing privilege, 11 the server does not listen; 14 the capture is cut short."
 )]
 pub struct LinkRunArguments {

@@ -10,7 +10,7 @@ use wirecost_security::dtls::Psk;
 /// `wirecost serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without --cert a certificate is made for this run, good for localhost, 127.0.0.1, ::1 and the address\n\
+    after_help = "Without --cert a certificate is made for this run, good for localhost, 127.0.0.1, ::1 and the address \
     of --listen; clients trust the authority that --ca-out names.\n\n\
     Exit codes: 0 interrupted, 2 usage or a file that is of no use, 10 the port cannot be had."
 )]
