@@ -99,27 +99,36 @@ fn recipe(
     Ok(Some(recipe))
 }
 
-/// Writes the run's certificate for a server of another maker; only the owner may read its key.
-fn tls_files(folder: &RunFolder, credentials: &Credentials) -> Result<TlsFiles, TargetError> {
+/// Where a server of another maker finds the run's certificate.
+fn tls_files(folder: &RunFolder) -> TlsFiles {
+    TlsFiles {
+        certificate: folder.file("server.pem"),
+        private_key: folder.file("server.key"),
+        authority: folder.file("authority.pem"),
+    }
+}
+
+/// Writes the run's certificate; only the owner may read its key, and it goes with the server.
+fn write_tls_files(files: &TlsFiles, credentials: &Credentials) -> Result<KeyFile, TargetError> {
     let pem = |what: Result<String, certificate::Error>| what.map_err(TargetError::Certificate);
-    let [certificate, private_key, authority] =
-        ["server.pem", "server.key", "authority.pem"].map(|name| folder.file(name));
-    write(
-        &certificate,
-        &pem(credentials.server.certificates_to_pem())?,
-        0o644,
-    )?;
-    write(
-        &private_key,
-        &pem(credentials.server.private_key_to_pem())?,
-        0o600,
-    )?;
-    write(&authority, &credentials.authority_pem, 0o644)?;
-    Ok(TlsFiles {
-        certificate,
-        private_key,
-        authority,
-    })
+    let key_file = KeyFile(files.private_key.clone());
+    let certificate = pem(credentials.server.certificates_to_pem())?;
+    write(&files.certificate, &certificate, 0o644)?;
+    let private_key = pem(credentials.server.private_key_to_pem())?;
+    write(&files.private_key, &private_key, 0o600)?;
+    write(&files.authority, &credentials.authority_pem, 0o644)?;
+    Ok(key_file)
+}
+
+/// A file with a secret that nobody needs once its server is gone.
+#[derive(Debug)]
+struct KeyFile(PathBuf);
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        // One that was never written cannot be removed and need not be.
+        drop(std::fs::remove_file(&self.0));
+    }
 }
 
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
@@ -141,6 +150,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
 #[derive(Debug)]
 pub struct Foreign {
     process: ServerProcess,
+    _key_file: KeyFile,
     version: String,
     /// CPU time that it had used when it was ready.
     cpu_when_ready: Option<Duration>,
@@ -170,10 +180,7 @@ impl Foreign {
         credentials: &Credentials,
         ipv6: bool,
     ) -> Result<Option<Self>, TargetError> {
-        let files = match target.is_builtin() {
-            true => return Ok(None),
-            false => tls_files(folder, credentials)?,
-        };
+        let files = tls_files(folder);
         let server = server_address(ipv6);
         let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server)? else {
             return Ok(None);
@@ -185,6 +192,7 @@ impl Foreign {
             version,
             patience,
         } = recipe;
+        let key_file = write_tls_files(&files, credentials)?;
         let program = launch.program.display().to_string();
         let mut process = ServerProcess::start(&launch, side)?;
         process.wait_until_ready(patience, || probe(address))?;
@@ -195,6 +203,7 @@ impl Foreign {
         let cpu_when_ready = process.usage().ok().map(|usage| usage.cpu_time);
         Ok(Some(Self {
             process,
+            _key_file: key_file,
             version,
             cpu_when_ready,
         }))

@@ -17,7 +17,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "compare udp+tls1.3",
-        "udp cannot be combined with \"tls1.3\"; the stacks are tcp udp",
+        "udp cannot be combined with \"tls1.3\"; it stands alone or with +cose +dtls1.3 +dtls1.2 +dtls1.2-psk",
         "",
     ),
     (
@@ -146,8 +146,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("compare --mtu 20B", "mtu must be at least 68B, got 20B", ""),
     ("compare --mtu 1MB", "--mtu must be at most 65535B", ""),
     (
-        "compare --target rabbitmq",
-        "unknown target \"rabbitmq\"; the targets are builtin, mosquitto, libcoap",
+        "compare --target activemq",
+        "unknown target \"activemq\"; the targets are builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls",
         "",
     ),
     (
