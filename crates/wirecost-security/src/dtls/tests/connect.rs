@@ -1,3 +1,5 @@
+use wirecost_proto::{Delivery, Fate, Path};
+
 use super::*;
 
 #[test]
@@ -192,4 +194,37 @@ fn what_no_record_can_hold_is_not_sent() {
     pair.drive_for(Duration::from_secs(1));
     assert_eq!(received(&pair), 2);
     assert_eq!(pair.client.stats().unsent_datagrams, 1);
+}
+
+/// Loses one datagram of those down.
+struct LosesOne {
+    left: usize,
+}
+
+impl Path for LosesOne {
+    fn offer(&mut self, way: Direction, _: usize, now: Instant, deliveries: &mut Vec<Delivery>) -> Fate {
+        if way == Direction::Down {
+            self.left = self.left.wrapping_sub(1);
+            if self.left == 0 {
+                return Fate::Lost;
+            }
+        }
+        let at = now + ONE_WAY;
+        deliveries.push(Delivery { at, flip_bit: None });
+        Fate::Delivered
+    }
+}
+
+#[test]
+fn whoever_lacks_a_fragment_sleeps_until_it_comes() {
+    for lost in 1..=8 {
+        let mut world = World::new(Version::Dtls13);
+        world.common.mtu = 128;
+        let mut pair = world.pair_over(LosesOne { left: lost });
+        pair.open();
+        let steps = (0..10_000).take_while(|_| connected_at(&pair).is_none() && pair.step());
+        let steps = steps.count();
+        assert!(connected_at(&pair).is_some(), "datagram {lost}");
+        assert!(steps < 400, "datagram {lost}: {steps}");
+    }
 }
