@@ -147,6 +147,11 @@ where
         Self { linger, ..self }
     }
 
+    /// Where the first service listens; its port is the kernel's choice where it was asked for port 0.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.services.first().map(|running| running.service.address)
+    }
+
     /// Wakes the loop to stop it, from any thread.
     pub fn stopper(&self) -> Arc<Waker> {
         Arc::clone(&self.stop)

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use wirecost_proto::bare::Transport;
+use wirecost_live::Clock;
+use wirecost_live::driver::server::{ServerLoop, Service};
+use wirecost_proto::bare::{self, Transport};
 
-use crate::rig::{Serving, free_address, loopback};
+use crate::rig::{Arrived, Serving, free_address, loopback};
 
 /// The largest payload of a UDP datagram over IPv4.
 const LARGEST_DATAGRAM: usize = 65_507;
@@ -89,4 +91,20 @@ fn a_flood_of_datagrams_does_not_keep_a_server_from_stopping() {
         .into_iter()
         .for_each(|flood| flood.join().expect("no panic"));
     assert!(finished.flows.is_empty(), "nobody asked for logs");
+}
+
+#[test]
+fn a_server_on_port_0_tells_the_port_that_the_kernel_chose() {
+    for transport in [Transport::Stream, Transport::Datagram] {
+        let service = Service {
+            address: loopback(),
+            transport,
+            endpoint: bare::Server::new(transport),
+        };
+        let server =
+            ServerLoop::new(vec![service], Clock::start(), Arrived::default(), false).expect("listens");
+        let address = server.address().expect("a service");
+        assert_ne!(address.port(), 0);
+        assert_eq!(address.ip(), loopback().ip());
+    }
 }

@@ -51,6 +51,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     };
     let server = ServerLoop::new(vec![service], clock, log, false);
     let server = server.map_err(|error| cannot_listen(&error))?;
+    let address = server.address().unwrap_or(address);
     let authority = authority_file(arguments, authority)?;
     if !arguments.quiet {
         announce(arguments, stack, address, authority.as_ref());

@@ -119,7 +119,7 @@ impl<E> Running<E> {
 pub(super) fn listen<E>(
     poll: &Poll,
     index: usize,
-    service: Service<E>,
+    mut service: Service<E>,
     congestion_control: Option<&str>,
 ) -> io::Result<Running<E>> {
     let token = Token(LISTENERS + index);
@@ -134,11 +134,13 @@ pub(super) fn listen<E>(
             }
             poll.registry()
                 .register(&mut listener, token, Interest::READABLE)?;
+            service.address = listener.local_addr()?;
             Listener::Tcp(listener)
         }
         Transport::Datagram => {
             let mut socket = datagram::bind(address).map_err(named)?;
             poll.registry().register(&mut socket, token, Interest::READABLE)?;
+            service.address = socket.local_addr()?;
             Listener::Udp(socket)
         }
     };
