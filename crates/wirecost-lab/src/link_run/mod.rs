@@ -88,8 +88,8 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let description = server.description();
     server.stop();
     let written = capture::write(folder, &mut left, &keys)?;
-    let Reading { report, .. } = read_back(&folder.file(CAPTURE))?;
     let failure = written.cut_short.clone();
+    let Reading { report, .. } = read_back(&folder.file(CAPTURE), failure.as_deref())?;
     if written.dropped > 0 {
         let dropped = written.dropped;
         let line = format!("an interface dropped {dropped} packets: the figures lack them");
@@ -101,9 +101,12 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     Ok(Finished { summary, failure })
 }
 
-/// The capture as anyone reads it.
-fn read_back(path: &Path) -> Result<Reading, LinkError> {
+/// The capture as anyone reads it. One that is no capture any more, because it was cut short, is missed for that reason.
+fn read_back(path: &Path, cut_short: Option<&str>) -> Result<Reading, LinkError> {
     let reading = "read the capture back";
     let file = File::open(path).map_err(doing(reading))?;
-    wirecost_dissect::read(file, "").map_err(|error| doing(reading)(io::Error::other(error)))
+    wirecost_dissect::read(file, "").map_err(|error| {
+        let reason = cut_short.map_or_else(|| error.to_string(), str::to_owned);
+        doing(reading)(io::Error::other(reason))
+    })
 }
