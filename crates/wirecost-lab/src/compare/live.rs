@@ -17,7 +17,7 @@ use wirecost_live::driver::server::FlowReport;
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
-use wirecost_security::{KeyLog, Start};
+use wirecost_security::KeyLog;
 
 use super::options::Options;
 use super::plan::{DeviceLinks, Plan, PlannedCell};
@@ -199,10 +199,10 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     })
 }
 
-/// Asking for 0-RTT is the consent that a message may be replayed.
 fn channel_options(options: &Options) -> ChannelOptions {
     ChannelOptions {
-        accept_early_data: options.starts.contains(&Start::ZeroRtt),
+        // Always, so that a ticket has the same bytes whichever other cells a run has; the consent is the client's.
+        accept_early_data: true,
         client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,
         datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),

@@ -1,8 +1,8 @@
 //! The packets of a probe as a file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use wirecost_wire::pcapng::{Capture, Writer};
@@ -20,9 +20,12 @@ impl Probe {
         let keys = self.keys.text();
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
-        let file = options
-            .mode(if keys.is_empty() { 0o644 } else { 0o600 })
-            .open(path)?;
+        let mode = if keys.is_empty() { 0o644 } else { 0o600 };
+        let file = options.mode(mode).open(path)?;
+        // A file that was there before keeps its mode when it is opened.
+        if !keys.is_empty() && file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
         self.write(file, &keys).map_err(io::Error::other)
     }
 

@@ -187,7 +187,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("frobnicate", "unrecognized subcommand 'frobnicate'", ""),
     ("report nowhere", "cannot read nowhere/summary.json: ", ""),
-    ("serve amqp", "invalid value 'amqp' for '<PROTOCOL>'", ""),
+    ("serve stomp", "invalid value 'stomp' for '<PROTOCOL>'", ""),
     (
         "serve mqtt --listen 0.0.0.0:0",
         "0.0.0.0:0 is open to the network",

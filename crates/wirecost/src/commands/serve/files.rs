@@ -80,7 +80,9 @@ impl KeyFile {
             .open(path);
         // A file that was there before may be open to others.
         let secret = |file: File| {
-            file.set_permissions(Permissions::from_mode(SECRET))?;
+            if file.metadata()?.is_file() {
+                file.set_permissions(Permissions::from_mode(SECRET))?;
+            }
             Ok(file)
         };
         let file = opened.and_then(secret);
