@@ -49,19 +49,11 @@ impl Screen {
             return work();
         }
         let since_line = self.last_line.map_or(Duration::ZERO, |last| last.elapsed());
-        let mut pause = LINE_INTERVAL.saturating_sub(since_line);
-        thread::scope(|scope| {
-            let (done, waiting) = mpsc::channel::<()>();
-            scope.spawn(move || {
-                while waiting.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                    self.print(what);
-                    pause = LINE_INTERVAL;
-                }
-            });
-            let result = work();
-            drop(done);
-            result
-        })
+        saying(
+            LINE_INTERVAL.saturating_sub(since_line),
+            || self.print(what),
+            work,
+        )
     }
 
     /// Prints a line, unless the last one is too young.
@@ -74,8 +66,35 @@ impl Screen {
     }
 
     fn print(&self, what: impl Display) {
-        output::note(format_args!("{:>4} s  {what}", self.started.elapsed().as_secs()));
+        note_at(self.started, what);
     }
+}
+
+/// Does some work, and says every second what it is.
+pub fn waiting<T>(what: impl Display + Sync, work: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    saying(LINE_INTERVAL, || note_at(started, &what), work)
+}
+
+/// Does some work, and calls `say` after `pause` and then every second.
+fn saying<T>(mut pause: Duration, say: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        let (done, waiting) = mpsc::channel::<()>();
+        let say = &say;
+        scope.spawn(move || {
+            while waiting.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                say();
+                pause = LINE_INTERVAL;
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+fn note_at(started: Instant, what: impl Display) {
+    output::note(format_args!("{:>4} s  {what}", started.elapsed().as_secs()));
 }
 
 /// `noun` for one, `nouns` for any other number.

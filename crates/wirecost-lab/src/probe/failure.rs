@@ -340,8 +340,10 @@ impl Diagnosis<'_> {
     }
 
     fn message_refused(&self, refusal: &Refusal) -> Cause {
-        let resource = &self.options.url.resource;
-        let text = format!("the message to {resource:?} was refused: {}", refusal.reason);
+        let text = format!(
+            "the message to {} was refused: {}",
+            self.options.url, refusal.reason
+        );
         match refusal.kind {
             RefusalKind::Authentication => {
                 Cause::refused(format!("{text}. {}", self.who()), self.credentials())

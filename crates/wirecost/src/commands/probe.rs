@@ -13,6 +13,7 @@ use wirecost_security::certificate::{Identity, authorities_from_pem};
 use crate::arguments::{self, ProbeArguments};
 use crate::exit::{self, Failure};
 use crate::output;
+use crate::progress;
 
 /// Where systems keep the authorities that they trust.
 const SYSTEM_STORES: [&str; 3] = [
@@ -24,7 +25,8 @@ const SYSTEM_STORES: [&str; 3] = [
 /// Runs the command.
 pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
     let options = options(arguments)?;
-    let probe = probe::run(&options).map_err(|error| match error {
+    let what = format!("probing {}", options.url);
+    let probe = progress::waiting(what, || probe::run(&options)).map_err(|error| match error {
         ProbeError::Options(error) => Failure::usage(error),
         error => Failure::new(exit::INTERNAL, error),
     })?;

@@ -256,7 +256,7 @@ fn a_server_may_want_to_know_who_we_are() {
         &http,
         12,
         &[
-            "the message to \"secret\" was refused: 401, 0 B of content. No credentials",
+            &format!("the message to {http} was refused: 401, 0 B of content. No credentials"),
             "--cert and --key",
         ],
     );
@@ -277,11 +277,25 @@ fn a_refused_message_still_has_its_bytes() {
     );
     assert_eq!(said.code, Some(12), "{}", said.stderr);
     assert!(
-        said.stderr.contains("\"nonesuch\" was refused: 4.04 Not Found"),
+        said.stderr.contains("/nonesuch was refused: 4.04 Not Found"),
         "{}",
         said.stderr
     );
     assert!(said.stdout.contains("message"), "{}", said.stdout);
+}
+
+#[test]
+fn who_waits_is_told_so_every_second() {
+    let folder = TempDir::new().expect("a folder");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = silent.local_addr().expect("bound").port();
+    let said = probe(
+        folder.path(),
+        &format!("mqtt://127.0.0.1:{port} --timeout 1500ms"),
+    );
+    assert_eq!(said.code, Some(11), "{}", said.stderr);
+    let waiting = format!("1 s  probing mqtt://127.0.0.1:{port}/");
+    assert!(said.stderr.contains(&waiting), "{}", said.stderr);
 }
 
 #[test]

@@ -30,7 +30,8 @@ impl Diagnosis<'_> {
         let host = &self.options.url.host;
         let reason = reason.trim_start_matches("invalid peer certificate: ");
         let reason = match reason {
-            "UnknownIssuer" => "its issuer is not trusted",
+            // Without the certificate itself nothing more is known of who issued it.
+            "UnknownIssuer" | "its issuer is not trusted" => "its issuer is unknown",
             reason => reason,
         };
         let seen = self
