@@ -163,6 +163,18 @@ pub(crate) fn varying_connect(cell: &Cell) -> Option<String> {
     (!ranges.is_empty()).then(|| format!("sizes of {} vary: connect {}", label(cell), ranges.join(", ")))
 }
 
+/// How much of the connects of `cells` is padding, in words; none where no connect has any. DTLS 1.3 fills its ClientHello
+/// up to the MTU, as our library writes it, and QUIC its Initial datagrams up to 1,200 B (RFC 9000, section 14.1).
+pub(crate) fn padded_connects<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<String> {
+    let padding = |cell: &Cell| {
+        let bytes = cell.connect.as_ref()?.by_cause.get("probe")?;
+        let bytes = bytes.up + bytes.down;
+        (bytes > 0.0).then(|| format!("{} {bytes:.0} B", label(cell)))
+    };
+    let found: Vec<String> = cells.into_iter().filter_map(padding).collect();
+    (!found.is_empty()).then(|| format!("padding within the connects: {}", found.join(", ")))
+}
+
 /// Whether the cell's figures come from a model instead of a measurement.
 pub(crate) fn is_modelled(cell: &Cell) -> bool {
     cell.engine == "sim"

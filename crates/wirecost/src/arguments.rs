@@ -68,7 +68,7 @@ pub enum Command {
     14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {
-    /// Stacks to compare, APPLICATION[+cose][+CHANNEL]
+    /// Stacks to compare: APPLICATION, then +cose and +CHANNEL where wanted
     ///
     /// Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled, http1,
     /// http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2 and +dtls1.2-psk on udp and

@@ -101,7 +101,7 @@ pub enum NameError {
     },
     /// An application protocol that cannot run over what follows the `+`.
     #[error(
-        "{application} cannot be combined with {addition:?}; it stands alone or with {}",
+        "{application} cannot be combined with {addition:?}; it stands alone or with {}, one channel at most",
         additions(application)
     )]
     Combination {
@@ -384,7 +384,7 @@ mod tests {
             .expect_err("TLS needs a stream")
             .to_string();
         assert!(
-            error.ends_with("udp cannot be combined with \"tls1.3\"; it stands alone or with +cose +dtls1.3 +dtls1.2 +dtls1.2-psk"),
+            error.ends_with("udp cannot be combined with \"tls1.3\"; it stands alone or with +cose +dtls1.3 +dtls1.2 +dtls1.2-psk, one channel at most"),
             "{error}"
         );
         for text in [

@@ -146,11 +146,26 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
     })
 }
 
+/// What servers keep for themselves below the run's folder, cookies among it; logs and configurations stay.
+const WORKING_FILES: [&str; 5] = ["mnesia", "log", ".erlang.cookie", ".config", ".step"];
+
+/// Removes the working files of a server that has gone. What is not there, or cannot be removed, changes no result.
+fn remove_working_files(folder: &Path) {
+    for path in WORKING_FILES.map(|name| folder.join(name)) {
+        drop(if path.is_dir() {
+            std::fs::remove_dir_all(&path)
+        } else {
+            std::fs::remove_file(&path)
+        });
+    }
+}
+
 /// A foreign server that answers.
 #[derive(Debug)]
 pub struct Foreign {
     process: ServerProcess,
     _key_file: KeyFile,
+    folder: PathBuf,
     version: String,
     /// CPU time that it had used when it was ready.
     cpu_when_ready: Option<Duration>,
@@ -204,6 +219,7 @@ impl Foreign {
         Ok(Some(Self {
             process,
             _key_file: key_file,
+            folder: folder.path().to_path_buf(),
             version,
             cpu_when_ready,
         }))
@@ -220,6 +236,7 @@ impl Foreign {
         let usage = self.process.usage().ok();
         // A server that ignores SIGTERM is killed; either way it is gone.
         drop(self.process.stop(STOP_PATIENCE));
+        remove_working_files(&self.folder);
         let used = usage.zip(self.cpu_when_ready);
         ForeignReport {
             version: self.version,

@@ -12,7 +12,7 @@ use crate::number;
 pub(super) struct Matrix {
     starts: Vec<String>,
     rows: Vec<Row>,
-    /// Connects whose samples do not have the same size.
+    /// Connects whose samples do not have the same size, and what is padding in them.
     varying: Vec<String>,
 }
 
@@ -45,7 +45,11 @@ impl Matrix {
                 .into_iter()
                 .map(row)
                 .collect(),
-            varying: group.iter().filter_map(figures::varying_connect).collect(),
+            varying: group
+                .iter()
+                .filter_map(figures::varying_connect)
+                .chain(figures::padded_connects(group.iter()))
+                .collect(),
             starts,
         }
     }

@@ -26,6 +26,7 @@ pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: us
     let reasons = reasons(summary, layout)
         .into_iter()
         .chain(summary.cells.iter().filter_map(figures::varying_connect))
+        .chain(figures::padded_connects(&summary.cells))
         .chain(shortfalls(summary))
         .chain(warnings(summary));
     lines.extend(reasons.flat_map(|reason| wrapped(&reason, width)));
