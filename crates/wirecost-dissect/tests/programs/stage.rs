@@ -82,6 +82,8 @@ impl Recording {
         let keys = format!("tls.keylog_file:{}", self.path("keys"));
         let capture = self.path("capture.pcapng");
         let mut arguments = vec!["-n", "-r", &capture, "-o", &keys, "-Y", filter, "-T", "fields"];
+        // Otherwise a client's own port may belong to a protocol that tshark then sees in its packets.
+        arguments.extend(["-d", "tcp.port==4433,tls"]);
         arguments.extend(["-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=,"]);
         names.iter().for_each(|name| arguments.extend(["-e", name]));
         let text = output_of("tshark", &arguments);

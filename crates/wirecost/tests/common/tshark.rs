@@ -5,6 +5,10 @@ use std::process::Command;
 
 use super::need_program;
 
+/// No protocol is registered at the port of bare stacks over TLS and DTLS: without this, a device's own port may belong
+/// to a protocol that tshark then sees in its packets.
+const DECODE_AS: [&str; 4] = ["-d", "udp.port==10009,dtls", "-d", "tcp.port==10009,tls"];
+
 /// Every packet by itself, nothing put together: what a packet holds is asked for packet by packet.
 const SETTINGS: [&str; 6] = [
     "-o",
@@ -35,6 +39,7 @@ pub(crate) fn fields_with(
         .arg("-r")
         .arg(capture)
         .args(SETTINGS)
+        .args(DECODE_AS)
         .args(["-Y", filter, "-T", "fields"]);
     preferences.iter().for_each(|preference| {
         command.args(["-o", preference]);

@@ -27,7 +27,8 @@ fn sums(capture: &Path, field: &str, port: u16) -> [u64; 2] {
 /// The lengths in the fixed headers of all MQTT packets of one direction; tshark is told what speaks on the port.
 fn mqtt_lens(capture: &Path, way: &str, port: u16) -> Vec<u64> {
     let output = Command::new("tshark")
-        .args(["-n", "-d", &format!("tls.port=={port},mqtt"), "-r"])
+        .args(["-n", "-d", &format!("tcp.port=={port},tls")])
+        .args(["-d", &format!("tls.port=={port},mqtt"), "-r"])
         .arg(capture)
         .args([
             "-Y",

@@ -14,13 +14,15 @@ use crate::common::frames::{Connection, Frame};
 use dtls_opener::{Opened, Opener};
 
 /// The fields that [`Keys::books`] reads.
-pub(crate) const FIELDS: [&str; 2] = ["udp.payload", "dtls.handshake.type"];
+pub(crate) const FIELDS: [&str; 1] = ["udp.payload"];
 
 /// Record types (RFC 9147, section 4.1).
 const ALERT: u8 = 21;
 const APPLICATION_DATA: u8 = 23;
 /// Client hello (RFC 8446, appendix B.3).
-const CLIENT_HELLO: u64 = 1;
+const CLIENT_HELLO: u8 = 1;
+/// The record type of handshake messages (RFC 9147, section 4).
+const HANDSHAKE: u8 = 22;
 
 /// The key log of a run.
 pub(crate) struct Keys(String);
@@ -67,7 +69,11 @@ impl Keys {
 
     /// The lines of a key log begin with a label and the client's random.
     fn opener(&self, connection: &Connection) -> Opener {
-        let hello = |frame: &&Frame| frame.numbers("dtls.handshake.type").contains(&CLIENT_HELLO);
+        // A record's type, and after its header of 13 B the handshake message's.
+        let hello = |frame: &&Frame| {
+            let bytes = content(frame);
+            bytes.first() == Some(&HANDSHAKE) && bytes.get(13) == Some(&CLIENT_HELLO)
+        };
         let hello = connection.frames.iter().find(hello).expect("a client hello");
         // Behind the record's header, the message's and the version (RFC 9147, sections 4, 5.2 and 5.3).
         let payload = hello.texts("udp.payload")[0].replace(':', "");
