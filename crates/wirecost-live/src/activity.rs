@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-use crate::hosts::HostIndex;
+use wirecost_proto::hosts::HostIndex;
 
 /// When each device's link was last busy, whether the recording still works, and what the path itself takes.
 #[derive(Debug)]

@@ -17,15 +17,17 @@ use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Path};
+use wirecost_proto::hosts::{HostIndex, device_of};
+use wirecost_proto::path::Links;
+use wirecost_proto::record::RecordedDelivery;
+use wirecost_proto::{Delivery, Direction, Fate, Instant};
 use wirecost_wire::ip;
 
 use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
-use crate::hosts::{HostIndex, device_of};
 use crate::port::PacketPort;
 use crate::priority::{self, Duty, Priority};
-use crate::recorder::{RecordedDelivery, Recorder, Recording};
+use crate::recorder::{Recorder, Recording};
 use crate::timerfd::TimerFd;
 
 /// How long before a deadline the forwarder stops sleeping: more than the wake-up takes on a machine at work.
@@ -41,12 +43,6 @@ const PACKET_BYTES: usize = 65_536;
 const PORT_TOKENS: [Token; 2] = [Token(0), Token(1)];
 const TIMER_TOKEN: Token = Token(2);
 const STOP_TOKEN: Token = Token(3);
-
-/// The links of the devices, chosen by the device's address.
-pub trait Links: Send {
-    /// The link of `host`, or `None` where it is no device of the run.
-    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path>;
-}
 
 /// Carries packets between the device's and the server's side until it is told to stop.
 pub struct Forwarder<L> {
@@ -132,7 +128,7 @@ impl<L> Finished<L> {
     }
 }
 
-impl<L: Links> Forwarder<L> {
+impl<L: Links + Send> Forwarder<L> {
     /// A forwarder between the devices' port and the server's port.
     ///
     /// # Errors

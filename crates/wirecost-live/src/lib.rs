@@ -5,7 +5,7 @@
 //! - [`tun`], [`packet_socket`]: the two kinds of packet port, one interface ([`port`])
 //! - [`veth`], [`ethtool`], [`netlink`], [`sysctl`]: how interfaces, addresses, routes and settings are made
 //! - [`congestion`]: cubic where the machine prefers something else
-//! - [`forwarder`], [`recorder`], [`hosts`], [`activity`]: the link at work, every packet recorded at entry
+//! - [`forwarder`], [`recorder`], [`activity`]: the link at work, every packet recorded at entry
 //! - [`check`]: a link is probed before it measures
 //! - [`driver`]: endpoints on sockets, devices and servers
 //! - [`clock`], [`timerfd`], [`priority`]: the run's clock, deadlines that are exact to the nanosecond asked, and
@@ -37,7 +37,6 @@ pub mod environment;
 pub mod error;
 pub mod ethtool;
 pub mod forwarder;
-pub mod hosts;
 pub mod namespace;
 pub mod netlink;
 pub mod packet_socket;

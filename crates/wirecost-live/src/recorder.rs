@@ -8,37 +8,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::record::{Record, RecordedDelivery, RecordedPacket};
 use wirecost_proto::{Direction, Fate, Instant};
-
-use crate::hosts::HostIndex;
-
-/// A packet as it entered the link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedPacket {
-    /// The device that sent it or that it is for; `None` for a packet of no device.
-    pub host: Option<HostIndex>,
-    /// Which way it travels.
-    pub direction: Direction,
-    /// When it entered.
-    pub entered: Instant,
-    /// What the link decided.
-    pub fate: Fate,
-    /// The IP packet.
-    pub bytes: Vec<u8>,
-}
-
-/// A copy of a packet leaving the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordedDelivery {
-    /// Index of the packet, in the order of entry.
-    pub packet: u64,
-    /// When the link's model wanted it delivered.
-    pub planned: Instant,
-    /// When it was handed to the other side.
-    pub actual: Instant,
-    /// Whether no bit of it was flipped.
-    pub intact: bool,
-}
 
 /// Writes the temporary file.
 #[derive(Debug)]
@@ -145,15 +117,6 @@ pub struct Recording {
     file: File,
     /// Why it is not whole, if it is not.
     pub error: Option<io::Error>,
-}
-
-/// One entry of a recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
-    /// A packet entered the link.
-    Packet(RecordedPacket),
-    /// A copy left it.
-    Delivery(RecordedDelivery),
 }
 
 impl Recording {

@@ -10,12 +10,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use wirecost_live::hosts::{SERVER_V4, SERVER_V6};
 use wirecost_live::process::libcoap::{Build, Dtls};
 use wirecost_live::process::{
     Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq,
 };
 use wirecost_live::{EnvironmentError, Interrupt, Topology, TopologyConfig};
+use wirecost_proto::hosts::{SERVER_V4, SERVER_V6};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const ROLE: &str = "WIRECOST_TEST_ROLE";

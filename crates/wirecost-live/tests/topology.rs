@@ -14,10 +14,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 use wirecost_live::congestion::set_congestion_control;
 use wirecost_live::doctor::Verdict;
-use wirecost_live::hosts::{HostIndex, SERVER_V4, SERVER_V6, device_address};
 use wirecost_live::netlink::Netlink;
 use wirecost_live::topology::INTERFACE;
 use wirecost_live::{EnvironmentError, Medium, Side, Topology, TopologyConfig};
+use wirecost_proto::hosts::{HostIndex, SERVER_V4, SERVER_V6, device_address};
 
 const TRANSFER_BYTES: usize = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -9,6 +9,10 @@
 //! - [`random`]: seeded randomness that does not depend on call order
 //! - [`path`]: what a link does to a packet
 //! - [`script`]: what a device does and when
+//! - [`driver`]: what a driver takes and what it leaves
+//! - [`log`]: what an endpoint said of the bytes of one flow
+//! - [`hosts`]: the addresses of server and devices
+//! - [`record`]: what a link's recorder notes
 //! - [`bare`]: the stacks without a protocol, bare TCP and bare UDP; the smallest example of the contract
 //! - `pair` (feature `pair`): two endpoints over any path in virtual time, for tests
 //!
@@ -29,11 +33,15 @@ extern crate std;
 
 pub mod bare;
 pub mod content;
+pub mod driver;
 pub mod endpoint;
+pub mod hosts;
+pub mod log;
 #[cfg(any(test, feature = "pair"))]
 pub mod pair;
 pub mod path;
 pub mod random;
+pub mod record;
 pub mod script;
 pub mod span;
 pub mod time;

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::Instant;
+use crate::hosts::HostIndex;
 
 /// Which way a packet travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,6 +89,12 @@ pub trait Path {
         now: Instant,
         deliveries: &mut Vec<Delivery>,
     ) -> Fate;
+}
+
+/// The links of the devices, chosen by the device's address.
+pub trait Links {
+    /// The link of `host`, or `None` where it is no device of the run.
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path>;
 }
 
 /// A path that delivers everything after the same time: for tests that want no link.

@@ -49,8 +49,8 @@ pub(crate) fn part<'a>(
 
 /// The bytes that `text` writes as hexadecimal digits with spaces.
 #[cfg(test)]
-pub(crate) fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+pub(crate) fn hex(text: &str) -> alloc::vec::Vec<u8> {
+    let digits: alloc::vec::Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
     digits
         .chunks(2)
         .map(|pair| (pair[0] << 4 | pair[1]) as u8)

@@ -138,6 +138,8 @@ impl<R: Read> Reader<R> {
 mod tests {
     use super::*;
 
+    use alloc::string::ToString;
+
     #[test]
     fn what_is_no_capture_is_named() {
         let table: [(&[u8], &str); 4] = [

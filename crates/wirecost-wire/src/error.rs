@@ -1,4 +1,4 @@
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 /// Why bytes are not what a view was asked to read, or why a packet cannot be emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::bytes::{fixed_header, u16_at, u32_at};
 use crate::checksum::Sum;
 use crate::ip::{Addresses, Protocol, Version};
+use alloc::vec::Vec;
 
 /// Bytes of the header: type, code, checksum and four bytes whose meaning depends on the type.
 pub const HEADER_BYTES: usize = 8;

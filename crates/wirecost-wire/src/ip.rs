@@ -1,6 +1,7 @@
 //! IP packets of either version.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::{Error, bytes, ipv4, ipv6};
 

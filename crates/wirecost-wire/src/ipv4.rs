@@ -1,6 +1,7 @@
 //! The IPv4 header (RFC 791 section 3.1).
 
-use std::net::Ipv4Addr;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
 use crate::bytes::{address_at, fixed_header, part, u16_at};
 use crate::checksum::Sum;

@@ -1,6 +1,7 @@
 //! The IPv6 header and its extension headers (RFC 8200 sections 3 and 4).
 
-use std::net::Ipv6Addr;
+use alloc::vec::Vec;
+use core::net::Ipv6Addr;
 
 use crate::bytes::{address_at, fixed_header, part, u16_at, u32_at};
 use crate::ip::{DEFAULT_HOP_LIMIT, Fragment, Protocol, length_field};

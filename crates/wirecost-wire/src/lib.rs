@@ -13,6 +13,8 @@
 //! - [`pcap`]: reading the older format
 //! - [`capture`]: reading either format, without a copy per packet
 //!
+//! Captures need `std` and stand behind the feature `captures`, which is on by default; the codecs do not.
+//!
 //! ```
 //! use wirecost_wire::{ip, udp};
 //!
@@ -26,13 +28,20 @@
 //! assert_eq!(packet.ports(), Some((49_152, 5683)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![no_std]
+extern crate alloc;
+#[cfg(any(test, feature = "captures"))]
+extern crate std;
 
+#[cfg(feature = "captures")]
 pub mod capture;
 pub mod icmp;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
+#[cfg(feature = "captures")]
 pub mod pcap;
+#[cfg(feature = "captures")]
 pub mod pcapng;
 pub mod tcp;
 pub mod udp;
@@ -41,6 +50,7 @@ pub mod upper;
 mod bytes;
 mod checksum;
 mod error;
+#[cfg(feature = "captures")]
 mod window;
 
 pub use checksum::Checksum;

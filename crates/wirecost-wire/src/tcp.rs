@@ -1,5 +1,6 @@
 //! TCP segments (RFC 9293 section 3.1).
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::bytes::{fixed_header, u16_at};
 use crate::checksum::{Checksum, Sum};
 use crate::ip::{Addresses, Protocol, Version, length_field};
+use alloc::vec::Vec;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 8;

@@ -2,6 +2,7 @@
 
 use crate::ip::{Protocol, Version};
 use crate::{Error, icmp, ip, tcp, udp};
+use alloc::vec::Vec;
 
 /// What an IP packet carries.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 //! A moving window over a file: bytes lie contiguous until they are taken, and nothing is allocated per read.
 
+use alloc::vec::Vec;
 use std::io::{self, Read};
 
 /// Bytes that are asked of the source at once.

@@ -13,9 +13,10 @@ use std::io;
 use std::time::Duration;
 
 use wirecost_cost::PacketVerdict;
-use wirecost_live::driver::client::DeviceReport;
-use wirecost_live::driver::server::FlowReport;
-use wirecost_live::recorder::{Record, RecordedPacket, Recording};
+use wirecost_live::recorder::Recording;
+use wirecost_proto::driver::DeviceReport;
+use wirecost_proto::driver::FlowReport;
+use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
 
 use super::plan::Plan;
@@ -203,8 +204,9 @@ pub(crate) fn deliveries(recording: &mut Recording) -> io::Result<(Vec<Option<In
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirecost_live::recorder::{RecordedDelivery, Recorder};
+    use wirecost_live::recorder::Recorder;
     use wirecost_proto::Fate;
+    use wirecost_proto::record::RecordedDelivery;
 
     #[test]
     fn a_copy_with_a_flipped_bit_is_no_arrival() {

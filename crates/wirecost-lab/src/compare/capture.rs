@@ -7,7 +7,7 @@ use std::path::Path;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_live::Clock;
-use wirecost_live::recorder::RecordedPacket;
+use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Instant, Phase, Span};
 use wirecost_security::Start;
 use wirecost_wire::pcapng::{Capture, Writer};

@@ -1,7 +1,7 @@
 //! The packets of one cell's ladder: on one time axis without the settle, and by flights.
 
 use wirecost_cost::PacketVerdict;
-use wirecost_live::recorder::RecordedPacket;
+use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Direction, Instant, Layer, Span};
 
 use crate::results::LadderPacket;

@@ -12,11 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 use wirecost_live::activity::Activity;
-use wirecost_live::driver::client::DeviceReport;
-use wirecost_live::driver::server::FlowReport;
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
+use wirecost_proto::driver::DeviceReport;
+use wirecost_proto::driver::FlowReport;
 use wirecost_security::KeyLog;
 
 use super::options::Options;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_link::{Link, LinkConfig};
-use wirecost_live::forwarder::Links;
-use wirecost_live::hosts::HostIndex;
+use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::{ByteSize, Direction, Path, Rng};
 use wirecost_security::Start;

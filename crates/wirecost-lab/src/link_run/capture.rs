@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 
 use wirecost_live::Clock;
-use wirecost_live::recorder::{Record, RecordedPacket};
 use wirecost_proto::Instant;
+use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_wire::pcapng::Writer;
 
 use super::error::doing;

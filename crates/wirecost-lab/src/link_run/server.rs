@@ -8,13 +8,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use wirecost_live::driver::Stopper;
-use wirecost_live::driver::server::{ServerLoop, Service};
-use wirecost_live::hosts::server_address;
+use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::priority::{self, Duty};
 use wirecost_live::process::listening::{Listener, listeners};
 use wirecost_live::signals::Relay;
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_live::{EnvironmentError, Launch, Readiness, ServerProcess};
+use wirecost_proto::driver::Service;
+use wirecost_proto::hosts::server_address;
 use wirecost_security::KeyLog;
 
 use super::error::{ServerDeath, doing};

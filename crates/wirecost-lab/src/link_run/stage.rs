@@ -10,12 +10,13 @@ use wirecost_link::{Link, LinkConfig};
 use wirecost_live::activity::Activity;
 use wirecost_live::check;
 use wirecost_live::driver::Stopper;
-use wirecost_live::forwarder::{self, Forwarder, Links};
-use wirecost_live::hosts::{HostIndex, MAX_DEVICES};
+use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::signals::{Caught, Relay};
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_live::{Clock, Medium, Side, Topology, TopologyConfig};
+use wirecost_proto::hosts::{HostIndex, MAX_DEVICES};
+use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Path, Rng};
 

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use wirecost_live::hosts::{device_address, server_address};
+use wirecost_proto::hosts::{device_address, server_address};
 
 use super::server::AUTHORITY;
 use super::stage::RESIDENT;

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirecost_cost::{Content, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips};
-use wirecost_live::driver::log::{DatagramLog, DirectionLog, FlowLog};
 use wirecost_live::sniffer::Sniffed;
+use wirecost_proto::log::{DatagramLog, DirectionLog, FlowLog};
 use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
 use wirecost_wire::ip;
 use wirecost_wire::tcp::{Flags, Segment};

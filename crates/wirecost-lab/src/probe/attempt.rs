@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use wirecost_live::Clock;
 use wirecost_live::activity::Activity;
-use wirecost_live::driver::client::{ClientLoop, Device};
-use wirecost_live::driver::log::FlowLog;
+use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::sniffer::{Catch, Sniffed, Sniffer};
 use wirecost_proto::Direction;
+use wirecost_proto::driver::Device;
+use wirecost_proto::log::FlowLog;
 use wirecost_security::Start;
 
 use super::ProbeError;

@@ -1,7 +1,7 @@
 //! The layers of a run, set up once: what devices offer and what servers accept.
 
 use wirecost_coap::oscore;
-use wirecost_live::hosts::HostIndex;
+use wirecost_proto::hosts::HostIndex;
 use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
 use super::admission::Admission;

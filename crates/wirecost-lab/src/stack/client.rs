@@ -5,9 +5,9 @@ use std::time::Duration;
 use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
 use wirecost_http::{http1, http3};
-use wirecost_live::hosts::HostIndex;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::Version;
+use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
 use wirecost_security::{Start, dtls, tls};
 

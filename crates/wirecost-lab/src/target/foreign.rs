@@ -7,11 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wirecost_live::hosts::server_address;
 use wirecost_live::process::{
     Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq,
 };
 use wirecost_live::{EnvironmentError, Side};
+use wirecost_proto::hosts::server_address;
 use wirecost_security::certificate;
 
 use super::Target;

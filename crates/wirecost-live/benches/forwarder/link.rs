@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_live::activity::Activity;
-use wirecost_live::forwarder::{Finished, Forwarder, Links};
-use wirecost_live::hosts::HostIndex;
+use wirecost_live::forwarder::{Finished, Forwarder};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_live::{Clock, Side, Topology};
 use wirecost_proto::Path;
+use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::path::FixedDelay;
+use wirecost_proto::path::Links;
 
 /// The device that measures.
 pub(crate) const DEVICE: HostIndex = 0;

@@ -13,51 +13,17 @@ use mio::event::Event;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::{Device, DeviceReport};
+use wirecost_proto::log::FlowLog;
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
-use super::log::FlowLog;
 use super::stream::{Readable, State, Stream, reason_of};
 use super::wakes::Wakes;
 use super::{READ_BYTES, datagram};
 use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
-use crate::hosts::HostIndex;
 use crate::timerfd::TimerFd;
-
-/// A device to be run.
-#[derive(Debug)]
-pub struct Device<E, S> {
-    /// Its number on the link.
-    pub host: HostIndex,
-    /// Its address; each flow has a port of its own.
-    pub local: SocketAddr,
-    /// The server.
-    pub remote: SocketAddr,
-    /// What its flow runs on.
-    pub transport: Transport,
-    /// Its endpoint.
-    pub endpoint: E,
-    /// Its script.
-    pub script: S,
-}
-
-/// What a device has left.
-#[derive(Debug)]
-pub struct DeviceReport<S> {
-    /// Its number on the link.
-    pub host: HostIndex,
-    /// Its script, with what it noted.
-    pub script: S,
-    /// Whether the script came to its end.
-    pub finished: bool,
-    /// What its endpoint said of the bytes, by the flow's local address.
-    pub logs: Vec<(SocketAddr, FlowLog)>,
-    /// CPU time of endpoint and socket calls.
-    pub cpu: Duration,
-    /// Why its endpoint ended, if it did.
-    pub error: Option<String>,
-}
 
 /// Runs devices until all are finished or until it is stopped.
 pub struct ClientLoop<E: Endpoint, S> {

@@ -2,23 +2,18 @@
 //!
 //! - [`client`]: many devices, each an endpoint with one flow and a script that says what it does when
 //! - [`server`]: server endpoints, each with a listener and any number of flows
-//! - [`log`]: what the endpoints said of the bytes that they made and consumed
 //! - `stream`, `datagram`: a flow's socket; `wakes`: who wants to be woken when
 //!
 //! Each loop runs on a thread of its own, in the network namespace that the thread has entered.
 
 pub mod client;
 mod datagram;
-pub mod log;
 pub mod server;
 mod stream;
 mod wakes;
 
 /// Wakes a loop, from any thread, so that it stops.
 pub type Stopper = std::sync::Arc<mio::Waker>;
-
-/// Bytes that may wait for a flow's socket before commands are withheld.
-pub const UNSENT_LIMIT: usize = 64 * 1024;
 
 /// Largest chunk read from a socket at once: any datagram fits.
 const READ_BYTES: usize = 65_536;

@@ -11,46 +11,16 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::{Events, Interest, Poll, Token, Waker};
 use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::{FlowReport, Observer, Service};
+use wirecost_proto::log::FlowLog;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
 use super::READ_BYTES;
-use super::log::FlowLog;
 use super::stream::{CONGESTION_CONTROL, Readable, Stream};
 use super::wakes::Wakes;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::timerfd::TimerFd;
 use flows::{Connection, FlowPlace, Lingering, Listener, Running, listen};
-
-/// A server endpoint and where it listens.
-#[derive(Debug)]
-pub struct Service<E> {
-    /// Address and port.
-    pub address: SocketAddr,
-    /// What its flows run on.
-    pub transport: Transport,
-    /// The endpoint.
-    pub endpoint: E,
-}
-
-/// Takes what the endpoints report.
-pub trait Observer<E: Endpoint> {
-    /// Takes an event of a service, by its index, caused by input from `peer` (none for a timer's).
-    fn event(&mut self, service: usize, peer: Option<SocketAddr>, event: E::Event, now: Instant);
-}
-
-/// What a flow has left.
-#[derive(Debug)]
-pub struct FlowReport {
-    /// The service, by index.
-    pub service: usize,
-    /// The other side.
-    pub peer: SocketAddr,
-    /// What the endpoint said of the bytes; empty unless it was asked for.
-    pub log: FlowLog,
-    /// CPU time of endpoint and socket calls that input of the flow has caused, where logs were asked for. What a
-    /// timer causes is no single flow's.
-    pub cpu: Duration,
-}
 
 /// What a stopped loop has left.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use mio::net::TcpStream;
 use socket2::{Domain, Protocol, Socket, Type};
 use wirecost_proto::ResetReason;
 
-use super::UNSENT_LIMIT;
 use crate::congestion::set_congestion_control;
+use wirecost_proto::driver::UNSENT_LIMIT;
 
 /// What a device's TCP uses, also where the machine's default is another one.
 pub(super) const CONGESTION_CONTROL: &str = "cubic";

@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use wirecost_live::driver::UNSENT_LIMIT;
 use wirecost_proto::bare::{ClientCommand, ClientEvent, LENGTH_PREFIX_BYTES, Transport};
+use wirecost_proto::driver::UNSENT_LIMIT;
 use wirecost_proto::script::Step;
 use wirecost_proto::{Instant, ResetReason};
 

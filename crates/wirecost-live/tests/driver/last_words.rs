@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use wirecost_live::Clock;
 use wirecost_live::activity::Activity;
-use wirecost_live::driver::client::{ClientLoop, Device};
+use wirecost_live::driver::client::ClientLoop;
 use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::Device;
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Buffer, Cause, Endpoint, Input, Instant, Layer, Output, Phase, ResetReason};
 

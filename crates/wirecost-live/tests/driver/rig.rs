@@ -9,9 +9,11 @@ use std::time::Duration;
 use wirecost_live::Clock;
 use wirecost_live::activity::Activity;
 use wirecost_live::driver::Stopper;
-use wirecost_live::driver::client::{ClientLoop, Device, DeviceReport};
-use wirecost_live::driver::server::{Finished, Observer, ServerLoop, Service};
+use wirecost_live::driver::client::ClientLoop;
+use wirecost_live::driver::server::{Finished, ServerLoop};
 use wirecost_proto::bare::{self, Client, ClientCommand, ClientEvent, ServerEvent, Transport};
+use wirecost_proto::driver::{Device, DeviceReport};
+use wirecost_proto::driver::{Observer, Service};
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Instant, ResetReason};
 

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use wirecost_live::Clock;
-use wirecost_live::driver::server::{ServerLoop, Service};
+use wirecost_live::driver::server::ServerLoop;
 use wirecost_proto::bare::{self, Transport};
+use wirecost_proto::driver::Service;
 
 use crate::rig::{Arrived, Serving, free_address, loopback};
 

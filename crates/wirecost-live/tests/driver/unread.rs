@@ -8,8 +8,9 @@ use std::time::{Duration, Instant as Monotonic};
 
 use wirecost_live::Clock;
 use wirecost_live::driver::Stopper;
-use wirecost_live::driver::server::{Observer, ServerLoop, Service};
+use wirecost_live::driver::server::ServerLoop;
 use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::{Observer, Service};
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase};
 
 use crate::rig::free_address;

@@ -1,5 +1,7 @@
 use super::*;
 use crate::bytes::hex;
+use alloc::format;
+use alloc::string::ToString;
 
 /// Version 2.4, no time zone, snap length 65,535, link type 101; then a packet of 2 bytes, 9 on the link.
 const BIG: [&str; 2] = [

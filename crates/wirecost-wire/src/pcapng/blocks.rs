@@ -4,6 +4,8 @@ use super::fields::{ByteOrder, Fields, text};
 use super::option_code;
 use super::reader::ReadError;
 use crate::capture;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// A block of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use super::option_code;
 use super::reader::ReadError;
+use alloc::string::String;
 
 /// The byte order of a section: that of the machine that wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Reads captures block by block.
 
+use alloc::vec::Vec;
 use std::io::{self, Read};
 
 use super::blocks::{Block, Decoding, Interface, PacketView, Secrets, Section};

@@ -1,5 +1,9 @@
 use super::*;
 use crate::bytes::hex;
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use alloc::{format, vec};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

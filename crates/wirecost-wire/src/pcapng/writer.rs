@@ -1,5 +1,6 @@
 //! Writes captures: section, secrets, interfaces, packets, in this order.
 
+use alloc::vec::Vec;
 use std::io::{self, Write};
 
 use super::{

@@ -1,5 +1,8 @@
 use super::*;
 use crate::bytes::hex;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use alloc::{format, vec};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ip::Addresses;
+use alloc::vec;
 
 fn addresses() -> [Addresses; 2] {
     let v4 = Addresses::new("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());

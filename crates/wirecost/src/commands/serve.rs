@@ -13,10 +13,11 @@ use wirecost_lab::stack::credentials::epoch_of;
 use wirecost_lab::stack::server::{Clients, Server, ServerEvent};
 use wirecost_lab::stack::{Admission, Application, Stack};
 use wirecost_live::Clock;
-use wirecost_live::driver::server::{Observer, ServerLoop, Service};
+use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::Instant;
+use wirecost_proto::driver::{Observer, Service};
 use wirecost_security::KeyLog;
 use wirecost_security::entropy::Entropy;
 

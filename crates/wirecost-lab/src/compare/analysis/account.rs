@@ -7,11 +7,11 @@ use std::time::Duration;
 use wirecost_cost::{
     Arrivals, DatagramId, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips,
 };
-use wirecost_live::driver::client::DeviceReport;
-use wirecost_live::driver::log::DirectionLog;
-use wirecost_live::driver::server::FlowReport;
-use wirecost_live::recorder::RecordedPacket;
 use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::DeviceReport;
+use wirecost_proto::driver::FlowReport;
+use wirecost_proto::log::DirectionLog;
+use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Buffer, Direction, Instant, Phase};
 
 use super::agreement::disagreements_of;

@@ -1,6 +1,6 @@
 //! Whether client and server say the same of the same bytes.
 
-use wirecost_live::driver::log::{DirectionLog, FlowLog};
+use wirecost_proto::log::{DirectionLog, FlowLog};
 use wirecost_proto::{Layer, Phase, Span};
 
 use crate::compare::plan::PlannedCell;
@@ -72,7 +72,7 @@ fn disagreement(consumed: &DirectionLog, made: &DirectionLog, same: fn(&[Run], &
     };
     let mut pairs = consumed_runs.iter().zip(&made_runs).enumerate();
     let streams_agree = consumed_runs.len() <= made_runs.len() && pairs.all(agrees);
-    let unlike = |datagram: &wirecost_live::driver::log::DatagramLog| {
+    let unlike = |datagram: &wirecost_proto::log::DatagramLog| {
         let twin = made.datagrams.iter().find(|other| other.bytes == datagram.bytes);
         twin.is_some_and(|twin| !same(&runs(&datagram.spans), &runs(&twin.spans)))
     };

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use wirecost_cost::{DatagramId, Ports};
-use wirecost_live::driver::log::DirectionLog;
 use wirecost_proto::bare::Transport;
+use wirecost_proto::log::DirectionLog;
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 
 use super::account::Account;

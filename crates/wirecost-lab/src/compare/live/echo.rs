@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wirecost_link::{Achieved, Link, LinkConfig};
 use wirecost_live::check::{self, EchoPlan};
-use wirecost_live::hosts::{HostIndex, device_address, server_address};
+use wirecost_proto::hosts::{HostIndex, device_address, server_address};
 use wirecost_proto::{Direction, Instant, Path, Rng};
 
 use crate::compare::verdict::asked_rtt;

@@ -12,10 +12,10 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::{FlowId, Instant};
 
 use super::super::datagram;
-use super::super::log::FlowLog;
 use super::super::stream::Stream;
 use super::{FlowReport, LISTENERS, Service};
 use crate::congestion::set_congestion_control;
+use wirecost_proto::log::FlowLog;
 
 /// A service that listens.
 pub(super) struct Running<E> {

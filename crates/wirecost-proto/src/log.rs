@@ -1,7 +1,9 @@
 //! What an endpoint said of the bytes of one flow: the spans that the ledger lays over the recorded packets.
 
-use wirecost_proto::bare::Transport;
-use wirecost_proto::{Buffer, Direction, Span};
+use alloc::vec::Vec;
+
+use crate::bare::Transport;
+use crate::{Buffer, Direction, Span};
 
 /// The spans of one flow, both directions, as one side described them.
 #[derive(Clone, Debug)]
@@ -53,12 +55,12 @@ impl FlowLog {
     }
 
     /// Notes bytes that this side transmitted.
-    pub(super) fn transmitted(&mut self, direction: Direction, out: &Buffer) {
+    pub fn transmitted(&mut self, direction: Direction, out: &Buffer) {
         self.note(direction, out.bytes(), out);
     }
 
     /// Notes what this side said of a datagram, or of stream bytes, that it received.
-    pub(super) fn consumed(&mut self, direction: Direction, received: &[u8], out: &Buffer) {
+    pub fn consumed(&mut self, direction: Direction, received: &[u8], out: &Buffer) {
         self.note(direction, received, out);
     }
 

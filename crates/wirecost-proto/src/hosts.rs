@@ -1,6 +1,6 @@
 //! Addresses of the hosts on the emulated link: one server, and a host per device.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The number of a device on the link, from 0.
 pub type HostIndex = u32;
