@@ -42,6 +42,18 @@ pub struct Cell {
     pub engine: String,
     /// `builtin`, the name of a real server, or a URL.
     pub target: String,
+    /// What tells the cell from every other one: the same for the same resolved cell, engine, version and seed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// Measured messages of a connection.
+    #[serde(default = "one")]
+    pub messages_per_connection: u64,
+    /// Time between the intended sends of one device's messages; null where each one settles.
+    #[serde(default)]
+    pub interval_ns: Option<u64>,
+    /// Of a live cell: what the simulated cell of the same key says; null where there is none to hold against it.
+    #[serde(default)]
+    pub agreement: Option<Agreement>,
     /// Whether the figures may be used; `warnings` say why not.
     pub valid: bool,
     /// Reasons to look before trusting the figures.
@@ -73,6 +85,21 @@ pub struct Cell {
     pub cpu: Cpu,
     /// How the offered messages ended.
     pub outcomes: Outcomes,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// How a live cell and the simulated one agree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Whether packets and bytes by phase, direction and layer are equal.
+    pub equal: bool,
+    /// The first thing that differs, in words: phase, direction, what, live and simulated figure.
+    pub first_difference: Option<String>,
+    /// Median response time of the message, live by simulated; null where either has none.
+    pub median_ratio: Option<f64>,
 }
 
 /// A reason to look before trusting the figures.

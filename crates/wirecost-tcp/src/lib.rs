@@ -1,0 +1,20 @@
+//! TCP for virtual time: a sans-IO connection that behaves, under its preset, as a named implementation does.
+//!
+//! - [`config`]: what implementations differ in, and the presets `linux`, `lwip-small` and `larmo`
+//! - [`segment`]: a segment without its payload
+//! - [`connection`]: one end of a connection (RFC 9293)
+//!
+//! Nothing here has a socket, a clock or randomness of its own: segments, time and the initial sequence number come in
+//! as arguments, segments go out through [`Connection::poll_transmit`].
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod config;
+pub mod connection;
+pub mod segment;
+
+pub use config::Config;
+pub use connection::{Connection, Event, State, Transmit};
+pub use segment::{Segment, Timestamps};
