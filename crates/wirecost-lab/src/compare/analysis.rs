@@ -9,17 +9,18 @@ mod account;
 mod agreement;
 mod arrivals;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_live::recorder::Recording;
-use wirecost_proto::driver::DeviceReport;
-use wirecost_proto::driver::FlowReport;
+use wirecost_proto::driver::{DeviceReport, FlowReport};
+use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
 
-use super::plan::Plan;
+use super::plan::{Plan, PlannedCell};
 use super::sampler::Sampler;
 use account::{Account, ServerFlows};
 
@@ -115,10 +116,32 @@ pub trait PacketSink {
     ) -> io::Result<()>;
 }
 
+/// What a link's recorder has left, on kernel sockets or in virtual time: readable any number of times.
+pub trait Recorded {
+    /// The entries in the order in which they were made.
+    ///
+    /// # Errors
+    /// The recording cannot be read.
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>>;
+
+    /// Whether something is missing at its end.
+    fn is_cut_short(&self) -> bool;
+}
+
+impl Recorded for Recording {
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>> {
+        self.records()
+    }
+
+    fn is_cut_short(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
 /// The devices' measurements, and what became of the packets as a whole.
 #[derive(Debug)]
 pub struct Analysis {
-    /// One per device that had started, in the order of the plan.
+    /// One per device that had started, in the order given.
     pub devices: Vec<DeviceMeasurement>,
     /// Packets of no device.
     pub unattributed_packets: u64,
@@ -126,35 +149,59 @@ pub struct Analysis {
     pub lateness_ns: Vec<u64>,
 }
 
-/// Analyses a run.
+/// A device that is to be analysed: where it stands in the plan, and what it has left.
+#[derive(Debug)]
+pub struct AnalysedDevice<'a> {
+    /// Index of its cell.
+    pub index: usize,
+    /// Its cell.
+    pub cell: &'a PlannedCell,
+    /// Index of its sample.
+    pub sample: u32,
+    /// What it has left.
+    pub report: DeviceReport<Sampler>,
+}
+
+impl<'a> AnalysedDevice<'a> {
+    /// Where a device of `plan` stands by its number on the link.
+    pub fn of_plan(plan: &'a Plan, report: DeviceReport<Sampler>) -> Self {
+        let planned = plan.devices[report.host as usize];
+        Self {
+            index: planned.cell,
+            cell: &plan.cells[planned.cell],
+            sample: planned.sample,
+            report,
+        }
+    }
+}
+
+/// Analyses what devices and their recorded packets have left.
 ///
 /// # Errors
 /// The recording cannot be read back, or the sink refuses.
-pub fn analyse(
-    plan: &Plan,
-    devices: Vec<DeviceReport<Sampler>>,
+pub fn analyse<'a>(
+    devices: impl IntoIterator<Item = AnalysedDevice<'a>>,
     flows: &[(u16, FlowReport)],
-    recording: &mut Recording,
+    recorded: &mut impl Recorded,
     sink: &mut dyn PacketSink,
 ) -> io::Result<Analysis> {
-    let (delivered, mut lateness_ns) = deliveries(recording)?;
+    let (delivered, mut lateness_ns) = deliveries(recorded)?;
     lateness_ns.sort_unstable();
     let server_flows = ServerFlows::new(flows);
-    let mut accounts: Vec<Account> = devices
+    let accounts = devices
         .into_iter()
-        .map(|report| Account::new(plan, report, &server_flows))
-        .collect();
+        .map(|device| (device.report.host, Account::new(device, &server_flows)));
+    let mut accounts = Accounts::new(accounts.collect());
     let mut unattributed_packets = 0;
     let mut spans = Buffer::new();
     let mut index = 0;
     let mut last_entered = Instant::from_nanos(0);
-    for record in recording.records()? {
+    for record in recorded.entries()? {
         let Record::Packet(packet) = record? else { continue };
         last_entered = packet.entered;
         let delivered = delivered.get(index).copied().flatten();
         index += 1;
-        let account = packet.host.and_then(|host| accounts.get_mut(host as usize));
-        let Some(account) = account else {
+        let Some(account) = packet.host.and_then(|host| accounts.of(host)) else {
             unattributed_packets += u64::from(packet.host.is_none());
             sink.packet(&packet, delivered, None)?;
             continue;
@@ -163,24 +210,51 @@ pub fn analyse(
         let verdict = account.packet(&packet, delivered, &mut spans);
         sink.packet(&packet, delivered, Some((account.cell, &verdict, spans.spans())))?;
     }
-    if recording.error.is_some() {
-        accounts
-            .iter_mut()
-            .for_each(|account| account.distrust_after(last_entered));
+    if recorded.is_cut_short() {
+        accounts.distrust_after(last_entered);
     }
-    let devices = accounts.into_iter().map(Account::finish).collect();
     Ok(Analysis {
-        devices,
+        devices: accounts.finish(),
         unattributed_packets,
         lateness_ns,
     })
 }
 
+/// The devices' books, found by their numbers on the link.
+struct Accounts {
+    accounts: Vec<Account>,
+    by_host: BTreeMap<HostIndex, usize>,
+}
+
+impl Accounts {
+    fn new(accounts: Vec<(HostIndex, Account)>) -> Self {
+        let hosts = accounts.iter().enumerate();
+        Self {
+            by_host: hosts.map(|(index, (host, _))| (*host, index)).collect(),
+            accounts: accounts.into_iter().map(|(_, account)| account).collect(),
+        }
+    }
+
+    fn of(&mut self, host: HostIndex) -> Option<&mut Account> {
+        self.accounts.get_mut(*self.by_host.get(&host)?)
+    }
+
+    fn distrust_after(&mut self, last_entered: Instant) {
+        for account in &mut self.accounts {
+            account.distrust_after(last_entered);
+        }
+    }
+
+    fn finish(self) -> Vec<DeviceMeasurement> {
+        self.accounts.into_iter().map(Account::finish).collect()
+    }
+}
+
 /// The first intact delivery of every packet by its index, and how late each delivery was.
-pub(crate) fn deliveries(recording: &mut Recording) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
+pub(crate) fn deliveries(recorded: &mut impl Recorded) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
     let mut first: Vec<Option<Instant>> = Vec::new();
     let mut lateness = Vec::new();
-    for record in recording.records()? {
+    for record in recorded.entries()? {
         match record? {
             Record::Packet(_) => first.push(None),
             Record::Delivery(delivery) => {

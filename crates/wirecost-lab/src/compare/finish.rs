@@ -5,7 +5,7 @@ use wirecost_proto::Instant;
 use wirecost_stats::hgrm::Hgrm;
 use wirecost_stats::{Histogram, Sample};
 
-use super::analysis::{Analysis, analyse};
+use super::analysis::{AnalysedDevice, Analysis, analyse};
 use super::capture::CaptureFile;
 use super::cells::{self, Context};
 use super::ladder::{DrawnPackets, Steps, ladder_packets};
@@ -70,7 +70,10 @@ pub fn finish(
         .map_err(io("write the capture"))?;
     let recording = &mut run.forwarder.recording;
     let devices = std::mem::take(&mut run.devices);
-    let analysis = analyse(&run.plan, devices, &run.flows, recording, &mut capture);
+    let devices = devices
+        .into_iter()
+        .map(|report| AnalysedDevice::of_plan(&run.plan, report));
+    let analysis = analyse(devices, &run.flows, recording, &mut capture);
     let analysis = analysis.map_err(io("read the recorded packets back"))?;
     let (ladders, capture_error) = capture.finish();
     // On a disk that is full its space is what the results are written to.

@@ -19,20 +19,16 @@ use wirecost_proto::driver::DeviceReport;
 use wirecost_proto::driver::FlowReport;
 use wirecost_security::KeyLog;
 
+use super::device::channel_options;
 use super::options::Options;
 use super::plan::{DeviceLinks, Plan, PlannedCell};
 use super::sampler::Sampler;
 use crate::results::{ResultsError, RunFolder};
-use crate::stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
+use crate::stack::channels::{ClientChannels, ServerChannels};
 use crate::stack::client::ClientError;
 use crate::stack::{Channel, Credentials, Message};
 use crate::target::{Foreign, ForeignReport, TargetError};
 use stage::{Sides, Stage};
-
-/// Bytes of an IPv4 header without options and a UDP header.
-const IPV4_UDP_BYTES: usize = 20 + 8;
-/// Bytes of an IPv6 header and a UDP header.
-const IPV6_UDP_BYTES: usize = 40 + 8;
 
 /// Takes what a person wants to see while a run goes on.
 pub trait Progress {
@@ -197,22 +193,6 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
         failure: outcome.failure,
         plan,
     })
-}
-
-fn channel_options(options: &Options) -> ChannelOptions {
-    ChannelOptions {
-        // Always, so that a ticket has the same bytes whichever other cells a run has; the consent is the client's.
-        accept_early_data: true,
-        client_certificates: options.client_certificates,
-        dtls_cookie: options.dtls_cookie,
-        datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),
-    }
-}
-
-/// The largest UDP payload that a path carries unfragmented.
-pub(crate) fn datagram_bytes(mtu: u16, ipv6: bool) -> usize {
-    let headers = if ipv6 { IPV6_UDP_BYTES } else { IPV4_UDP_BYTES };
-    usize::from(mtu).saturating_sub(headers)
 }
 
 /// OSCORE has no key log: its contexts go into a file that Wireshark reads.

@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: what is asked for
 //! - [`plan`]: cells, devices, their order and their starts
-//! - [`sampler`]: what one device does
+//! - [`sampler`]: what one device does; `device`: what it is told
 //! - [`live`]: the plan on kernel sockets over the emulated link
 //! - [`analysis`]: from packets and notes to measurements of devices
 //! - [`capture`]: the capture as a file, with a comment on each packet
@@ -14,6 +14,7 @@
 pub mod analysis;
 pub mod capture;
 pub mod cells;
+pub(crate) mod device;
 pub mod finish;
 pub mod ladder;
 pub mod live;

@@ -8,16 +8,14 @@ use wirecost_cost::{
     Arrivals, DatagramId, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips,
 };
 use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::DeviceReport;
 use wirecost_proto::driver::FlowReport;
 use wirecost_proto::log::DirectionLog;
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Buffer, Direction, Instant, Phase};
 
 use super::agreement::disagreements_of;
-use super::{DeviceMeasurement, SeenPacket, Traffic};
-use crate::compare::plan::Plan;
-use crate::compare::sampler::{End, Mark, Notes, Sampler};
+use super::{AnalysedDevice, DeviceMeasurement, SeenPacket, Traffic};
+use crate::compare::sampler::{End, Mark, Notes};
 
 /// The built-in servers' flows by device address.
 pub(super) struct ServerFlows<'a> {
@@ -61,9 +59,13 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(plan: &Plan, report: DeviceReport<Sampler>, servers: &ServerFlows<'_>) -> Self {
-        let planned = plan.devices[report.host as usize];
-        let cell = &plan.cells[planned.cell];
+    pub(super) fn new(device: AnalysedDevice<'_>, servers: &ServerFlows<'_>) -> Self {
+        let AnalysedDevice {
+            index,
+            cell,
+            sample,
+            report,
+        } = device;
         let server_port = cell.stack.port();
         let mut ledger = DeviceLedger::with_describer(cell.stack.describer());
         let mut datagram_ids = Vec::new();
@@ -86,8 +88,8 @@ impl Account {
         }
         let messages = report.script.notes().messages.len();
         let measurement = DeviceMeasurement {
-            cell: planned.cell,
-            sample: planned.sample,
+            cell: index,
+            sample,
             report,
             connect: Traffic::default(),
             messages: vec![Traffic::default(); messages],
@@ -103,7 +105,7 @@ impl Account {
             disagreements,
         };
         Self {
-            cell: planned.cell,
+            cell: index,
             answered: cell.stack.is_answered(),
             has_connect: cell.stack.has_connect(),
             is_sealed: cell.stack.is_sealed(),

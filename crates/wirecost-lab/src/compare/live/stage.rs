@@ -23,20 +23,17 @@ use wirecost_proto::driver::{Device, DeviceReport};
 use wirecost_proto::hosts::{HostIndex, device_address, server_address};
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Rng};
-use wirecost_security::Start;
 
 use super::{Progress, RunError, echo};
+use crate::compare::device::{client_config, timing};
 use crate::compare::options::Options;
 use crate::compare::plan::{DeviceLinks, Plan, PlannedDevice};
-use crate::compare::sampler::{Sampler, Timing};
+use crate::compare::sampler::Sampler;
 use crate::stack::channels::{ClientChannels, ServerChannels};
-use crate::stack::client::ClientConfig;
 use crate::stack::server::{Discard, services};
-use crate::stack::{Application, Client, Message, Stack};
+use crate::stack::{Client, Message, Stack};
 use crate::target::{Foreign, ForeignReport};
 
-/// How long a client may take to connect, beside four round trips.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often progress is reported and ends are looked for.
 const TICK: Duration = Duration::from_millis(50);
 /// Between the check of the links and the first device.
@@ -305,14 +302,7 @@ impl<'env> Stage<'env> {
         first: Instant,
     ) -> Result<Device<Client, Sampler>, RunError> {
         let (options, cell) = (self.options, &self.plan.cells[device.cell]);
-        let config = ClientConfig {
-            client_id: format!("wc-{:05}", host + 1),
-            keep_alive: options.keep_alive,
-            host,
-            rng: self.plan.rng_of(device),
-            start: cell.start,
-            connection_close: closes_after_answer(options, cell.stack),
-        };
+        let config = client_config(options, cell, host, device.sample);
         let server = server_address(options.ipv6);
         Ok(Device {
             host,
@@ -320,20 +310,7 @@ impl<'env> Stage<'env> {
             remote: SocketAddr::new(server, cell.stack.port()),
             transport: cell.stack.transport(),
             endpoint: Client::new(message, &config, self.channels)?,
-            script: Sampler::new(Timing {
-                at: first + device.start,
-                settle: options.settle,
-                timeout: options.timeout,
-                connect_timeout: CONNECT_TIMEOUT + options.links[cell.link].rtt() * 4,
-                messages: options.messages,
-                interval: options.interval,
-                answered: cell.stack.awaits_answer(cell.payload.len()),
-                start: cell.start,
-                // A message that leaves with the first flight cannot have one before it.
-                warm_up: options.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
-                early: cell.stack.has_early_message(),
-                server_closes: closes_after_answer(options, cell.stack),
-            }),
+            script: Sampler::new(timing(options, cell, first + device.start)),
         })
     }
 
@@ -366,12 +343,6 @@ impl<'env> Stage<'env> {
         }
         self.foreign.as_mut().and_then(Foreign::death)
     }
-}
-
-/// Whether the server is asked to close the connection after its answer: HTTP/1.1 with one message per connection
-/// (RFC 9112, section 9.6).
-fn closes_after_answer(options: &Options, stack: Stack) -> bool {
-    stack.application == Application::Http1 && !options.warm_up && options.messages == 1
 }
 
 /// Stops the loop of a thread when it goes: the scope waits for its threads, whatever happened, a panic included.

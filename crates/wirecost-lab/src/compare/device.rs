@@ -1,0 +1,79 @@
+//! What one device is told, on kernel sockets and in virtual time alike.
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_proto::hosts::HostIndex;
+use wirecost_security::Start;
+
+use super::options::Options;
+use super::plan::PlannedCell;
+use super::sampler::Timing;
+use crate::stack::channels::ChannelOptions;
+use crate::stack::client::ClientConfig;
+use crate::stack::{Application, Stack};
+
+/// How long a client may take to connect, beside four round trips.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an IPv4 header without options and a UDP header.
+const IPV4_UDP_BYTES: usize = 20 + 8;
+/// Bytes of an IPv6 header and a UDP header.
+const IPV6_UDP_BYTES: usize = 40 + 8;
+
+/// How a device of a cell goes that starts at `at`.
+pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timing {
+    Timing {
+        at,
+        settle: options.settle,
+        timeout: options.timeout,
+        connect_timeout: CONNECT_TIMEOUT + options.links[cell.link].rtt() * 4,
+        messages: options.messages,
+        interval: options.interval,
+        answered: cell.stack.awaits_answer(cell.payload.len()),
+        start: cell.start,
+        // A message that leaves with the first flight cannot have one before it.
+        warm_up: options.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
+        early: cell.stack.has_early_message(),
+        server_closes: closes_after_answer(options, cell.stack),
+    }
+}
+
+/// What the client of device `number` of a cell, from 0, is told.
+pub(super) fn client_config(
+    options: &Options,
+    cell: &PlannedCell,
+    number: HostIndex,
+    sample: u32,
+) -> ClientConfig {
+    ClientConfig {
+        client_id: format!("wc-{:05}", u64::from(number) + 1),
+        keep_alive: options.keep_alive,
+        host: number,
+        rng: cell.rng.host(u64::from(sample)),
+        start: cell.start,
+        connection_close: closes_after_answer(options, cell.stack),
+    }
+}
+
+/// Whether the server is asked to close the connection after its answer: HTTP/1.1 with one message per connection
+/// (RFC 9112, section 9.6).
+fn closes_after_answer(options: &Options, stack: Stack) -> bool {
+    stack.application == Application::Http1 && !options.warm_up && options.messages == 1
+}
+
+/// What both sides agree on.
+pub(super) fn channel_options(options: &Options) -> ChannelOptions {
+    ChannelOptions {
+        // Always, so that a ticket has the same bytes whichever other cells a run has; the consent is the client's.
+        accept_early_data: true,
+        client_certificates: options.client_certificates,
+        dtls_cookie: options.dtls_cookie,
+        datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),
+    }
+}
+
+/// The largest UDP payload that a path carries unfragmented.
+pub(crate) fn datagram_bytes(mtu: u16, ipv6: bool) -> usize {
+    let headers = if ipv6 { IPV6_UDP_BYTES } else { IPV4_UDP_BYTES };
+    usize::from(mtu).saturating_sub(headers)
+}
