@@ -45,7 +45,7 @@ pub fn cells(context: &Context<'_>, devices: &[DeviceMeasurement]) -> (Vec<Cell>
     }
     let planned = context.plan.cells.iter().zip(&by_cell).enumerate();
     let cells = planned
-        .map(|(index, (planned, devices))| cell(context, index, planned, devices))
+        .map(|(index, (planned, devices))| live_cell(context, index, planned, devices))
         .collect();
     let rows = by_cell.iter().enumerate().flat_map(|(index, devices)| {
         let planned = &context.plan.cells[index];
@@ -56,21 +56,64 @@ pub fn cells(context: &Context<'_>, devices: &[DeviceMeasurement]) -> (Vec<Cell>
     (cells, rows.collect())
 }
 
-fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&DeviceMeasurement]) -> Cell {
-    let options = context.options;
+/// What one cell is computed from, beside its devices.
+pub struct Source<'a> {
+    /// What was asked for.
+    pub options: &'a Options,
+    /// The cell.
+    pub planned: &'a PlannedCell,
+    /// `live` or `sim`.
+    pub engine: &'static str,
+    /// Who the servers were.
+    pub target: String,
+    /// What the devices' links decided, up and down.
+    pub counters: [Counters; 2],
+    /// The round-trip times of the link's check.
+    pub round_trips: &'a [Duration],
+    /// Packets that the machine dropped.
+    pub dropped_packets: u64,
+    /// The CPU time of devices.
+    pub cpu: &'a dyn Fn(&[&DeviceMeasurement]) -> Cpu,
+}
+
+fn live_cell(
+    context: &Context<'_>,
+    index: usize,
+    planned: &PlannedCell,
+    devices: &[&DeviceMeasurement],
+) -> Cell {
+    let counters = [Direction::Up, Direction::Down].map(|direction| counters_of(context, index, direction));
+    let source = Source {
+        options: context.options,
+        planned,
+        engine: "live",
+        target: context.options.target.to_string(),
+        counters,
+        round_trips: context.checks.get(planned.link).map_or(&[], Vec::as_slice),
+        dropped_packets: context.dropped_packets,
+        cpu: &|devices| cpu(context, devices),
+    };
+    cell(&source, devices)
+}
+
+/// The figures of one cell.
+pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
+    let Source {
+        options, planned, ..
+    } = *source;
     let link = &options.links[planned.link];
     let not_run = planned.not_run.clone().or_else(|| start_refused(devices));
     let devices = if not_run.is_some() { &[][..] } else { devices };
-    let counters = [Direction::Up, Direction::Down].map(|direction| counters_of(context, index, direction));
-    let achieved = achieved(context, planned.link, link, &counters);
+    let counters = &source.counters;
+    let achieved = achieved(source.round_trips, link, counters);
     let outcomes = outcomes(planned, devices, options.messages, options.timeout);
     let evidence = Evidence {
         link,
-        counters: &counters,
+        counters,
         achieved: &achieved,
         outcomes: &outcomes,
         devices,
-        dropped_packets: context.dropped_packets,
+        dropped_packets: source.dropped_packets,
         ipv6: options.ipv6,
     };
     let warnings = if not_run.is_some() {
@@ -86,13 +129,13 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
         .collect();
     let devices = as_asked.as_slice();
     let measured = !devices.is_empty();
-    let lossless = verdict::has_round_trips(link, &counters);
+    let lossless = verdict::has_round_trips(link, counters);
     Cell {
         stack: planned.stack.to_string(),
         start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,
-        engine: "live".into(),
-        target: options.target.to_string(),
+        engine: source.engine.into(),
+        target: source.target.clone(),
         key: String::new(),
         messages_per_connection: options.messages,
         interval_ns: options.interval.map(|interval| interval.as_nanos() as u64),
@@ -114,7 +157,7 @@ fn cell(context: &Context<'_>, index: usize, planned: &PlannedCell, devices: &[&
         keep_alive: quiet_section(devices, |device| &device.keep_alive),
         close: quiet_section(devices, |device| &device.close),
         delivery: None,
-        cpu: cpu(context, devices),
+        cpu: (source.cpu)(devices),
         outcomes,
     }
 }
@@ -146,13 +189,17 @@ fn counters_of(context: &Context<'_>, cell: usize, direction: Direction) -> Coun
     sum
 }
 
-fn achieved(context: &Context<'_>, index: usize, link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
-    let round_trips = context.checks.get(index).map_or(&[][..], Vec::as_slice);
+fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
     let nanos: Vec<u64> = round_trips.iter().map(|rtt| rtt.as_nanos() as u64).collect();
     let rtt_samples = nanos.len() as u64;
     let median = Sample::new(nanos).and_then(|sample| sample.quantile(0.5));
     let [up, down] = [Direction::Up, Direction::Down]
         .map(|way| wirecost_link::Achieved::new(link.direction(way), &counters[way as usize]));
+    // Without a rate nothing queues.
+    let dropped = |way: Direction| {
+        let queued = link.direction(way).rate.is_some();
+        queued.then_some(counters[way as usize].queue_dropped)
+    };
     Achieved {
         rtt_p50_ns: median.map(|quantile| quantile.value),
         rtt_samples,
@@ -161,6 +208,8 @@ fn achieved(context: &Context<'_>, index: usize, link: &LinkConfig, counters: &[
         packets: counters.iter().map(Counters::exposed_to_loss).sum(),
         rate_up_bps: up.rate.map(|rate| rate.bits_per_second()),
         rate_down_bps: down.rate.map(|rate| rate.bits_per_second()),
+        queue_dropped_up: dropped(Direction::Up),
+        queue_dropped_down: dropped(Direction::Down),
     }
 }
 
@@ -279,7 +328,8 @@ fn message_cpu(device: &DeviceMeasurement) -> Duration {
     })
 }
 
-fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, timeout: Duration) -> SampleRow {
+/// The row of one device in `samples.csv`.
+pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, timeout: Duration) -> SampleRow {
     let notes = device.report.script.notes();
     let answered = planned.stack.is_answered();
     let first = messages(device).next();

@@ -166,10 +166,10 @@ pub struct Achieved {
     pub rate_up_bps: Option<u64>,
     /// Rate that back-to-back packets left the link at, down, in bit/s.
     pub rate_down_bps: Option<u64>,
-    /// Packets that found the queue full in the cell's run, up; null where there is no queue.
+    /// Packets that found the queue full in the cell's run, up; absent where nothing queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_dropped_up: Option<u64>,
-    /// Packets that found the queue full in the cell's run, down; null where there is no queue.
+    /// Packets that found the queue full in the cell's run, down; absent where nothing queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_dropped_down: Option<u64>,
 }
