@@ -98,9 +98,7 @@ fn live_cell(
 
 /// The figures of one cell.
 pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
-    let Source {
-        options, planned, ..
-    } = *source;
+    let Source { options, planned, .. } = *source;
     let link = &options.links[planned.link];
     let not_run = planned.not_run.clone().or_else(|| start_refused(devices));
     let devices = if not_run.is_some() { &[][..] } else { devices };
