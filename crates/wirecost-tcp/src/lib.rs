@@ -3,6 +3,7 @@
 //! - [`config`]: what implementations differ in, and the presets `linux`, `lwip-small` and `larmo`
 //! - [`segment`]: a segment without its payload
 //! - [`connection`]: one end of a connection (RFC 9293)
+//! - [`timers`]: when a timer really fires
 //!
 //! Nothing here has a socket, a clock or randomness of its own: segments, time and the initial sequence number come in
 //! as arguments, segments go out through [`Connection::poll_transmit`].
@@ -14,7 +15,9 @@ extern crate std;
 pub mod config;
 pub mod connection;
 pub mod segment;
+pub mod timers;
 
 pub use config::Config;
 pub use connection::{Connection, Event, State, Transmit};
 pub use segment::{Segment, Timestamps};
+pub use timers::Granularity;
