@@ -47,6 +47,21 @@ pub struct ResolvedScenario {
     /// Time between the intended sends of one device's messages; absent in the settled case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
+    /// How devices send, where several ways were asked for; the fields above are the first one's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedules: Vec<ResolvedSchedule>,
+}
+
+/// What devices send on one connection, and when, quantities with units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResolvedSchedule {
+    /// Messages per connection, the warm-up message not counted.
+    pub messages_per_connection: u64,
+    /// Whether a message goes before the measured ones on each connection.
+    pub warm_up: bool,
+    /// Time between the intended sends of one device's messages; absent in the settled case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<String>,
 }
 
 const fn yes() -> bool {

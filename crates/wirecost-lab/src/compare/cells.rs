@@ -8,6 +8,7 @@ use wirecost_stats::Sample;
 
 use super::analysis::{DeviceMeasurement, Traffic};
 use super::options::Options;
+use super::plan::identity;
 use super::outcome::{Outcome, messages, outcomes};
 use super::plan::{DeviceLinks, Plan, PlannedCell};
 use super::sampler::Mark;
@@ -91,7 +92,7 @@ fn live_cell(
         counters,
         round_trips: context.checks.get(planned.link).map_or(&[], Vec::as_slice),
         dropped_packets: context.dropped_packets,
-        cpu: &|devices| cpu(context, devices),
+        cpu: &|devices| cpu(context, planned, devices),
     };
     cell(&source, devices)
 }
@@ -104,7 +105,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     let devices = if not_run.is_some() { &[][..] } else { devices };
     let counters = &source.counters;
     let achieved = achieved(source.round_trips, link, counters);
-    let outcomes = outcomes(planned, devices, options.messages, options.timeout);
+    let outcomes = outcomes(planned, devices, planned.schedule.messages, options.timeout);
     let evidence = Evidence {
         link,
         counters,
@@ -134,9 +135,9 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         payload_bytes: planned.payload.len() as u64,
         engine: source.engine.into(),
         target: source.target.clone(),
-        key: String::new(),
-        messages_per_connection: options.messages,
-        interval_ns: options.interval.map(|interval| interval.as_nanos() as u64),
+        key: identity::key(options, planned, source.engine),
+        messages_per_connection: planned.schedule.messages,
+        interval_ns: planned.schedule.interval.map(|interval| interval.as_nanos() as u64),
         agreement: None,
         valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,
@@ -246,7 +247,7 @@ fn link_direction(link: &LinkConfig, way: Direction) -> LinkDirection {
     }
 }
 
-fn cpu(context: &Context<'_>, devices: &[&DeviceMeasurement]) -> Cpu {
+fn cpu(context: &Context<'_>, planned: &PlannedCell, devices: &[&DeviceMeasurement]) -> Cpu {
     if devices.is_empty() {
         return Cpu {
             reason: Some("no device finished".into()),
@@ -267,7 +268,7 @@ fn cpu(context: &Context<'_>, devices: &[&DeviceMeasurement]) -> Cpu {
             device.report.cpu.saturating_sub(before)
         }),
         connect_ns: Some(mean(&connect_cpu)),
-        message_ns: Some(mean(&message_cpu) / context.options.messages as f64),
+        message_ns: Some(mean(&message_cpu) / planned.schedule.messages as f64),
     };
     const PER_DEVICE: &str = "a server's CPU is measured per device, not per message";
     let (server, reason) = match server_cpu(context) {

@@ -9,9 +9,9 @@ use wirecost_security::Start;
 use super::options::Options;
 use super::plan::PlannedCell;
 use super::sampler::Timing;
+use crate::stack::Application;
 use crate::stack::channels::ChannelOptions;
 use crate::stack::client::ClientConfig;
-use crate::stack::{Application, Stack};
 
 /// How long a client may take to connect, beside four round trips.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,14 +27,14 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         settle: options.settle,
         timeout: options.timeout,
         connect_timeout: CONNECT_TIMEOUT + options.links[cell.link].rtt() * 4,
-        messages: options.messages,
-        interval: options.interval,
+        messages: cell.schedule.messages,
+        interval: cell.schedule.interval,
         answered: cell.stack.awaits_answer(cell.payload.len()),
         start: cell.start,
         // A message that leaves with the first flight cannot have one before it.
-        warm_up: options.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
+        warm_up: cell.schedule.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
         early: cell.stack.has_early_message(),
-        server_closes: closes_after_answer(options, cell.stack),
+        server_closes: closes_after_answer(cell),
     }
 }
 
@@ -51,24 +51,25 @@ pub(super) fn client_config(
         host: number,
         rng: cell.rng.host(u64::from(sample)),
         start: cell.start,
-        connection_close: closes_after_answer(options, cell.stack),
+        connection_close: closes_after_answer(cell),
     }
 }
 
 /// Whether the server is asked to close the connection after its answer: HTTP/1.1 with one message per connection
 /// (RFC 9112, section 9.6).
-fn closes_after_answer(options: &Options, stack: Stack) -> bool {
-    stack.application == Application::Http1 && !options.warm_up && options.messages == 1
+fn closes_after_answer(cell: &PlannedCell) -> bool {
+    let schedule = &cell.schedule;
+    cell.stack.application == Application::Http1 && !schedule.warm_up && schedule.messages == 1
 }
 
-/// What both sides agree on.
-pub(super) fn channel_options(options: &Options) -> ChannelOptions {
+/// What both sides agree on, on links whose largest IP packet has `mtu` bytes.
+pub(super) fn channel_options(options: &Options, mtu: u16) -> ChannelOptions {
     ChannelOptions {
         // Always, so that a ticket has the same bytes whichever other cells a run has; the consent is the client's.
         accept_early_data: true,
         client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,
-        datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),
+        datagram_bytes: datagram_bytes(mtu, options.ipv6),
     }
 }
 

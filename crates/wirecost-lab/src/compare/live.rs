@@ -133,8 +133,12 @@ impl NetworkFacts {
 ///
 /// # Errors
 /// The machine refuses the namespaces, a target does not start, a loop fails.
-pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -> Result<Run, RunError> {
-    let plan = Plan::new(options);
+pub fn run(
+    options: &Options,
+    plan: Plan,
+    folder: &RunFolder,
+    progress: &mut dyn Progress,
+) -> Result<Run, RunError> {
     // What a protocol cannot carry is found before anything is built.
     let messages = messages(options, &plan)?;
     let topology = Topology::create(&topology_of(options))?;
@@ -165,7 +169,7 @@ pub fn run(options: &Options, folder: &RunFolder, progress: &mut dyn Progress) -
     let sides = Sides { device, server };
     // The process that starts a foreign server must outlive it: this thread does.
     let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, options.ipv6)?;
-    let channel_options = channel_options(options);
+    let channel_options = channel_options(options, options.mtu());
     let channels = ClientChannels::new(&credentials, channel_options);
     let server_channels = ServerChannels::new(credentials.clone(), channel_options, oscore_devices(&plan));
     let stage = Stage {

@@ -11,7 +11,7 @@ use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
 use wirecost_security::Start;
 
-use crate::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario};
+use crate::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario, ResolvedSchedule};
 use crate::stack::Stack;
 pub use crate::target::Target;
 
@@ -44,20 +44,38 @@ pub struct Options {
     pub resource: String,
     /// MQTT keep-alive in seconds.
     pub keep_alive: u16,
-    /// Measured messages per connection.
-    pub messages: u64,
-    /// Whether a message goes before the measured ones on each connection.
-    pub warm_up: bool,
+    /// How devices send.
+    pub schedules: Vec<Schedule>,
     /// Whether the capture holds the secrets of its connections.
     pub keys: bool,
     /// Whether servers demand a certificate of devices.
     pub client_certificates: bool,
     /// Whether DTLS servers ask for a cookie before they answer.
     pub dtls_cookie: bool,
-    /// Time between the measured messages of a device; `None` where each one settles.
-    pub interval: Option<Duration>,
     /// Devices per cell whose packets the capture holds where a run is too long to hold all.
     pub record_hosts: u32,
+}
+
+/// What the devices of a cell send on one connection, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Measured messages.
+    pub messages: u64,
+    /// Whether a message goes before the measured ones.
+    pub warm_up: bool,
+    /// Time between the intended sends of measured messages; `None` where each one settles.
+    pub interval: Option<Duration>,
+}
+
+impl Default for Schedule {
+    /// One message that settles, after one that warms up.
+    fn default() -> Self {
+        Self {
+            messages: 1,
+            warm_up: true,
+            interval: None,
+        }
+    }
 }
 
 /// Why a comparison cannot be run as asked.
@@ -108,7 +126,7 @@ impl Options {
         if self.samples == 0 {
             return absurd("-n must be at least 1");
         }
-        if self.messages == 0 {
+        if self.schedules.iter().any(|schedule| schedule.messages == 0) {
             return absurd("--messages-per-connection must be at least 1");
         }
         let devices = self.cells() * u64::from(self.samples);
@@ -121,7 +139,8 @@ impl Options {
             )));
         }
         let mut times = vec![("--settle", self.settle), ("--timeout", self.timeout)];
-        times.extend(self.interval.map(|interval| ("--interval", interval)));
+        let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
+        times.extend(intervals.map(|interval| ("--interval", interval)));
         if let Some((flag, time)) = times
             .into_iter()
             .find(|(_, time)| time.is_zero() || *time > LONGEST_WAIT)
@@ -176,10 +195,10 @@ impl Options {
     /// What is to be sent must fit into memory and into a day.
     fn validate_amount(&self) -> Result<(), OptionsError> {
         let absurd = |text: String| Err(OptionsError::Absurd(text));
-        if self.messages > MAX_MESSAGES {
+        let messages = self.schedules.iter().map(|schedule| schedule.messages);
+        if let Some(messages) = messages.clone().find(|messages| *messages > MAX_MESSAGES) {
             return absurd(format!(
-                "--messages-per-connection must be at most {MAX_MESSAGES}, got {}",
-                self.messages
+                "--messages-per-connection must be at most {MAX_MESSAGES}, got {messages}"
             ));
         }
         if let Some(size) = self.sizes.iter().find(|size| size.bytes() > MAX_SIZE) {
@@ -187,7 +206,10 @@ impl Options {
         }
         let sizes: u64 = self.sizes.iter().map(|size| size.bytes()).sum();
         let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
-        let messages = cells_per_size * u64::from(self.samples) * (self.messages + 1);
+        let per_device: u64 = messages.map(|messages| messages + 1).sum();
+        let messages = cells_per_size
+            .saturating_mul(u64::from(self.samples))
+            .saturating_mul(per_device);
         let payload = sizes.saturating_mul(messages);
         if payload > MAX_PAYLOAD {
             let gigabytes = payload / 1_000_000_000;
@@ -219,33 +241,34 @@ impl Options {
 
     /// The smallest MTU of all links, in bytes of an IP packet: the network has one.
     pub fn mtu(&self) -> u16 {
-        let mtus = self.links.iter().map(|link| link.up.mtu.min(link.down.mtu));
-        mtus.min().unwrap_or(1_500)
+        self.links.iter().map(super::plan::mtu_of).min().unwrap_or(1_500)
     }
 
     /// How many cells there are.
     pub fn cells(&self) -> u64 {
-        (self.stacks.len() * self.starts.len() * self.sizes.len() * self.links.len()) as u64
+        let ways = self.stacks.len() * self.starts.len() * self.schedules.len();
+        (ways * self.sizes.len() * self.links.len()) as u64
     }
 
-    /// How many devices can be at work at the same time: those that start within the longest life of one.
-    pub fn overlapping_devices(&self) -> u64 {
-        let messages = u32::try_from(self.messages).unwrap_or(u32::MAX);
+    /// The longest that a device may be at work.
+    pub fn longest_life(&self) -> Duration {
+        let messages = self.schedules.iter().map(|schedule| schedule.messages).max();
+        let messages = u32::try_from(messages.unwrap_or(1)).unwrap_or(u32::MAX);
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
         // Connect, warm-up and close settle too, and the connection for a ticket. Where packets are lost, each step may take twice the time-out.
         let steps = messages.saturating_add(if self.starts == [Start::Cold] { 3 } else { 5 });
         let lossless = self.links.iter().all(super::verdict::is_lossless);
         let waiting = if lossless { rtt * 4 } else { self.timeout * 2 };
-        let pace = self.interval.unwrap_or_default();
-        let life = (self.settle + waiting + pace).saturating_mul(steps);
-        let started = life.as_nanos() / super::plan::START_GAP.as_nanos() + 1;
-        let devices = self.cells() * u64::from(self.samples);
-        devices.min(u64::try_from(started).unwrap_or(u64::MAX))
+        let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
+        let pace = intervals.max().unwrap_or_default();
+        (self.settle + waiting + pace).saturating_mul(steps)
     }
 
     /// The scenario as the results folder keeps it.
     pub fn to_scenario(&self) -> ResolvedScenario {
         let duration = |duration: Duration| DisplayDuration(duration).to_string();
+        let schedules: Vec<ResolvedSchedule> = self.schedules.iter().map(resolved_schedule).collect();
+        let first = schedules.first().cloned().unwrap_or_default();
         ResolvedScenario {
             engine: "live".into(),
             target: self.target.to_string(),
@@ -260,12 +283,27 @@ impl Options {
             seed: self.seed,
             resource: self.resource.clone(),
             keep_alive: duration(Duration::from_secs(self.keep_alive.into())),
-            messages_per_connection: self.messages,
-            warm_up: self.warm_up,
+            messages_per_connection: first.messages_per_connection,
+            warm_up: first.warm_up,
             client_certificates: self.client_certificates,
             dtls_cookie: self.dtls_cookie,
-            interval: self.interval.map(duration),
+            interval: first.interval,
+            schedules: if schedules.len() > 1 {
+                schedules
+            } else {
+                Vec::new()
+            },
         }
+    }
+}
+
+pub(crate) fn resolved_schedule(schedule: &Schedule) -> ResolvedSchedule {
+    ResolvedSchedule {
+        messages_per_connection: schedule.messages,
+        warm_up: schedule.warm_up,
+        interval: schedule
+            .interval
+            .map(|interval| DisplayDuration(interval).to_string()),
     }
 }
 

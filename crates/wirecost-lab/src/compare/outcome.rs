@@ -164,6 +164,7 @@ mod tests {
             start: wirecost_security::Start::Cold,
             payload: Arc::from([0; 8].as_slice()),
             link: 0,
+            schedule: crate::compare::options::Schedule::default(),
             in_order: true,
             not_run: None,
             rng: Rng::new(1),

@@ -7,11 +7,13 @@ use wirecost_link::{Link, LinkConfig};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
-use wirecost_proto::{ByteSize, Direction, Path, Rng};
+use wirecost_proto::{Direction, Path, Rng};
 use wirecost_security::Start;
 
-use super::options::Options;
+use super::options::{Options, Schedule};
 use crate::stack::Stack;
+
+pub mod identity;
 
 /// A cell of the plan.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct PlannedCell {
     pub payload: Arc<[u8]>,
     /// Index of its link in the options.
     pub link: usize,
+    /// What a device sends on a connection, and when.
+    pub schedule: Schedule,
     /// Whether its link delivers every packet, intact and in its order.
     pub in_order: bool,
     /// Why it is not run; its devices do not exist then.
@@ -46,10 +50,12 @@ pub struct PlannedDevice {
 /// Cells, and devices in the order of their starts.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The cells: stacks within sizes within links.
+    /// The cells: starts within stacks within schedules within sizes within links.
     pub cells: Vec<PlannedCell>,
     /// The devices.
     pub devices: Vec<PlannedDevice>,
+    /// Whether the capture holds the packets of every device.
+    records_all: bool,
 }
 
 /// Messages up to which a run's capture holds every packet. The ledger always covers every packet.
@@ -63,23 +69,40 @@ impl Plan {
     /// The plan of a comparison: the order of samples is seeded and random, so that drift favours no stack.
     pub fn new(options: &Options) -> Self {
         let cells = planned_cells(options);
-        let runnable = cells
+        let devices = planned_devices(options, &cells);
+        let messages: u64 = devices
             .iter()
-            .enumerate()
-            .filter(|(_, cell)| cell.not_run.is_none());
-        let samples = runnable.flat_map(|(cell, _)| (0..options.samples).map(move |sample| (cell, sample)));
-        let mut order: Vec<(usize, u32)> = samples.collect();
-        Rng::new(options.seed)
-            .purpose(key_of("order"))
-            .shuffle(&mut order);
-        let mut start = Duration::ZERO;
-        let mut devices = Vec::with_capacity(order.len());
-        for (cell, sample) in order {
-            devices.push(PlannedDevice { cell, sample, start });
-            let bytes = cells[cell].payload.len() as u64 * (options.messages + 1);
-            start += START_GAP.max(Duration::from_secs(bytes) / PAYLOAD_RATE);
+            .map(|device| cells[device.cell].schedule.messages)
+            .sum();
+        Self {
+            cells,
+            devices,
+            records_all: messages <= FULL_CAPTURE_MESSAGES,
         }
-        Self { cells, devices }
+    }
+
+    /// Some cells of the plan as a comparison of their own, with the links that they use.
+    pub fn part(&self, options: &Options, cells: &[usize]) -> (Options, Self) {
+        let mut links: Vec<usize> = cells.iter().map(|cell| self.cells[*cell].link).collect();
+        links.sort_unstable();
+        links.dedup();
+        let local = |cell: &usize| {
+            let planned = self.cells[*cell].clone();
+            let link = links.binary_search(&planned.link).unwrap_or_default();
+            PlannedCell { link, ..planned }
+        };
+        let cells: Vec<PlannedCell> = cells.iter().map(local).collect();
+        let options = Options {
+            links: links.iter().map(|link| options.links[*link]).collect(),
+            ..options.clone()
+        };
+        let devices = planned_devices(&options, &cells);
+        let plan = Self {
+            cells,
+            devices,
+            records_all: self.records_all,
+        };
+        (options, plan)
     }
 
     /// The cell of a device.
@@ -89,12 +112,24 @@ impl Plan {
             .map(|device| &self.cells[device.cell])
     }
 
-    /// Whether the capture holds the packets of a device: of every one up to [`FULL_CAPTURE_MESSAGES`], else of the
-    /// first samples of each cell.
+    /// Whether the capture holds the packets of a device: of every one up to [`FULL_CAPTURE_MESSAGES`] of the whole
+    /// comparison, else of the first samples of each cell.
     pub fn is_recorded(&self, host: HostIndex, options: &Options) -> bool {
-        let messages = self.devices.len() as u64 * options.messages;
         let device = self.devices.get(host as usize);
-        messages <= FULL_CAPTURE_MESSAGES || device.is_some_and(|device| device.sample < options.record_hosts)
+        self.records_all || device.is_some_and(|device| self.is_sample_recorded(device.sample, options))
+    }
+
+    /// The same for a sample of any cell.
+    pub fn is_sample_recorded(&self, sample: u32, options: &Options) -> bool {
+        self.records_all || sample < options.record_hosts
+    }
+
+    /// How many devices can be at work at the same time: those that start within the longest life of one.
+    pub fn overlapping_devices(&self, options: &Options) -> u64 {
+        let life = options.longest_life();
+        let started = life.as_nanos() / START_GAP.as_nanos() + 1;
+        let devices = self.devices.len() as u64;
+        devices.min(u64::try_from(started).unwrap_or(u64::MAX))
     }
 
     /// The random stream of a device.
@@ -103,24 +138,42 @@ impl Plan {
     }
 }
 
+/// The order of samples is seeded and random, so that drift favours no stack.
+fn planned_devices(options: &Options, cells: &[PlannedCell]) -> Vec<PlannedDevice> {
+    let runnable = cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| cell.not_run.is_none());
+    let samples = runnable.flat_map(|(cell, _)| (0..options.samples).map(move |sample| (cell, sample)));
+    let mut order: Vec<(usize, u32)> = samples.collect();
+    Rng::new(options.seed)
+        .purpose(key_of("order"))
+        .shuffle(&mut order);
+    let mut start = Duration::ZERO;
+    let mut devices = Vec::with_capacity(order.len());
+    for (cell, sample) in order {
+        devices.push(PlannedDevice { cell, sample, start });
+        let planned = &cells[cell];
+        let bytes = planned.payload.len() as u64 * (planned.schedule.messages + 1);
+        start += START_GAP.max(Duration::from_secs(bytes) / PAYLOAD_RATE);
+    }
+    devices
+}
+
 fn planned_cells(options: &Options) -> Vec<PlannedCell> {
+    let payloads: Vec<Arc<[u8]>> = options
+        .sizes
+        .iter()
+        .map(|size| payload(options.seed, size.bytes()))
+        .collect();
     let mut cells = Vec::new();
     for link in 0..options.links.len() {
-        for size in &options.sizes {
-            let mut payload = vec![0; usize::try_from(size.bytes()).unwrap_or(usize::MAX)];
-            Rng::new(options.seed)
-                .purpose(key_of("payload"))
-                .fill(&mut payload);
-            let payload: Arc<[u8]> = payload.into();
-            for stack in &options.stacks {
-                for start in &options.starts {
-                    cells.push(planned_cell(
-                        options,
-                        link,
-                        size.bytes(),
-                        (*stack, *start),
-                        &payload,
-                    ));
+        for payload in &payloads {
+            for schedule in &options.schedules {
+                for stack in &options.stacks {
+                    for start in &options.starts {
+                        cells.push(planned_cell(options, link, payload, *schedule, (*stack, *start)));
+                    }
                 }
             }
         }
@@ -128,34 +181,43 @@ fn planned_cells(options: &Options) -> Vec<PlannedCell> {
     cells
 }
 
+fn payload(seed: u64, bytes: u64) -> Arc<[u8]> {
+    let mut payload = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+    Rng::new(seed).purpose(key_of("payload")).fill(&mut payload);
+    payload.into()
+}
+
 fn planned_cell(
     options: &Options,
     link: usize,
-    size: u64,
-    (stack, start): (Stack, Start),
     payload: &Arc<[u8]>,
+    schedule: Schedule,
+    (stack, start): (Stack, Start),
 ) -> PlannedCell {
+    let config = &options.links[link];
     let speaks = options.target.speaks(stack);
     let not_spoken = (!speaks).then(|| format!("{} does not speak {stack}", options.target));
     let refused = not_spoken
-        .or_else(|| stack.refuses(size))
+        .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
-        .or_else(|| stack.cannot_cross(options.mtu(), options.ipv6));
-    let name = match start {
-        Start::Cold => stack.to_string(),
-        start => format!("{stack} {start}"),
-    };
-    let size = ByteSize::from_bytes(size);
-    let key = key_of(&format!("{name} {size} link {link}"));
-    PlannedCell {
+        .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
+    let mut cell = PlannedCell {
         stack,
         start,
         payload: Arc::clone(payload),
         link,
-        in_order: is_in_order(&options.links[link]),
+        schedule,
+        in_order: is_in_order(config),
         not_run: refused,
-        rng: Rng::new(options.seed).cell(key),
-    }
+        rng: Rng::new(options.seed),
+    };
+    cell.rng = cell.rng.cell(identity::stream(options, &cell));
+    cell
+}
+
+/// The largest IP packet that passes a link both ways, in bytes.
+pub(super) fn mtu_of(link: &LinkConfig) -> u16 {
+    link.up.mtu.min(link.down.mtu)
 }
 
 fn is_in_order(link: &LinkConfig) -> bool {

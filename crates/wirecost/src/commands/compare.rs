@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use wirecost_lab::compare::finish::{Before, Finished, finish, rfc3339};
+use wirecost_lab::compare::options::Schedule;
+use wirecost_lab::compare::plan::Plan;
 use wirecost_lab::compare::{Options, Run, run as run_plan};
 use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::{RunFolder, Summary};
@@ -43,7 +45,7 @@ pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
     let before = Before::look();
     let devices = options.cells() * u64::from(options.samples);
     let mut screen = Screen::new(devices, arguments.quiet, interrupt);
-    let run = run_plan(&options, &folder, &mut screen);
+    let run = run_plan(&options, Plan::new(&options), &folder, &mut screen);
     screen.clear();
     let run = run.inspect_err(|_| remove_if_empty(&folder))?;
     conclude(&arguments, &options, run, &folder, &before, &screen)
@@ -185,13 +187,15 @@ fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
         resource: arguments.resource.clone(),
         keep_alive,
         starts: arguments.start.clone(),
-        messages: arguments.messages_per_connection.unwrap_or(1),
-        // One message asked for on each connection is the whole of it.
-        warm_up: arguments.messages_per_connection != Some(1),
+        schedules: vec![Schedule {
+            messages: arguments.messages_per_connection.unwrap_or(1),
+            // One message asked for on each connection is the whole of it.
+            warm_up: arguments.messages_per_connection != Some(1),
+            interval: arguments.interval,
+        }],
         keys: !arguments.no_keys,
         client_certificates: arguments.client_certificates,
         dtls_cookie: arguments.dtls_cookie,
-        interval: arguments.interval,
         record_hosts: arguments.record_hosts,
     })
 }
@@ -227,7 +231,7 @@ pub fn default_folder() -> PathBuf {
 /// Every device at work has a socket on each side; the limit is raised as far as it goes, and tested before the run.
 fn check_open_files(options: &Options) -> Result<(), Failure> {
     let limit = OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    let devices = options.overlapping_devices();
+    let devices = Plan::new(options).overlapping_devices(options);
     let needed = devices * 2 + 64;
     if needed <= limit {
         return Ok(());

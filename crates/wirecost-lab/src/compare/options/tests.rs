@@ -18,13 +18,11 @@ pub(crate) fn options(stacks: &[&str]) -> Options {
         seed: 42,
         resource: "test".into(),
         keep_alive: 60,
-        messages: 1,
-        warm_up: true,
+        schedules: vec![Schedule::default()],
         keys: true,
         dtls_cookie: false,
         client_certificates: false,
         starts: vec![wirecost_security::Start::Cold],
-        interval: None,
         record_hosts: 1,
     }
 }
@@ -45,7 +43,7 @@ fn what_can_be_run_is_valid() {
 fn more_than_memory_or_a_day_holds_is_refused_by_the_flags_name() {
     let size = refusal(|options| options.sizes = vec![ByteSize::from_bytes(100_000_000_000)]);
     assert!(size.contains("--size must be at most 1GB"), "{size}");
-    let messages = refusal(|options| options.messages = u64::MAX);
+    let messages = refusal(|options| options.schedules[0].messages = u64::MAX);
     assert!(messages.contains("--messages-per-connection"), "{messages}");
     let payload = refusal(|options| {
         options.sizes = vec![ByteSize::from_bytes(1_000_000_000)];
