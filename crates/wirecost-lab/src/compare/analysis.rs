@@ -267,7 +267,7 @@ pub(crate) fn deliveries(recorded: &mut impl Recorded) -> io::Result<(Vec<Option
                 // A copy with a flipped bit is no arrival: its receiver drops it by the checksum.
                 let slot = first.get_mut(delivery.packet as usize);
                 if let Some(slot) = slot.filter(|_| delivery.intact) {
-                    slot.get_or_insert(delivery.actual);
+                    *slot = [*slot, Some(delivery.actual)].into_iter().flatten().min();
                 }
             }
         }

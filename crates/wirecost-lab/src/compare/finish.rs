@@ -1,14 +1,13 @@
 //! Everything that a run has left, into its results folder.
 
 use wirecost_live::environment::{Environment as Machine, Load};
-use wirecost_proto::Instant;
 use wirecost_stats::hgrm::Hgrm;
 use wirecost_stats::{Histogram, Sample};
 
 use super::analysis::{AnalysedDevice, Analysis, analyse};
 use super::capture::CaptureFile;
 use super::cells::{self, Context};
-use super::ladder::{DrawnPackets, Steps, ladder_packets};
+use super::ladder::{DrawnPackets, ladder};
 use super::live::{NetworkFacts, Run, RunError};
 use super::options::Options;
 use super::plan::Plan;
@@ -164,28 +163,9 @@ fn named_ladders(
         let Some(device) = analysis.devices.iter().find(finished) else {
             continue;
         };
-        let script = &device.report.script;
-        let notes = script.notes();
-        let Some(first) = notes.messages.first() else {
-            continue;
-        };
-        let next = notes.messages.get(1);
-        let steps = Steps {
-            ready: notes.ready,
-            message: first.actual,
-            end: next.map_or(Instant::from_nanos(u64::MAX), |next| next.actual),
-        };
-        let packets = packets
-            .into_iter()
-            .filter(|packet| !script.is_before_connect(packet.entered));
         let planned = &plan.cells[cell];
-        ladders.push(Ladder {
-            stack: planned.stack.to_string(),
-            start: planned.start.to_string(),
-            payload_bytes: planned.payload.len() as u64,
-            link: scenario.links[planned.link].to_string(),
-            packets: ladder_packets(packets.collect(), &steps),
-        });
+        let link = scenario.links[planned.link].to_string();
+        ladders.extend(ladder(planned, link, device, packets));
     }
     ladders
 }

@@ -4,7 +4,9 @@ use wirecost_cost::PacketVerdict;
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Direction, Instant, Layer, Span};
 
-use crate::results::LadderPacket;
+use super::analysis::DeviceMeasurement;
+use super::plan::PlannedCell;
+use crate::results::{Ladder, LadderPacket};
 
 /// A packet that a ladder may show: when it entered the link, when it left, and what it is.
 #[derive(Clone, Debug)]
@@ -21,13 +23,13 @@ pub type DrawnPackets = Vec<DrawnPacket>;
 
 /// When a device's steps began, which a ladder is cut by.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps {
+struct Steps {
     /// When the client was able to send application data; `None` where it always was.
-    pub ready: Option<Instant>,
+    ready: Option<Instant>,
     /// When the first message was sent.
-    pub message: Instant,
+    message: Instant,
     /// When the step after it began.
-    pub end: Instant,
+    end: Instant,
 }
 
 impl DrawnPacket {
@@ -62,8 +64,33 @@ impl DrawnPacket {
     }
 }
 
-/// The ladder of one cell: connect and first message, the settle between them cut out.
-pub fn ladder_packets(mut packets: DrawnPackets, steps: &Steps) -> Vec<LadderPacket> {
+/// The ladder of a cell from the packets of one of its devices; `None` where that sent no message.
+pub fn ladder(
+    planned: &PlannedCell,
+    link: String,
+    device: &DeviceMeasurement,
+    mut packets: DrawnPackets,
+) -> Option<Ladder> {
+    let script = &device.report.script;
+    let notes = script.notes();
+    let next = notes.messages.get(1);
+    let steps = Steps {
+        ready: notes.ready,
+        message: notes.messages.first()?.actual,
+        end: next.map_or(Instant::from_nanos(u64::MAX), |next| next.actual),
+    };
+    packets.retain(|packet| !script.is_before_connect(packet.entered));
+    Some(Ladder {
+        stack: planned.stack.to_string(),
+        start: planned.start.to_string(),
+        payload_bytes: planned.payload.len() as u64,
+        link,
+        packets: ladder_packets(packets, &steps),
+    })
+}
+
+/// The packets of a ladder: connect and first message, the settle between them cut out.
+fn ladder_packets(mut packets: DrawnPackets, steps: &Steps) -> Vec<LadderPacket> {
     packets.retain(|packet| packet.entered < steps.end);
     let Some(first) = packets.first().map(|packet| packet.entered) else {
         return Vec::new();

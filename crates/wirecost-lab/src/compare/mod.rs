@@ -8,9 +8,10 @@
 //! - [`capture`]: the capture as a file, with a comment on each packet
 //! - [`ladder`]: the packets of one connect and first message, by flights
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
-//! - [`verdict`]: whether they may be used
+//! - [`verdict`]: whether they may be used; [`agreement`]: whether both engines say the same
 //! - [`finish`]: everything into the results folder
 
+pub mod agreement;
 pub mod analysis;
 pub mod capture;
 pub mod cells;

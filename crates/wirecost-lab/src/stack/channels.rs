@@ -1,12 +1,13 @@
 //! The layers of a run, set up once: what devices offer and what servers accept.
 
 use wirecost_coap::oscore;
+use wirecost_proto::Rng;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
 use super::admission::Admission;
 use super::credentials::{Credentials, SERVER_NAME};
-use super::{Channel, Stack};
+use super::{Application, Channel, Stack};
 
 /// What both sides of a run agree on beside its credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +48,28 @@ impl ClientChannels {
         Self {
             tls: [tls::Versions::Tls13, tls::Versions::Tls12]
                 .map(|versions| tls_client(credentials, options, versions)),
-            dtls: dtls_offers(credentials, options).map(|offer| {
-                let common = dtls_common(credentials.epoch, credentials.key_log.clone(), options);
-                dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
+            dtls: DTLS_CHANNELS.map(|channel| dtls_client(credentials, options, channel, None)),
+            oscore_secret: credentials.oscore_secret.to_vec(),
+        }
+    }
+
+    /// The channels of one simulated device, as far as `stack` needs them: every key and nonce follows from `rng`.
+    pub fn simulated(stack: Stack, credentials: &Credentials, options: ChannelOptions, rng: Rng) -> Self {
+        let unneeded = |channel: &str| format!("no {channel} was set up for {stack}");
+        let is_13 = stack.channel == Channel::Tls13 || stack.application == Application::Http3;
+        let tls = [
+            (tls::Versions::Tls13, is_13),
+            (tls::Versions::Tls12, stack.channel == Channel::Tls12),
+        ];
+        let seeded = |config: tls::ClientConfig| config.with_seed(rng).map_err(|error| error.to_string());
+        Self {
+            tls: tls.map(|(versions, is_needed)| match is_needed {
+                true => tls_client(credentials, options, versions).and_then(seeded),
+                false => Err(unneeded("TLS")),
+            }),
+            dtls: DTLS_CHANNELS.map(|channel| match channel == stack.channel {
+                true => dtls_client(credentials, options, channel, Some(rng)),
+                false => Err(unneeded("DTLS")),
             }),
             oscore_secret: credentials.oscore_secret.to_vec(),
         }
@@ -105,7 +125,26 @@ fn dtls_common(epoch: Epoch, key_log: KeyLog, options: ChannelOptions) -> dtls::
     common
 }
 
-fn dtls_offers(credentials: &Credentials, options: ChannelOptions) -> [dtls::Offer; 3] {
+/// The channels that are DTLS, in the order of their configurations.
+const DTLS_CHANNELS: [Channel; 3] = [Channel::Dtls13, Channel::Dtls12, Channel::Dtls12Psk];
+
+/// DTLS of a channel; what it draws follows from `rng` where there is one.
+fn dtls_client(
+    credentials: &Credentials,
+    options: ChannelOptions,
+    channel: Channel,
+    rng: Option<Rng>,
+) -> Result<dtls::ClientConfig, String> {
+    let common = dtls_common(credentials.epoch, credentials.key_log.clone(), options);
+    let common = match rng {
+        Some(rng) => common.with_seed(rng),
+        None => common,
+    };
+    let offer = dtls_offer(credentials, options, channel);
+    dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
+}
+
+fn dtls_offer(credentials: &Credentials, options: ChannelOptions, channel: Channel) -> dtls::Offer {
     let certificates = || dtls::Certificates {
         trust: dtls::Trust::Authorities {
             certificates: vec![credentials.authority.clone()],
@@ -113,11 +152,11 @@ fn dtls_offers(credentials: &Credentials, options: ChannelOptions) -> [dtls::Off
         },
         identity: credentials.client_where(options.client_certificates),
     };
-    [
-        dtls::Offer::Dtls13(certificates()),
-        dtls::Offer::Dtls12(certificates()),
-        dtls::Offer::Dtls12Psk(dtls::Psk::new(credentials.psk.as_bytes())),
-    ]
+    match channel {
+        Channel::Dtls12 => dtls::Offer::Dtls12(certificates()),
+        Channel::Dtls12Psk => dtls::Offer::Dtls12Psk(dtls::Psk::new(credentials.psk.as_bytes())),
+        _ => dtls::Offer::Dtls13(certificates()),
+    }
 }
 
 /// What servers accept, set up once per run.
@@ -126,6 +165,8 @@ pub struct ServerChannels {
     common: dtls::Common,
     options: ChannelOptions,
     admission: Admission,
+    /// What every key and nonce of a simulated server follows from.
+    seed: Option<Rng>,
 }
 
 impl ServerChannels {
@@ -141,6 +182,17 @@ impl ServerChannels {
             common: dtls_common(epoch, key_log, options),
             options,
             admission,
+            seed: None,
+        }
+    }
+
+    /// Channels of the server of one simulated device: every key and nonce follows from `rng`.
+    pub fn simulated(credentials: Credentials, options: ChannelOptions, rng: Rng) -> Self {
+        let channels = Self::new(credentials, options, 1);
+        Self {
+            common: channels.common.with_seed(rng),
+            seed: Some(rng),
+            ..channels
         }
     }
 
@@ -164,7 +216,12 @@ impl ServerChannels {
             },
             ..tls::ServerOptions::new(self.common.epoch, identity)
         };
-        tls::ServerConfig::new(options).map_err(|error| error.to_string())
+        let config = tls::ServerConfig::new(options);
+        let config = match self.seed {
+            Some(rng) => config.and_then(|config| config.with_seed(rng)),
+            None => config,
+        };
+        config.map_err(|error| error.to_string())
     }
 
     /// DTLS, whichever version a client offers.

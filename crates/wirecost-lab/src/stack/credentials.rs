@@ -4,7 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use wirecost_live::Clock;
+use wirecost_proto::Rng;
+use wirecost_proto::random::key_of;
 use wirecost_security::certificate::{self, Authority, Identity};
+use wirecost_security::entropy::Entropy;
 use wirecost_security::{Epoch, KeyLog};
 
 /// The identity under which devices use the pre-shared key (RFC 4279).
@@ -45,15 +48,34 @@ impl Credentials {
     /// # Errors
     /// The system gives no randomness.
     pub fn generate(clock: Clock, keys: bool) -> Result<Self, certificate::Error> {
-        let authority = Authority::generate()?;
-        let mut entropy = wirecost_security::entropy::Entropy::system();
+        let key_log = if keys { KeyLog::new() } else { KeyLog::disabled() };
+        Self::from_entropy(epoch_of(clock), key_log, Entropy::system())
+    }
+
+    /// The credentials of a simulation: they follow from its seed, byte for byte, and no secret of a connection is kept.
+    ///
+    /// # Errors
+    /// No signature had the usual length.
+    pub fn simulated(seed: u64) -> Result<Self, certificate::Error> {
+        let entropy = Entropy::seeded(Rng::new(seed).purpose(key_of("credentials")));
+        Self::from_entropy(virtual_epoch(), KeyLog::disabled(), entropy)
+    }
+
+    /// The same, but that the secrets of connections go elsewhere.
+    #[must_use]
+    pub fn with_key_log(self, key_log: KeyLog) -> Self {
+        Self { key_log, ..self }
+    }
+
+    fn from_entropy(epoch: Epoch, key_log: KeyLog, mut entropy: Entropy) -> Result<Self, certificate::Error> {
+        let authority = Authority::from_entropy(entropy.derive("authority"))?;
         let mut psk = [0; SECRET_BYTES / 2];
         let mut oscore_secret = [0; SECRET_BYTES];
         entropy.fill(&mut psk)?;
         entropy.fill(&mut oscore_secret)?;
         Ok(Self {
-            epoch: epoch_of(clock),
-            key_log: if keys { KeyLog::new() } else { KeyLog::disabled() },
+            epoch,
+            key_log,
             authority: authority.certificate().to_vec(),
             authority_pem: authority.to_pem()?,
             server: Identity::generate(&authority)?,
@@ -104,6 +126,18 @@ pub fn epoch_of(clock: Clock) -> Epoch {
     }
 }
 
+/// The start of every simulation since 1970-01-01 00:00 UTC: 2026-07-01. Certificates are valid then, and the bytes of a
+/// simulation do not depend on the day on which it runs.
+pub const VIRTUAL_EPOCH: Duration = Duration::from_secs(1_782_864_000);
+
+/// Where virtual time stands on the clocks of the security libraries; of the monotonic one only differences count.
+fn virtual_epoch() -> Epoch {
+    Epoch {
+        monotonic: std::time::Instant::now(),
+        unix: VIRTUAL_EPOCH,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +148,37 @@ mod tests {
         let printed = format!("{credentials:?}");
         assert!(!printed.contains(&credentials.psk));
         assert!(!printed.contains("oscore_secret"));
+    }
+
+    #[test]
+    fn simulated_credentials_follow_from_the_seed_and_live_ones_from_nothing() {
+        let parts = |credentials: Credentials| {
+            let Credentials {
+                authority,
+                server,
+                client,
+                psk,
+                oscore_secret,
+                ..
+            } = credentials;
+            let keys = [server.private_key().to_vec(), client.private_key().to_vec()];
+            let chains = [server.chain().to_vec(), client.chain().to_vec()];
+            (authority, keys, chains, psk, oscore_secret)
+        };
+        let simulated = |seed| parts(Credentials::simulated(seed).expect("credentials"));
+        assert_eq!(simulated(1), simulated(1));
+        assert_ne!(simulated(1), simulated(2));
+        let live = || parts(Credentials::generate(Clock::start(), false).expect("credentials"));
+        let (one, two) = (live(), live());
+        assert_ne!(one.0, two.0, "the authority");
+        assert_ne!(one.1, two.1, "the keys");
+        assert_ne!(one.3, two.3, "the pre-shared key");
+        assert_ne!(one.4, two.4, "the OSCORE secret");
+    }
+
+    #[test]
+    fn certificates_are_valid_throughout_a_simulated_year() {
+        let end = VIRTUAL_EPOCH + Duration::from_secs(366 * 86_400);
+        assert!(certificate::VALID_FROM < VIRTUAL_EPOCH && end < certificate::VALID_UNTIL);
     }
 }

@@ -7,9 +7,9 @@ use wirecost_coap::client as coap;
 use wirecost_http::message as http;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::quality::QoS;
-use wirecost_proto::Content;
+use wirecost_proto::{Content, Rng};
 use wirecost_security::entropy::Entropy;
-use wirecost_security::object::Preset;
+use wirecost_security::object::{Preset, SealError};
 
 use super::client::ClientError;
 use super::credentials::SERVER_NAME;
@@ -28,7 +28,11 @@ enum Body {
     /// Encoded once.
     Plain(Template),
     /// Sealed anew for each message.
-    Object { preset: Arc<Preset>, payload: Arc<[u8]> },
+    Object {
+        preset: Arc<Preset>,
+        payload: Arc<[u8]>,
+        entropy: Entropy,
+    },
 }
 
 /// A message that can be sent any number of times.
@@ -52,14 +56,53 @@ impl Message {
     /// # Errors
     /// The protocol cannot carry the resource's name or the payload.
     pub fn new(stack: Stack, resource: &str, payload: &Arc<[u8]>) -> Result<Self, ClientError> {
+        Self::sealed_by(stack, resource, payload, Entropy::system(), Preset::new)
+    }
+
+    /// The same for a simulation: where it is a protected object, its keys follow from `rng`.
+    ///
+    /// # Errors
+    /// As [`Message::new`].
+    pub fn simulated(
+        stack: Stack,
+        resource: &str,
+        payload: &Arc<[u8]>,
+        rng: Rng,
+    ) -> Result<Self, ClientError> {
+        Self::sealed_by(
+            stack,
+            resource,
+            payload,
+            Entropy::seeded(rng),
+            Preset::deterministic,
+        )
+    }
+
+    /// The same message as a simulated device seals it whose randomness is `rng`.
+    #[must_use]
+    pub fn with_seed(&self, rng: Rng) -> Self {
+        let mut message = self.clone();
+        if let Body::Object { entropy, .. } = &mut message.body {
+            *entropy = Entropy::seeded(rng);
+        }
+        message
+    }
+
+    fn sealed_by(
+        stack: Stack,
+        resource: &str,
+        payload: &Arc<[u8]>,
+        mut entropy: Entropy,
+        preset: fn(&mut Entropy) -> Result<Preset, SealError>,
+    ) -> Result<Self, ClientError> {
         let body = if stack.object {
-            let preset =
-                Preset::new(&mut Entropy::system()).map_err(|error| ClientError::new(stack, error))?;
+            let preset = preset(&mut entropy).map_err(|error| ClientError::new(stack, error))?;
             // What cannot be sent is found before anything is built.
-            template(stack, resource, sealed(stack, &preset, payload)?)?;
+            template(stack, resource, sealed(stack, &preset, payload, &mut entropy)?)?;
             Body::Object {
                 preset: Arc::new(preset),
                 payload: Arc::clone(payload),
+                entropy,
             }
         } else {
             Body::Plain(template(stack, resource, Arc::clone(payload).into())?)
@@ -82,18 +125,28 @@ impl Message {
     }
 
     /// The next message to send.
-    pub(super) fn next(&self) -> Result<Template, ClientError> {
-        match &self.body {
+    pub(super) fn next(&mut self) -> Result<Template, ClientError> {
+        match &mut self.body {
             Body::Plain(template) => Ok(template.clone()),
-            Body::Object { preset, payload } => {
-                template(self.stack, &self.resource, sealed(self.stack, preset, payload)?)
+            Body::Object {
+                preset,
+                payload,
+                entropy,
+            } => {
+                let content = sealed(self.stack, preset, payload, entropy)?;
+                template(self.stack, &self.resource, content)
             }
         }
     }
 }
 
-fn sealed(stack: Stack, preset: &Preset, payload: &[u8]) -> Result<Content, ClientError> {
-    let sealed = preset.seal(payload, &mut Entropy::system());
+fn sealed(
+    stack: Stack,
+    preset: &Preset,
+    payload: &[u8],
+    entropy: &mut Entropy,
+) -> Result<Content, ClientError> {
+    let sealed = preset.seal(payload, entropy);
     sealed.map_err(|error| ClientError::new(stack, error))
 }
 
