@@ -1,0 +1,186 @@
+//! When a segment is acknowledged without data to carry the acknowledgment.
+
+use core::time::Duration;
+
+use wirecost_proto::Instant;
+
+use super::{AckDue, AckPolicy, Terms};
+
+pub(super) mod every_second;
+pub(super) mod linux;
+
+use every_second::EverySecond;
+use linux::Linux;
+
+/// A segment with something new to acknowledge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// Bytes of payload.
+    pub(super) bytes: u32,
+    /// Whether it is to be passed on at once.
+    pub(super) push: bool,
+    /// Whether it carries the peer's FIN.
+    pub(super) fin: bool,
+}
+
+/// What an answer depends on besides its own counters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Situation {
+    /// Bytes received since the last acknowledgment left.
+    pub(super) unacknowledged: u32,
+    /// The next sequence number expected.
+    pub(super) next: u32,
+    /// Bytes of the window that was advertised last.
+    pub(super) advertised: u32,
+    /// Bytes of window that could be advertised now.
+    pub(super) window: u32,
+    /// Whether less than half of the window is free.
+    pub(super) is_tight: bool,
+    /// Whether bytes are held behind a gap.
+    pub(super) is_holding: bool,
+    /// Whether the peer understands selective acknowledgments.
+    pub(super) selective: bool,
+    /// The receiver's own estimate of the round-trip time.
+    pub(super) receive_rtt: Option<Duration>,
+}
+
+/// What the application's read left behind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AfterRead {
+    /// Bytes that it took.
+    pub(super) bytes: usize,
+    /// Whether nothing is left, in order or held.
+    pub(super) emptied: bool,
+    /// Bytes received since the last acknowledgment left.
+    pub(super) unacknowledged: u32,
+}
+
+/// Which acknowledgments are owed, by the rules of the implementation.
+#[derive(Debug)]
+pub(super) enum Acknowledgment {
+    /// Quick acknowledgments, then delayed ones that wait for data to ride on.
+    Linux(Linux),
+    /// Every second segment, or the next tick of a timer.
+    EverySecond(EverySecond),
+}
+
+impl Acknowledgment {
+    pub(super) fn new(policy: AckPolicy, terms: &Terms, window: u32, now: Instant) -> Self {
+        match policy {
+            AckPolicy::Linux { jiffy } => Self::Linux(Linux::new(jiffy, terms, window, now)),
+            AckPolicy::EverySecond { timer } => Self::EverySecond(EverySecond::new(timer)),
+        }
+    }
+
+    pub(super) fn due(&self) -> AckDue {
+        match self {
+            Self::Linux(linux) => linux.due(),
+            Self::EverySecond(every_second) => every_second.due(),
+        }
+    }
+
+    /// Bytes arrived in order.
+    pub(super) fn in_order(&mut self, arrival: Arrival, advertised: u32, now: Instant) {
+        match self {
+            Self::Linux(linux) => linux.in_order(arrival, advertised, now),
+            Self::EverySecond(every_second) => every_second.in_order(now),
+        }
+    }
+
+    /// Bytes arrived beyond a gap: RFC 5681, section 4.2 wants a duplicate acknowledgment at once.
+    pub(super) fn out_of_order(&mut self, arrival: Arrival) {
+        match self {
+            Self::Linux(linux) => linux.out_of_order(arrival),
+            Self::EverySecond(every_second) => every_second.at_once(),
+        }
+    }
+
+    /// A segment came again or from outside the window.
+    pub(super) fn refused(&mut self, advertised: u32) {
+        match self {
+            Self::Linux(linux) => linux.refused(advertised),
+            Self::EverySecond(every_second) => every_second.at_once(),
+        }
+    }
+
+    /// The FIN is reached.
+    pub(super) const fn finished(&mut self) {
+        match self {
+            Self::Linux(linux) => linux.finished(),
+            Self::EverySecond(every_second) => every_second.at_once(),
+        }
+    }
+
+    /// One acknowledgment is due now, whatever the counters say.
+    pub(super) const fn at_once(&mut self) {
+        match self {
+            Self::Linux(linux) => linux.at_once(),
+            Self::EverySecond(every_second) => every_second.at_once(),
+        }
+    }
+
+    /// Less than half of the window is free.
+    pub(super) const fn window_tightened(&mut self) {
+        if let Self::Linux(linux) = self {
+            linux.window_tightened();
+        }
+    }
+
+    /// The window has grown with the segment just taken.
+    pub(super) const fn window_grown(&mut self) {
+        if let Self::Linux(linux) = self {
+            linux.window_grown();
+        }
+    }
+
+    /// Decides on the segment just taken, once it is in its place.
+    pub(super) fn decide(&mut self, situation: &Situation, now: Instant) {
+        if let Self::Linux(linux) = self {
+            linux.decide(situation, now);
+        }
+    }
+
+    /// The application has read.
+    pub(super) const fn read(&mut self, after: AfterRead) {
+        if let Self::Linux(linux) = self {
+            linux.read(after);
+        }
+    }
+
+    /// What the sending side knows of the path.
+    pub(super) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
+        if let Self::Linux(linux) = self {
+            linux.note_round_trip(smoothed, timeout);
+        }
+    }
+
+    /// A segment with payload left.
+    pub(super) fn data_sent(&mut self, now: Instant) {
+        if let Self::Linux(linux) = self {
+            linux.data_sent(now);
+        }
+    }
+
+    /// A segment with an acknowledgment left.
+    pub(super) fn acknowledged(&mut self) {
+        match self {
+            Self::Linux(linux) => linux.acknowledged(),
+            Self::EverySecond(every_second) => every_second.acknowledged(),
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Linux(linux) => linux.handle_timeout(now),
+            Self::EverySecond(every_second) => every_second.handle_timeout(now),
+        }
+    }
+
+    /// The size of the peer's full segments, as far as it shows.
+    pub(super) const fn segment_bytes(&self) -> Option<u32> {
+        match self {
+            Self::Linux(linux) => Some(linux.segment_bytes()),
+            Self::EverySecond(_) => None,
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! The acknowledgments of Linux 6.18 (net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c).
+//!
+//! A connection starts by acknowledging each segment at once, lest the peer's slow start waits ("quick"). An end that
+//! answers what it receives within the delay of an acknowledgment is interactive ("ping-pong"): its acknowledgments wait
+//! for the next answer to ride on. Where none comes, the delay ends in an acknowledgment without data, and the
+//! connection is not taken for interactive until it answers in time again.
+
+use core::time::Duration;
+
+use wirecost_proto::Instant;
+
+use super::{AfterRead, Arrival, Situation};
+use crate::Granularity;
+use crate::receive::{AckDue, Terms};
+
+/// The shortest and the first delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`); RFC 9293, section 3.8.6.3 allows up to 500 ms.
+const MIN_DELAY: Duration = Duration::from_millis(40);
+
+/// The longest delay (`TCP_DELACK_MAX`) ends before the smallest retransmission time-out does (`tcp_delack_max`).
+const MAX_DELAY: Duration = Duration::from_millis(200);
+
+/// The longest delay of a connection that is neither interactive nor had a small segment (`tcp_send_delayed_ack`).
+const MAX_DELAY_OF_BULK: Duration = Duration::from_millis(500);
+
+/// Segments acknowledged at once, at the most (`TCP_MAX_QUICKACKS`).
+const MAX_QUICK: u32 = 16;
+
+/// Answers in time that make a connection interactive (`net.ipv4.tcp_pingpong_thresh`).
+const PING_PONG_THRESHOLD: u8 = 1;
+
+/// The segment size assumed while nothing has shown a larger one (`TCP_MSS_DEFAULT`; RFC 9293, section 3.7.1).
+const DEFAULT_SEGMENT_BYTES: u32 = 536;
+
+/// Shorter segments than this say nothing of the peer's segment size (`TCP_MIN_MSS`).
+const MIN_SEGMENT_BYTES: u32 = 88;
+
+/// Duplicate acknowledgments that leave at once, so that fast retransmit is not held up (RFC 5681, section 3.2).
+const DUPLICATES_AT_ONCE: u8 = 3;
+
+/// Duplicate acknowledgments held back before one leaves (`net.ipv4.tcp_comp_sack_nr`).
+const MAX_COMPRESSED: u8 = 44;
+
+/// How long duplicate acknowledgments are held back (`net.ipv4.tcp_comp_sack_delay_ns`).
+const COMPRESSION: Duration = Duration::from_millis(1);
+
+/// Whether segments below the full size wait for the application (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pushed {
+    No,
+    Once,
+    Twice,
+}
+
+/// What is owed (`icsk_ack.pending`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owed {
+    Nothing,
+    /// Something is to be acknowledged; nothing says yet when.
+    Undecided,
+    /// The delay ends at `at`, on the wheel; the kernel compares with `expires`, in jiffies.
+    Delayed {
+        expires: u64,
+        at: Instant,
+    },
+    Now,
+}
+
+/// Duplicate acknowledgments held back (`compressed_ack`).
+#[derive(Clone, Copy, Debug)]
+struct Compressed {
+    count: u8,
+    at: Instant,
+}
+
+/// The counters of one connection. Delays count in jiffies, as the kernel's do.
+#[derive(Debug)]
+pub(crate) struct Linux {
+    jiffy: u64,
+    min_delay: u32,
+    owed: Owed,
+    pushed: Pushed,
+    compressed: Option<Compressed>,
+    /// Segments that are still acknowledged at once.
+    quick: u8,
+    /// Answers that left in time.
+    ping_pong: u8,
+    duplicates: u8,
+    duplicates_at: u32,
+    /// The delay; none before the first segment.
+    delay: Option<u32>,
+    last_received: u64,
+    segment_bytes: u32,
+    /// A size below that of a full segment; the second in a row is believed.
+    last_segment_bytes: u32,
+    /// The largest segment that this end announced.
+    announced_bytes: u32,
+    /// Bytes of options in each segment.
+    option_bytes: u32,
+    smoothed_rtt: Option<Duration>,
+    retransmission_timeout: Duration,
+}
+
+impl Linux {
+    pub(crate) fn new(jiffy: Duration, terms: &Terms, window: u32, now: Instant) -> Self {
+        let guess = terms.segment_bytes().min(window / 2).min(DEFAULT_SEGMENT_BYTES);
+        let jiffy = u64::try_from(jiffy.as_nanos()).unwrap_or(u64::MAX).max(1);
+        Self {
+            jiffy,
+            min_delay: in_jiffies(MIN_DELAY, jiffy),
+            owed: Owed::Nothing,
+            pushed: Pushed::No,
+            compressed: None,
+            quick: 0,
+            ping_pong: 0,
+            duplicates: 0,
+            duplicates_at: 0,
+            delay: None,
+            last_received: now.as_nanos() / jiffy,
+            // Too small is found out, too large would delay acknowledgments (tcp_initialize_rcv_mss).
+            segment_bytes: guess.max(MIN_SEGMENT_BYTES),
+            last_segment_bytes: 0,
+            announced_bytes: u32::from(terms.maximum_segment_size),
+            option_bytes: terms.option_bytes(),
+            smoothed_rtt: None,
+            retransmission_timeout: Duration::from_secs(1),
+        }
+    }
+
+    pub(crate) fn due(&self) -> AckDue {
+        let compressed = self.compressed.map(|compressed| compressed.at);
+        let delayed = match self.owed {
+            Owed::Now => return AckDue::Now,
+            Owed::Delayed { at, .. } => Some(at),
+            Owed::Nothing | Owed::Undecided => None,
+        };
+        match (compressed, delayed) {
+            (Some(compressed), Some(delayed)) => AckDue::At(compressed.min(delayed)),
+            (at, None) | (None, at) => at.map_or(AckDue::No, AckDue::At),
+        }
+    }
+
+    pub(crate) const fn segment_bytes(&self) -> u32 {
+        self.segment_bytes
+    }
+
+    /// What the sending side knows of the path.
+    pub(crate) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
+        self.smoothed_rtt = smoothed;
+        self.retransmission_timeout = timeout;
+    }
+
+    /// Linux: tcp_event_data_recv.
+    pub(crate) fn in_order(&mut self, arrival: Arrival, advertised: u32, now: Instant) {
+        self.owe();
+        if arrival.bytes == 0 {
+            return;
+        }
+        self.measure(arrival);
+        let now = self.jiffies(now);
+        let pause = now.saturating_sub(self.last_received);
+        self.last_received = now;
+        let Some(delay) = self.delay else {
+            self.quicken(advertised);
+            self.delay = Some(self.min_delay);
+            return;
+        };
+        let half = self.min_delay / 2;
+        if pause <= u64::from(half) {
+            self.delay = Some(delay / 2 + half);
+        } else if pause < u64::from(delay) {
+            // Below the delay, which is below 2^32.
+            self.delay = Some((delay / 2 + pause as u32).min(self.timeout_jiffies()));
+        } else if pause > u64::from(self.timeout_jiffies()) {
+            // The sender has started anew (RFC 5681, section 4.1), perhaps without knowing: it shall not wait.
+            self.quicken(advertised);
+        }
+    }
+
+    pub(crate) fn out_of_order(&mut self, arrival: Arrival) {
+        self.measure(arrival);
+        self.owe();
+    }
+
+    /// Linux: tcp_enter_quickack_mode, from tcp_data_queue and tcp_send_dupack.
+    pub(crate) fn refused(&mut self, advertised: u32) {
+        self.quicken(advertised);
+        self.ping_pong = 0;
+        self.delay = Some(self.min_delay);
+        self.owe();
+    }
+
+    /// Linux: tcp_fin takes the connection for interactive: this end's FIN may carry the acknowledgment.
+    pub(crate) const fn finished(&mut self) {
+        self.owe();
+        self.ping_pong = PING_PONG_THRESHOLD;
+    }
+
+    pub(crate) const fn at_once(&mut self) {
+        self.owed = Owed::Now;
+    }
+
+    /// Linux: __tcp_select_window.
+    pub(crate) const fn window_tightened(&mut self) {
+        self.quick = 0;
+    }
+
+    /// Linux: tcp_grow_window.
+    pub(crate) const fn window_grown(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// Linux: __tcp_ack_snd_check.
+    pub(crate) fn decide(&mut self, situation: &Situation, now: Instant) {
+        if self.owed == Owed::Nothing {
+            return;
+        }
+        let is_second = situation.unacknowledged > self.segment_bytes;
+        if is_second && situation.is_tight {
+            self.window_tightened();
+        }
+        // RFC 9293, section 3.8.6.3 wants every second full segment acknowledged; Linux leaves it to the application's
+        // read where the window would not stay open.
+        let is_due = is_second && situation.window >= situation.advertised;
+        if is_due || self.is_quick() || self.owed == Owed::Now {
+            self.at_once();
+        } else if situation.is_holding {
+            self.duplicate(situation, now);
+        } else {
+            self.delay(now);
+        }
+    }
+
+    /// Linux: __tcp_cleanup_rbuf.
+    pub(crate) const fn read(&mut self, after: AfterRead) {
+        if matches!(self.owed, Owed::Nothing) {
+            return;
+        }
+        let waited = match self.pushed {
+            Pushed::No => false,
+            Pushed::Once => !self.is_interactive(),
+            Pushed::Twice => true,
+        };
+        let drained = after.bytes > 0 && waited && after.emptied;
+        if after.unacknowledged > self.segment_bytes || drained {
+            self.at_once();
+        }
+    }
+
+    /// Linux: tcp_event_data_sent.
+    pub(crate) fn data_sent(&mut self, now: Instant) {
+        let since = self.jiffies(now).saturating_sub(self.last_received);
+        if self.delay.is_some_and(|delay| since < u64::from(delay)) {
+            self.ping_pong = self.ping_pong.saturating_add(1);
+        }
+    }
+
+    /// Linux: tcp_event_ack_sent.
+    pub(crate) fn acknowledged(&mut self) {
+        if self.owed != Owed::Nothing && self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = Some(self.min_delay);
+            }
+        }
+        self.owed = Owed::Nothing;
+        self.pushed = Pushed::No;
+        self.compressed = None;
+    }
+
+    /// Linux: tcp_delack_timer_handler, tcp_compressed_ack_kick.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.compressed.is_some_and(|compressed| compressed.at <= now) {
+            self.at_once();
+            return;
+        }
+        let Owed::Delayed { at, .. } = self.owed else {
+            return;
+        };
+        if at > now {
+            return;
+        }
+        if self.is_interactive() {
+            // No answer came in time.
+            self.ping_pong = 0;
+            self.delay = Some(self.min_delay);
+        } else {
+            let doubled = self.delay.unwrap_or_default().saturating_mul(2);
+            self.delay = Some(doubled.min(self.timeout_jiffies()));
+        }
+        self.at_once();
+    }
+
+    /// Linux: inet_csk_schedule_ack.
+    const fn owe(&mut self) {
+        if matches!(self.owed, Owed::Nothing) {
+            self.owed = Owed::Undecided;
+        }
+    }
+
+    const fn is_interactive(&self) -> bool {
+        self.ping_pong >= PING_PONG_THRESHOLD
+    }
+
+    const fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.is_interactive()
+    }
+
+    /// Linux: tcp_incr_quickack.
+    fn quicken(&mut self, advertised: u32) {
+        let segments = match advertised / (2 * self.segment_bytes) {
+            0 => 2,
+            segments => segments.min(MAX_QUICK),
+        };
+        self.quick = self.quick.max(segments as u8);
+    }
+
+    /// Learns the size of the peer's full segments, so that two of them can be told (Linux: tcp_measure_rcv_mss).
+    fn measure(&mut self, arrival: Arrival) {
+        let before = core::mem::take(&mut self.last_segment_bytes);
+        if arrival.bytes >= self.segment_bytes {
+            self.segment_bytes = arrival.bytes.min(self.announced_bytes);
+            if arrival.push && self.pushed == Pushed::No {
+                self.pushed = Pushed::Once;
+            }
+            return;
+        }
+        // The kernel counts the header too, which here is one without selective acknowledgments.
+        let with_options = arrival.bytes + self.option_bytes;
+        let is_whole = with_options >= MIN_SEGMENT_BYTES && !arrival.push && !arrival.fin;
+        if with_options >= DEFAULT_SEGMENT_BYTES || is_whole {
+            self.last_segment_bytes = arrival.bytes;
+            if arrival.bytes == before {
+                self.segment_bytes = arrival.bytes;
+                return;
+            }
+        }
+        self.pushed = match self.pushed {
+            Pushed::No => Pushed::Once,
+            Pushed::Once | Pushed::Twice => Pushed::Twice,
+        };
+    }
+
+    /// Linux: tcp_send_delayed_ack.
+    fn delay(&mut self, now: Instant) {
+        let delay = self.bounded_delay();
+        let jiffies = self.jiffies(now);
+        let mut expires = jiffies + u64::from(delay);
+        let mut at = Granularity::Wheel(Duration::from_nanos(self.jiffy))
+            .deadline(now, Duration::from_nanos(u64::from(delay) * self.jiffy));
+        if let Owed::Delayed {
+            expires: earlier,
+            at: earlier_at,
+        } = self.owed
+        {
+            if earlier <= jiffies + u64::from(delay / 4) {
+                // It is about to expire.
+                self.at_once();
+                return;
+            }
+            if earlier <= expires {
+                (expires, at) = (earlier, earlier_at);
+            }
+        }
+        self.owed = Owed::Delayed { expires, at };
+    }
+
+    fn bounded_delay(&self) -> u32 {
+        let min = self.min_delay;
+        let mut delay = self.delay.unwrap_or(min);
+        if delay > min {
+            let waits = self.is_interactive() || self.pushed != Pushed::No;
+            let max = self.in_jiffies(if waits { MAX_DELAY } else { MAX_DELAY_OF_BULK });
+            let rtt = self.smoothed_rtt.map(|rtt| self.in_jiffies(rtt).max(min));
+            delay = delay.min(rtt.map_or(max, |rtt| rtt.min(max)));
+        }
+        delay.min(self.in_jiffies(MAX_DELAY) - 1)
+    }
+
+    /// The first duplicate acknowledgments leave at once, further ones are held back together
+    /// (Linux: tcp_comp_sack).
+    fn duplicate(&mut self, situation: &Situation, now: Instant) {
+        let held_back = self.compressed.map_or(0, |compressed| compressed.count);
+        if !situation.selective || held_back >= MAX_COMPRESSED {
+            self.at_once();
+            return;
+        }
+        if self.duplicates_at != situation.next {
+            self.duplicates_at = situation.next;
+            self.duplicates = 0;
+        }
+        if self.duplicates < DUPLICATES_AT_ONCE {
+            self.duplicates += 1;
+            self.at_once();
+            return;
+        }
+        match &mut self.compressed {
+            Some(compressed) => compressed.count += 1,
+            None => {
+                let at = now + self.compression(situation.receive_rtt);
+                self.compressed = Some(Compressed { count: 1, at });
+            }
+        }
+    }
+
+    /// A twentieth of the round-trip time, at most a millisecond.
+    fn compression(&self, receive_rtt: Option<Duration>) -> Duration {
+        let receive_rtt = receive_rtt.unwrap_or_default();
+        let rtt = self
+            .smoothed_rtt
+            .map_or(receive_rtt, |smoothed| smoothed.min(receive_rtt));
+        (rtt / 20).min(COMPRESSION)
+    }
+
+    fn jiffies(&self, now: Instant) -> u64 {
+        now.as_nanos() / self.jiffy
+    }
+
+    fn in_jiffies(&self, duration: Duration) -> u32 {
+        in_jiffies(duration, self.jiffy)
+    }
+
+    fn timeout_jiffies(&self) -> u32 {
+        self.in_jiffies(self.retransmission_timeout)
+    }
+}
+
+/// `duration` in jiffies, rounded up, at least 1.
+fn in_jiffies(duration: Duration, jiffy: u64) -> u32 {
+    let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    u32::try_from(nanos.div_ceil(jiffy)).unwrap_or(u32::MAX).max(1)
+}

@@ -1,0 +1,446 @@
+//! The receiving side of a connection: what arrived is put in order, acknowledged and measured.
+//!
+//! - [`Receiver`]: takes segments, gives bytes in order, and says when an acknowledgment is due
+//! - [`ReceiveConfig`]: what implementations differ in
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_wire::tcp::{SackBlock, SackBlocks};
+
+mod acknowledgment;
+mod autotune;
+mod config;
+mod reassembly;
+mod sack;
+mod sequence;
+mod window;
+
+pub use config::{AckPolicy, ReceiveConfig, Terms, WindowPolicy};
+
+use acknowledgment::{Acknowledgment, AfterRead, Arrival, Situation};
+use reassembly::Reassembly;
+use sack::Sack;
+use sequence::{advanced, distance, earliest, is_after, is_before};
+use window::{Advertised, Choice, Moment, Window};
+
+/// When an acknowledgment is to leave, if no segment carries it before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckDue {
+    /// Nothing is owed, or only with the next segment.
+    No,
+    /// At once, as a segment of its own if need be.
+    Now,
+    /// At this time, through [`Receiver::handle_timeout`].
+    At(Instant),
+}
+
+/// What a segment has brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// Bytes that can be read now and could not before.
+    pub in_order_bytes: usize,
+    /// Whether the peer's FIN and everything before it has arrived with this segment.
+    pub fin_reached: bool,
+    /// Whether nothing of the segment was new.
+    pub duplicate: bool,
+}
+
+/// The receiving side of a connection.
+///
+/// Around each segment: [`Receiver::is_acceptable`], then [`Receiver::refuse`] or [`Receiver::handle_data`]; then send
+/// what there is to be sent; if [`Receiver::ack_due`] still says so, send a segment without data. When a segment leaves,
+/// its header takes [`Receiver::window_bytes`] and [`Receiver::sack_blocks`], then [`Receiver::ack_sent`] is called, then,
+/// where it carries payload, [`Receiver::data_sent`].
+#[derive(Debug)]
+pub struct Receiver {
+    reassembly: Reassembly,
+    sack: Sack,
+    acknowledgment: Acknowledgment,
+    window: Window,
+    advertised: Advertised,
+    terms: Terms,
+    /// When the last segment came or left.
+    touched: Instant,
+}
+
+impl Receiver {
+    /// A receiver that expects `next`, after a handshake with these `terms`.
+    pub fn new(config: &ReceiveConfig, terms: Terms, next: u32, now: Instant) -> Self {
+        Self {
+            reassembly: Reassembly::new(next),
+            sack: Sack::default(),
+            acknowledgment: Acknowledgment::new(config.acknowledgments, &terms, terms.window, now),
+            window: Window::new(config.window, &terms, next, now),
+            advertised: Advertised {
+                acknowledgment: next,
+                bytes: terms.window,
+            },
+            terms,
+            touched: now,
+        }
+    }
+
+    /// Whether a segment that takes `length` sequence numbers from `sequence` may be looked at: it reaches what was
+    /// acknowledged last, and does not start behind the window (RFC 9293, section 3.10.7.4; Linux: tcp_sequence).
+    pub const fn is_acceptable(&self, sequence: u32, length: u32) -> bool {
+        let end = sequence.wrapping_add(length);
+        !is_before(end, self.advertised.acknowledgment)
+            && !is_after(sequence, self.next_expected().wrapping_add(self.promised()))
+    }
+
+    /// Answers a segment that is not acceptable: an acknowledgment is due now (Linux: tcp_send_dupack).
+    pub fn refuse(&mut self, sequence: u32, length: u32) {
+        let next = self.next_expected();
+        if length > 0 && is_before(sequence, next) {
+            let end = earliest(sequence.wrapping_add(length), next);
+            self.refuse_duplicate(SackBlock {
+                left: sequence,
+                right: end,
+            });
+        }
+        self.acknowledgment.at_once();
+    }
+
+    /// Takes what an acceptable segment carries.
+    pub fn handle_data(
+        &mut self,
+        sequence: u32,
+        payload: &[u8],
+        fin: bool,
+        push: bool,
+        now: Instant,
+    ) -> Arrived {
+        // RFC 9293, section 3.10.7.4, eighth: nothing is expected behind a FIN.
+        if payload.is_empty() && !fin {
+            return Arrived::default();
+        }
+        self.touched = now;
+        self.sack.forget_duplicate();
+        let next = self.next_expected();
+        let end = advanced(sequence, payload.len()).wrapping_add(u32::from(fin));
+        let arrived = if !is_after(end, next) {
+            self.refuse_duplicate(SackBlock {
+                left: sequence,
+                right: end,
+            });
+            duplicate()
+        } else if self.reassembly.is_finished() || !is_before(sequence, next.wrapping_add(self.promised())) {
+            self.acknowledgment.refused(self.advertised.bytes);
+            Arrived::default()
+        } else {
+            self.take(sequence, payload, fin, push, now)
+        };
+        let situation = self.situation();
+        self.acknowledgment.decide(&situation, now);
+        arrived
+    }
+
+    /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. May make an acknowledgment
+    /// due.
+    pub fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
+        let before = self.kept();
+        let count = self.reassembly.read(out, limit);
+        let waiting = self.available();
+        let read = self.next_expected().wrapping_sub(waiting as u32);
+        let held = self.held_bytes();
+        if let Window::Linux(space) = &mut self.window {
+            space.release(count, before);
+            space.note_read(read, waiting as u32, held, self.touched);
+        }
+        let emptied = self.reassembly.available() == 0 && !self.reassembly.is_holding();
+        self.acknowledgment.read(AfterRead {
+            bytes: count,
+            emptied,
+            unacknowledged: self.unacknowledged(),
+        });
+        if count > 0 && !self.reassembly.is_finished() && self.is_update_due() {
+            self.acknowledgment.at_once();
+        }
+        count
+    }
+
+    /// When an acknowledgment is to leave.
+    pub fn ack_due(&self) -> AckDue {
+        self.acknowledgment.due()
+    }
+
+    /// An acknowledgment is due now, whatever the rules of delay say: a FIN came while this end was closed already, a
+    /// challenge is to be answered.
+    pub const fn acknowledge_now(&mut self) {
+        self.acknowledgment.at_once();
+    }
+
+    /// A segment left that acknowledges everything and tells [`Receiver::window_bytes`].
+    pub fn ack_sent(&mut self, now: Instant) {
+        let choice = self.choice();
+        if choice.is_tight {
+            self.acknowledgment.window_tightened();
+        }
+        self.advertised = Advertised {
+            acknowledgment: self.next_expected(),
+            bytes: choice.bytes,
+        };
+        self.touched = now;
+        self.sack.forget_duplicate();
+        self.acknowledgment.acknowledged();
+    }
+
+    /// A segment with payload left, after [`Receiver::ack_sent`] was called for it.
+    pub fn data_sent(&mut self, now: Instant) {
+        self.acknowledgment.data_sent(now);
+    }
+
+    /// Makes an acknowledgment due whose delay has ended.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.acknowledgment.handle_timeout(now);
+    }
+
+    /// What the sending side knows of the path: the smoothed round-trip time and the retransmission time-out bound the
+    /// delay of acknowledgments.
+    pub const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
+        self.acknowledgment.note_round_trip(smoothed, timeout);
+    }
+
+    /// The timestamp that a segment with `payload_bytes` echoes, and this end's clock now, both in milliseconds: measures
+    /// the round-trip time for the size of the buffer. To be called before the segment is taken.
+    pub fn note_echo(&mut self, echo: u32, clock: u32, payload_bytes: usize) {
+        let is_full = payload_bytes > 0 && payload_bytes >= self.segment_bytes() as usize;
+        if let Window::Linux(space) = &mut self.window {
+            space.note_echo(echo, clock, is_full);
+        }
+    }
+
+    /// The acknowledgment number: the next sequence number expected.
+    pub const fn next_expected(&self) -> u32 {
+        self.reassembly.next()
+    }
+
+    /// Bytes of the window that a segment advertises if it leaves now, a multiple of what scaling can tell unless the
+    /// window does not scale.
+    pub fn window_bytes(&self) -> u32 {
+        self.choice().bytes
+    }
+
+    /// The blocks that a segment tells if it leaves now; as many as fit beside timestamps where these are in use.
+    pub fn sack_blocks(&self) -> SackBlocks {
+        if !self.terms.selective {
+            return SackBlocks::default();
+        }
+        self.sack.blocks(self.terms.timestamps)
+    }
+
+    /// Bytes that can be read.
+    pub const fn available(&self) -> usize {
+        self.reassembly.available()
+    }
+
+    /// Whether bytes wait to be read.
+    pub const fn unread(&self) -> bool {
+        self.available() > 0
+    }
+
+    /// Takes a segment of which something is new and starts within the window.
+    fn take(&mut self, sequence: u32, payload: &[u8], fin: bool, push: bool, now: Instant) -> Arrived {
+        let (payload, fin) = self.clip_to_window(sequence, payload, fin);
+        let arrival = Arrival {
+            // A payload is below 64 KiB.
+            bytes: payload.len() as u32,
+            push,
+            fin,
+        };
+        if let Window::Linux(space) = &mut self.window {
+            space.keep(arrival.bytes);
+        }
+        let next = self.next_expected();
+        if is_after(sequence, next) {
+            self.hold(sequence, payload, arrival);
+            return Arrived::default();
+        }
+        let known = distance(sequence, next);
+        if known > 0 {
+            self.sack.note_duplicate(SackBlock {
+                left: sequence,
+                right: next,
+            });
+        }
+        self.append(payload.get(known..).unwrap_or_default(), arrival, now)
+    }
+
+    fn append(&mut self, payload: &[u8], arrival: Arrival, now: Instant) -> Arrived {
+        let before = self.available();
+        let joined = self.reassembly.append(payload, arrival.fin);
+        let known = self.segment_bytes();
+        self.acknowledgment.in_order(arrival, self.advertised.bytes, now);
+        self.note_segment(arrival.bytes, known);
+        if arrival.bytes > 0 {
+            self.note_growth(arrival, now);
+        }
+        if joined.filled_gap {
+            // RFC 5681, section 4.2.
+            self.acknowledgment.at_once();
+        }
+        if let Some(again) = joined.duplicate {
+            self.sack.note_duplicate(again);
+        }
+        if self.sack.runs() > 0 {
+            self.sack.advance(self.next_expected());
+        }
+        let fin_reached = self.reassembly.is_finished();
+        if fin_reached {
+            self.acknowledgment.finished();
+        }
+        Arrived {
+            in_order_bytes: self.available() - before,
+            fin_reached,
+            duplicate: false,
+        }
+    }
+
+    fn hold(&mut self, sequence: u32, payload: &[u8], arrival: Arrival) {
+        let known = self.segment_bytes();
+        self.acknowledgment.out_of_order(arrival);
+        self.note_segment(arrival.bytes, known);
+        let (run, again) = self.reassembly.hold(sequence, payload, arrival.fin);
+        if let Some(again) = again {
+            self.sack.note_duplicate(again);
+        }
+        self.sack.note_held(run);
+        let held = self.held_bytes();
+        if let Window::Linux(space) = &mut self.window {
+            space.hold(held);
+        }
+        // Without selective acknowledgments a window that grows would hide that an acknowledgment is a duplicate
+        // (RFC 5681, section 2).
+        if self.terms.selective {
+            self.grow(arrival.bytes);
+        }
+    }
+
+    /// A segment of at least the size known so far tells how much memory a full one takes.
+    fn note_segment(&mut self, bytes: u32, known: u32) {
+        if let Window::Linux(space) = &mut self.window
+            && bytes > known
+        {
+            space.note_segment(bytes, self.advertised.bytes);
+        }
+    }
+
+    /// Bytes came in order: lets the window grow.
+    fn note_growth(&mut self, arrival: Arrival, now: Instant) {
+        let next = self.next_expected();
+        if let Window::Linux(space) = &mut self.window {
+            space.note_arrival(next, self.advertised.bytes, now);
+        }
+        if arrival.bytes >= autotune::MIN_GROWTH_BYTES {
+            self.grow(arrival.bytes);
+        }
+    }
+
+    fn grow(&mut self, bytes: u32) {
+        let segment_bytes = self.segment_bytes();
+        if let Window::Linux(space) = &mut self.window
+            && space.grow(bytes, segment_bytes)
+        {
+            self.acknowledgment.window_grown();
+        }
+    }
+
+    /// Bytes that came again are reported, and acknowledged at once: the acknowledgment may have been lost.
+    fn refuse_duplicate(&mut self, again: SackBlock) {
+        self.sack.note_duplicate(again);
+        self.acknowledgment.refused(self.advertised.bytes);
+    }
+
+    /// Cuts off what stands behind the window (RFC 9293, section 3.10.7.4).
+    fn clip_to_window<'a>(&self, sequence: u32, payload: &'a [u8], fin: bool) -> (&'a [u8], bool) {
+        let room = distance(sequence, self.next_expected().wrapping_add(self.promised()));
+        match payload.get(..room) {
+            Some(inside) if inside.len() < payload.len() => (inside, false),
+            _ => (payload, fin),
+        }
+    }
+
+    /// Bytes that are left of the window that was advertised last.
+    const fn promised(&self) -> u32 {
+        self.advertised.left_at(self.next_expected())
+    }
+
+    /// Bytes received since the last acknowledgment left.
+    const fn unacknowledged(&self) -> u32 {
+        self.next_expected().wrapping_sub(self.advertised.acknowledgment)
+    }
+
+    /// Bytes between the next sequence number and the end of what is held.
+    fn held_bytes(&self) -> u32 {
+        // Within the window, which has 32 bits.
+        let end = self.reassembly.held_end();
+        end.map_or(0, |end| distance(self.next_expected(), end) as u32)
+    }
+
+    /// Bytes in the buffer, gaps included.
+    fn kept(&self) -> usize {
+        self.available() + self.held_bytes() as usize
+    }
+
+    fn segment_bytes(&self) -> u32 {
+        let measured = self.acknowledgment.segment_bytes();
+        measured.unwrap_or_else(|| self.terms.segment_bytes())
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            next: self.next_expected(),
+            advertised: self.advertised,
+            available: self.available(),
+            segment_bytes: self.segment_bytes(),
+        }
+    }
+
+    fn choice(&self) -> Choice {
+        self.window.choose(&self.moment(), self.terms.window_scale)
+    }
+
+    fn situation(&self) -> Situation {
+        let room = self.window.room(&self.moment(), self.terms.window_scale);
+        Situation {
+            unacknowledged: self.unacknowledged(),
+            next: self.next_expected(),
+            advertised: self.advertised.bytes,
+            window: room.bytes,
+            is_tight: room.is_tight,
+            is_holding: self.reassembly.is_holding(),
+            selective: self.terms.selective,
+            receive_rtt: self.window.rtt(),
+        }
+    }
+
+    /// Whether reading has opened the window so far that the peer should know.
+    fn is_update_due(&self) -> bool {
+        let promised = self.promised();
+        match &self.window {
+            // Twice as far at least (Linux: __tcp_cleanup_rbuf).
+            Window::Linux(space) => {
+                promised <= space.clamp() / 2 && {
+                    let room = self.window.room(&self.moment(), self.terms.window_scale).bytes;
+                    room > 0 && room >= promised.saturating_mul(2)
+                }
+            }
+            // A quarter of the buffer or four segments (lwIP: TCP_WND_UPDATE_THRESHOLD).
+            Window::Fixed(bytes) => {
+                let threshold = (bytes / 4).min(4 * self.terms.segment_bytes());
+                self.window_bytes().saturating_sub(promised) >= threshold.max(1)
+            }
+        }
+    }
+}
+
+/// A segment of which nothing is new.
+const fn duplicate() -> Arrived {
+    Arrived {
+        in_order_bytes: 0,
+        fin_reached: false,
+        duplicate: true,
+    }
+}

@@ -1,0 +1,236 @@
+//! What arrived, put in order: bytes to be read, and bytes held behind a gap.
+//!
+//! One buffer holds both: in-order bytes at its front, behind them room for the gaps and the bytes that are held. A
+//! byte is copied into its place once, whatever order segments come in.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use wirecost_wire::tcp::SackBlock;
+
+use super::sequence::{advanced, distance, earliest, is_after, is_before, joined, latest, overlap};
+
+/// An empty buffer above this capacity is given back; below it is kept for the next message.
+const KEPT_BYTES: usize = 2048;
+
+/// The receive buffer.
+#[derive(Debug)]
+pub(super) struct Reassembly {
+    /// The next sequence number expected.
+    next: u32,
+    /// In-order bytes not read yet, at the buffer's front.
+    available: usize,
+    buffer: VecDeque<u8>,
+    /// Runs behind a gap, in order; none touches another.
+    held: Vec<SackBlock>,
+    /// The sequence number of the peer's FIN, known once it is reached or held.
+    fin: Option<u32>,
+}
+
+/// What became of the bytes held behind a gap when bytes arrived in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Joined {
+    /// Whether the last gap is filled: nothing is held any more.
+    pub(super) filled_gap: bool,
+    /// Bytes that had been held and came again, to be reported (RFC 2883).
+    pub(super) duplicate: Option<SackBlock>,
+}
+
+impl Reassembly {
+    /// An empty buffer that expects `next`.
+    pub(super) const fn new(next: u32) -> Self {
+        Self {
+            next,
+            available: 0,
+            buffer: VecDeque::new(),
+            held: Vec::new(),
+            fin: None,
+        }
+    }
+
+    /// The next sequence number expected, behind the FIN where it was reached.
+    pub(super) const fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Bytes that can be read.
+    pub(super) const fn available(&self) -> usize {
+        self.available
+    }
+
+    /// Whether bytes are held behind a gap.
+    pub(super) fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// The end of what is held.
+    pub(super) fn held_end(&self) -> Option<u32> {
+        self.held.last().map(|run| run.right)
+    }
+
+    /// Whether the FIN and everything before it has arrived.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| is_after(self.next, fin))
+    }
+
+    /// Appends bytes that stand at the next sequence number, then joins what was held behind them.
+    pub(super) fn append(&mut self, payload: &[u8], fin: bool) -> Joined {
+        let (payload, fin) = self.clip_to_fin(self.next, payload, fin);
+        self.store(self.available, payload);
+        self.available += payload.len();
+        self.next = advanced(self.next, payload.len());
+        if fin {
+            self.finish(self.next);
+            return Joined::default();
+        }
+        self.join()
+    }
+
+    /// Keeps bytes behind a gap; returns the run that they are part of now, and what of them was held already.
+    pub(super) fn hold(
+        &mut self,
+        sequence: u32,
+        payload: &[u8],
+        fin: bool,
+    ) -> (SackBlock, Option<SackBlock>) {
+        let (payload, fin) = self.clip_to_fin(sequence, payload, fin);
+        let end = advanced(sequence, payload.len());
+        let segment = SackBlock {
+            left: sequence,
+            right: end.wrapping_add(u32::from(fin)),
+        };
+        if fin {
+            self.fin = Some(end);
+        }
+        self.store(self.offset_of(sequence), payload);
+        self.insert(segment)
+    }
+
+    /// Takes up to `limit` bytes.
+    pub(super) fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
+        let count = limit.min(self.available);
+        let (front, back) = self.buffer.as_slices();
+        let from_front = count.min(front.len());
+        out.extend_from_slice(front.get(..from_front).unwrap_or_default());
+        out.extend_from_slice(back.get(..count - from_front).unwrap_or_default());
+        self.buffer.drain(..count);
+        self.available -= count;
+        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BYTES {
+            self.buffer = VecDeque::new();
+        }
+        count
+    }
+
+    /// Where the byte with `sequence` has its place in the buffer.
+    fn offset_of(&self, sequence: u32) -> usize {
+        self.available + distance(self.next, sequence)
+    }
+
+    /// Writes `bytes` at `offset`, filling a gap before it with room.
+    fn store(&mut self, offset: usize, bytes: &[u8]) {
+        if offset == self.buffer.len() {
+            self.buffer.extend(bytes);
+            return;
+        }
+        let end = offset + bytes.len();
+        if end > self.buffer.len() {
+            self.buffer.resize(end, 0);
+        }
+        for (place, byte) in self.buffer.range_mut(offset..end).zip(bytes) {
+            *place = *byte;
+        }
+    }
+
+    /// Nothing follows a FIN that is known: what would is cut off. A FIN before bytes that are held is not believed.
+    fn clip_to_fin<'a>(&self, sequence: u32, payload: &'a [u8], fin: bool) -> (&'a [u8], bool) {
+        let end = advanced(sequence, payload.len());
+        if let Some(known) = self.fin {
+            let room = if is_before(sequence, known) {
+                distance(sequence, known)
+            } else {
+                0
+            };
+            let kept = payload.get(..room).unwrap_or(payload);
+            return (kept, fin && end == known);
+        }
+        let believed = fin && self.held_end().is_none_or(|held| !is_after(held, end));
+        (payload, believed)
+    }
+
+    /// Merges `segment` into the runs.
+    fn insert(&mut self, segment: SackBlock) -> (SackBlock, Option<SackBlock>) {
+        let first = self
+            .held
+            .partition_point(|run| is_before(run.right, segment.left));
+        let touching = self
+            .held
+            .iter()
+            .skip(first)
+            .take_while(|run| !is_after(run.left, segment.right));
+        let mut merged = segment;
+        let mut duplicate = None;
+        let mut count = 0;
+        for run in touching {
+            duplicate = grown(duplicate, overlap(run, &segment));
+            merged = joined(run, &merged).unwrap_or(merged);
+            count += 1;
+        }
+        self.held.splice(first..first + count, [merged]);
+        (merged, duplicate)
+    }
+
+    /// Moves the next sequence number over the runs that it has reached.
+    fn join(&mut self) -> Joined {
+        let arrived = self.next;
+        let reached = self.held.partition_point(|run| !is_after(run.left, arrived));
+        let mut result = Joined::default();
+        for run in self.held.drain(..reached) {
+            let again = SackBlock {
+                left: run.left,
+                right: earliest(run.right, arrived),
+            };
+            result.duplicate = grown(result.duplicate, (again.left != again.right).then_some(again));
+            self.next = latest(self.next, run.right);
+        }
+        if reached > 0 {
+            result.filled_gap = self.held.is_empty();
+            self.release_runs();
+            self.settle(arrived);
+        }
+        result
+    }
+
+    /// Counts as available what the next sequence number has passed since `arrived`, of which a FIN is no byte.
+    fn settle(&mut self, arrived: u32) {
+        let data_end = match self.fin {
+            Some(fin) if is_after(self.next, fin) => fin,
+            _ => self.next,
+        };
+        self.available += distance(arrived, data_end);
+        if data_end != self.next {
+            self.finish(data_end);
+        }
+    }
+
+    /// Reaches the FIN at `sequence`: nothing behind it counts.
+    fn finish(&mut self, sequence: u32) {
+        self.fin = Some(sequence);
+        self.next = sequence.wrapping_add(1);
+        self.held = Vec::new();
+        self.buffer.truncate(self.available);
+    }
+
+    fn release_runs(&mut self) {
+        if self.held.is_empty() {
+            self.held = Vec::new();
+        }
+    }
+}
+
+/// A report of duplicate bytes that takes in `more` where it touches it (Linux: tcp_dsack_extend).
+fn grown(report: Option<SackBlock>, more: Option<SackBlock>) -> Option<SackBlock> {
+    match (report, more) {
+        (Some(report), Some(more)) => joined(&report, &more).or(Some(report)),
+        (report, more) => report.or(more),
+    }
+}

@@ -1,0 +1,125 @@
+//! How large a window is advertised.
+
+use core::time::Duration;
+
+use wirecost_proto::Instant;
+
+use super::autotune::Space;
+use super::sequence::distance;
+use super::{Terms, WindowPolicy};
+
+/// The largest window that a header can tell, before scaling.
+const LARGEST_FIELD: u32 = 65_535;
+
+/// The right edge last advertised.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Advertised {
+    /// The acknowledgment number that the window stood beside.
+    pub(super) acknowledgment: u32,
+    /// Bytes of the window.
+    pub(super) bytes: u32,
+}
+
+impl Advertised {
+    /// Bytes that are left of it where `next` is expected.
+    pub(super) const fn left_at(self, next: u32) -> u32 {
+        // Within the window, which has 32 bits.
+        distance(next, self.right_edge()) as u32
+    }
+
+    /// The sequence number behind the window.
+    pub(super) const fn right_edge(self) -> u32 {
+        self.acknowledgment.wrapping_add(self.bytes)
+    }
+}
+
+/// What a window is chosen for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// The next sequence number expected.
+    pub(super) next: u32,
+    /// The window last advertised.
+    pub(super) advertised: Advertised,
+    /// Bytes that wait for the application.
+    pub(super) available: usize,
+    /// Bytes of a full segment of the peer's.
+    pub(super) segment_bytes: u32,
+}
+
+/// A window that could be advertised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// Bytes.
+    pub(super) bytes: u32,
+    /// Whether less than half of the window is free.
+    pub(super) is_tight: bool,
+}
+
+/// The buffer that the window stands for.
+#[derive(Debug)]
+pub(super) enum Window {
+    /// A buffer that grows.
+    Linux(Space),
+    /// A buffer of so many bytes.
+    Fixed(u32),
+}
+
+impl Window {
+    pub(super) fn new(policy: WindowPolicy, terms: &Terms, next: u32, now: Instant) -> Self {
+        match policy {
+            WindowPolicy::Linux {
+                buffer_bytes,
+                maximum_buffer_bytes,
+            } => Self::Linux(Space::new(buffer_bytes, maximum_buffer_bytes, terms, next, now)),
+            WindowPolicy::Fixed { bytes } => Self::Fixed(bytes),
+        }
+    }
+
+    /// The receiver's estimate of the round-trip time, where it makes one.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        match self {
+            Self::Linux(space) => space.rtt(),
+            Self::Fixed(_) => None,
+        }
+    }
+
+    /// The window that the buffer has room for, before the promise of the last one is looked at.
+    pub(super) fn room(&self, moment: &Moment, scale: u8) -> Choice {
+        match self {
+            Self::Linux(space) => space.select(moment, scale),
+            Self::Fixed(bytes) => Choice {
+                bytes: fixed_room(*bytes, moment),
+                is_tight: false,
+            },
+        }
+    }
+
+    /// The window to be advertised: its right edge never moves left (RFC 9293, section 3.8.6).
+    pub(super) fn choose(&self, moment: &Moment, scale: u8) -> Choice {
+        let room = self.room(moment, scale);
+        let promised = moment.advertised.left_at(moment.next);
+        let bytes = if room.bytes < promised {
+            promised.next_multiple_of(1 << scale)
+        } else {
+            room.bytes
+        };
+        Choice {
+            bytes: bytes.min(LARGEST_FIELD << scale),
+            ..room
+        }
+    }
+}
+
+/// The receiver's side of silly window avoidance (RFC 9293, section 3.8.6.2.2): the right edge moves by half of the buffer
+/// or a full segment, or not at all.
+fn fixed_room(buffer_bytes: u32, moment: &Moment) -> u32 {
+    // Never more than the buffer's bytes.
+    let free = buffer_bytes.saturating_sub(moment.available as u32);
+    let promised = moment.advertised.left_at(moment.next);
+    let step = moment.segment_bytes.min(buffer_bytes / 2);
+    if free >= promised.saturating_add(step) {
+        free
+    } else {
+        promised
+    }
+}
