@@ -38,6 +38,30 @@ pub fn device_address(host: HostIndex, ipv6: bool) -> Option<IpAddr> {
     })
 }
 
+/// How many devices have an address of their own in virtual time.
+pub const MAX_SIMULATED_DEVICES: u32 = MAX_DEVICES + (1 << 24);
+/// The IPv4 network of the simulated devices above [`MAX_DEVICES`], a /8.
+const SIMULATED_V4: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 0);
+
+/// The address of a device in virtual time, where no kernel limits their number: that of [`device_address`] as far as
+/// there is one; `None` above [`MAX_SIMULATED_DEVICES`].
+pub fn simulated_address(host: HostIndex, ipv6: bool) -> Option<IpAddr> {
+    if host >= MAX_SIMULATED_DEVICES {
+        return None;
+    }
+    let beyond = match host.checked_sub(MAX_DEVICES) {
+        None => return device_address(host, ipv6),
+        Some(beyond) => beyond,
+    };
+    Some(if ipv6 {
+        IpAddr::V6(Ipv6Addr::from_bits(
+            DEVICES_V6.to_bits() + u128::from(host) + u128::from(FIRST_DEVICE),
+        ))
+    } else {
+        IpAddr::V4(Ipv4Addr::from_bits(SIMULATED_V4.to_bits() + beyond))
+    })
+}
+
 /// The device that has an address; `None` for any other host.
 pub fn device_of(address: IpAddr) -> Option<HostIndex> {
     let offset = match address {
@@ -61,6 +85,26 @@ mod tests {
             }
         }
         assert_eq!(device_address(MAX_DEVICES, false), None);
+    }
+
+    #[test]
+    fn simulated_devices_have_addresses_of_their_own() {
+        for ipv6 in [false, true] {
+            assert_eq!(simulated_address(7, ipv6), device_address(7, ipv6));
+            let hosts = [
+                0,
+                MAX_DEVICES - 1,
+                MAX_DEVICES,
+                MAX_DEVICES + 1,
+                MAX_SIMULATED_DEVICES - 1,
+            ];
+            let addresses = hosts.map(|host| simulated_address(host, ipv6).expect("an address"));
+            assert!(
+                addresses.is_sorted() && addresses.windows(2).all(|two| two[0] != two[1]),
+                "{addresses:?}"
+            );
+            assert_eq!(simulated_address(MAX_SIMULATED_DEVICES, ipv6), None);
+        }
     }
 
     #[test]

@@ -7,8 +7,11 @@
 //! A simulation is a function of what it is made of: the same devices, services, links and settings give the same
 //! packets at the same times, on any machine.
 
+mod network;
+mod queue;
+mod slab;
 pub mod tap;
 pub mod world;
 
-pub use tap::{Packet, Tap, Transport};
-pub use world::{Finished, Settings, World};
+pub use tap::{Packet, Recording, Tap, Transport};
+pub use world::{Finished, Settings, Wake, World};

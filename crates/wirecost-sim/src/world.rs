@@ -1,11 +1,32 @@
 //! Hosts, their flows and the events between them.
+//!
+//! - [`devices`]: the devices' side: an endpoint, one flow after the other, and a script
+//! - [`services`]: the servers' side: endpoints with any number of flows
+
+mod devices;
+mod services;
 
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Observer, Service};
 use wirecost_proto::path::Links;
-use wirecost_proto::{Endpoint, Instant, Rng, Script};
+use wirecost_proto::{Buffer, Direction, Endpoint, Instant, Rng, Script};
 use wirecost_tcp::Config;
 
+use crate::network::Network;
+use crate::network::flight::Content;
+use crate::queue::What;
 use crate::tap::Tap;
+use devices::DeviceSlot;
+use services::ServiceSlot;
+
+/// When an application finds out what several segments that arrive at one instant have for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wake {
+    /// After each of them.
+    EachSegment,
+    /// When TCP has taken all of them.
+    #[default]
+    AfterBurst,
+}
 
 /// What a world is like, beside its hosts and links.
 #[derive(Clone, Debug)]
@@ -14,12 +35,35 @@ pub struct Settings {
     pub device_tcp: Config,
     /// How servers' TCP behaves.
     pub server_tcp: Config,
-    /// The largest IP packet that hosts send: larger datagrams are fragmented.
+    /// The largest IP packet that hosts send, in bytes: larger datagrams are fragmented.
     pub mtu: u16,
     /// Ports, initial sequence numbers and IP identifications.
     pub rng: Rng,
     /// Whether what the endpoints say of their bytes is kept until the end, for the ledger.
     pub keeps_logs: bool,
+    /// When applications wake.
+    pub wake: Wake,
+}
+
+impl Settings {
+    /// Hosts that run Linux on links of `mtu` bytes; logs are kept.
+    pub fn linux(mtu: u16, ipv6: bool, rng: Rng) -> Self {
+        let ip = if ipv6 {
+            wirecost_wire::ipv6::HEADER_BYTES
+        } else {
+            wirecost_wire::ipv4::HEADER_BYTES
+        };
+        let headers = u16::try_from(ip + wirecost_wire::tcp::HEADER_BYTES).unwrap_or(u16::MAX);
+        let tcp = Config::linux(mtu.saturating_sub(headers));
+        Self {
+            device_tcp: tcp.clone(),
+            server_tcp: tcp,
+            mtu,
+            rng,
+            keeps_logs: true,
+            wake: Wake::default(),
+        }
+    }
 }
 
 /// What a world has left.
@@ -29,6 +73,8 @@ pub struct Finished<D, L, T, O> {
     pub devices: Vec<DeviceReport<D>>,
     /// What the services said of their flows, with the service's port; where logs were kept.
     pub flows: Vec<(u16, FlowReport)>,
+    /// Why services ended, by their index, where they did.
+    pub service_errors: Vec<(usize, String)>,
     /// The links, with their counters.
     pub links: L,
     /// Who saw the packets.
@@ -42,9 +88,24 @@ pub struct Finished<D, L, T, O> {
 }
 
 /// Devices, services, the links between them, and the time.
+#[derive(Debug)]
 pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
-    _parts: (Vec<Device<C, D>>, Vec<Service<S>>, L, T, O),
+    network: Network<L, T>,
+    devices: Vec<DeviceSlot<C, D>>,
+    /// Devices that are not finished.
+    running: usize,
+    services: Vec<ServiceSlot<S>>,
+    observer: O,
+    flows: Vec<FlowReport>,
+    /// What the endpoint at hand says.
+    out: Buffer,
+    /// What the socket at hand has for its endpoint.
+    read: Vec<u8>,
+    events: u64,
 }
+
+/// Bytes that an application reads at once at most.
+const READ_BYTES: usize = 65_536;
 
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
@@ -64,15 +125,110 @@ where
         tap: T,
         observer: O,
     ) -> Self {
-        let _ = settings;
+        let services: Vec<ServiceSlot<S>> = services.into_iter().map(ServiceSlot::new).collect();
+        let service_of = |device: &Device<C, D>| {
+            let mut services = services.iter();
+            let listens = services.position(|slot| slot.listens_at(device.remote, device.transport));
+            listens.and_then(|index| u32::try_from(index).ok())
+        };
+        let devices: Vec<DeviceSlot<C, D>> = devices
+            .into_iter()
+            .map(|device| DeviceSlot::new(service_of(&device), device))
+            .collect();
         Self {
-            _parts: (devices, services, links, tap, observer),
+            network: Network::new(settings, devices.len(), links, tap),
+            running: devices.len(),
+            devices,
+            services,
+            observer,
+            flows: Vec::new(),
+            out: Buffer::new(),
+            read: Vec::new(),
+            events: 0,
         }
     }
 
     /// Lets everything happen until every device has finished or `until`.
-    pub fn run(self, until: Instant) -> Finished<D, L, T, O> {
-        let _ = until;
-        unimplemented!()
+    pub fn run(mut self, until: Instant) -> Finished<D, L, T, O> {
+        for device in 0..self.devices.len() {
+            self.wake_device_at(device, Instant::START);
+        }
+        while self.running > 0
+            && let Some((at, what)) = self.network.queue.pop(until)
+        {
+            self.network.now = at;
+            self.events += 1;
+            self.happen(what);
+        }
+        self.into_finished()
+    }
+
+    fn happen(&mut self, what: What) {
+        match what {
+            What::Arrival { flight } => self.arrive(flight),
+            What::Transport { flow, sends } => self.network.transport_timeout(flow, sends),
+            What::Application { flow, sends } => self.wake_application(flow, sends),
+            What::Device { device } => self.wake_device(device as usize),
+            What::Service { service } => self.wake_service(service as usize),
+        }
+    }
+
+    /// Takes a packet out of its link.
+    fn arrive(&mut self, flight: u32) {
+        let Some((flow, direction, content)) = self.network.take_content(flight) else {
+            return;
+        };
+        match &content {
+            Content::Segment { segment, payload } => {
+                self.network.segment_arrived(flow, direction, segment, payload);
+            }
+            Content::Datagram(bytes) => self.datagram_arrived(flow, direction, bytes),
+            Content::Fragment { datagram, number } => {
+                if let Some(bytes) = self.network.reassemble(*datagram, *number) {
+                    self.datagram_arrived(flow, direction, &bytes);
+                    self.network.reassembled(*datagram, bytes);
+                }
+            }
+            Content::Taken => {}
+        }
+        self.network.landed(flight, content);
+    }
+
+    fn datagram_arrived(&mut self, flow: u32, direction: Direction, bytes: &[u8]) {
+        match direction {
+            Direction::Up => self.service_receives(flow, bytes),
+            Direction::Down => self.device_receives(flow, bytes),
+        }
+    }
+
+    /// Lets the application at one end of a connection find out what its socket has for it.
+    fn wake_application(&mut self, flow: u32, sends: Direction) {
+        if let Some(socket) = self.network.socket(flow, sends) {
+            socket.wakes_application = false;
+        }
+        match sends {
+            Direction::Up => self.device_socket_ready(flow),
+            Direction::Down => self.service_socket_ready(flow),
+        }
+    }
+
+    fn into_finished(mut self) -> Finished<D, L, T, O> {
+        let flows = std::mem::take(&mut self.network.flows).into_values();
+        self.flows.extend(flows.filter_map(services::report));
+        let ports: Vec<u16> = self.services.iter().map(ServiceSlot::port).collect();
+        let port = |flow: &FlowReport| ports.get(flow.service).copied().unwrap_or_default();
+        let errors = self.services.iter_mut().enumerate();
+        Finished {
+            devices: self.devices.into_iter().map(DeviceSlot::into_report).collect(),
+            flows: self.flows.into_iter().map(|flow| (port(&flow), flow)).collect(),
+            service_errors: errors
+                .filter_map(|(index, slot)| Some((index, slot.error.take()?)))
+                .collect(),
+            ended: self.network.now,
+            links: self.network.links,
+            tap: self.network.tap,
+            observer: self.observer,
+            events: self.events,
+        }
     }
 }

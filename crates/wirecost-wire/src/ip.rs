@@ -340,6 +340,19 @@ impl Repr {
         }
     }
 
+    /// Appends the header and `payload`, a part of a datagram, to `out`: in IPv6 with a Fragment header.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
+    pub fn emit_fragment(&self, fragment: Fragment, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        match self {
+            Self::V4(repr) => repr.emit_fragment_header(fragment, payload.len(), out)?,
+            Self::V6(repr) => repr.emit_fragment_header(fragment, payload.len(), out)?,
+        }
+        out.extend_from_slice(payload);
+        Ok(())
+    }
+
     /// The same header before `protocol`.
     pub(crate) const fn carrying(self, protocol: Protocol) -> Self {
         match self {

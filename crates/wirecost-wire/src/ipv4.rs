@@ -172,8 +172,29 @@ impl Repr {
     }
 
     pub(crate) fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        let total = length_field("IPv4 packet", HEADER_BYTES.saturating_add(payload_bytes))?;
         let flags = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
+        self.emit_header_with(flags, payload_bytes, out)
+    }
+
+    /// The header of a part of a datagram, with the fragment's own identification.
+    pub(crate) fn emit_fragment_header(
+        &self,
+        fragment: Fragment,
+        payload_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let identified = Self {
+            identification: fragment.id as u16,
+            ..*self
+        };
+        // RFC 791 section 3.1: the offset counts units of eight bytes.
+        let offset = (fragment.offset_bytes / 8) as u16 & FRAGMENT_OFFSET;
+        let more = if fragment.more { MORE_FRAGMENTS } else { 0 };
+        identified.emit_header_with(offset | more, payload_bytes, out)
+    }
+
+    fn emit_header_with(&self, flags: u16, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+        let total = length_field("IPv4 packet", HEADER_BYTES.saturating_add(payload_bytes))?;
         let mut header = [0; HEADER_BYTES];
         header[0] = 0x45;
         header[1] = self.traffic_class;

@@ -10,6 +10,11 @@ use crate::{Error, ip};
 /// Bytes of the fixed header.
 pub const HEADER_BYTES: usize = 40;
 
+/// The number of the Fragment header.
+const FRAGMENT: u8 = 44;
+/// Bytes of the Fragment header.
+const FRAGMENT_HEADER_BYTES: usize = 8;
+
 /// A view of an IPv6 header with its extension headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {
@@ -156,7 +161,7 @@ impl Extension {
         match number {
             // Hop-by-Hop Options, Routing, Destination Options, Mobility, Host Identity, Shim6.
             0 | 43 | 60 | 135 | 139 | 140 => Some(Self::Generic),
-            44 => Some(Self::Fragment),
+            FRAGMENT => Some(Self::Fragment),
             51 => Some(Self::Authentication),
             // Encapsulating Security Payload, number 50, hides what follows: to us it is the upper layer.
             _ => None,
@@ -168,7 +173,7 @@ impl Extension {
         let length = header.get(1).map_or(0, |length| usize::from(*length));
         match self {
             Self::Generic => (length + 1) * 8,
-            Self::Fragment => 8,
+            Self::Fragment => FRAGMENT_HEADER_BYTES,
             Self::Authentication => (length + 2) * 4,
         }
     }
@@ -210,6 +215,26 @@ impl Repr {
     /// [`Error::TooLong`] for a payload above 65,535 bytes; `out` is then as it was.
     pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         ip::Repr::V6(*self).emit(payload, out)
+    }
+
+    /// The header of a part of a datagram and its Fragment header (RFC 8200 section 4.5).
+    pub(crate) fn emit_fragment_header(
+        &self,
+        fragment: Fragment,
+        payload_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let outer = Self {
+            protocol: Protocol::Other(FRAGMENT),
+            ..*self
+        };
+        outer.emit_header(FRAGMENT_HEADER_BYTES.saturating_add(payload_bytes), out)?;
+        // The offset is in units of eight bytes and stands three bits up.
+        let offset_and_flag = (fragment.offset_bytes as u16 & !7) | u16::from(fragment.more);
+        out.extend_from_slice(&[self.protocol.number(), 0]);
+        out.extend_from_slice(&offset_and_flag.to_be_bytes());
+        out.extend_from_slice(&fragment.id.to_be_bytes());
+        Ok(())
     }
 
     pub(crate) fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {

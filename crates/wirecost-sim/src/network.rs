@@ -1,0 +1,177 @@
+//! Everything below the applications: flows, their sockets, packets on their way, links, and the time.
+//!
+//! - [`flow`]: a device's port towards a service, with what both ends have of it
+//! - [`flight`]: packets on their way
+//! - [`datagrams`]: UDP, with fragmentation and reassembly
+//! - [`streams`]: connections over TCP
+//! - [`described`]: what the bytes of a stream are, and which of them were sent before
+//! - [`socket`]: one end of a stream
+
+pub(crate) mod datagrams;
+pub(crate) mod described;
+pub(crate) mod flight;
+pub(crate) mod flow;
+pub(crate) mod socket;
+pub(crate) mod streams;
+
+use std::net::SocketAddr;
+
+use wirecost_proto::bare::Transport as Kind;
+use wirecost_proto::path::Links;
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
+
+use crate::queue::{Queue, What};
+use crate::slab::Slab;
+use crate::tap::{Packet, Tap, Transport};
+use crate::world::Settings;
+use datagrams::Fragmented;
+use flight::{Content, Flight};
+use flow::Flow;
+
+/// What lies between the applications.
+#[derive(Debug)]
+pub(crate) struct Network<L, T> {
+    pub(crate) settings: Settings,
+    pub(crate) now: Instant,
+    pub(crate) queue: Queue,
+    pub(crate) flows: Slab<Flow>,
+    flights: Slab<Flight>,
+    fragmented: Slab<Fragmented>,
+    pub(crate) links: L,
+    pub(crate) tap: T,
+    /// Until when each device's link was, or is known to be, busy.
+    busy_until: Vec<Instant>,
+    /// What the link decided of the packet at hand.
+    deliveries: Vec<Delivery>,
+    /// The spans of the packet at hand.
+    spans: Vec<Span>,
+    /// Buffers of packets that have arrived.
+    spare: Vec<Vec<u8>>,
+}
+
+/// A packet about to enter its link: what its flow does not say.
+struct Entering<'a> {
+    flow: u32,
+    direction: Direction,
+    identification: u16,
+    transport: Transport<'a>,
+    wire_bytes: usize,
+    payload: &'a [u8],
+    spans: &'a [Span],
+}
+
+/// Bytes of an IP header without options or extension headers.
+pub(crate) const fn ip_header_bytes(address: &SocketAddr) -> usize {
+    match address {
+        SocketAddr::V4(_) => wirecost_wire::ipv4::HEADER_BYTES,
+        SocketAddr::V6(_) => wirecost_wire::ipv6::HEADER_BYTES,
+    }
+}
+
+impl<L: Links, T: Tap> Network<L, T> {
+    pub(crate) fn new(settings: Settings, devices: usize, links: L, tap: T) -> Self {
+        Self {
+            settings,
+            now: Instant::START,
+            queue: Queue::default(),
+            flows: Slab::default(),
+            flights: Slab::default(),
+            fragmented: Slab::default(),
+            links,
+            tap,
+            busy_until: vec![Instant::START; devices],
+            deliveries: Vec::new(),
+            spans: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Until when a device's link was, or is known to be, busy.
+    pub(crate) fn busy_until(&self, device: u32) -> Instant {
+        let busy = self.busy_until.get(device as usize);
+        busy.copied().unwrap_or_default()
+    }
+
+    /// A flow from a port of a device that was not used before.
+    pub(crate) fn open(&mut self, flow: Flow) -> u32 {
+        self.flows.insert(flow)
+    }
+
+    /// Whether flows of this kind keep what is said of their bytes.
+    pub(crate) fn new_log(&self, kind: Kind) -> Option<Box<wirecost_proto::log::FlowLog>> {
+        let new = || Box::new(wirecost_proto::log::FlowLog::new(kind));
+        self.settings.keeps_logs.then(new)
+    }
+
+    /// Lets a packet enter its device's link; leaves the deliveries of intact copies. A flipped bit is found by the
+    /// receiver's checksum (RFC 1071 section 1: every single-bit error), so that such a copy reaches nobody.
+    fn enter(&mut self, entering: &Entering<'_>) {
+        self.deliveries.clear();
+        let Some(flow) = self.flows.get(entering.flow) else {
+            return;
+        };
+        let (source, destination) = match entering.direction {
+            Direction::Up => (flow.client, flow.server),
+            Direction::Down => (flow.server, flow.client),
+        };
+        let packet = Packet {
+            host: flow.host,
+            direction: entering.direction,
+            source,
+            destination,
+            identification: entering.identification,
+            transport: entering.transport,
+            wire_bytes: entering.wire_bytes,
+            payload: entering.payload,
+            spans: entering.spans,
+        };
+        let (now, wire_bytes) = (self.now, entering.wire_bytes);
+        let fate = match self.links.link(flow.host) {
+            Some(link) => link.offer(entering.direction, wire_bytes, now, &mut self.deliveries),
+            None => Fate::Lost,
+        };
+        self.tap.packet(&packet, now, fate, &self.deliveries);
+        if let Some(busy) = self.busy_until.get_mut(flow.device as usize) {
+            let last = self.deliveries.iter().map(|delivery| delivery.at).max();
+            *busy = (*busy).max(last.unwrap_or(now)).max(now);
+        }
+        self.deliveries.retain(|delivery| delivery.flip_bit.is_none());
+    }
+
+    /// Lets the copies of what has entered the link arrive.
+    fn fly(&mut self, flow: u32, direction: Direction, content: Content) {
+        let copies = u32::try_from(self.deliveries.len()).unwrap_or(u32::MAX);
+        if copies == 0 {
+            return self.recycle(content);
+        }
+        if let Some(flow) = self.flows.get_mut(flow) {
+            flow.in_flight += copies;
+        }
+        let flight = self.flights.insert(Flight {
+            flow,
+            direction,
+            copies,
+            content,
+        });
+        for delivery in &self.deliveries {
+            self.queue.push(delivery.at, What::Arrival { flight });
+        }
+    }
+
+    /// Lets go of a flow that nobody has anything of any more.
+    pub(crate) fn release(&mut self, flow: u32) {
+        if self.flows.get(flow).is_some_and(Flow::is_over) {
+            self.flows.remove(flow);
+        }
+    }
+
+    /// An empty buffer.
+    fn buffer(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    fn keep(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.spare.push(buffer);
+    }
+}

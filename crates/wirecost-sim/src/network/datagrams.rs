@@ -1,0 +1,187 @@
+//! UDP: datagrams above the MTU travel in fragments, of which one lost loses all.
+
+use std::ops::Range;
+
+use wirecost_proto::path::Links;
+use wirecost_proto::{Direction, Span};
+use wirecost_wire::udp;
+
+use super::flight::Content;
+use super::{Entering, Network, ip_header_bytes};
+use crate::tap::{Fragment, Tap, Transport};
+
+/// Bytes of IPv6's Fragment header (RFC 8200 section 4.5).
+const FRAGMENT_HEADER_BYTES: usize = 8;
+
+/// Bytes of the largest IP packet.
+const MAX_PACKET_BYTES: usize = 65_535;
+
+/// A datagram in fragments, on its way and where it is put together again.
+///
+/// A receiver gives up after 30 s (IPv4) or 60 s (IPv6) what is not complete; fragments leave at once, and no link holds
+/// one back that long.
+#[derive(Debug, Default)]
+pub(crate) struct Fragmented {
+    bytes: Vec<u8>,
+    /// Which fragments have arrived.
+    arrived: Vec<bool>,
+    /// Packets on their way.
+    flights: u32,
+}
+
+/// A datagram is too large for IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+impl<L: Links, T: Tap> Network<L, T> {
+    /// Sends a datagram.
+    pub(crate) fn send_datagram(
+        &mut self,
+        flow: u32,
+        direction: Direction,
+        bytes: &[u8],
+        spans: &[Span],
+    ) -> Result<(), TooLong> {
+        let mtu = usize::from(self.settings.mtu);
+        let Some(sender) = self.flows.get_mut(flow) else {
+            return Ok(());
+        };
+        let (header_bytes, is_v6) = (ip_header_bytes(&sender.client), sender.client.is_ipv6());
+        let identification = sender.next_identification(direction);
+        let wire_bytes = header_bytes + udp::HEADER_BYTES + bytes.len();
+        // IPv6's length field leaves the header out (RFC 8200 section 3), UDP's does not count it either.
+        if wire_bytes > MAX_PACKET_BYTES + if is_v6 { header_bytes } else { 0 } {
+            return Err(TooLong);
+        }
+        if wire_bytes > mtu {
+            let part_bytes = fragment_bytes(mtu, header_bytes, is_v6);
+            self.send_fragments((flow, direction, identification), part_bytes, bytes, spans);
+            return Ok(());
+        }
+        self.enter(&Entering {
+            flow,
+            direction,
+            identification,
+            transport: Transport::Udp,
+            wire_bytes,
+            payload: bytes,
+            spans,
+        });
+        let mut kept = self.buffer();
+        kept.extend_from_slice(bytes);
+        self.fly(flow, direction, Content::Datagram(kept));
+        Ok(())
+    }
+
+    /// Sends a datagram in parts of `part_bytes` bytes of IP payload, first to last as Linux does.
+    fn send_fragments(
+        &mut self,
+        (flow, direction, identification): (u32, Direction, u16),
+        part_bytes: usize,
+        bytes: &[u8],
+        spans: &[Span],
+    ) {
+        let total = udp::HEADER_BYTES + bytes.len();
+        let fragments = total.div_ceil(part_bytes);
+        let mut kept = self.buffer();
+        kept.extend_from_slice(bytes);
+        let datagram = self.fragmented.insert(Fragmented {
+            bytes: kept,
+            arrived: vec![false; fragments],
+            flights: u32::try_from(fragments).unwrap_or(u32::MAX),
+        });
+        let header_bytes = self.flows.get(flow).map_or(0, fragment_header_bytes);
+        let mut part_spans = std::mem::take(&mut self.spans);
+        for number in 0..fragments {
+            let offset = number * part_bytes;
+            let end = (offset + part_bytes).min(total);
+            let range = offset.saturating_sub(udp::HEADER_BYTES)..end.saturating_sub(udp::HEADER_BYTES);
+            part_spans.clear();
+            cut(spans, &range, &mut part_spans);
+            self.enter(&Entering {
+                flow,
+                direction,
+                identification,
+                transport: Transport::Fragment(Fragment {
+                    datagram: bytes,
+                    offset,
+                    more: end < total,
+                }),
+                wire_bytes: header_bytes + end - offset,
+                payload: bytes.get(range).unwrap_or_default(),
+                spans: &part_spans,
+            });
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            self.fly(flow, direction, Content::Fragment { datagram, number });
+        }
+        self.spans = part_spans;
+    }
+
+    /// Takes a fragment that has arrived; the datagram's bytes where they are complete with it, to be given back to
+    /// [`Network::reassembled`].
+    pub(crate) fn reassemble(&mut self, datagram: u32, number: u32) -> Option<Vec<u8>> {
+        let fragmented = self.fragmented.get_mut(datagram)?;
+        *fragmented.arrived.get_mut(number as usize)? = true;
+        if fragmented.arrived.contains(&false) {
+            return None;
+        }
+        // What arrives of it from now on are duplicates, and begins a datagram anew.
+        fragmented.arrived.fill(false);
+        Some(std::mem::take(&mut fragmented.bytes))
+    }
+
+    /// Keeps a datagram's bytes for duplicates of its fragments.
+    pub(crate) fn reassembled(&mut self, datagram: u32, bytes: Vec<u8>) {
+        if let Some(fragmented) = self.fragmented.get_mut(datagram) {
+            fragmented.bytes = bytes;
+        }
+    }
+
+    pub(super) fn forget_fragment(&mut self, datagram: u32) {
+        let Some(fragmented) = self.fragmented.get_mut(datagram) else {
+            return;
+        };
+        fragmented.flights -= 1;
+        if fragmented.flights == 0
+            && let Some(fragmented) = self.fragmented.remove(datagram)
+        {
+            self.keep(fragmented.bytes);
+        }
+    }
+}
+
+/// Bytes of IP payload in every fragment but the last: whole units of eight bytes (RFC 791 section 3.1).
+const fn fragment_bytes(mtu: usize, header_bytes: usize, is_v6: bool) -> usize {
+    let units = (mtu - header_bytes) & !7;
+    // Linux: __ip6_append_data aligns before it takes off the Fragment header.
+    if is_v6 {
+        units - FRAGMENT_HEADER_BYTES
+    } else {
+        units
+    }
+}
+
+/// Bytes of the IP headers of a fragment.
+const fn fragment_header_bytes(flow: &super::flow::Flow) -> usize {
+    let header_bytes = ip_header_bytes(&flow.client);
+    if flow.client.is_ipv6() {
+        header_bytes + FRAGMENT_HEADER_BYTES
+    } else {
+        header_bytes
+    }
+}
+
+/// Appends to `out` the spans of the bytes in `range`.
+pub(super) fn cut(spans: &[Span], range: &Range<usize>, out: &mut Vec<Span>) {
+    let mut start = 0;
+    for span in spans {
+        let end = start + span.len as usize;
+        let len = end.min(range.end).saturating_sub(start.max(range.start));
+        if len > 0 {
+            // No longer than the span itself.
+            let len = len as u32;
+            out.push(Span { len, ..*span });
+        }
+        start = end;
+    }
+}

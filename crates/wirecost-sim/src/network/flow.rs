@@ -1,0 +1,67 @@
+//! A device's port towards a service.
+
+use std::net::SocketAddr;
+
+use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::log::FlowLog;
+use wirecost_proto::{Direction, FlowId};
+
+use super::streams::Streams;
+
+/// A connection, or what has been exchanged between a device's UDP port and a service.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// Index of the device.
+    pub(crate) device: u32,
+    pub(crate) host: HostIndex,
+    /// The device's address and port.
+    pub(crate) client: SocketAddr,
+    /// The service's, or where nobody listens.
+    pub(crate) server: SocketAddr,
+    /// Index of the service; `None` where nobody listens.
+    pub(crate) service: Option<u32>,
+    /// What the service has of it.
+    pub(crate) server_end: Option<ServerEnd>,
+    pub(crate) body: Body,
+    /// Copies of packets on their way.
+    pub(crate) in_flight: u32,
+    /// The next IP identification, by direction.
+    pub(crate) identifications: [u16; 2],
+}
+
+/// What a flow runs on, and its sockets.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Datagram {
+        /// Whether the device's socket is still there.
+        is_open: bool,
+    },
+    Stream(Box<Streams>),
+}
+
+/// A flow as a service knows it.
+#[derive(Debug)]
+pub(crate) struct ServerEnd {
+    pub(crate) id: FlowId,
+    /// Whether the service is asked to wait until its bytes have left.
+    pub(crate) congested: bool,
+    pub(crate) log: Option<Box<FlowLog>>,
+}
+
+impl Flow {
+    /// The identification of the next packet that travels in `direction`.
+    pub(crate) fn next_identification(&mut self, direction: Direction) -> u16 {
+        let next = &mut self.identifications[direction as usize];
+        *next = next.wrapping_add(1);
+        *next
+    }
+
+    /// Whether nobody has anything of it any more.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_closed = match &self.body {
+            Body::Datagram { is_open } => !is_open,
+            Body::Stream(streams) => streams.is_over(),
+        };
+        is_closed && self.in_flight == 0 && self.server_end.is_none()
+    }
+}

@@ -1,0 +1,141 @@
+//! One end of a stream: the connection, and the bytes that wait for it.
+
+use wirecost_proto::driver::UNSENT_LIMIT;
+use wirecost_proto::{Instant, ResetReason};
+use wirecost_tcp::{Connection, Event, State};
+
+/// A connection with its application's buffer of unsent bytes.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(crate) connection: Connection,
+    unsent: Vec<u8>,
+    sent: usize,
+    /// Whether an application holds it.
+    pub(crate) is_owned: bool,
+    /// Whether the application knows that it is open.
+    pub(crate) is_accepted: bool,
+    /// Whether the handshake is complete.
+    pub(crate) is_open: bool,
+    /// Whether everything up to the peer's FIN has arrived.
+    pub(crate) peer_has_closed: bool,
+    /// Why it is gone, if it is.
+    pub(crate) reset: Option<ResetReason>,
+    fin_requested: bool,
+    fin_sent: bool,
+    /// Whether the application knows that the peer has closed.
+    pub(crate) fin_received: bool,
+    /// Whether a write has failed: nothing more is given to the connection.
+    broken: bool,
+    /// The earliest wake-up of the connection that the queue holds.
+    pub(crate) wakes: Option<Instant>,
+    /// Whether the queue holds a wake-up of the application.
+    pub(crate) wakes_application: bool,
+}
+
+impl Socket {
+    /// The end that opens.
+    pub(crate) fn connecting(connection: Connection) -> Self {
+        Self::new(connection, true)
+    }
+
+    /// The end that answers: its application gets it when the handshake is complete.
+    pub(crate) fn answering(connection: Connection) -> Self {
+        Self::new(connection, false)
+    }
+
+    const fn new(connection: Connection, is_owned: bool) -> Self {
+        Self {
+            connection,
+            unsent: Vec::new(),
+            sent: 0,
+            is_owned,
+            is_accepted: false,
+            is_open: false,
+            peer_has_closed: false,
+            reset: None,
+            fin_requested: false,
+            fin_sent: false,
+            fin_received: false,
+            broken: false,
+            wakes: None,
+            wakes_application: false,
+        }
+    }
+
+    /// Takes what the connection has to say; whether there was anything.
+    pub(crate) fn take_events(&mut self) -> bool {
+        let mut any = false;
+        while let Some(event) = self.connection.poll_event() {
+            any = true;
+            match event {
+                Event::Opened => self.is_open = true,
+                Event::PeerClosed => self.peer_has_closed = true,
+                Event::Reset(reason) => self.reset = Some(reason),
+                Event::Readable | Event::Writable => {}
+            }
+        }
+        any
+    }
+
+    /// Queues bytes behind what is unsent.
+    pub(crate) fn queue(&mut self, bytes: &[u8]) {
+        // What is sent goes, lest a flow that always has something unsent keeps all it ever had.
+        if self.sent >= UNSENT_LIMIT || self.is_flushed() {
+            self.unsent.drain(..self.sent);
+            self.sent = 0;
+        }
+        self.unsent.extend_from_slice(bytes);
+    }
+
+    /// Whether so much is unsent that commands must wait.
+    pub(crate) const fn is_congested(&self) -> bool {
+        self.unsent.len() - self.sent >= UNSENT_LIMIT
+    }
+
+    /// Whether every byte has left the buffer.
+    pub(crate) const fn is_flushed(&self) -> bool {
+        self.sent == self.unsent.len()
+    }
+
+    /// Closes this direction when everything is sent.
+    pub(crate) const fn request_fin(&mut self) {
+        self.fin_requested = true;
+    }
+
+    /// Gives the connection what it takes, as one write; then the FIN, if it was asked for.
+    ///
+    /// # Errors
+    /// The connection is gone and bytes are left, or a FIN; told once.
+    pub(crate) fn flush(&mut self, now: Instant) -> Result<(), ResetReason> {
+        if !self.is_accepted || self.broken {
+            return Ok(());
+        }
+        let is_fin_due = self.fin_requested && !self.fin_sent;
+        if let Some(reason) = self.reset.filter(|_| is_fin_due || !self.is_flushed()) {
+            self.broken = true;
+            return Err(reason);
+        }
+        if let Some(unsent) = self.unsent.get(self.sent..).filter(|unsent| !unsent.is_empty()) {
+            self.sent += self.connection.write(unsent, now);
+        }
+        if is_fin_due && self.is_flushed() {
+            self.fin_sent = true;
+            self.connection.shutdown(now);
+        }
+        if self.is_flushed() && self.unsent.capacity() > UNSENT_LIMIT {
+            self.unsent = Vec::new();
+            self.sent = 0;
+        }
+        Ok(())
+    }
+
+    /// Whether both directions are closed.
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.fin_sent && self.fin_received
+    }
+
+    /// Whether neither an application nor the protocol needs it any more.
+    pub(crate) fn is_over(&self) -> bool {
+        !self.is_owned && self.connection.state() == State::Closed
+    }
+}

@@ -1,0 +1,144 @@
+//! What is still to happen, by time.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use wirecost_proto::{Direction, Instant};
+
+/// Something that happens at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A copy of a packet comes out of its link.
+    Arrival {
+        /// Index of the packet on its way.
+        flight: u32,
+    },
+    /// A timer of the connection's end that sends in this direction.
+    Transport {
+        /// Index of the flow.
+        flow: u32,
+        /// Which end.
+        sends: Direction,
+    },
+    /// The application at that end finds out what its socket has for it.
+    Application {
+        /// Index of the flow.
+        flow: u32,
+        /// Which end.
+        sends: Direction,
+    },
+    /// A device's endpoint or script wants to be woken.
+    Device {
+        /// Index of the device.
+        device: u32,
+    },
+    /// A service's endpoint wants to be woken.
+    Service {
+        /// Index of the service.
+        service: u32,
+    },
+}
+
+impl What {
+    /// Whether it happens below the sockets: before anything at the same instant that happens above them.
+    const fn is_below_sockets(self) -> bool {
+        matches!(self, Self::Arrival { .. } | Self::Transport { .. })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    at: Instant,
+    /// Breaks ties: what is below the sockets first, then what was scheduled first.
+    order: u64,
+    what: What,
+}
+
+/// The bit of an event's order that is set for what happens above the sockets.
+const ABOVE_SOCKETS: u64 = 1 << 63;
+
+impl Event {
+    const fn key(&self) -> (Instant, u64) {
+        (self.at, self.order)
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Events in the order in which they happen.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    heap: BinaryHeap<Reverse<Event>>,
+    scheduled: u64,
+}
+
+impl Queue {
+    /// Lets `what` happen at `at`.
+    pub(crate) fn push(&mut self, at: Instant, what: What) {
+        self.scheduled += 1;
+        let above = if what.is_below_sockets() { 0 } else { ABOVE_SOCKETS };
+        let order = self.scheduled | above;
+        self.heap.push(Reverse(Event { at, order, what }));
+    }
+
+    /// Takes the next event, unless it is later than `until`.
+    pub(crate) fn pop(&mut self, until: Instant) -> Option<(Instant, What)> {
+        let Reverse(next) = self.heap.peek()?;
+        if next.at > until {
+            return None;
+        }
+        let Reverse(next) = self.heap.pop()?;
+        Some((next.at, next.what))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_below_the_sockets_comes_first_and_then_what_was_scheduled_first() {
+        let at = Instant::from_millis;
+        let mut queue = Queue::default();
+        queue.push(at(2), What::Device { device: 0 });
+        queue.push(at(2), What::Device { device: 1 });
+        queue.push(at(2), What::Arrival { flight: 2 });
+        queue.push(at(2), What::Arrival { flight: 3 });
+        queue.push(at(1), What::Service { service: 4 });
+        let all: Vec<What> = std::iter::from_fn(|| queue.pop(at(2)).map(|(_, what)| what)).collect();
+        let expected = [
+            What::Service { service: 4 },
+            What::Arrival { flight: 2 },
+            What::Arrival { flight: 3 },
+            What::Device { device: 0 },
+            What::Device { device: 1 },
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn nothing_later_than_asked_for_is_taken() {
+        let mut queue = Queue::default();
+        queue.push(Instant::from_millis(2), What::Device { device: 0 });
+        assert_eq!(queue.pop(Instant::from_millis(1)), None);
+        assert!(queue.pop(Instant::from_millis(2)).is_some());
+    }
+}

@@ -1,0 +1,70 @@
+//! Values by number, in places that are used again.
+
+/// Values by number; the numbers of removed values are given to new ones.
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Puts a value in; returns its number.
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        let Some(free) = self.free.pop() else {
+            self.places.push(Some(value));
+            return u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX);
+        };
+        if let Some(place) = self.places.get_mut(free as usize) {
+            *place = Some(value);
+        }
+        free
+    }
+
+    /// The value of a number.
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
+        self.places.get(number as usize)?.as_ref()
+    }
+
+    /// The value of a number, to be changed.
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.places.get_mut(number as usize)?.as_mut()
+    }
+
+    /// Takes a value out.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
+        let value = self.places.get_mut(number as usize)?.take();
+        if value.is_some() {
+            self.free.push(number);
+        }
+        value
+    }
+
+    /// All values, by their numbers.
+    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
+        self.places.into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_value_s_number_is_given_to_the_next() {
+        let mut slab = Slab::default();
+        assert_eq!([slab.insert('a'), slab.insert('b'), slab.insert('c')], [0, 1, 2]);
+        assert_eq!(slab.remove(1), Some('b'));
+        assert_eq!(slab.remove(1), None);
+        assert_eq!(slab.insert('d'), 1);
+        assert_eq!(slab.into_values().collect::<String>(), "adc");
+    }
+}

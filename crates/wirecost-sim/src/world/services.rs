@@ -1,0 +1,378 @@
+//! The servers' side, as the loop of the servers on kernel sockets does it: on the emulated link, where it waits for its
+//! clients without end.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::{FlowReport, Observer, Service};
+use wirecost_proto::path::Links;
+use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason, Script};
+
+use super::World;
+use super::devices::Readable;
+use crate::network::flow::{Body, Flow, ServerEnd};
+use crate::network::streams::earlier;
+use crate::queue::What;
+use crate::tap::Tap;
+
+/// A service and what the driver keeps of it.
+#[derive(Debug)]
+pub(super) struct ServiceSlot<S> {
+    service: Service<S>,
+    /// Index of each flow ever opened, by its number; [`GONE`] where it is no more.
+    flows: Vec<u32>,
+    /// Why the endpoint ended, if it did.
+    pub(super) error: Option<String>,
+    /// When the endpoint wants to be woken.
+    endpoint_wakes: Option<Instant>,
+    /// The earliest wake-up of this service that the queue holds.
+    wakes: Option<Instant>,
+}
+
+/// The index of no flow.
+const GONE: u32 = u32::MAX;
+
+impl<S> ServiceSlot<S> {
+    pub(super) const fn new(service: Service<S>) -> Self {
+        Self {
+            service,
+            flows: Vec::new(),
+            error: None,
+            endpoint_wakes: None,
+            wakes: None,
+        }
+    }
+
+    pub(super) fn listens_at(&self, address: SocketAddr, transport: Transport) -> bool {
+        self.service.address == address && self.service.transport == transport
+    }
+
+    pub(super) const fn port(&self) -> u16 {
+        self.service.address.port()
+    }
+
+    /// Index of a flow that is still there.
+    fn flow(&self, id: FlowId) -> Option<u32> {
+        self.flows
+            .get(id.0 as usize)
+            .copied()
+            .filter(|flow| *flow != GONE)
+    }
+
+    fn open(&mut self, flow: u32) -> FlowId {
+        let id = FlowId(u32::try_from(self.flows.len()).unwrap_or(GONE));
+        self.flows.push(flow);
+        id
+    }
+
+    fn forget(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(id.0 as usize) {
+            *flow = GONE;
+        }
+    }
+}
+
+/// What a service has left of a flow, where logs were kept.
+pub(super) fn report(flow: Flow) -> Option<FlowReport> {
+    Some(FlowReport {
+        service: flow.service? as usize,
+        peer: flow.client,
+        log: *flow.server_end?.log?,
+        cpu: Duration::ZERO,
+    })
+}
+
+impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
+where
+    C: Endpoint<Error: std::fmt::Display>,
+    D: Script<C>,
+    S: Endpoint<Error: std::fmt::Display>,
+    L: Links,
+    T: Tap,
+    O: Observer<S>,
+{
+    /// Wakes a service whose time has come.
+    pub(super) fn wake_service(&mut self, index: usize) {
+        let now = self.network.now;
+        let Some(slot) = self.services.get_mut(index) else {
+            return;
+        };
+        // An earlier wake-up has replaced this one.
+        if slot.wakes != Some(now) {
+            return;
+        }
+        slot.wakes = None;
+        match slot.endpoint_wakes {
+            Some(at) if at <= now => self.service_input(index, None, Input::Timeout, &[]),
+            Some(at) => self.wake_service_at(index, at),
+            None => {}
+        }
+    }
+
+    fn wake_service_at(&mut self, index: usize, at: Instant) {
+        let Some(slot) = self.services.get_mut(index) else {
+            return;
+        };
+        let at = at.max(self.network.now);
+        if let (Some(at), Ok(service)) = (earlier(&mut slot.wakes, Some(at)), u32::try_from(index)) {
+            self.network.queue.push(at, What::Service { service });
+        }
+    }
+
+    /// Takes a datagram from a device.
+    pub(super) fn service_receives(&mut self, flow: u32, bytes: &[u8]) {
+        let Some(entry) = self.network.flows.get(flow) else {
+            return;
+        };
+        let Some(service) = entry.service.map(|service| service as usize) else {
+            return;
+        };
+        let id = match &entry.server_end {
+            Some(end) => end.id,
+            None => match self.open_flow(service, flow) {
+                Some(id) => id,
+                None => return,
+            },
+        };
+        let input = Input::Received { flow: id, bytes };
+        self.service_input(service, Some(flow), input, bytes);
+    }
+
+    /// Gives a service a new flow.
+    fn open_flow(&mut self, service: usize, flow: u32) -> Option<FlowId> {
+        let slot = self.services.get_mut(service)?;
+        let log = self.network.new_log(slot.service.transport);
+        let entry = self.network.flows.get_mut(flow)?;
+        let (id, peer) = (slot.open(flow), entry.client);
+        entry.server_end = Some(ServerEnd {
+            id,
+            congested: false,
+            log,
+        });
+        self.service_input(service, Some(flow), Input::Opened { flow: id, peer }, &[]);
+        Some(id)
+    }
+
+    /// Takes what a service's connection has for it: first what may be written, then what can be read.
+    pub(super) fn service_socket_ready(&mut self, flow: u32) {
+        let Some(service) = self.network.flows.get(flow).and_then(|flow| flow.service) else {
+            return;
+        };
+        let service = service as usize;
+        if !self.accept(service, flow) {
+            return;
+        }
+        self.flush_service(service, flow);
+        self.read_service(service, flow);
+    }
+
+    /// Whether the application has the connection now; it gets it once the handshake is complete.
+    fn accept(&mut self, service: usize, flow: u32) -> bool {
+        let Some(socket) = self.network.socket(flow, Direction::Down) else {
+            return false;
+        };
+        if socket.is_accepted || !socket.is_open {
+            return socket.is_accepted && socket.is_owned;
+        }
+        socket.is_accepted = true;
+        socket.is_owned = true;
+        self.open_flow(service, flow).is_some()
+    }
+
+    fn flush_service(&mut self, service: usize, flow: u32) {
+        if let Err(reason) = self.network.flush(flow, Direction::Down) {
+            return self.lost_service(service, flow, reason);
+        }
+        let congested = self.is_congested(flow);
+        let entry = self.network.flows.get_mut(flow);
+        if let Some(end) = entry.and_then(|flow| flow.server_end.as_mut())
+            && end.congested
+            && !congested
+        {
+            end.congested = false;
+            let id = end.id;
+            self.service_input(service, Some(flow), Input::Writable { flow: id }, &[]);
+        }
+        self.drop_closed_service(flow);
+    }
+
+    fn is_congested(&mut self, flow: u32) -> bool {
+        let socket = self.network.socket(flow, Direction::Down);
+        socket.is_some_and(|socket| socket.is_congested())
+    }
+
+    fn read_service(&mut self, service: usize, flow: u32) {
+        let mut buffer = std::mem::take(&mut self.read);
+        // Who does not read what it is sent is not read either: its requests would fill the memory with answers.
+        while let Some(end) = self.server_end(flow).filter(|end| !end.congested) {
+            let id = end.id;
+            match self.read_socket(flow, Direction::Down, &mut buffer) {
+                Readable::Bytes => {
+                    let input = Input::Received {
+                        flow: id,
+                        bytes: &buffer,
+                    };
+                    self.service_input(service, Some(flow), input, &buffer);
+                }
+                Readable::Nothing => break,
+                Readable::PeerClosed => {
+                    self.service_input(service, Some(flow), Input::PeerClosed { flow: id }, &[]);
+                    self.drop_closed_service(flow);
+                }
+                Readable::Reset(reason) => {
+                    self.lost_service(service, flow, reason);
+                    break;
+                }
+            }
+        }
+        self.read = buffer;
+    }
+
+    fn server_end(&self, flow: u32) -> Option<&ServerEnd> {
+        self.network.flows.get(flow)?.server_end.as_ref()
+    }
+
+    fn lost_service(&mut self, service: usize, flow: u32, reason: ResetReason) {
+        let Some(id) = self.server_end(flow).map(|end| end.id) else {
+            return;
+        };
+        self.drop_service_flow(flow);
+        self.service_input(service, None, Input::Reset { flow: id, reason }, &[]);
+    }
+
+    fn drop_closed_service(&mut self, flow: u32) {
+        let socket = self.network.socket(flow, Direction::Down);
+        if socket.is_some_and(|socket| socket.is_closed()) {
+            self.drop_service_flow(flow);
+        }
+    }
+
+    /// Takes a flow from its service.
+    fn drop_service_flow(&mut self, flow: u32) {
+        let now = self.network.now;
+        let Some(entry) = self.network.flows.get_mut(flow) else {
+            return;
+        };
+        let (peer, is_stream) = (entry.client, matches!(entry.body, Body::Stream(_)));
+        let (Some(end), Some(service)) = (entry.server_end.take(), entry.service) else {
+            return;
+        };
+        if let Some(slot) = self.services.get_mut(service as usize) {
+            slot.forget(end.id);
+        }
+        self.flows.extend(end.log.map(|log| FlowReport {
+            service: service as usize,
+            peer,
+            log: *log,
+            cpu: Duration::ZERO,
+        }));
+        if is_stream {
+            self.network.close(flow, Direction::Down, now);
+        }
+        self.network.release(flow);
+    }
+
+    /// Gives a service's endpoint an input that a flow has caused, if any, and carries out what it says.
+    fn service_input(
+        &mut self,
+        service: usize,
+        flow: Option<u32>,
+        input: Input<'_, S::Command>,
+        received: &[u8],
+    ) {
+        let now = self.network.now;
+        let peer = flow
+            .and_then(|flow| self.network.flows.get(flow))
+            .map(|flow| flow.client);
+        let Some(slot) = self.services.get_mut(service).filter(|slot| slot.error.is_none()) else {
+            return;
+        };
+        if let Err(error) = slot.service.endpoint.handle_input(input, now) {
+            slot.error = Some(error.to_string());
+            return;
+        }
+        let mut out = std::mem::take(&mut self.out);
+        while let Some(slot) = self.services.get_mut(service) {
+            out.clear();
+            match slot.service.endpoint.poll_output(&mut out) {
+                Output::Transmit { flow } => self.service_transmits(service, flow, &out),
+                Output::Consumed { flow } => self.note_service_consumed(service, flow, received, &out),
+                Output::Close { flow, reset } => self.close_service_flow(service, flow, reset),
+                Output::Event(event) => self.observer.event(service, peer, event, now),
+                Output::Timeout(at) => {
+                    slot.endpoint_wakes = at;
+                    break;
+                }
+            }
+        }
+        self.out = out;
+        if let Some(at) = self.services.get(service).and_then(|slot| slot.endpoint_wakes) {
+            self.wake_service_at(service, at);
+        }
+    }
+
+    fn flow_of(&self, service: usize, id: FlowId) -> Option<u32> {
+        self.services.get(service)?.flow(id)
+    }
+
+    fn server_end_mut(&mut self, service: usize, id: FlowId) -> Option<&mut ServerEnd> {
+        let flow = self.flow_of(service, id)?;
+        self.network.flows.get_mut(flow)?.server_end.as_mut()
+    }
+
+    fn note_service_consumed(&mut self, service: usize, id: FlowId, received: &[u8], out: &Buffer) {
+        if !self.network.settings.keeps_logs {
+            return;
+        }
+        let end = self.server_end_mut(service, id);
+        if let Some(log) = end.and_then(|end| end.log.as_mut()) {
+            log.consumed(Direction::Up, received, out);
+        }
+    }
+
+    fn service_transmits(&mut self, service: usize, id: FlowId, out: &Buffer) {
+        let Some(flow) = self.flow_of(service, id) else {
+            return;
+        };
+        let Some(entry) = self.network.flows.get_mut(flow) else {
+            return;
+        };
+        if let Some(log) = entry.server_end.as_mut().and_then(|end| end.log.as_mut()) {
+            log.transmitted(Direction::Down, out);
+        }
+        if matches!(entry.body, Body::Datagram { .. }) {
+            // A datagram that is too large for IP is lost; the protocol's own repair applies.
+            let _ = self
+                .network
+                .send_datagram(flow, Direction::Down, out.bytes(), out.spans());
+            return;
+        }
+        self.network.queue_bytes(flow, Direction::Down, out);
+        // A failed flush shows when the socket is read.
+        let _ = self.network.flush(flow, Direction::Down);
+        let congested = self.is_congested(flow);
+        if let Some(end) = self.server_end_mut(service, id) {
+            end.congested |= congested;
+        }
+    }
+
+    fn close_service_flow(&mut self, service: usize, id: FlowId, reset: bool) {
+        let now = self.network.now;
+        let Some(flow) = self.flow_of(service, id) else {
+            return;
+        };
+        let Some(socket) = self.network.socket(flow, Direction::Down) else {
+            return self.drop_service_flow(flow);
+        };
+        if reset {
+            socket.connection.abort(now);
+            return self.drop_service_flow(flow);
+        }
+        socket.request_fin();
+        if self.network.flush(flow, Direction::Down).is_err() {
+            return self.drop_service_flow(flow);
+        }
+        self.drop_closed_service(flow);
+    }
+}
