@@ -20,6 +20,8 @@ pub mod label;
 pub mod message;
 pub mod name;
 pub mod server;
+#[cfg(test)]
+mod tests;
 
 pub use admission::Admission;
 pub use channel::Channel;
