@@ -13,5 +13,5 @@ mod slab;
 pub mod tap;
 pub mod world;
 
-pub use tap::{Packet, Recording, Tap, Transport};
+pub use tap::{Packet, Recording, Tally, Tap, Transport};
 pub use world::{Finished, Settings, Wake, World};

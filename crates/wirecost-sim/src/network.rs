@@ -110,10 +110,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         let Some(flow) = self.flows.get(entering.flow) else {
             return;
         };
-        let (source, destination) = match entering.direction {
-            Direction::Up => (flow.client, flow.server),
-            Direction::Down => (flow.server, flow.client),
-        };
+        let (source, destination) = flow.addresses(entering.direction);
         let packet = Packet {
             host: flow.host,
             direction: entering.direction,
@@ -124,14 +121,19 @@ impl<L: Links, T: Tap> Network<L, T> {
             wire_bytes: entering.wire_bytes,
             payload: entering.payload,
             spans: entering.spans,
+            flow_phase: flow.phase,
         };
+        let (device, phase) = (flow.device, packet.phase());
         let (now, wire_bytes) = (self.now, entering.wire_bytes);
         let fate = match self.links.link(flow.host) {
             Some(link) => link.offer(entering.direction, wire_bytes, now, &mut self.deliveries),
             None => Fate::Lost,
         };
         self.tap.packet(&packet, now, fate, &self.deliveries);
-        if let Some(busy) = self.busy_until.get_mut(flow.device as usize) {
+        if let Some(flow) = self.flows.get_mut(entering.flow) {
+            flow.phase = phase;
+        }
+        if let Some(busy) = self.busy_until.get_mut(device as usize) {
             let last = self.deliveries.iter().map(|delivery| delivery.at).max();
             *busy = (*busy).max(last.unwrap_or(now)).max(now);
         }

@@ -1,16 +1,20 @@
 //! Who sees the packets at the entry of the link.
 //!
 //! - [`recording`]: [`Recording`] keeps every packet's bytes, as the recorder of the emulated link does
+//! - [`tally`]: [`Tally`] adds up what packets and bytes were, without making them
 
 use std::net::SocketAddr;
 
 use wirecost_proto::hosts::HostIndex;
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Phase, Span};
+use wirecost_proto::{Cause, Delivery, Direction, Fate, Instant, Phase, Span};
 use wirecost_tcp::Segment;
+use wirecost_wire::tcp::Flags;
 
 pub mod recording;
+pub mod tally;
 
 pub use recording::Recording;
+pub use tally::Tally;
 
 /// What stands between the IP header and the payload.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +34,8 @@ pub enum Transport<'a> {
     Udp,
     /// A part of a UDP datagram.
     Fragment(Fragment<'a>),
+    /// An ICMP "port unreachable", whose quote is the payload.
+    Unreachable,
 }
 
 /// What a segment is to the stream of its direction.
@@ -54,6 +60,17 @@ pub struct Fragment<'a> {
     pub more: bool,
 }
 
+impl Fragment<'_> {
+    /// Bytes of the UDP header in this fragment: all of them in the first.
+    pub const fn udp_header_bytes(&self) -> usize {
+        if self.offset == 0 {
+            wirecost_wire::udp::HEADER_BYTES
+        } else {
+            0
+        }
+    }
+}
+
 /// A packet at the entry of the link.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
@@ -75,6 +92,59 @@ pub struct Packet<'a> {
     pub payload: &'a [u8],
     /// What the maker said of them.
     pub spans: &'a [Span],
+    /// The phase of the flow's last packet before this one; connect before the first of a connection, message before
+    /// the first datagram.
+    pub flow_phase: Phase,
+}
+
+impl Packet<'_> {
+    /// The packet's phase: that of its first span; of a segment without payload that of what it acknowledges, SYN is
+    /// connect, FIN and RST are close.
+    pub fn phase(&self) -> Phase {
+        if let Some(span) = self.spans.first() {
+            return span.phase;
+        }
+        let Transport::Tcp {
+            segment,
+            acknowledges,
+            ..
+        } = self.transport
+        else {
+            return self.flow_phase;
+        };
+        if segment.flags.contains(Flags::SYN) {
+            return Phase::Connect;
+        }
+        if segment.flags.intersects(Flags::FIN | Flags::RST) {
+            return Phase::Close;
+        }
+        acknowledges.unwrap_or(self.flow_phase)
+    }
+
+    /// The cause of the packet's headers: that of its first span; retransmission where any byte, SYN or FIN was sent
+    /// before, probe where it only asks for an acknowledgment.
+    pub fn cause(&self) -> Cause {
+        let content = self.spans.first().map(|span| span.cause);
+        let Transport::Tcp {
+            segment, placement, ..
+        } = self.transport
+        else {
+            let is_error = matches!(self.transport, Transport::Unreachable);
+            return content.unwrap_or(if is_error { Cause::Probe } else { Cause::Original });
+        };
+        if placement.is_probe {
+            return Cause::Probe;
+        }
+        if placement.is_resent {
+            return Cause::Retransmission;
+        }
+        let is_control = segment.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST);
+        content.unwrap_or(if is_control {
+            Cause::Original
+        } else {
+            Cause::Acknowledgement
+        })
+    }
 }
 
 /// Sees every packet at the entry of its link.

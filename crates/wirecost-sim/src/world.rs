@@ -189,6 +189,7 @@ where
                     self.network.reassembled(*datagram, bytes);
                 }
             }
+            Content::Unreachable => self.device_refused(flow, direction),
             Content::Taken => {}
         }
         self.network.landed(flight, content);

@@ -12,15 +12,6 @@ use wirecost_proto::{Fate, Instant, Probability, Rng};
 use wirecost_sim::Recording;
 use wirecost_wire::{ip, udp};
 
-fn talker(bytes: usize, messages: u32) -> Talker {
-    Talker {
-        bytes,
-        messages,
-        interval: Duration::from_millis(10),
-        ..Talker::default()
-    }
-}
-
 fn packets(records: &[Record]) -> Vec<&[u8]> {
     let packets = records.iter().filter_map(|record| match record {
         Record::Packet(packet) => Some(packet.bytes.as_slice()),
@@ -31,7 +22,7 @@ fn packets(records: &[Record]) -> Vec<&[u8]> {
 
 #[test]
 fn a_datagram_arrives_after_the_delay_and_is_recorded_as_it_is() {
-    let devices = vec![device(0, Transport::Datagram, talker(128, 1))];
+    let devices = vec![device(0, Transport::Datagram, Talker::with(128, 1))];
     let links = OwnLinks::new(1, delay(25), 1);
     let finished = world(settings(), devices, links, Recording::new()).run(end());
     let arrivals: Vec<_> = finished
@@ -61,7 +52,7 @@ fn every_datagram_that_the_link_delivers_arrives_and_no_other() {
     config.up.loss = Loss::Bernoulli(loss);
     config.up.duplicate = Probability::new(0.1).expect("a probability");
     config.up.corrupt = Probability::new(0.1).expect("a probability");
-    let devices = vec![device(0, Transport::Datagram, talker(100, 1_000))];
+    let devices = vec![device(0, Transport::Datagram, Talker::with(100, 1_000))];
     let finished = world(settings(), devices, OwnLinks::new(1, config, 3), Recording::new()).run(end());
     let intact = finished.tap.records().iter().filter(|record| match record {
         Record::Delivery(delivery) => delivery.intact,
@@ -75,7 +66,7 @@ fn every_datagram_that_the_link_delivers_arrives_and_no_other() {
 #[test]
 fn a_large_datagram_travels_in_fragments_as_linux_cuts_them() {
     let sizes = |ipv6: bool| -> Vec<usize> {
-        let devices = vec![device_on(0, Transport::Datagram, talker(10_000, 1), ipv6)];
+        let devices = vec![device_on(0, Transport::Datagram, Talker::with(10_000, 1), ipv6)];
         let finished = world(
             settings(),
             devices,
@@ -104,7 +95,7 @@ fn a_large_datagram_travels_in_fragments_as_linux_cuts_them() {
 fn a_lost_fragment_loses_the_datagram_and_a_duplicated_one_changes_nothing() {
     let mut config = delay(5);
     config.up.loss = Loss::Bernoulli(Probability::new(0.1).expect("a probability"));
-    let devices = vec![device(0, Transport::Datagram, talker(10_000, 1_000))];
+    let devices = vec![device(0, Transport::Datagram, Talker::with(10_000, 1_000))];
     let finished = world(settings(), devices, OwnLinks::new(1, config, 3), ()).run(end());
     // 7 fragments: 0.9^7 = 0.478, of 1,000 with a standard deviation of 15.8.
     assert!(
@@ -114,14 +105,14 @@ fn a_lost_fragment_loses_the_datagram_and_a_duplicated_one_changes_nothing() {
     );
     let mut config = delay(5);
     config.up.duplicate = Probability::new(0.1).expect("a probability");
-    let devices = vec![device(0, Transport::Datagram, talker(10_000, 1_000))];
+    let devices = vec![device(0, Transport::Datagram, Talker::with(10_000, 1_000))];
     let finished = world(settings(), devices, OwnLinks::new(1, config, 3), ()).run(end());
     assert_eq!(finished.observer.0.len(), 1_000);
 }
 
 #[test]
 fn a_datagram_beyond_ip_fails_at_its_sender() {
-    let devices = vec![device(0, Transport::Datagram, talker(65_508, 1))];
+    let devices = vec![device(0, Transport::Datagram, Talker::with(65_508, 1))];
     let finished = world(
         settings(),
         devices,
@@ -138,7 +129,7 @@ fn a_full_queue_that_devices_share_drops_what_does_not_fit() {
     let mut config = LinkConfig::symmetric(Duration::from_millis(10));
     config.up.rate = Some("100kbit".parse().expect("a rate"));
     config.up.queue = Some(QueueLimit::Packets(10));
-    let devices = (0..1_000).map(|host| device(host, Transport::Datagram, talker(100, 1)));
+    let devices = (0..1_000).map(|host| device(host, Transport::Datagram, Talker::with(100, 1)));
     let links = SharedLink(Link::new(config, Rng::new(1)));
     let finished = world(settings(), devices.collect(), links, Recording::new()).run(end());
     let dropped = finished
@@ -164,7 +155,7 @@ fn the_same_inputs_give_the_same_packets_and_own_links_do_not_care_for_the_order
         config.up.loss = Loss::Bernoulli(Probability::new(0.2).expect("a probability"));
         let devices = order
             .iter()
-            .map(|host| device(*host, Transport::Datagram, talker(100, 50)));
+            .map(|host| device(*host, Transport::Datagram, Talker::with(100, 50)));
         let finished = world(
             settings(),
             devices.collect(),

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use wirecost_proto::path::Links;
 use wirecost_proto::{Direction, Span};
-use wirecost_wire::udp;
+use wirecost_wire::{icmp, udp};
 
 use super::flight::Content;
 use super::{Entering, Network, ip_header_bytes};
+use crate::tap::recording::datagram_packet;
 use crate::tap::{Fragment, Tap, Transport};
 
 /// Bytes of IPv6's Fragment header (RFC 8200 section 4.5).
@@ -135,6 +136,35 @@ impl<L: Links, T: Tap> Network<L, T> {
         if let Some(fragmented) = self.fragmented.get_mut(datagram) {
             fragmented.bytes = bytes;
         }
+    }
+
+    /// Tells the sender of a datagram that nobody has the port that it was for (RFC 1122 section 4.1.3.1). Linux sends
+    /// a host no more than six such errors at once and one in a second; they are not counted here.
+    pub(crate) fn refuse_datagram(&mut self, flow: u32, direction: Direction, bytes: &[u8]) {
+        let reverse = direction.reverse();
+        let Some(entry) = self.flows.get_mut(flow) else {
+            return;
+        };
+        let (source, destination) = entry.addresses(direction);
+        let header_bytes = ip_header_bytes(&source);
+        let identification = entry.identifications[direction as usize];
+        let Some(mut quoted) = datagram_packet(source, destination, identification, bytes) else {
+            return;
+        };
+        // RFC 1812 section 4.3.2.3 and RFC 4443 section 2.4 (c): as much as fits these sizes.
+        let most = if source.is_ipv6() { 1_280 } else { 576 };
+        quoted.truncate(most - header_bytes - icmp::HEADER_BYTES);
+        let identification = entry.next_identification(reverse);
+        self.enter(&Entering {
+            flow,
+            direction: reverse,
+            identification,
+            transport: Transport::Unreachable,
+            wire_bytes: header_bytes + icmp::HEADER_BYTES + quoted.len(),
+            payload: &quoted,
+            spans: &[],
+        });
+        self.fly(flow, reverse, Content::Unreachable);
     }
 
     pub(super) fn forget_fragment(&mut self, datagram: u32) {

@@ -30,6 +30,8 @@ pub(crate) enum Content {
         /// The fragment's number in it.
         number: u32,
     },
+    /// An ICMP error: nobody has the port that a datagram was for.
+    Unreachable,
     /// Taken out while it is being handled.
     Taken,
 }
@@ -65,7 +67,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         match content {
             Content::Segment { payload, .. } | Content::Datagram(payload) => self.keep(payload),
             Content::Fragment { datagram, .. } => self.forget_fragment(datagram),
-            Content::Taken => {}
+            Content::Unreachable | Content::Taken => {}
         }
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::log::FlowLog;
-use wirecost_proto::{Direction, FlowId};
+use wirecost_proto::{Direction, FlowId, Phase};
 
 use super::streams::Streams;
 
@@ -23,6 +23,8 @@ pub(crate) struct Flow {
     /// What the service has of it.
     pub(crate) server_end: Option<ServerEnd>,
     pub(crate) body: Body,
+    /// The phase of the last packet.
+    pub(crate) phase: Phase,
     /// Copies of packets on their way.
     pub(crate) in_flight: u32,
     /// The next IP identification, by direction.
@@ -49,6 +51,14 @@ pub(crate) struct ServerEnd {
 }
 
 impl Flow {
+    /// Who sends and who receives in `direction`.
+    pub(crate) const fn addresses(&self, direction: Direction) -> (SocketAddr, SocketAddr) {
+        match direction {
+            Direction::Up => (self.client, self.server),
+            Direction::Down => (self.server, self.client),
+        }
+    }
+
     /// The identification of the next packet that travels in `direction`.
     pub(crate) fn next_identification(&mut self, direction: Direction) -> u16 {
         let next = &mut self.identifications[direction as usize];

@@ -1,9 +1,11 @@
 //! Every packet's bytes, in memory.
 
+use std::net::SocketAddr;
+
 use wirecost_proto::record::{Record, RecordedDelivery, RecordedPacket};
 use wirecost_proto::{Delivery, Fate, Instant};
-use wirecost_wire::ip::{self, Addresses, Protocol};
-use wirecost_wire::{ipv4, udp};
+use wirecost_wire::ip::{self, Addresses, Protocol, Version};
+use wirecost_wire::{icmp, ipv4, ipv6, udp};
 
 use super::{Fragment, Packet, Tap, Transport};
 
@@ -62,6 +64,12 @@ impl Recording {
                     .emit(&self.upper, &mut bytes)
                     .ok()?;
             }
+            Transport::Unreachable => {
+                self.upper.clear();
+                unreachable(packet.payload, &addresses).emit(&addresses, &mut self.upper);
+                let header = error_header(addresses, packet.identification);
+                header.emit(&self.upper, &mut bytes).ok()?;
+            }
             Transport::Fragment(Fragment {
                 datagram,
                 offset,
@@ -104,6 +112,49 @@ fn header(addresses: Addresses, protocol: Protocol, identification: u16) -> ip::
         }),
         v6 => v6,
     }
+}
+
+/// The header of an ICMP error: of the precedence that RFC 1812 section 4.3.2.5 gives it, as Linux does for hosts too.
+fn error_header(addresses: Addresses, identification: u16) -> ip::Repr {
+    match header(addresses, Protocol::Icmp, identification) {
+        ip::Repr::V4(repr) => ip::Repr::V4(ipv4::Repr {
+            traffic_class: 0xc0,
+            ..repr
+        }),
+        ip::Repr::V6(repr) => ip::Repr::V6(ipv6::Repr {
+            protocol: Protocol::Icmpv6,
+            ..repr
+        }),
+    }
+}
+
+/// Port unreachable: code 3 of RFC 792, code 4 of RFC 4443 section 3.1.
+const fn unreachable<'a>(quoted: &'a [u8], addresses: &Addresses) -> icmp::Repr<'a> {
+    let code = match addresses.version() {
+        Version::V4 => 3,
+        Version::V6 => 4,
+    };
+    icmp::Repr::DestinationUnreachable { code, quoted }
+}
+
+/// The bytes of a datagram's packet; `None` where no IP packet could have them.
+pub(crate) fn datagram_packet(
+    source: SocketAddr,
+    destination: SocketAddr,
+    identification: u16,
+    payload: &[u8],
+) -> Option<Vec<u8>> {
+    let addresses = Addresses::new(source.ip(), destination.ip()).ok()?;
+    let repr = udp::Repr {
+        source_port: source.port(),
+        destination_port: destination.port(),
+    };
+    let (mut upper, mut packet) = (Vec::new(), Vec::new());
+    repr.emit(&addresses, payload, &mut upper).ok()?;
+    header(addresses, Protocol::Udp, identification)
+        .emit(&upper, &mut packet)
+        .ok()?;
+    Some(packet)
 }
 
 impl Tap for Recording {

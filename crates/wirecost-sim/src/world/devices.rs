@@ -8,7 +8,9 @@ use wirecost_proto::driver::{Device, DeviceReport, Observer};
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::path::Links;
 use wirecost_proto::script::{Context, Step};
-use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason, Script};
+use wirecost_proto::{
+    Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, Phase, ResetReason, Script,
+};
 
 use super::{READ_BYTES, World};
 use crate::network::flow::{Body, Flow};
@@ -140,13 +142,20 @@ where
     /// Takes a datagram from the service.
     pub(super) fn device_receives(&mut self, flow: u32, bytes: &[u8]) {
         let Some(index) = self.device_with(flow) else {
+            return self.network.refuse_datagram(flow, Direction::Down, bytes);
+        };
+        self.device_received(index, bytes);
+        self.advance(index);
+    }
+
+    /// Takes the news that nobody has the port that a datagram was for. A connected UDP socket reports it and survives
+    /// it; a service's, which is not connected, hears nothing of it.
+    pub(super) fn device_refused(&mut self, flow: u32, direction: Direction) {
+        let Some(index) = self.device_with(flow).filter(|_| direction == Direction::Down) else {
             return;
         };
-        let Some(slot) = self.devices.get(index) else {
-            return;
-        };
-        let flow = slot.flow_id();
-        self.device_input(index, Input::Received { flow, bytes }, bytes);
+        let reason = ResetReason::Refused;
+        self.device_flow_input(index, |flow| Input::Reset { flow, reason });
         self.advance(index);
     }
 
@@ -464,6 +473,10 @@ where
             body: match transport {
                 Transport::Stream => Body::Stream(Box::default()),
                 Transport::Datagram => Body::Datagram { is_open: true },
+            },
+            phase: match transport {
+                Transport::Stream => Phase::Connect,
+                Transport::Datagram => Phase::Message,
             },
             in_flight: 0,
             identifications: [first as u16, (first >> 16) as u16],

@@ -126,7 +126,7 @@ where
             return;
         };
         let Some(service) = entry.service.map(|service| service as usize) else {
-            return;
+            return self.network.refuse_datagram(flow, Direction::Up, bytes);
         };
         let id = match &entry.server_end {
             Some(end) => end.id,

@@ -32,6 +32,18 @@ pub(crate) struct Talker {
     pub(crate) closing: Option<Instant>,
 }
 
+impl Talker {
+    /// So many messages of so many bytes, 10 ms apart.
+    pub(crate) fn with(bytes: usize, messages: u32) -> Self {
+        Self {
+            bytes,
+            messages,
+            interval: Duration::from_millis(10),
+            ..Self::default()
+        }
+    }
+}
+
 impl Script<Client> for Talker {
     fn event(&mut self, event: ClientEvent, now: Instant) {
         match event {

@@ -1,0 +1,155 @@
+//! What packets and bytes were, without a byte of them.
+
+use wirecost_cost::{Content, PacketVerdict, Totals};
+use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::{Buffer, Cause, Delivery, Fate, Instant, Layer, Phase, Span};
+use wirecost_wire::udp;
+
+use super::{Packet, Tap, Transport};
+use crate::network::ip_header_bytes;
+
+/// Adds up packets and bytes by phase, layer, cause and direction, for each group of hosts: what the ledger finds in a
+/// recording of the same packets.
+#[derive(Clone, Debug)]
+pub struct Tally<G> {
+    group: G,
+    totals: Vec<Totals>,
+    /// The spans of the packet at hand, headers first.
+    spans: Buffer,
+}
+
+impl<G: Fn(HostIndex) -> usize> Tally<G> {
+    /// Nothing yet, of groups that `group` numbers from 0.
+    pub const fn new(group: G) -> Self {
+        Self {
+            group,
+            totals: Vec::new(),
+            spans: Buffer::new(),
+        }
+    }
+
+    /// The sums of each group, up to the last one that had a packet.
+    pub fn totals(&self) -> &[Totals] {
+        &self.totals
+    }
+
+    /// Lays the packet's spans end to end.
+    fn cover(&mut self, packet: &Packet<'_>) -> PacketVerdict {
+        let (phase, cause) = (packet.phase(), packet.cause());
+        let ip_bytes = ip_bytes(packet);
+        let transport_bytes = transport_bytes(packet);
+        self.spans.clear();
+        self.spans.cover(ip_bytes, Layer::Ip, phase, cause);
+        self.spans.cover(transport_bytes, Layer::Transport, phase, cause);
+        let mut original = 0;
+        let resent = Resent::of(packet);
+        let mut at = 0;
+        for span in packet.spans {
+            let (again, new) = resent.split(at, span);
+            self.spans.cover_span(again);
+            self.spans.cover_span(new);
+            original += payload_bytes_original(&new);
+            at = at.saturating_add(span.len);
+        }
+        let covered = self.spans.covered();
+        let surplus = (packet.wire_bytes as u64).saturating_sub(covered);
+        // What nobody described is shown as the ledger shows it.
+        self.spans.cover(
+            surplus as usize,
+            Layer::Application,
+            Phase::Message,
+            Cause::Original,
+        );
+        PacketVerdict {
+            phase,
+            cause,
+            wire_bytes: u32::try_from(packet.wire_bytes).unwrap_or(u32::MAX),
+            unattributed_bytes: u32::try_from(surplus).unwrap_or(u32::MAX),
+            payload_bytes_original: original,
+            content: Content::None,
+        }
+    }
+}
+
+/// The bytes at the start of a packet's payload that were sent before, and why they are sent again.
+struct Resent {
+    bytes: u32,
+    cause: Cause,
+}
+
+impl Resent {
+    fn of(packet: &Packet<'_>) -> Self {
+        let Transport::Tcp { placement, .. } = packet.transport else {
+            return Self {
+                bytes: 0,
+                cause: Cause::Retransmission,
+            };
+        };
+        Self {
+            bytes: u32::try_from(placement.resent_bytes).unwrap_or(u32::MAX),
+            cause: if placement.is_probe {
+                Cause::Probe
+            } else {
+                Cause::Retransmission
+            },
+        }
+    }
+
+    /// A span that begins `at` bytes into the payload, as what was sent before and what was not.
+    fn split(&self, at: u32, span: &Span) -> (Span, Span) {
+        let len = self.bytes.saturating_sub(at).min(span.len);
+        let again = Span {
+            len,
+            cause: self.cause,
+            ..*span
+        };
+        let new = Span {
+            len: span.len - len,
+            ..*span
+        };
+        (again, new)
+    }
+}
+
+/// Bytes of the IP header, IPv6's Fragment header included.
+fn ip_bytes(packet: &Packet<'_>) -> usize {
+    let fixed = ip_header_bytes(&packet.source);
+    match packet.transport {
+        Transport::Fragment(fragment) => {
+            packet.wire_bytes - packet.payload.len() - fragment.udp_header_bytes()
+        }
+        _ => fixed,
+    }
+}
+
+/// Bytes of the transport header; of an ICMP error all there are.
+fn transport_bytes(packet: &Packet<'_>) -> usize {
+    match packet.transport {
+        Transport::Tcp { segment, .. } => segment.header_bytes(),
+        Transport::Udp => udp::HEADER_BYTES,
+        Transport::Fragment(fragment) => fragment.udp_header_bytes(),
+        Transport::Unreachable => packet.wire_bytes - ip_header_bytes(&packet.source),
+    }
+}
+
+fn payload_bytes_original(span: &Span) -> u32 {
+    let is_original = matches!(span.cause, Cause::Original | Cause::Acknowledgement);
+    if is_original && span.layer == Layer::Payload {
+        span.len
+    } else {
+        0
+    }
+}
+
+impl<G: Fn(HostIndex) -> usize> Tap for Tally<G> {
+    fn packet(&mut self, packet: &Packet<'_>, _: Instant, _: Fate, _: &[Delivery]) {
+        let verdict = self.cover(packet);
+        let group = (self.group)(packet.host);
+        if self.totals.len() <= group {
+            self.totals.resize_with(group + 1, Totals::new);
+        }
+        if let Some(totals) = self.totals.get_mut(group) {
+            totals.add_packet(packet.direction, &verdict, self.spans.spans());
+        }
+    }
+}
