@@ -3,7 +3,7 @@
 //! - [`options`]: what is asked for
 //! - [`plan`]: cells, devices, their order and their starts
 //! - [`sampler`]: what one device does; `device`: what it is told
-//! - [`live`]: the plan on kernel sockets over the emulated link
+//! - [`live`]: the plan on kernel sockets over the emulated link; [`simulated`]: in virtual time
 //! - [`analysis`]: from packets and notes to measurements of devices
 //! - [`capture`]: the capture as a file, with a comment on each packet
 //! - [`ladder`]: the packets of one connect and first message, by flights
@@ -24,6 +24,7 @@ mod outcome;
 pub mod plan;
 pub mod sampler;
 mod sections;
+pub mod simulated;
 pub mod verdict;
 
 pub use live::{Progress, Run, run};

@@ -1,0 +1,214 @@
+//! A plan in virtual time: cells without privileges, and the same on every machine.
+//!
+//! Each sample is a world of its own: one device, one server, one link. So a cell follows from the scenario, the seed
+//! and what identifies the cell, whichever other cells a run has and on however many threads it is simulated.
+//!
+//! - `sample`: the world of one device
+//! - `sink`: what is kept of its packets
+//! - `check`: the link's round-trip time, asked of a link object of its kind
+//! - `threads`: cells side by side
+
+mod check;
+mod sample;
+mod sink;
+mod threads;
+
+use std::io;
+use std::sync::OnceLock;
+
+use wirecost_cost::PacketVerdict;
+use wirecost_link::Counters;
+use wirecost_proto::Instant;
+use wirecost_proto::random::key_of;
+use wirecost_proto::record::RecordedPacket;
+use wirecost_security::{KeyLog, certificate};
+
+use super::analysis::DeviceMeasurement;
+use super::cells::{self, Source};
+use super::ladder::ladder;
+use super::options::{Options, resolved_link};
+use super::plan::{FULL_CAPTURE_MESSAGES, Plan, PlannedCell};
+use crate::results::summary::{Cell, Cpu};
+use crate::results::{Ladder, SampleRow};
+use crate::stack::client::ClientError;
+use crate::stack::{Credentials, Message};
+use crate::target::Target;
+use sink::Kept;
+pub use threads::simulate;
+
+/// Why the CPU sections of a simulated cell are null.
+pub const NO_CPU_TIME: &str = "virtual time has no CPU time";
+
+/// What the simulation of a cell has come to.
+#[derive(Debug)]
+pub struct CellResult {
+    /// Which cell of the plan it is.
+    pub index: usize,
+    /// Its figures.
+    pub cell: Cell,
+    /// One row per device that came to its end.
+    pub rows: Vec<SampleRow>,
+    /// The packets of the first such device, by flights.
+    pub ladder: Option<Ladder>,
+    /// The packets of the devices that a capture holds, device by device in the order of entry.
+    pub packets: Vec<SimulatedPacket>,
+    /// The secrets of their connections in the NSS key log format; empty where there are none or none are to be kept.
+    pub keys: String,
+}
+
+/// A packet of a simulated device, as a capture shows it.
+#[derive(Clone, Debug)]
+pub struct SimulatedPacket {
+    /// The packet.
+    pub packet: RecordedPacket,
+    /// When it, or its first intact copy, left the link.
+    pub delivered: Option<Instant>,
+    /// What the ledger found.
+    pub verdict: PacketVerdict,
+}
+
+/// Why a cell cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// A client could not be made.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// A server could not be made.
+    #[error("cannot make the server: {0}")]
+    Server(String),
+    /// There are no certificates and keys.
+    #[error("cannot make certificates and keys: {0}")]
+    Credentials(#[from] certificate::Error),
+    /// The packets could not be analysed.
+    #[error("cannot analyse the packets: {0}")]
+    Analysis(#[from] io::Error),
+}
+
+/// Simulates cell `index` of a plan: the same result for the same scenario, seed and cell, on any machine.
+///
+/// # Errors
+/// A protocol cannot carry what its devices are to send.
+pub fn simulate_cell(options: &Options, plan: &Plan, index: usize) -> Result<CellResult, SimulationError> {
+    Simulation::new(options, plan).cell(index)
+}
+
+/// What the cells of a plan share.
+struct Simulation<'a> {
+    options: &'a Options,
+    plan: &'a Plan,
+    /// Made where the first cell needs them: they follow from the seed alone.
+    credentials: OnceLock<Result<Credentials, certificate::Error>>,
+}
+
+impl<'a> Simulation<'a> {
+    const fn new(options: &'a Options, plan: &'a Plan) -> Self {
+        Self {
+            options,
+            plan,
+            credentials: OnceLock::new(),
+        }
+    }
+
+    fn cell(&self, index: usize) -> Result<CellResult, SimulationError> {
+        let planned = &self.plan.cells[index];
+        let mut played = Played::default();
+        if planned.not_run.is_none() {
+            self.play(index, planned, &mut played)?;
+        }
+        Ok(self.result(index, planned, played))
+    }
+
+    fn play(&self, index: usize, planned: &PlannedCell, played: &mut Played) -> Result<(), SimulationError> {
+        let rng = planned.rng.purpose(key_of("object"));
+        let message = Message::simulated(planned.stack, &self.options.resource, &planned.payload, rng)?;
+        let credentials = self
+            .credentials
+            .get_or_init(|| Credentials::simulated(self.options.seed));
+        let credentials = credentials.clone()?.with_key_log(KeyLog::disabled());
+        let recorded = credentials.clone().with_key_log(self.key_log());
+        for sample in 0..self.options.samples {
+            let is_recorded = self.is_recorded(sample);
+            let world = sample::World {
+                options: self.options,
+                index,
+                planned,
+                sample,
+                message: &message,
+                credentials: if is_recorded { &recorded } else { &credentials },
+            };
+            let outcome = world.play(played.kept.sink(planned, is_recorded))?;
+            for (sum, counters) in played.counters.iter_mut().zip(outcome.counters) {
+                *sum += counters;
+            }
+            played.devices.push(outcome.device);
+        }
+        played.keys = recorded.key_log.text();
+        Ok(())
+    }
+
+    fn key_log(&self) -> KeyLog {
+        if self.options.keys {
+            KeyLog::new()
+        } else {
+            KeyLog::disabled()
+        }
+    }
+
+    /// As [`Plan::is_recorded`]: every device of a short run, else the first ones of each cell.
+    fn is_recorded(&self, sample: u32) -> bool {
+        let per_sample = self.plan.cells.iter().map(|cell| cell.schedule.messages);
+        let messages = per_sample.sum::<u64>() * u64::from(self.options.samples);
+        messages <= FULL_CAPTURE_MESSAGES || sample < self.options.record_hosts
+    }
+
+    fn result(&self, index: usize, planned: &PlannedCell, played: Played) -> CellResult {
+        let Played {
+            devices,
+            counters,
+            kept,
+            keys,
+        } = played;
+        let finished: Vec<&DeviceMeasurement> =
+            devices.iter().filter(|device| device.report.finished).collect();
+        let source = Source {
+            options: self.options,
+            planned,
+            engine: "sim",
+            target: Target::Builtin.to_string(),
+            counters,
+            round_trips: &check::round_trips(self.options, planned),
+            dropped_packets: 0,
+            cpu: &|_| Cpu {
+                reason: Some(NO_CPU_TIME.into()),
+                ..Cpu::default()
+            },
+        };
+        let row = |device: &&DeviceMeasurement| SampleRow {
+            client_cpu_ns: None,
+            ..cells::row(index, planned, device, self.options.timeout)
+        };
+        let link = resolved_link(&self.options.links[planned.link]).to_string();
+        let drawn = finished.first();
+        CellResult {
+            index,
+            cell: cells::cell(&source, &finished),
+            rows: finished.iter().map(row).collect(),
+            ladder: drawn.and_then(|device| ladder(planned, link, device, kept.ladder)),
+            packets: kept.packets,
+            keys,
+        }
+    }
+}
+
+/// What the devices of a cell have left.
+#[derive(Default)]
+struct Played {
+    devices: Vec<DeviceMeasurement>,
+    /// What their links decided, up and down.
+    counters: [Counters; 2],
+    kept: Kept,
+    keys: String,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! The world of one device.
+
+use std::io;
+use std::net::SocketAddr;
+
+use wirecost_link::{Counters, Link};
+use wirecost_proto::driver::{Device, Service};
+use wirecost_proto::hosts::{HostIndex, MAX_SIMULATED_DEVICES, server_address, simulated_address};
+use wirecost_proto::path::Links;
+use wirecost_proto::random::key_of;
+use wirecost_proto::record::Record;
+use wirecost_proto::{Direction, Instant, Path, Rng};
+use wirecost_sim::tap::Recording;
+use wirecost_sim::{Finished, Settings, Wake};
+use wirecost_tcp::Config;
+
+use super::SimulationError;
+use super::sink::Sink;
+use crate::compare::analysis::{AnalysedDevice, DeviceMeasurement, Recorded, analyse};
+use crate::compare::device::{channel_options, client_config, timing};
+use crate::compare::options::Options;
+use crate::compare::plan::{PlannedCell, START_GAP};
+use crate::compare::sampler::Sampler;
+use crate::stack::channels::{ClientChannels, ServerChannels};
+use crate::stack::server::{Clients, Discard, Server};
+use crate::stack::{Client, Credentials, Message};
+
+/// Bytes of an IPv4 and of a TCP header, both without options.
+const IPV4_TCP_BYTES: u16 = 20 + 20;
+/// Bytes of an IPv6 header and of a TCP header without options.
+const IPV6_TCP_BYTES: u16 = 40 + 20;
+/// The number of the device to its server, which has no other one.
+const NUMBER: HostIndex = 0;
+
+/// What the world of one device is made of.
+pub(super) struct World<'a> {
+    pub(super) options: &'a Options,
+    /// The cell's place in the plan.
+    pub(super) index: usize,
+    pub(super) planned: &'a PlannedCell,
+    pub(super) sample: u32,
+    pub(super) message: &'a Message,
+    pub(super) credentials: &'a Credentials,
+}
+
+/// What the world of one device has left.
+pub(super) struct Outcome {
+    pub(super) device: DeviceMeasurement,
+    /// What its link decided, up and down.
+    pub(super) counters: [Counters; 2],
+}
+
+impl World<'_> {
+    /// Lets the device do everything it is to do.
+    pub(super) fn play(&self, mut sink: Sink<'_>) -> Result<Outcome, SimulationError> {
+        let link = OnlyLink(Link::new(self.options.links[self.planned.link], self.rng()));
+        let world = wirecost_sim::World::new(
+            self.settings(),
+            vec![self.device()?],
+            vec![self.service()?],
+            link,
+            Recording::new(),
+            Discard,
+        );
+        let Finished {
+            devices,
+            flows,
+            links: OnlyLink(link),
+            tap,
+            ..
+        } = world.run(Instant::from_nanos(u64::MAX));
+        let devices = devices.into_iter().map(|report| AnalysedDevice {
+            index: self.index,
+            cell: self.planned,
+            sample: self.sample,
+            report,
+        });
+        let devices: Vec<AnalysedDevice<'_>> = devices.collect();
+        sink.begin(devices.iter().any(|device| device.report.finished));
+        let analysis = analyse(devices, &flows, &mut Memory(tap.into_records()), &mut sink)?;
+        let device = analysis.devices.into_iter().next();
+        Ok(Outcome {
+            device: device.ok_or_else(|| io::Error::other("the world has lost its device"))?,
+            counters: Direction::ALL.map(|way| *link.counters(way)),
+        })
+    }
+
+    /// The device's randomness, as on kernel sockets.
+    fn rng(&self) -> Rng {
+        self.planned.rng.host(u64::from(self.sample))
+    }
+
+    /// The largest IP packet that the link carries both ways.
+    fn mtu(&self) -> u16 {
+        let link = &self.options.links[self.planned.link];
+        link.up.mtu.min(link.down.mtu)
+    }
+
+    fn settings(&self) -> Settings {
+        let mtu = self.mtu();
+        let headers = if self.options.ipv6 {
+            IPV6_TCP_BYTES
+        } else {
+            IPV4_TCP_BYTES
+        };
+        let tcp = Config::linux(mtu.saturating_sub(headers));
+        Settings {
+            device_tcp: tcp.clone(),
+            server_tcp: tcp,
+            mtu,
+            rng: self.rng().purpose(key_of("hosts")),
+            keeps_logs: true,
+            wake: Wake::default(),
+        }
+    }
+
+    fn device(&self) -> Result<Device<Client, Sampler>, SimulationError> {
+        let (options, planned) = (self.options, self.planned);
+        let stack = planned.stack;
+        let rng = self.rng().purpose(key_of("client secrets"));
+        let channels = channel_options(options, self.mtu());
+        let channels = ClientChannels::simulated(stack, self.credentials, channels, rng);
+        let config = client_config(options, planned, NUMBER, self.sample);
+        let message = self.message.with_seed(rng.purpose(key_of("object")));
+        let at = Instant::START + START_GAP * self.sample;
+        let (host, remote) = (self.host(), self.server());
+        let address = simulated_address(host, options.ipv6).unwrap_or(remote.ip());
+        Ok(Device {
+            host,
+            local: SocketAddr::new(address, 0),
+            remote,
+            transport: stack.transport(),
+            endpoint: Client::new(&message, &config, &channels)?,
+            script: Sampler::new(timing(options, planned, at)),
+        })
+    }
+
+    /// The device's number on the link, which no other device of the run has as far as there are addresses: nothing
+    /// else shows it.
+    fn host(&self) -> HostIndex {
+        let before = self.index as u64 * u64::from(self.options.samples);
+        let number = (before + u64::from(self.sample)) % u64::from(MAX_SIMULATED_DEVICES);
+        HostIndex::try_from(number).unwrap_or_default()
+    }
+
+    fn service(&self) -> Result<Service<Server>, SimulationError> {
+        let (options, planned) = (self.options, self.planned);
+        let rng = self.rng().purpose(key_of("server secrets"));
+        let channels = channel_options(options, self.mtu());
+        let channels = ServerChannels::simulated(self.credentials.clone(), channels, rng);
+        let seed = self.rng().purpose(key_of("server")).next_u64();
+        let endpoint = Server::new(planned.stack, Clients::Devices, &channels, seed);
+        Ok(Service {
+            address: self.server(),
+            transport: planned.stack.transport(),
+            endpoint: endpoint.map_err(SimulationError::Server)?,
+        })
+    }
+
+    fn server(&self) -> SocketAddr {
+        SocketAddr::new(server_address(self.options.ipv6), self.planned.stack.port())
+    }
+}
+
+/// The link of the only device.
+struct OnlyLink(Link);
+
+impl Links for OnlyLink {
+    fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
+        Some(&mut self.0)
+    }
+}
+
+/// A recording in memory.
+struct Memory(Vec<Record>);
+
+impl Recorded for Memory {
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>> {
+        Ok(self.0.iter().cloned().map(Ok))
+    }
+
+    fn is_cut_short(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,78 @@
+//! What is kept of a device's packets.
+
+use std::io;
+
+use wirecost_cost::PacketVerdict;
+use wirecost_proto::record::RecordedPacket;
+use wirecost_proto::{Instant, Phase, Span};
+
+use super::SimulatedPacket;
+use crate::compare::analysis::PacketSink;
+use crate::compare::ladder::{DrawnPacket, DrawnPackets};
+use crate::compare::plan::PlannedCell;
+use crate::stack::label::Labeller;
+
+/// What is kept of the packets of a cell's devices.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// The packets of the devices that a capture holds.
+    pub(super) packets: Vec<SimulatedPacket>,
+    /// Those of the first device that came to its end.
+    pub(super) ladder: DrawnPackets,
+    /// Whether that device has been seen.
+    has_ladder: bool,
+}
+
+impl Kept {
+    /// Takes the packets of the next device.
+    pub(super) fn sink(&mut self, planned: &PlannedCell, is_recorded: bool) -> Sink<'_> {
+        Sink {
+            kept: self,
+            is_recorded,
+            labeller: Labeller::new(planned.stack),
+            is_drawn: false,
+        }
+    }
+}
+
+/// Takes the packets of one device.
+pub(super) struct Sink<'a> {
+    kept: &'a mut Kept,
+    is_recorded: bool,
+    labeller: Labeller,
+    is_drawn: bool,
+}
+
+impl Sink<'_> {
+    /// Whether the device came to its end: the first one that did is drawn.
+    pub(super) const fn begin(&mut self, has_finished: bool) {
+        self.is_drawn = has_finished && !self.kept.has_ladder;
+        self.kept.has_ladder |= has_finished;
+    }
+}
+
+impl PacketSink for Sink<'_> {
+    fn packet(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        device: Option<(usize, &PacketVerdict, &[Span])>,
+    ) -> io::Result<()> {
+        let Some((_, verdict, spans)) = device else {
+            return Ok(());
+        };
+        if self.is_drawn && matches!(verdict.phase, Phase::Connect | Phase::Message) {
+            let label = self.labeller.label(packet.direction, &packet.bytes, spans);
+            let drawn = DrawnPacket::new(packet, delivered, verdict, spans, label);
+            self.kept.ladder.push(drawn);
+        }
+        if self.is_recorded {
+            self.kept.packets.push(SimulatedPacket {
+                packet: packet.clone(),
+                delivered,
+                verdict: *verdict,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! Cells in virtual time.
+
+use std::time::Duration;
+
+use super::*;
+use crate::compare::options::tests::options;
+
+/// The cells of `stacks` on `jobs` threads, in the order in which they were handed over.
+fn simulated(stacks: &[&str], change: impl FnOnce(&mut Options), jobs: usize) -> Vec<CellResult> {
+    let mut options = options(stacks);
+    options.samples = 3;
+    change(&mut options);
+    let plan = Plan::new(&options);
+    let cells: Vec<usize> = (0..plan.cells.len()).collect();
+    let mut results = Vec::new();
+    simulate(
+        &options,
+        &plan,
+        &cells,
+        jobs,
+        &mut |result| results.push(result),
+        &|| false,
+    )
+    .expect("a simulation");
+    results
+}
+
+fn json(results: &[CellResult]) -> Vec<String> {
+    let cells = results.iter().map(|result| serde_json::to_string(&result.cell));
+    cells.collect::<Result<_, _>>().expect("JSON")
+}
+
+/// The first packet whose bytes differ: its stack, its place and the first byte that differs.
+fn first_difference(one: &[CellResult], two: &[CellResult]) -> Option<(String, usize, Option<usize>)> {
+    one.iter().zip(two).find_map(|(one, two)| {
+        let mut pairs = one.packets.iter().zip(&two.packets).enumerate();
+        pairs.find_map(|(place, (a, b))| {
+            let (a, b) = (&a.packet.bytes, &b.packet.bytes);
+            let at = a.iter().zip(b).position(|(a, b)| a != b);
+            (a != b).then(|| (one.cell.stack.clone(), place, at))
+        })
+    })
+}
+
+const DATAGRAM_STACKS: [&str; 8] = [
+    "udp",
+    "udp+cose",
+    "coap-non",
+    "coap-con",
+    "coap-con+oscore",
+    "coap-con+dtls1.3",
+    "coap-con+dtls1.2-psk",
+    "http3",
+];
+
+#[test]
+fn every_stack_on_datagrams_is_measured() {
+    for result in simulated(&DATAGRAM_STACKS, |_| {}, 2) {
+        let cell = &result.cell;
+        let told = (&cell.stack, &cell.warnings, &cell.outcomes);
+        assert_eq!((cell.engine.as_str(), cell.valid), ("sim", true), "{told:?}");
+        assert!(cell.all_arrived(), "{told:?}");
+        assert_eq!(
+            cell.warnings.len(),
+            1,
+            "only that there are few samples: {told:?}"
+        );
+        let message = cell.message.as_ref().expect("a message");
+        assert_eq!(message.up.payload.mean, 128.0, "{told:?}");
+        assert_eq!(cell.cpu.reason.as_deref(), Some(NO_CPU_TIME));
+        assert_eq!(result.rows.len(), 3);
+        assert!(
+            result.ladder.is_some_and(|ladder| !ladder.packets.is_empty()),
+            "{}",
+            cell.stack
+        );
+    }
+}
+
+#[test]
+fn times_are_those_of_the_link() {
+    let results = simulated(&["udp", "coap-con"], |_| {}, 1);
+    let median = |index: usize| {
+        let message = results[index].cell.message.as_ref().expect("a message");
+        message.response_time_ns.as_ref().and_then(|times| times.p50)
+    };
+    assert_eq!(median(0), Some(12_500_000), "one way of 25 ms");
+    assert_eq!(median(1), Some(25_000_000));
+}
+
+#[test]
+fn cells_do_not_depend_on_threads() {
+    let lossy = |options: &mut Options| {
+        options.links[0].up.loss = wirecost_link::Loss::Bernoulli("10%".parse().expect("a probability"));
+    };
+    let one = simulated(&DATAGRAM_STACKS, lossy, 1);
+    let two = simulated(&DATAGRAM_STACKS, lossy, 2);
+    assert_eq!(json(&one), json(&two));
+    assert_eq!(first_difference(&one, &two), None);
+}
+
+#[test]
+fn a_cell_does_not_depend_on_the_others_of_its_run() {
+    let alone = simulated(&["coap-con"], |_| {}, 1);
+    let beside = simulated(&["udp", "coap-con"], |_| {}, 1);
+    assert_eq!(json(&alone), json(&beside[1..]));
+}
+
+#[test]
+fn nothing_is_begun_once_it_is_to_stop() {
+    let options = options(&["udp", "coap-con"]);
+    let plan = Plan::new(&options);
+    let mut results = 0;
+    simulate(&options, &plan, &[0, 1, 0, 1], 1, &mut |_| results += 1, &|| true).expect("nothing");
+    assert!(results < 4);
+}
+
+#[test]
+fn what_cannot_run_says_so() {
+    let results = simulated(
+        &["udp"],
+        |options| options.sizes[0] = "70kB".parse().expect("a size"),
+        1,
+    );
+    assert!(results[0].cell.not_run.is_some() && results[0].rows.is_empty());
+    assert!(results[0].cell.message.is_none());
+}
+
+#[test]
+fn a_handshake_takes_its_round_trips() {
+    let results = simulated(&["coap-con+dtls1.3", "http3"], |_| {}, 1);
+    let connect = |index: usize| {
+        let connect = results[index].cell.connect.as_ref().expect("a connect");
+        let times = connect.response_time_ns.as_ref().expect("times");
+        (connect.round_trips, Duration::from_nanos(times.max))
+    };
+    assert_eq!(connect(0), (Some(1.0), Duration::from_millis(25)));
+    assert_eq!(connect(1), (Some(1.0), Duration::from_millis(25)));
+}

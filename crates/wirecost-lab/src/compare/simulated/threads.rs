@@ -1,0 +1,104 @@
+//! Cells side by side, their results in the order asked for.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
+use std::time::Duration;
+
+use super::{CellResult, Simulation, SimulationError};
+use crate::compare::options::Options;
+use crate::compare::plan::Plan;
+
+/// How often it is asked whether to stop while nothing comes to its end.
+const TICK: Duration = Duration::from_millis(50);
+/// Results per thread that may wait for whoever takes them.
+const WAITING: usize = 4;
+
+/// Simulates `cells` of a plan on `jobs` threads, and hands their results over in the order of `cells`, whatever the
+/// number of threads. Where `stop` says so, no further cell is begun, and what comes behind a cell that is missing is
+/// dropped.
+///
+/// # Errors
+/// The first cell that cannot be simulated; those before it have been handed over.
+pub fn simulate(
+    options: &Options,
+    plan: &Plan,
+    cells: &[usize],
+    jobs: usize,
+    on_cell: &mut dyn FnMut(CellResult),
+    stop: &dyn Fn() -> bool,
+) -> Result<(), SimulationError> {
+    let simulation = Simulation::new(options, plan);
+    let queue = Queue {
+        cells,
+        next: AtomicUsize::new(0),
+        stopped: AtomicBool::new(false),
+    };
+    let jobs = jobs.clamp(1, cells.len().max(1));
+    let (done, results) = mpsc::sync_channel(jobs * WAITING);
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            let (queue, simulation, done) = (&queue, &simulation, done.clone());
+            scope.spawn(move || work(queue, simulation, &done));
+        }
+        drop(done);
+        let outcome = in_order(&results, &queue, on_cell, stop);
+        queue.stopped.store(true, Ordering::Relaxed);
+        // Whoever still has a result to hand over must not wait for room.
+        drop(results);
+        outcome
+    })
+}
+
+/// The cells that are still to be simulated.
+struct Queue<'a> {
+    cells: &'a [usize],
+    next: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl Queue<'_> {
+    /// The next cell's place in the order, and the cell.
+    fn next(&self) -> Option<(usize, usize)> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return None;
+        }
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        Some((place, *self.cells.get(place)?))
+    }
+}
+
+/// A cell's place in the order, and what came of it.
+type Done = (usize, Result<CellResult, SimulationError>);
+
+fn work(queue: &Queue<'_>, simulation: &Simulation<'_>, done: &SyncSender<Done>) {
+    while let Some((place, cell)) = queue.next() {
+        // Nobody takes results any more where an earlier cell has failed.
+        if done.send((place, simulation.cell(cell))).is_err() {
+            return;
+        }
+    }
+}
+
+fn in_order(
+    results: &Receiver<Done>,
+    queue: &Queue<'_>,
+    on_cell: &mut dyn FnMut(CellResult),
+    stop: &dyn Fn() -> bool,
+) -> Result<(), SimulationError> {
+    let mut early: BTreeMap<usize, Result<CellResult, SimulationError>> = BTreeMap::new();
+    let mut place = 0;
+    loop {
+        queue.stopped.fetch_or(stop(), Ordering::Relaxed);
+        match results.recv_timeout(TICK) {
+            Ok((done, result)) => drop(early.insert(done, result)),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+        while let Some(result) = early.remove(&place) {
+            on_cell(result?);
+            place += 1;
+        }
+    }
+}
