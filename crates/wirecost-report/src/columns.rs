@@ -4,6 +4,7 @@ use wirecost_lab::results::summary::Times;
 use wirecost_lab::results::{Cell, Section};
 
 use crate::figures::BothWays;
+use crate::names::is_modelled;
 use crate::number;
 
 /// A column of the table.
@@ -147,8 +148,8 @@ impl Column {
             .collect()
     }
 
-    /// Where each cell stands. Invalid cells are not compared, and what ends with an answer is compared apart
-    /// from what ends with arrival.
+    /// Where each cell stands. Invalid cells are not compared, what ends with an answer is compared apart from what
+    /// ends with arrival, and what was simulated apart from what was measured.
     pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
         cells.iter().map(|cell| self.rank(cell, cells)).collect()
     }
@@ -189,7 +190,8 @@ impl Column {
     }
 
     fn competes(self, cell: &Cell, rival: &Cell) -> bool {
-        !self.depends_on_response() || ends_with_arrival(cell) == ends_with_arrival(rival)
+        let alike = !self.depends_on_response() || ends_with_arrival(cell) == ends_with_arrival(rival);
+        alike && is_modelled(cell) == is_modelled(rival)
     }
 
     const fn depends_on_response(self) -> bool {

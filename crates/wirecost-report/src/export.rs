@@ -8,6 +8,12 @@
 //! | `stack`, `start`, `engine`, `target` | | what the cell is |
 //! | `payload_bytes` | B | payload of a message |
 //! | `link` | | the link asked for, in words |
+//! | `key` | | what tells the cell from every other one |
+//! | `messages_per_connection` | | measured messages of a connection |
+//! | `interval_ns` | ns | time between the intended sends of one device's messages |
+//! | `agreement_equal` | | of a live cell: whether packets and bytes are those of the simulated one |
+//! | `agreement_first_difference` | | what they first differ in |
+//! | `agreement_median_ratio` | | median response time, live by simulated |
 //! | `valid` | | `true` where the figures may be used |
 //! | `not_run` | | why the cell could not be run |
 //! | `first_message_round_trips` | | round trips until the first message was acknowledged, or had arrived |
@@ -73,6 +79,7 @@ fn row(cell: &Cell, phase: &str, section: Option<&Section>) -> Vec<Field> {
 }
 
 fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
+    let agreement = cell.agreement.as_ref();
     let fields = [
         ("stack", cell.stack.clone()),
         ("start", cell.start.clone()),
@@ -80,14 +87,24 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
         ("engine", cell.engine.clone()),
         ("target", cell.target.clone()),
         ("link", link_words(&cell.link)),
+        ("key", cell.key.clone()),
+        (
+            "messages_per_connection",
+            cell.messages_per_connection.to_string(),
+        ),
+        ("interval_ns", text(cell.interval_ns)),
+        ("agreement_equal", text(agreement.map(|a| a.equal))),
+        (
+            "agreement_first_difference",
+            text(agreement.and_then(|a| a.first_difference.as_ref())),
+        ),
+        (
+            "agreement_median_ratio",
+            text(agreement.and_then(|a| a.median_ratio)),
+        ),
         ("valid", cell.valid.to_string()),
         ("not_run", cell.not_run.clone().unwrap_or_default()),
-        (
-            "first_message_round_trips",
-            cell.first_message_round_trips
-                .map(|trips| trips.to_string())
-                .unwrap_or_default(),
-        ),
+        ("first_message_round_trips", text(cell.first_message_round_trips)),
         ("phase", phase.to_owned()),
     ];
     fields.map(|(name, value)| (name.to_owned(), value)).to_vec()
@@ -148,8 +165,11 @@ fn bytes_fields(direction: &str, bytes: Option<&Bytes>) -> Vec<Field> {
 }
 
 fn field(name: &str, value: Option<impl ToString>) -> Field {
-    let value = value.map(|value| value.to_string()).unwrap_or_default();
-    (name.to_owned(), value)
+    (name.to_owned(), text(value))
+}
+
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn line<'a>(values: impl Iterator<Item = &'a String>) -> String {

@@ -1,13 +1,13 @@
-//! Bytes by layer of a cell, its name, and its link in words.
+//! Bytes by layer of a cell, and its link in words.
 
 use std::time::Duration;
 
 use wirecost_lab::results::summary::{Bytes, Count, Link, LinkDirection};
-use wirecost_lab::results::{Cell, Section, Summary};
+use wirecost_lab::results::{Cell, Section};
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, Layer, Probability};
 
-use crate::number;
+use crate::names::Names;
 
 /// Mean bytes per sample of each layer, in the order of [`Layer::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -99,59 +99,8 @@ pub(crate) const fn count(bytes: &Bytes, layer: Layer) -> &Count {
     }
 }
 
-/// How connections start where nothing else is asked for.
-pub(crate) const COLD: &str = "cold";
-
-/// The stack of a cell, with what sets it apart: start, target and engine where they are not the usual ones.
-pub(crate) fn label(cell: &Cell) -> String {
-    let start = match cell.start.as_str() {
-        COLD => String::new(),
-        start => format!(" {}", number::plain(start)),
-    };
-    number::plain(&cell.stack) + &start + &surroundings(cell)
-}
-
-/// The label without the start, which has a column of its own.
-pub(crate) fn stack_label(cell: &Cell) -> String {
-    number::plain(&cell.stack) + &surroundings(cell)
-}
-
-/// Target and engine where they are not the usual ones.
-fn surroundings(cell: &Cell) -> String {
-    let mut words = String::new();
-    if cell.target != "builtin" {
-        words += &format!(" @{}", number::plain(&cell.target));
-    }
-    if is_modelled(cell) {
-        words += " (sim)";
-    }
-    words
-}
-
-/// The sign of a cell whose figures must not be used.
-pub(crate) const INVALID: &str = "✗";
-
-/// The label, with the sign of a cell whose figures must not be used.
-pub(crate) fn marked_label(cell: &Cell) -> String {
-    marked(label(cell), cell)
-}
-
-/// `label` with the sign of a cell whose figures must not be used.
-pub(crate) fn marked(label: String, cell: &Cell) -> String {
-    if cell.valid || cell.not_run.is_some() {
-        label
-    } else {
-        format!("{label} {INVALID}")
-    }
-}
-
-/// Whether any cell starts otherwise than cold, so that tables need a column for it.
-pub(crate) fn has_starts(summary: &Summary) -> bool {
-    summary.cells.iter().any(|cell| cell.start != COLD)
-}
-
 /// In how many bytes the connects of a cell differ, in words; null where they are alike or a lossy link explains it.
-pub(crate) fn varying_connect(cell: &Cell) -> Option<String> {
+pub(crate) fn varying_connect(names: &Names, cell: &Cell) -> Option<String> {
     let connect = cell.connect.as_ref()?;
     let is_lossy = cell.link.up.loss > 0.0 || cell.link.down.loss > 0.0;
     let range = |bytes: &Bytes, direction: &str| {
@@ -160,24 +109,28 @@ pub(crate) fn varying_connect(cell: &Cell) -> Option<String> {
     };
     let ranges = [range(&connect.up, "up"), range(&connect.down, "down")];
     let ranges: Vec<String> = ranges.into_iter().flatten().collect();
-    (!ranges.is_empty()).then(|| format!("sizes of {} vary: connect {}", label(cell), ranges.join(", ")))
+    (!ranges.is_empty()).then(|| {
+        format!(
+            "sizes of {} vary: connect {}",
+            names.label(cell),
+            ranges.join(", ")
+        )
+    })
 }
 
 /// How much of the connects of `cells` is padding, in words; none where no connect has any. DTLS 1.3 fills its ClientHello
 /// up to the MTU, as our library writes it, and QUIC its Initial datagrams up to 1,200 B (RFC 9000, section 14.1).
-pub(crate) fn padded_connects<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<String> {
+pub(crate) fn padded_connects<'a>(
+    names: &Names,
+    cells: impl IntoIterator<Item = &'a Cell>,
+) -> Option<String> {
     let padding = |cell: &Cell| {
         let bytes = cell.connect.as_ref()?.by_cause.get("probe")?;
         let bytes = bytes.up + bytes.down;
-        (bytes > 0.0).then(|| format!("{} {bytes:.0} B", label(cell)))
+        (bytes > 0.0).then(|| format!("{} {bytes:.0} B", names.label(cell)))
     };
     let found: Vec<String> = cells.into_iter().filter_map(padding).collect();
     (!found.is_empty()).then(|| format!("padding within the connects: {}", found.join(", ")))
-}
-
-/// Whether the cell's figures come from a model instead of a measurement.
-pub(crate) fn is_modelled(cell: &Cell) -> bool {
-    cell.engine == "sim"
 }
 
 /// The link asked for, as one would ask for it: `rtt 25ms, loss 5%`.

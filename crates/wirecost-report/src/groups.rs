@@ -1,48 +1,111 @@
-//! Cells that may be compared: those of one payload size and one link.
+//! Cells that may be compared: those of one payload size, one link and one rhythm of messages.
+
+use std::rc::Rc;
+use std::time::Duration;
 
 use wirecost_lab::results::{Cell, Summary};
+use wirecost_proto::units::DisplayDuration;
 
 use crate::figures::link_words;
+use crate::names::{Names, is_modelled};
 
-/// The cells of one payload size and one link, in the order of the run.
+/// The cells of one payload size, one link and one rhythm of messages, the engines of a stack side by side.
 pub(crate) struct Group<'a> {
     /// Each cell with its index in the summary.
     pub(crate) cells: Vec<(usize, &'a Cell)>,
-    /// Size and link in words: `128 B, rtt 25ms`.
+    /// Size, link and rhythm in words: `128 B, rtt 25ms`.
     pub(crate) heading: String,
+    /// How its cells are called.
+    pub(crate) names: Rc<Names>,
 }
 
 impl<'a> Group<'a> {
     /// The groups of a run, in the order in which the run first names them.
     pub(crate) fn all(summary: &'a Summary) -> Vec<Self> {
+        let names = Rc::new(Names::of(summary));
         let mut groups: Vec<Self> = Vec::new();
         for indexed in summary.cells.iter().enumerate() {
             match groups.iter_mut().find(|group| group.has_place_for(indexed.1)) {
                 Some(group) => group.cells.push(indexed),
-                None => groups.push(Self::starting_with(indexed)),
+                None => groups.push(Self::starting_with(indexed, &names)),
             }
         }
+        groups.iter_mut().for_each(Self::put_engines_side_by_side);
         groups
     }
 
-    fn starting_with((index, cell): (usize, &'a Cell)) -> Self {
+    fn starting_with((index, cell): (usize, &'a Cell), names: &Rc<Names>) -> Self {
         Self {
-            heading: format!("{} B, {}", cell.payload_bytes, link_words(&cell.link)),
+            heading: heading(cell),
             cells: vec![(index, cell)],
+            names: Rc::clone(names),
         }
     }
 
     fn has_place_for(&self, cell: &Cell) -> bool {
         let of_one_kind = |other: &Cell| {
             other.payload_bytes == cell.payload_bytes
+                && other.messages_per_connection == cell.messages_per_connection
+                && other.interval_ns == cell.interval_ns
                 && other.link.up == cell.link.up
                 && other.link.down == cell.link.down
         };
         self.cells.first().is_some_and(|(_, first)| of_one_kind(first))
     }
 
+    /// The live cell of a stack and start, then the simulated one, where the run first names either.
+    fn put_engines_side_by_side(&mut self) {
+        let of_one_name = |a: &Cell, b: &Cell| a.stack == b.stack && a.start == b.start;
+        let cells: Vec<&Cell> = self.iter().collect();
+        let first = |cell: &Cell| cells.iter().position(|other| of_one_name(cell, other));
+        self.cells
+            .sort_by_cached_key(|(_, cell)| (first(cell), is_modelled(cell)));
+    }
+
     /// The cells without their indices.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Cell> {
         self.cells.iter().map(|(_, cell)| *cell)
     }
+
+    /// Whether there are cells of both engines.
+    pub(crate) fn has_both_engines(&self) -> bool {
+        self.iter().any(is_modelled) && !self.iter().all(is_modelled)
+    }
+
+    /// The cells that figures draw: those of one engine, as medians of two are never mixed. Live ones, unless none of them
+    /// ran.
+    pub(crate) fn charted(&self) -> Self {
+        let ran_live = self
+            .iter()
+            .any(|cell| !is_modelled(cell) && cell.not_run.is_none());
+        let simulates = !ran_live && self.iter().any(is_modelled);
+        let cells = self.cells.iter().copied();
+        Self {
+            cells: cells.filter(|(_, cell)| is_modelled(cell) == simulates).collect(),
+            heading: self.heading.clone(),
+            names: Rc::clone(&self.names),
+        }
+    }
+}
+
+/// What the cells of a group have in common, in words.
+pub(crate) fn heading(cell: &Cell) -> String {
+    format!(
+        "{} B, {}{}",
+        cell.payload_bytes,
+        link_words(&cell.link),
+        rhythm(cell)
+    )
+}
+
+/// How many messages a connection carries, and how often, where it is not one that settles.
+fn rhythm(cell: &Cell) -> String {
+    let each = match cell.messages_per_connection {
+        1 => String::new(),
+        messages => format!(", {messages} messages each"),
+    };
+    let interval = cell
+        .interval_ns
+        .map(|nanos| format!(", one per {}", DisplayDuration(Duration::from_nanos(nanos))));
+    each + &interval.unwrap_or_default()
 }

@@ -13,6 +13,8 @@ mod facts;
 mod grid;
 mod ladder;
 mod listing;
+mod samples;
+mod selection;
 mod svg;
 
 use minijinja::Environment;
@@ -24,15 +26,20 @@ use wirecost_proto::Layer;
 use crate::ReportError;
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
+use crate::names::{Names, is_modelled};
 use break_even::BreakEven;
 use cards::Card;
 use connect::Matrix;
 use facts::Facts;
 use grid::Grid;
-use ladder::LadderGroup;
+use ladder::Ladders;
+use samples::Samples;
+use selection::Selection;
 
 /// The widths in CSS pixels that every figure is drawn in: for a desk and paper, and for a phone.
 const WIDTHS: [f64; 2] = [680.0, 372.0];
+/// Cells of a run beyond which figures are drawn for some of them only, and tables are closed until they are asked for.
+const MANY: usize = 64;
 
 /// The report as one HTML file.
 ///
@@ -41,13 +48,24 @@ const WIDTHS: [f64; 2] = [680.0, 372.0];
 pub fn report(results: &Results) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.add_template("report.html", include_str!("../templates/report.html"))?;
+    let all = Group::all(&results.summary);
+    let selection = Selection::of(&all);
+    let samples = Samples::of(&results.samples);
     let page = Page {
         css: include_str!("../templates/style.css"),
         js: include_str!("../templates/report.js"),
         asked: asked(results),
         summary: &results.summary,
-        groups: groups(results),
-        ladders: ladder::groups(&results.ladders),
+        groups: selection
+            .drawn
+            .iter()
+            .map(|group| GroupView::of(group, &samples))
+            .collect(),
+        drawn: selection.words,
+        tables: all.iter().map(grid::figures).collect(),
+        differences: differences(&results.summary),
+        is_long: results.summary.cells.len() > MANY,
+        ladders: Ladders::of(&results.ladders),
         facts: facts::all(results),
         scenario: listing::of(&results.summary.scenario),
         layers: Layer::ALL.map(Layer::name),
@@ -63,7 +81,14 @@ struct Page<'a> {
     asked: String,
     summary: &'a Summary,
     groups: Vec<GroupView>,
-    ladders: Vec<LadderGroup>,
+    /// Which groups are drawn, where not all are.
+    drawn: Option<String>,
+    tables: Vec<Grid>,
+    /// What live and simulated cells first differ in: number, what, and the cells.
+    differences: Vec<(String, String, String)>,
+    /// Whether there are so many cells that tables are closed until they are asked for.
+    is_long: bool,
+    ladders: Ladders,
     facts: Facts,
     scenario: String,
     layers: [&'static str; 5],
@@ -88,6 +113,8 @@ impl Figure {
 #[derive(Serialize)]
 struct GroupView {
     heading: String,
+    /// Which of both engines the figures draw; empty where there is one.
+    engine: &'static str,
     cards: Vec<Card>,
     message: Figure,
     connection: Figure,
@@ -95,22 +122,45 @@ struct GroupView {
     break_even: [BreakEven; 2],
     latency: Figure,
     tail: Figure,
-    table: Grid,
 }
 
-fn groups(results: &Results) -> Vec<GroupView> {
-    let view = |group: &Group<'_>| GroupView {
-        heading: group.heading.clone(),
-        cards: cards::all(group),
-        message: bars::figure(group, "Wire bytes of one message", BothWays::of_message),
-        connection: bars::figure(group, "Wire bytes of connect and close", BothWays::of_connection),
-        connects: Matrix::of(group),
-        break_even: [break_even::BYTES, break_even::TIME].map(|quantity| break_even::all(group, quantity)),
-        latency: curves::figure(group, &results.samples, curves::Origin::Zero),
-        tail: curves::figure(group, &results.samples, curves::Origin::Fastest),
-        table: grid::figures(group),
+impl GroupView {
+    fn of(group: &Group<'_>, samples: &Samples<'_>) -> Self {
+        let engine = match (group.has_both_engines(), group.charted().iter().any(is_modelled)) {
+            (false, _) => "",
+            (true, false) => "The figures draw what was measured; what was simulated stands in the table.",
+            (true, true) => "The figures draw what was simulated, as nothing was measured.",
+        };
+        let group = &group.charted();
+        Self {
+            heading: group.heading.clone(),
+            engine,
+            cards: cards::all(group),
+            message: bars::figure(group, "Wire bytes of one message", BothWays::of_message),
+            connection: bars::figure(group, "Wire bytes of connect and close", BothWays::of_connection),
+            connects: Matrix::of(group),
+            break_even: [break_even::BYTES, break_even::TIME]
+                .map(|quantity| break_even::all(group, quantity)),
+            latency: curves::figure(group, samples, curves::Origin::Zero),
+            tail: curves::figure(group, samples, curves::Origin::Fastest),
+        }
+    }
+}
+
+/// The footnotes of the agreement column.
+fn differences(summary: &Summary) -> Vec<(String, String, String)> {
+    /// Cells that are named at most.
+    const NAMED: usize = 6;
+    let names = Names::of(summary);
+    let note = |(number, text, cells): (String, String, Vec<&Cell>)| {
+        let named: Vec<String> = cells.iter().take(NAMED).map(|cell| names.label(cell)).collect();
+        let beyond = match cells.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            beyond => format!(" and {beyond} more cells"),
+        };
+        (number, text, named.join(", ") + &beyond)
     };
-    Group::all(&results.summary).iter().map(view).collect()
+    names.differences(&summary.cells).into_iter().map(note).collect()
 }
 
 /// What was asked, in one sentence.

@@ -7,7 +7,7 @@
 //!
 //! [`write_all`] reads a folder and writes all three into it. Below them lie the parts they share: `columns` (what a
 //! column is worth, how it reads, who is best), `figures` (bytes by layer of a cell), `groups` (cells that may be
-//! compared) and `number` (how quantities are written).
+//! compared), `names` (how cells are called) and `number` (how quantities are written).
 //!
 //! ```
 //! use wirecost_lab::results::Cell;
@@ -26,6 +26,7 @@ mod figures;
 mod groups;
 pub mod html;
 pub mod link;
+mod names;
 mod number;
 pub mod terminal;
 

@@ -12,6 +12,17 @@ pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A positive `value` with `digits` significant digits: `0.998`, `1.00`, `12.3`.
+pub(crate) fn digits(value: f64, digits: i32) -> String {
+    let before = if value > 0.0 {
+        value.log10().floor() as i32 + 1
+    } else {
+        1
+    };
+    let decimals = usize::try_from(digits - before).unwrap_or(0);
+    format!("{value:.decimals$}")
+}
+
 /// Bytes per sample: whole where every sample is alike, one decimal for a mean.
 pub(crate) fn bytes(mean: f64) -> String {
     if mean == mean.round() {
@@ -87,6 +98,10 @@ mod tests {
         assert_eq!(millis(25_312_345.0), "25.31");
         assert_eq!(millis(1_250_000_000.0), "1250");
         assert_eq!(kilobits(79_432.0), "79.4");
+        assert_eq!(
+            [0.998, 1.0, 12.34, 1234.5].map(|v| digits(v, 3)),
+            ["0.998", "1.00", "12.3", "1234"]
+        );
     }
 
     #[test]

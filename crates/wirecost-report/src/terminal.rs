@@ -1,10 +1,12 @@
 //! The table on a terminal: one row per cell, never wrapped.
 //!
 //! Where the width does not suffice, columns go in this order: header-to-payload ratio, goodput, packets, the
-//! interval of the mean, p99, round trips, those to the first acknowledgement, the bar, bytes per connection, the total. What stays is the stack, its
-//! bytes up and down and its median response time; a name too long even then is clipped.
+//! interval of the mean, p99, round trips, those to the first acknowledgement, the bar, bytes per connection, the
+//! total, the agreement of live and simulated figures, the median response time. What stays is the stack and its bytes up
+//! and down; a name too long even then is clipped. Of a run of many cells only the best of each group are told.
 
 mod bar;
+mod best;
 mod layout;
 mod notes;
 mod style;
@@ -12,11 +14,15 @@ mod style;
 use wirecost_lab::results::{Cell, Summary};
 
 use crate::columns::{Column, Rank};
-use crate::figures::{self, link_words};
+use crate::figures::link_words;
 use crate::groups::Group;
+use crate::names::Names;
 use crate::number;
 use layout::{Layout, Row};
 use style::Style;
+
+/// Cells of a run beyond which the table is one of the best of each group.
+const MANY: usize = 96;
 
 /// How the table is to be drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +42,13 @@ impl Default for TableOptions {
     }
 }
 
-/// The run as a table of one row per cell, its cells grouped by payload size and link, with a legend, footnotes,
-/// warnings and validity below.
+/// The run as a table of one row per cell, its cells grouped by payload size, link and rhythm, with a legend, footnotes,
+/// warnings and validity below. Of a run of more than 96 cells, one row per group with the best of it.
 pub fn table(summary: &Summary, options: &TableOptions) -> String {
     let style = Style::new(options.color);
+    if summary.cells.len() > MANY {
+        return finished(best::lines(summary, &style, options.width));
+    }
     let groups: Vec<(Group<'_>, Vec<Row>)> = Group::all(summary)
         .into_iter()
         .map(|group| {
@@ -47,7 +56,11 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
             (group, rows)
         })
         .collect();
-    let layout = Layout::fit(groups.iter().flat_map(|(_, rows)| rows), options.width);
+    let layout = Layout::fit(
+        &Names::of(summary),
+        groups.iter().flat_map(|(_, rows)| rows),
+        options.width,
+    );
     let mut lines = Vec::new();
     for (group, rows) in &groups {
         lines.push(style.bold(&number::clipped(&heading(summary, group), options.width)));
@@ -56,6 +69,10 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
         lines.push(String::new());
     }
     lines.extend(notes::below(summary, &layout, &style, options.width));
+    finished(lines)
+}
+
+fn finished(lines: Vec<String>) -> String {
     lines
         .iter()
         .map(|line| line.trim_end().to_owned() + "\n")
@@ -66,7 +83,7 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
 pub fn cell_line(cell: &Cell) -> String {
     let name = format!(
         "{} {} B, {}",
-        figures::label(cell),
+        Names::alone().label(cell),
         cell.payload_bytes,
         link_words(&cell.link)
     );
@@ -90,18 +107,7 @@ pub fn cell_line(cell: &Cell) -> String {
 }
 
 fn heading(summary: &Summary, group: &Group<'_>) -> String {
-    let scenario = &summary.scenario;
-    let messages = match (scenario.messages_per_connection, &scenario.interval) {
-        (1, None) => String::new(),
-        (messages, None) => format!(", {messages} messages each"),
-        (messages, Some(interval)) => {
-            format!(", {messages} messages each, one per {}", number::plain(interval))
-        }
-    };
-    format!(
-        "{}, {} samples per cell{messages}",
-        group.heading, scenario.samples
-    )
+    format!("{}, {} samples per cell", group.heading, summary.scenario.samples)
 }
 
 /// A group's rows, each value ranked among the cells of the group.
@@ -111,7 +117,7 @@ fn rows(group: &Group<'_>) -> Vec<Row> {
     let scale = bar::Scale::of(&cells);
     let row = |(index, cell): (usize, &&Cell)| {
         let ranks = ranks.each_ref().map(|ranks| ranks[index]);
-        Row::new(cell, ranks, scale)
+        Row::new(cell, &group.names, ranks, scale)
     };
     cells.iter().enumerate().map(row).collect()
 }

@@ -44,6 +44,7 @@ fn every_summary_is_valid() {
         common::eight_stacks().summary,
         common::troubled().summary,
         common::matrix().summary,
+        common::both_engines().summary,
         interrupted,
     ] {
         assert_eq!(checker.accepts(&json(&summary)), Ok(()));

@@ -111,11 +111,13 @@ fn a_cell_is_one_line() {
 #[test]
 fn a_stream_of_messages_is_labelled_so() {
     let mut summary = common::eight_stacks().summary;
-    summary.scenario.messages_per_connection = 20;
-    summary.scenario.interval = Some("50ms".into());
+    for cell in &mut summary.cells {
+        cell.messages_per_connection = 20;
+        cell.interval_ns = Some(50_000_000);
+    }
     let text = table(&summary, &TableOptions::default());
     assert!(
-        text.starts_with("128 B, rtt 25ms, 150 samples per cell, 20 messages each, one per 50ms\n"),
+        text.starts_with("128 B, rtt 25ms, 20 messages each, one per 50ms, 150 samples per cell\n"),
         "{text}"
     );
 }

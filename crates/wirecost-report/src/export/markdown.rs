@@ -5,59 +5,76 @@ use wirecost_lab::results::{Cell, Summary};
 use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL};
 use crate::figures;
 use crate::groups::Group;
+use crate::names::Names;
 use crate::number;
 
 /// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
 pub fn markdown(summary: &Summary) -> String {
-    let has_starts = figures::has_starts(summary);
+    let names = &Names::of(summary);
     let groups = Group::all(summary);
-    let tables: Vec<String> = groups.iter().map(|group| table(group, has_starts)).collect();
+    let tables: Vec<String> = groups.iter().map(table).collect();
     let footnote = format!(
         "Bold: best. `{INSEPARABLE}` not separable from the best, `{LOW_N}` low n, `{TO_ARRIVAL}` time until \
          arrival, because nothing answers, `{EARLY}` early data, which shares its packets with the handshake.\n"
     );
-    let varying = summary.cells.iter().filter_map(figures::varying_connect);
+    let varying = summary
+        .cells
+        .iter()
+        .filter_map(|cell| figures::varying_connect(names, cell));
     let varying: String = varying.map(|text| format!("\n- {}\n", escaped(&text))).collect();
-    let warnings: String = summary.cells.iter().flat_map(warnings).collect();
+    let differences = names.differences(&summary.cells);
+    let differences: String = differences
+        .iter()
+        .map(|(number, text, cells)| format!("\n- {number} {} ({} cells)\n", escaped(text), cells.len()))
+        .collect();
+    let warnings: String = summary
+        .cells
+        .iter()
+        .flat_map(|cell| warnings(names, cell))
+        .collect();
     let command = format!(
         "\n```sh\n{}\n```\n",
         number::plain(&summary.command).replace("```", "'''")
     );
-    tables.join("\n") + "\n" + &footnote + &varying + &warnings + &command
+    tables.join("\n") + "\n" + &footnote + &differences + &varying + &warnings + &command
 }
 
-fn table(group: &Group<'_>, has_starts: bool) -> String {
+fn table(group: &Group<'_>) -> String {
+    let names = &group.names;
     let cells: Vec<&Cell> = group.iter().collect();
     let ranks = Column::ALL.map(|column| column.ranks(&cells));
-    let head: String = Column::ALL.iter().map(|column| heading(*column)).collect();
+    let head: String = Column::ALL
+        .iter()
+        .map(|column| heading(column.heading()))
+        .collect();
     let rule = "--:|".repeat(Column::ALL.len());
     let rows = cells.iter().enumerate().map(|(index, cell)| {
         let values = Column::ALL
             .iter()
             .zip(&ranks)
             .map(|(column, ranks)| value(*column, cell, ranks[index]));
-        let start = if has_starts {
-            format!(" {} |", escaped(&cell.start))
-        } else {
-            String::new()
-        };
-        format!("| {} |{start}{}\n", name(cell), values.collect::<String>())
+        let keys = names
+            .keys()
+            .iter()
+            .map(|key| format!(" {} |", escaped(&names.value(*key, cell))));
+        let values = keys.chain(values).collect::<String>();
+        format!("| {} |{values}\n", name(names, cell))
     });
     let rows: String = rows.collect();
-    let (start, start_rule) = if has_starts {
-        (" start |", ":--|")
-    } else {
-        ("", "")
-    };
+    let keys: String = names.keys().iter().map(|key| heading(key.heading())).collect();
+    let key_rule = ":--|".repeat(names.keys().len());
     format!(
-        "### {}\n\n| stack |{start}{head}\n|:--|{start_rule}{rule}\n{rows}",
+        "### {}\n\n| stack |{keys}{head}\n|:--|{key_rule}{rule}\n{rows}",
         group.heading
     )
 }
 
-fn heading(column: Column) -> String {
-    let (name, unit) = column.heading();
-    format!(" {name} ({unit}) |")
+fn heading((name, unit): (&str, &str)) -> String {
+    if unit.is_empty() {
+        format!(" {name} |")
+    } else {
+        format!(" {name} ({unit}) |")
+    }
 }
 
 fn value(column: Column, cell: &Cell, rank: Rank) -> String {
@@ -71,8 +88,8 @@ fn value(column: Column, cell: &Cell, rank: Rank) -> String {
     }
 }
 
-fn name(cell: &Cell) -> String {
-    let label = escaped(&figures::stack_label(cell));
+fn name(names: &Names, cell: &Cell) -> String {
+    let label = escaped(&names.in_table(cell));
     match &cell.not_run {
         Some(reason) => format!("{label} (not run: {})", escaped(reason)),
         None if cell.valid => label,
@@ -80,14 +97,9 @@ fn name(cell: &Cell) -> String {
     }
 }
 
-fn warnings(cell: &Cell) -> Vec<String> {
-    let line = |text: &str, kind: &str| {
-        format!(
-            "\n- {kind}: {}: {}\n",
-            escaped(&figures::label(cell)),
-            escaped(text)
-        )
-    };
+fn warnings(names: &Names, cell: &Cell) -> Vec<String> {
+    let line =
+        |text: &str, kind: &str| format!("\n- {kind}: {}: {}\n", escaped(&names.label(cell)), escaped(text));
     let kind = |invalidates| if invalidates { "INVALID" } else { "warning" };
     cell.warnings
         .iter()

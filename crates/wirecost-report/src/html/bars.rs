@@ -8,8 +8,9 @@ use super::Figure;
 use super::svg::{Anchor, Svg, fitted, text_width};
 use crate::columns::EARLY;
 use crate::export::quoted;
-use crate::figures::{self, BothWays, ByLayer};
+use crate::figures::{BothWays, ByLayer};
 use crate::groups::Group;
+use crate::names::Names;
 use crate::number;
 
 const TOP: f64 = 26.0;
@@ -23,14 +24,14 @@ const TOTAL: f64 = 44.0;
 pub(super) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays>) -> Figure {
     let rows: Vec<Bar> = group
         .iter()
-        .filter_map(|cell| Some((name_of_cell(cell), of(cell)?)))
+        .filter_map(|cell| Some((name_of_cell(&group.names, cell), of(cell)?)))
         .collect();
     Figure::new(|width| draw(&rows, name, &group.heading, width), data(&rows))
 }
 
-fn name_of_cell(cell: &Cell) -> String {
+fn name_of_cell(names: &Names, cell: &Cell) -> String {
     let early = if cell.early_message { EARLY } else { "" };
-    figures::marked_label(cell) + early
+    names.marked_label(cell) + early
 }
 
 type Bar = (String, BothWays);

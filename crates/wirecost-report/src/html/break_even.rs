@@ -9,7 +9,7 @@ use super::ends::{self, End};
 use super::svg::{Anchor, Svg};
 use crate::columns::{Column, overlap};
 use crate::export::quoted;
-use crate::figures::{self, BothWays};
+use crate::figures::BothWays;
 use crate::groups::Group;
 use crate::number;
 
@@ -105,7 +105,7 @@ impl Line {
             let later = later_cell(group, cell);
             let ((connection, first), (_, each)) = ((quantity.of)(cell)?, (quantity.of)(later)?);
             Some(Self {
-                label: figures::label(cell),
+                label: group.names.label(cell),
                 number,
                 fixed: connection + first - each,
                 each,
@@ -138,7 +138,7 @@ impl Line {
 /// the same stack that starts otherwise.
 fn later_cell<'a>(group: &Group<'a>, cell: &'a Cell) -> &'a Cell {
     let is_sibling = |other: &&Cell| {
-        !other.early_message && other.valid && figures::stack_label(other) == figures::stack_label(cell)
+        !other.early_message && other.valid && group.names.stack(other) == group.names.stack(cell)
     };
     let sibling = group.iter().find(is_sibling).filter(|_| cell.early_message);
     sibling.unwrap_or(cell)

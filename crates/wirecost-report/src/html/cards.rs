@@ -5,8 +5,8 @@ use serde::Serialize;
 use wirecost_lab::results::Cell;
 
 use crate::columns::{Column, Rank, ends_with_arrival};
-use crate::figures;
 use crate::groups::Group;
+use crate::names::Names;
 
 /// One question and its answers.
 #[derive(Serialize)]
@@ -57,6 +57,7 @@ impl Scope {
 
 /// The cards of a group.
 pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
+    let names = &group.names;
     let cells: Vec<&Cell> = group.iter().filter(|cell| cell.not_run.is_none()).collect();
     let times = [Scope::Answered, Scope::Arrived];
     let questions = [
@@ -85,7 +86,7 @@ pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
         .map(|(title, column, unit, scopes)| {
             let mut verdicts: Vec<Verdict> = scopes
                 .iter()
-                .filter_map(|scope| verdict(column, unit, *scope, &cells))
+                .filter_map(|scope| verdict(column, unit, *scope, &cells, names))
                 .collect();
             verdicts.dedup_by(|b, a| a.winners == b.winners);
             Card { title, verdicts }
@@ -94,7 +95,13 @@ pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
 }
 
 /// The answer among the valid cells of a scope; null where there is none.
-fn verdict(column: Column, unit: &'static str, scope: Scope, cells: &[&Cell]) -> Option<Verdict> {
+fn verdict(
+    column: Column,
+    unit: &'static str,
+    scope: Scope,
+    cells: &[&Cell],
+    names: &Names,
+) -> Option<Verdict> {
     let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| scope.holds(cell)).collect();
     let ranks = column.ranks(&cells);
     let of_rank = |wanted: Rank| -> Vec<&Cell> {
@@ -106,15 +113,15 @@ fn verdict(column: Column, unit: &'static str, scope: Scope, cells: &[&Cell]) ->
         scope: scope.words(),
         value: column.text(best.first()?),
         unit,
-        winners: names(&best),
-        inseparable: names(&of_rank(Rank::Inseparable)),
+        winners: listed(&best, names),
+        inseparable: listed(&of_rank(Rank::Inseparable), names),
     })
 }
 
-fn names(cells: &[&Cell]) -> String {
+fn listed(cells: &[&Cell], names: &Names) -> String {
     cells
         .iter()
-        .map(|cell| figures::label(cell))
+        .map(|cell| names.label(cell))
         .collect::<Vec<_>>()
         .join(", ")
 }

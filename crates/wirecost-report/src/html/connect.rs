@@ -41,14 +41,14 @@ impl Matrix {
             name,
         };
         Self {
-            rows: distinct(group, figures::stack_label)
+            rows: distinct(group, |cell| group.names.stack(cell))
                 .into_iter()
                 .map(row)
                 .collect(),
             varying: group
                 .iter()
-                .filter_map(figures::varying_connect)
-                .chain(figures::padded_connects(group.iter()))
+                .filter_map(|cell| figures::varying_connect(&group.names, cell))
+                .chain(figures::padded_connects(&group.names, group.iter()))
                 .collect(),
             starts,
         }
@@ -56,7 +56,7 @@ impl Matrix {
 }
 
 /// What `of` finds in the cells of the group, each once, in the order of the run.
-fn distinct(group: &Group<'_>, of: fn(&Cell) -> String) -> Vec<String> {
+fn distinct(group: &Group<'_>, of: impl Fn(&Cell) -> String) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for found in group.iter().map(of) {
         if !all.contains(&found) {
@@ -69,7 +69,7 @@ fn distinct(group: &Group<'_>, of: fn(&Cell) -> String) -> Vec<String> {
 fn entry(group: &Group<'_>, name: &str, start: &str) -> Entry {
     let cell = group
         .iter()
-        .find(|cell| cell.start == start && figures::stack_label(cell) == name);
+        .find(|cell| cell.start == start && group.names.stack(cell) == name);
     let because = |reason: &str| Entry {
         reason: number::plain(reason),
         ..Entry::default()

@@ -1,14 +1,14 @@
 //! Latency percentile curves on HdrHistogram's axis: percentile p lies at log10(1 / (1 - p)), so that every nine takes
 //! as much room as the one before.
 
-use wirecost_lab::results::{Cell, SampleRow};
+use wirecost_lab::results::Cell;
 
 use super::Figure;
 use super::ends::{self, End};
+use super::samples::Samples;
 use super::svg::{Anchor, Svg};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
 use crate::export::quoted;
-use crate::figures;
 use crate::groups::Group;
 use crate::number;
 
@@ -36,7 +36,7 @@ struct Series {
 }
 
 /// The curves of a group.
-pub(super) fn figure(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Figure {
+pub(super) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Figure {
     let series = series(group, samples, origin);
     let name = match origin {
         Origin::Zero => "Response time by percentile",
@@ -48,9 +48,9 @@ pub(super) fn figure(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -
     )
 }
 
-fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Series> {
+fn series(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Vec<Series> {
     let of_cell = |(number, (index, cell)): (usize, &(usize, &Cell))| {
-        let rows = samples.iter().filter(|row| row.cell == *index as u64);
+        let rows = samples.of_cell(*index).iter();
         let mut nanos: Vec<u64> = rows.filter_map(|row| row.response_time_ns).collect();
         nanos.sort_unstable();
         let first = if origin == Origin::Fastest {
@@ -60,7 +60,7 @@ fn series(group: &Group<'_>, samples: &[SampleRow], origin: Origin) -> Vec<Serie
         };
         let mark = if ends_with_arrival(cell) { TO_ARRIVAL } else { "" };
         Some(Series {
-            label: figures::marked_label(cell) + mark,
+            label: group.names.marked_label(cell) + mark,
             number,
             millis: nanos.iter().map(|ns| (ns - first) as f64 / 1e6).collect(),
         })

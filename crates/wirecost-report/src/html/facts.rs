@@ -1,15 +1,19 @@
 //! What stands behind the figures: outcomes, link, CPU, machine, validity.
 
+mod outcomes;
+mod validity;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use wirecost_lab::results::summary::{CpuSide, LinkDirection, Outcomes};
+use wirecost_lab::results::summary::{Achieved, CpuSide, LinkDirection};
 use wirecost_lab::results::{Cell, Environment, Results, Summary};
 
 use super::grid::{Grid, GridRow};
-use crate::figures::{self, link_words};
-use crate::groups::Group;
+use crate::groups::heading;
+use crate::names::{Names, is_modelled};
 use crate::number;
+use validity::Validity;
 
 /// The tables behind the figures.
 #[derive(Serialize)]
@@ -19,47 +23,47 @@ pub(super) struct Facts {
     cpu: Grid,
     machine: Vec<(&'static str, String)>,
     networks: Grid,
-    validity: Vec<Validity>,
-}
-
-/// Whether one cell's figures may be used, and what to look at first.
-#[derive(Serialize)]
-struct Validity {
-    name: String,
-    /// `valid`, `not run` or `INVALID`.
-    verdict: &'static str,
-    remarks: Vec<String>,
+    validity: Validity,
 }
 
 /// The tables of a run.
 pub(super) fn all(results: &Results) -> Facts {
     let (summary, environment) = (&results.summary, &results.environment);
-    let name = name_of(summary);
+    let name = &Name::in_run(summary);
     Facts {
-        outcomes: outcomes(summary, name),
+        outcomes: outcomes::table(summary, name),
         link: link(summary, name),
         cpu: cpu(summary, name),
         machine: machine(environment),
         networks: networks(environment),
-        validity: summary.cells.iter().map(|cell| validity(cell, name)).collect(),
+        validity: Validity::of(summary, name),
     }
 }
 
 /// How a cell is called outside its group.
-type Name = fn(&Cell) -> String;
+struct Name {
+    names: Names,
+    /// Whether the run has several groups, so that the name says which.
+    says_group: bool,
+}
 
-/// The label alone where the run has one group; with size and link where it has several.
-fn name_of(summary: &Summary) -> Name {
-    if Group::all(summary).len() < 2 {
-        return figures::label;
+impl Name {
+    fn in_run(summary: &Summary) -> Self {
+        let headings = summary.cells.iter().map(heading);
+        let mut others = headings.clone().skip(1);
+        Self {
+            names: Names::of(summary),
+            says_group: headings.take(1).any(|first| others.any(|other| other != first)),
+        }
     }
-    |cell| {
-        format!(
-            "{}, {} B, {}",
-            figures::label(cell),
-            cell.payload_bytes,
-            link_words(&cell.link)
-        )
+
+    fn of(&self, cell: &Cell) -> String {
+        let label = self.names.label(cell);
+        if self.says_group {
+            format!("{label}, {}", heading(cell))
+        } else {
+            label
+        }
     }
 }
 
@@ -67,44 +71,7 @@ fn run(summary: &Summary) -> impl Iterator<Item = &Cell> {
     summary.cells.iter().filter(|cell| cell.not_run.is_none())
 }
 
-fn outcomes(summary: &Summary, name: Name) -> Grid {
-    let head = [
-        "cell",
-        "offered",
-        "acknowledged",
-        "delivered",
-        "refused",
-        "failed",
-        "late",
-        "unknown",
-        "lost",
-        "sum",
-    ];
-    let row = |cell: &Cell| {
-        let o: &Outcomes = &cell.outcomes;
-        let ends = [
-            o.acknowledged,
-            o.delivered,
-            o.refused,
-            o.failed,
-            o.late,
-            o.unknown,
-            o.lost,
-        ];
-        let sum = if o.add_up() { "= offered" } else { "≠ offered" };
-        let mut values = vec![o.offered.to_string()];
-        values.extend(ends.map(|count| count.to_string()));
-        values.push(sum.to_owned());
-        GridRow::plain(name(cell), values)
-    };
-    Grid::new(
-        "How the offered messages ended",
-        &head.map(|name| (name, "")),
-        run(summary).map(row).collect(),
-    )
-}
-
-fn link(summary: &Summary, name: Name) -> Grid {
+fn link(summary: &Summary, name: &Name) -> Grid {
     let head = [
         ("cell", ""),
         ("RTT asked", "ms"),
@@ -113,11 +80,21 @@ fn link(summary: &Summary, name: Name) -> Grid {
         ("achieved", "up / down"),
         ("rate asked", "kbit/s, up / down"),
         ("achieved", "kbit/s, up / down"),
+        ("queue full", "packets, up / down"),
     ];
-    let rows = run(summary)
-        .map(|cell| GridRow::plain(name(cell), link_values(cell)))
-        .collect();
-    Grid::new("The link, asked and achieved", &head, rows)
+    let queues = run(summary).any(|cell| queue_dropped(cell).is_some());
+    let columns = if queues { head.len() } else { head.len() - 1 };
+    let row = |cell: &Cell| {
+        let mut values = link_values(cell);
+        values.truncate(columns - 1);
+        GridRow::plain(name.of(cell), values)
+    };
+    let head = head.into_iter().take(columns).collect::<Vec<_>>();
+    Grid::new(
+        "The link, asked and achieved",
+        &head,
+        run(summary).map(row).collect(),
+    )
 }
 
 fn link_values(cell: &Cell) -> Vec<String> {
@@ -147,10 +124,25 @@ fn link_values(cell: &Cell) -> Vec<String> {
             rate(achieved.and_then(|a| a.rate_up_bps)),
             rate(achieved.and_then(|a| a.rate_down_bps)),
         ),
+        number::optional(queue_dropped(cell), |[up, down]| {
+            both(up.to_string(), down.to_string())
+        }),
     ]
 }
 
-fn cpu(summary: &Summary, name: Name) -> Grid {
+/// The packets that found the queue full, up and down; null where nothing queues.
+fn queue_dropped(cell: &Cell) -> Option<[u64; 2]> {
+    let Achieved {
+        queue_dropped_up,
+        queue_dropped_down,
+        ..
+    } = cell.link.achieved.as_ref()?;
+    let either = queue_dropped_up.is_some() || queue_dropped_down.is_some();
+    either.then(|| [queue_dropped_up, queue_dropped_down].map(|dropped| dropped.unwrap_or(0)))
+}
+
+/// Only cells that ran in real time have CPU time.
+fn cpu(summary: &Summary, name: &Name) -> Grid {
     let head = [
         ("cell", ""),
         ("client", "µs per device"),
@@ -165,9 +157,10 @@ fn cpu(summary: &Summary, name: Name) -> Grid {
         let mut values = cpu_side(cell.cpu.client.as_ref());
         values.extend(cpu_side(cell.cpu.server.as_ref()));
         values.push(cell.cpu.reason.clone().unwrap_or_default());
-        GridRow::plain(name(cell), values)
+        GridRow::plain(name.of(cell), values)
     };
-    Grid::new("CPU time", &head, run(summary).map(row).collect())
+    let measured = run(summary).filter(|cell| !is_modelled(cell));
+    Grid::new("CPU time", &head, measured.map(row).collect())
 }
 
 fn cpu_side(side: Option<&CpuSide>) -> Vec<String> {
@@ -261,17 +254,4 @@ fn networks(environment: &Environment) -> Grid {
     let row = |name: &String| GridRow::plain(name.clone(), vec![value(device, name), value(server, name)]);
     let head = [("setting", ""), ("device", ""), ("server", "")];
     Grid::new("Network settings", &head, both.into_keys().map(row).collect())
-}
-
-fn validity(cell: &Cell, name: Name) -> Validity {
-    let warnings = cell.warnings.iter().map(|warning| warning.text.clone());
-    Validity {
-        name: name(cell),
-        verdict: match (&cell.not_run, cell.valid) {
-            (Some(_), _) => "not run",
-            (None, true) => "valid",
-            (None, false) => "INVALID",
-        },
-        remarks: cell.not_run.iter().cloned().chain(warnings).collect(),
-    }
 }

@@ -4,8 +4,8 @@ use serde::Serialize;
 use wirecost_lab::results::Cell;
 
 use crate::columns::{Column, Rank};
-use crate::figures;
 use crate::groups::Group;
+use crate::names::is_modelled;
 use crate::number;
 
 /// A table: a head, and rows that begin with a name.
@@ -25,6 +25,10 @@ pub(super) struct GridRow {
     invalid: bool,
     /// Why it has no figures; empty where it has.
     not_run: String,
+    /// Whether it was simulated.
+    modelled: bool,
+    /// What stands between the name and the figures.
+    keys: Vec<String>,
     entries: Vec<Entry>,
 }
 
@@ -48,6 +52,8 @@ impl GridRow {
             name,
             invalid: false,
             not_run: String::new(),
+            modelled: false,
+            keys: Vec::new(),
             entries: values.into_iter().map(entry).collect(),
         }
     }
@@ -67,18 +73,22 @@ impl Grid {
 
 /// The main table of a group: the terminal's columns, none dropped.
 pub(super) fn figures(group: &Group<'_>) -> Grid {
+    let names = &group.names;
     let cells: Vec<&Cell> = group.iter().collect();
     let ranks = Column::ALL.map(|column| column.ranks(&cells));
     let row = |(index, cell): (usize, &&Cell)| {
         let entry = |(column, ranks): (&Column, &Vec<Rank>)| entry(*column, cell, ranks[index]);
         GridRow {
-            name: figures::label(cell),
+            name: names.in_table(cell),
+            modelled: is_modelled(cell),
+            keys: names.keys().iter().map(|key| names.value(*key, cell)).collect(),
             invalid: !cell.valid && cell.not_run.is_none(),
             not_run: number::plain(cell.not_run.as_deref().unwrap_or_default()),
             entries: Column::ALL.iter().zip(&ranks).map(entry).collect(),
         }
     };
     let head: Vec<(&str, &str)> = std::iter::once(("stack", ""))
+        .chain(names.keys().iter().map(|key| key.heading()))
         .chain(Column::ALL.map(Column::heading))
         .collect();
     Grid::new(&group.heading, &head, cells.iter().enumerate().map(row).collect())

@@ -6,6 +6,7 @@ mod flights;
 use serde::Serialize;
 use wirecost_lab::results::{Ladder, LadderPacket};
 
+use super::selection::{DRAWN, spread_out};
 use super::svg::{Anchor, Svg, fitted, spread, text_width};
 use crate::export::quoted;
 use crate::number;
@@ -25,7 +26,7 @@ const NUMBER: f64 = 7.0;
 
 /// The panels of one payload size and one link, and what they draw as CSV.
 #[derive(Serialize)]
-pub(super) struct LadderGroup {
+struct LadderGroup {
     heading: String,
     panels: Vec<Panel>,
     data: String,
@@ -38,8 +39,43 @@ struct Panel {
     flights: Vec<Flight>,
 }
 
-/// The ladders of a run by payload size and link, in the order of the run.
-pub(super) fn groups(ladders: &[Ladder]) -> Vec<LadderGroup> {
+/// The ladders of a run.
+#[derive(Serialize)]
+pub(super) struct Ladders {
+    groups: Vec<LadderGroup>,
+    /// Which ones are drawn, where not all are.
+    drawn: Option<String>,
+}
+
+impl Ladders {
+    /// All ladders; of more than [`DRAWN`], those of some groups, evenly spread over the run.
+    pub(super) fn of(ladders: &[Ladder]) -> Self {
+        let groups = by_group(ladders);
+        let count = (groups.len() * DRAWN / ladders.len().max(1)).max(1);
+        if ladders.len() <= DRAWN {
+            return Self {
+                groups: groups.iter().map(|group| group_of(group)).collect(),
+                drawn: None,
+            };
+        }
+        let drawn: Vec<LadderGroup> = spread_out(&groups, count)
+            .into_iter()
+            .map(|group| group_of(group))
+            .collect();
+        let words = format!(
+            "Drawn for {} of {} combinations of size and link, evenly spread in the order of the run; ladder.json holds all.",
+            drawn.len(),
+            groups.len()
+        );
+        Self {
+            groups: drawn,
+            drawn: Some(words),
+        }
+    }
+}
+
+/// The ladders by payload size and link, in the order of the run.
+fn by_group(ladders: &[Ladder]) -> Vec<Vec<&Ladder>> {
     let mut groups: Vec<Vec<&Ladder>> = Vec::new();
     for ladder in ladders {
         let of_one_kind =
@@ -52,7 +88,7 @@ pub(super) fn groups(ladders: &[Ladder]) -> Vec<LadderGroup> {
             None => groups.push(vec![ladder]),
         }
     }
-    groups.iter().map(|group| group_of(group)).collect()
+    groups
 }
 
 fn group_of(ladders: &[&Ladder]) -> LadderGroup {

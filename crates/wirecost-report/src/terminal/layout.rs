@@ -5,7 +5,8 @@ use wirecost_lab::results::Cell;
 use super::bar::{self, Scale};
 use super::style::Style;
 use crate::columns::{Column, Rank};
-use crate::figures::{self, BothWays, ByLayer};
+use crate::figures::{BothWays, ByLayer};
+use crate::names::{Key, Names, marked};
 use crate::number;
 
 const GAP: usize = 2;
@@ -14,24 +15,35 @@ const BAR_MOST: usize = 48;
 const LABEL_LEAST: usize = 8;
 const BAR_HEADING: &str = "bytes by layer";
 
-/// What gives way, first to last; `None` is the bar.
-const DROP_ORDER: [Option<Column>; 10] = [
-    Some(Column::Ratio),
-    Some(Column::Goodput),
-    Some(Column::Packets),
-    Some(Column::Mean),
-    Some(Column::P99),
-    Some(Column::RoundTrips),
-    Some(Column::FirstMessage),
-    None,
-    Some(Column::Connection),
-    Some(Column::Total),
+/// What gives way where the width does not suffice.
+#[derive(Clone, Copy)]
+enum Dropped {
+    Column(Column),
+    Bar,
+    Key(Key),
+}
+
+/// What gives way, first to last.
+const DROP_ORDER: [Dropped; 12] = [
+    Dropped::Column(Column::Ratio),
+    Dropped::Column(Column::Goodput),
+    Dropped::Column(Column::Packets),
+    Dropped::Column(Column::Mean),
+    Dropped::Column(Column::P99),
+    Dropped::Column(Column::RoundTrips),
+    Dropped::Column(Column::FirstMessage),
+    Dropped::Bar,
+    Dropped::Column(Column::Connection),
+    Dropped::Column(Column::Total),
+    Dropped::Key(Key::Agreement),
+    Dropped::Column(Column::P50),
 ];
 
 /// One cell of the run, ready to be drawn.
 pub(super) struct Row {
     label: String,
-    start: String,
+    /// The columns between the name and the figures.
+    keys: Vec<String>,
     valid: bool,
     content: Content,
 }
@@ -53,7 +65,7 @@ struct Entry {
 
 impl Row {
     /// The row of `cell`, which stands where `ranks` say.
-    pub(super) fn new(cell: &Cell, ranks: [Rank; Column::ALL.len()], scale: Scale) -> Self {
+    pub(super) fn new(cell: &Cell, names: &Names, ranks: [Rank; Column::ALL.len()], scale: Scale) -> Self {
         let content = match &cell.not_run {
             Some(reason) => Content::NotRun(format!("not run: {}", number::plain(reason))),
             None => Content::Figures {
@@ -67,8 +79,8 @@ impl Row {
             },
         };
         Self {
-            label: figures::marked(figures::stack_label(cell), cell),
-            start: number::plain(&cell.start),
+            label: marked(names.in_table(cell), cell),
+            keys: names.keys().iter().map(|key| names.value(*key, cell)).collect(),
             valid: cell.valid || cell.not_run.is_some(),
             content,
         }
@@ -123,8 +135,8 @@ impl Widths {
 /// The columns that fit, and their widths.
 pub(super) struct Layout {
     label: usize,
-    /// Characters of the starts; `None` where every cell starts cold.
-    start: Option<usize>,
+    /// Heading, unit and characters of the columns between the name and the figures.
+    keys: Vec<(&'static str, &'static str, usize)>,
     columns: Vec<(usize, Widths)>,
     bar: Option<usize>,
     width: usize,
@@ -132,18 +144,24 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of all `rows` in `width` characters.
-    pub(super) fn fit<'a>(rows: impl Iterator<Item = &'a Row>, width: usize) -> Self {
+    pub(super) fn fit<'a>(names: &Names, rows: impl Iterator<Item = &'a Row>, width: usize) -> Self {
         let rows: Vec<&Row> = rows.collect();
         let label = rows
             .iter()
             .map(|row| chars(&row.label))
             .fold(chars("stack"), usize::max);
         let columns = (0..Column::ALL.len()).map(|index| (index, Widths::of(index, &rows)));
-        let starts = rows.iter().map(|row| chars(&row.start));
-        let all_cold = rows.iter().all(|row| row.start == figures::COLD);
+        let key = |(index, key): (usize, &Key)| {
+            let (name, unit) = key.heading();
+            let values = rows.iter().filter_map(|row| row.keys.get(index));
+            let widest = values
+                .map(|value| chars(value))
+                .fold(chars(name).max(chars(unit)), usize::max);
+            (name, unit, widest)
+        };
         let mut layout = Self {
             label,
-            start: starts.max().filter(|_| !all_cold),
+            keys: names.keys().iter().enumerate().map(key).collect(),
             columns: columns.collect(),
             bar: Some(BAR_LEAST),
             width,
@@ -159,8 +177,10 @@ impl Layout {
                 return;
             }
             match dropped {
-                Some(column) => self.columns.retain(|(index, _)| Column::ALL[*index] != column),
-                None => self.bar = None,
+                Dropped::Column(column) => self.columns.retain(|(index, _)| Column::ALL[*index] != column),
+                Dropped::Bar => self.bar = None,
+                // The only key that ever goes is the last one.
+                Dropped::Key(key) => self.keys.retain(|(name, _, _)| *name != key.heading().0),
             }
         }
         let excess = self.total().saturating_sub(self.width);
@@ -177,15 +197,19 @@ impl Layout {
         self.names() + columns + self.bar.map_or(0, |bar| GAP + bar)
     }
 
-    /// Characters of stack and start.
+    /// Characters of all that stands before the figures.
     fn names(&self) -> usize {
-        self.label + self.start.map_or(0, |start| GAP + start)
+        let keys: usize = self.keys.iter().map(|(_, _, width)| GAP + width).sum();
+        self.label + keys
     }
 
-    /// Stack and start, each as wide as its column.
-    fn name(&self, label: &str, start: &str) -> String {
-        let start = self.start.map(|width| " ".repeat(GAP) + &left(start, width));
-        left(&number::clipped(label, self.label), self.label) + &start.unwrap_or_default()
+    /// All that stands before the figures, each as wide as its column.
+    fn name<'a>(&self, label: &str, keys: impl Iterator<Item = &'a str>) -> String {
+        let keys = self.keys.iter().zip(keys);
+        let keys: String = keys
+            .map(|((_, _, width), key)| " ".repeat(GAP) + &left(key, *width))
+            .collect();
+        left(&number::clipped(label, self.label), self.label) + &keys
     }
 
     /// Whether the bar is drawn.
@@ -194,14 +218,16 @@ impl Layout {
     }
 
     /// The names of the columns that had no place.
-    pub(super) fn left_out(&self) -> Vec<&'static str> {
+    pub(super) fn left_out(&self, names: &Names) -> Vec<&'static str> {
         let has_place = |column: &Column| {
             self.columns
                 .iter()
                 .any(|(index, _)| Column::ALL[*index] == *column)
         };
         let left_out = Column::ALL.iter().filter(|column| !has_place(column));
-        left_out.map(|column| column.heading().0).collect()
+        let keys = names.keys().iter().map(|key| key.heading().0);
+        let keys = keys.filter(|name| !self.keys.iter().any(|(placed, _, _)| placed == name));
+        keys.chain(left_out.map(|column| column.heading().0)).collect()
     }
 
     /// Whether the cell's reason not to run has place in its row.
@@ -226,14 +252,16 @@ impl Layout {
             }
             line
         };
-        let units = line(self.name("", ""), "", |(_, unit)| unit);
-        let names = line(self.name("stack", "start"), BAR_HEADING, |(name, _)| name);
+        let units = self.name("", self.keys.iter().map(|(_, unit, _)| *unit));
+        let units = line(units, "", |(_, unit)| unit);
+        let names = self.name("stack", self.keys.iter().map(|(name, _, _)| *name));
+        let names = line(names, BAR_HEADING, |(name, _)| name);
         [names, style.faint(&units)]
     }
 
     /// One row.
     pub(super) fn row(&self, row: &Row, style: &Style) -> String {
-        let label = self.name(&row.label, &row.start);
+        let label = self.name(&row.label, row.keys.iter().map(String::as_str));
         let label = if row.valid { label } else { style.alarm(&label) };
         match &row.content {
             Content::NotRun(reason) => {

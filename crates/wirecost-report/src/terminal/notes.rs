@@ -8,29 +8,62 @@ use super::bar;
 use super::layout::{Layout, wrapped};
 use super::style::Style;
 use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, TO_ARRIVAL, ends_with_arrival};
-use crate::figures::{self, INVALID, is_modelled};
-use crate::groups::Group;
-use crate::number::plain;
+use crate::figures;
+use crate::groups::{Group, heading};
+use crate::names::{INVALID, Key, Names, is_modelled};
+use crate::number::{self, plain};
+
+/// Lines of one kind that are told at most.
+const MOST: usize = 12;
+
+/// The lines below the best of a long run.
+pub(super) fn below_best(summary: &Summary, style: &Style, width: usize) -> Vec<String> {
+    let names = &Names::of(summary);
+    let remarks = [
+        differences(summary, names),
+        shortfalls(summary, names),
+        full_queues(summary, names),
+        warnings(summary, names),
+    ];
+    let remarks = remarks.into_iter().flat_map(capped);
+    let mut lines: Vec<String> = remarks.flat_map(|remark| wrapped(&remark, width)).collect();
+    let invalid = capped(invalid(summary, names));
+    let invalid = invalid.into_iter().flat_map(|reason| wrapped(&reason, width));
+    lines.extend(invalid.map(|line| style.alarm(&line)));
+    lines.push(verdict(summary));
+    lines
+}
 
 /// The lines below the table.
 pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: usize) -> Vec<String> {
+    let names = &Names::of(summary);
     let mut lines = Vec::new();
     if layout.has_bar() {
         lines.push(bar::legend(style));
     }
-    let footnotes = footnotes(summary)
+    let footnotes = footnotes(summary, names)
         .into_iter()
-        .chain(left_out(layout))
+        .chain(left_out(layout, names))
         .flat_map(|note| wrapped(&note, width));
     lines.extend(footnotes.map(|line| style.faint(&line)));
-    let reasons = reasons(summary, layout)
-        .into_iter()
-        .chain(summary.cells.iter().filter_map(figures::varying_connect))
-        .chain(figures::padded_connects(&summary.cells))
-        .chain(shortfalls(summary))
-        .chain(warnings(summary));
-    lines.extend(reasons.flat_map(|reason| wrapped(&reason, width)));
-    let invalid = invalid(summary)
+    let varying = summary
+        .cells
+        .iter()
+        .filter_map(|cell| figures::varying_connect(names, cell));
+    let remarks = [
+        differences(summary, names),
+        reasons(summary, names, layout),
+        varying.collect(),
+        figures::padded_connects(names, &summary.cells)
+            .into_iter()
+            .collect(),
+        shortfalls(summary, names),
+        full_queues(summary, names),
+        warnings(summary, names),
+    ];
+    let remarks = remarks.into_iter().flat_map(capped);
+    lines.extend(remarks.flat_map(|remark| wrapped(&remark, width)));
+    let invalid = capped(invalid(summary, names))
         .into_iter()
         .flat_map(|reason| wrapped(&reason, width));
     lines.extend(invalid.map(|line| style.alarm(&line)));
@@ -38,7 +71,30 @@ pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: us
     lines
 }
 
-fn footnotes(summary: &Summary) -> Vec<String> {
+/// The first lines of a long list, and how many there are beyond them.
+fn capped(mut lines: Vec<String>) -> Vec<String> {
+    let beyond = lines.len().saturating_sub(MOST);
+    if beyond > 0 {
+        lines.truncate(MOST);
+        lines.push(format!("  and {beyond} more of these; report.html has them"));
+    }
+    lines
+}
+
+/// What live and simulated cells first differ in, by the numbers in the agreement column.
+fn differences(summary: &Summary, names: &Names) -> Vec<String> {
+    let line = |(number, text, cells): (String, String, Vec<&Cell>)| {
+        let others = match cells.len().saturating_sub(1) {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        let first = cells.first().map(|cell| names.label(cell)).unwrap_or_default();
+        format!("{number} {first}{others}: {text}")
+    };
+    names.differences(&summary.cells).into_iter().map(line).collect()
+}
+
+fn footnotes(summary: &Summary, names: &Names) -> Vec<String> {
     let marks = all_marks(summary);
     let any = |applies: fn(&Cell) -> bool| summary.cells.iter().any(applies);
     let notes = [
@@ -65,7 +121,12 @@ fn footnotes(summary: &Summary) -> Vec<String> {
         ),
         (
             any(is_modelled),
-            "(sim) modelled in virtual time, not measured".to_owned(),
+            "sim: modelled in virtual time on wirecost's own server, not measured; no CPU time".to_owned(),
+        ),
+        (
+            names.keys().contains(&Key::Agreement),
+            "= packets and bytes of each phase are as simulated, ≠ they differ; then the medians, live by simulated"
+                .to_owned(),
         ),
     ];
     notes
@@ -75,12 +136,12 @@ fn footnotes(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-fn left_out(layout: &Layout) -> Option<String> {
-    let names = layout.left_out();
-    (!names.is_empty()).then(|| {
+fn left_out(layout: &Layout, names: &Names) -> Option<String> {
+    let left_out = layout.left_out(names);
+    (!left_out.is_empty()).then(|| {
         format!(
             "left out for want of width: {}; report.html has them",
-            names.join(", ")
+            left_out.join(", ")
         )
     })
 }
@@ -98,22 +159,22 @@ fn all_marks(summary: &Summary) -> String {
 }
 
 /// The reasons that had no place in their rows.
-fn reasons(summary: &Summary, layout: &Layout) -> Vec<String> {
+fn reasons(summary: &Summary, names: &Names, layout: &Layout) -> Vec<String> {
     let reason = |cell: &Cell| {
         let reason = plain(cell.not_run.as_deref()?);
-        let line = || format!("{} not run: {reason}", figures::label(cell));
+        let line = || format!("{} not run: {reason}", names.label(cell));
         (!layout.shows_reason(&reason)).then(line)
     };
     summary.cells.iter().filter_map(reason).collect()
 }
 
 /// The cells in which a message ended otherwise than acknowledged or delivered, and how.
-fn shortfalls(summary: &Summary) -> Vec<String> {
+fn shortfalls(summary: &Summary, names: &Names) -> Vec<String> {
     let of_group = |group: Group<'_>| -> Vec<String> {
         let line = |cell: &Cell| {
             Some(format!(
                 "{}, {}: {}",
-                figures::label(cell),
+                names.label(cell),
                 group.heading,
                 shortfall(cell)?
             ))
@@ -121,6 +182,27 @@ fn shortfalls(summary: &Summary) -> Vec<String> {
         group.iter().filter_map(line).collect()
     };
     Group::all(summary).into_iter().flat_map(of_group).collect()
+}
+
+/// The cells in which a queue was full, and what was sent again.
+fn full_queues(summary: &Summary, names: &Names) -> Vec<String> {
+    let line = |cell: &Cell| {
+        let achieved = cell.link.achieved.as_ref()?;
+        let dropped = [achieved.queue_dropped_up, achieved.queue_dropped_down].map(Option::unwrap_or_default);
+        let again = cell.message.as_ref()?.by_cause.get("retransmission");
+        let again = again.map_or(0.0, |bytes| bytes.up + bytes.down);
+        (dropped != [0, 0]).then(|| {
+            format!(
+                "{}, {}: a full queue refused {} packets up and {} down; {} B/msg were sent again",
+                names.label(cell),
+                heading(cell),
+                dropped[0],
+                dropped[1],
+                number::trimmed(again, 1)
+            )
+        })
+    };
+    summary.cells.iter().filter_map(line).collect()
 }
 
 fn shortfall(cell: &Cell) -> Option<String> {
@@ -137,25 +219,25 @@ fn shortfall(cell: &Cell) -> Option<String> {
     (!ended.is_empty()).then(|| format!("of {} messages {}", outcomes.offered, ended.join(", ")))
 }
 
-fn warnings(summary: &Summary) -> Vec<String> {
-    gathered(summary, false)
+fn warnings(summary: &Summary, names: &Names) -> Vec<String> {
+    gathered(summary, names, false)
         .map(|(text, cells)| format!("warning: {cells}: {text}"))
         .collect()
 }
 
-fn invalid(summary: &Summary) -> Vec<String> {
-    gathered(summary, true)
+fn invalid(summary: &Summary, names: &Names) -> Vec<String> {
+    gathered(summary, names, true)
         .map(|(text, cells)| format!("{INVALID} INVALID: {cells}: {text}"))
         .collect()
 }
 
 /// Each warning once, with the cells that it is about.
-fn gathered(summary: &Summary, invalidates: bool) -> impl Iterator<Item = (String, String)> {
+fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterator<Item = (String, String)> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for cell in &summary.cells {
         for warning in cell.warnings.iter().filter(|w| w.invalidates == invalidates) {
             let cells = texts.entry(plain(&warning.text)).or_default();
-            let label = figures::label(cell);
+            let label = names.label(cell);
             if !cells.contains(&label) {
                 cells.push(label);
             }

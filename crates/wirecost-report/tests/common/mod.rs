@@ -1,7 +1,8 @@
 //! Results of runs that never took place: the packets of each stack are written down, everything else is computed
 //! from them.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
+mod engines;
 mod machine;
 mod packets;
 
@@ -12,6 +13,7 @@ use wirecost_lab::results::{Cell, Ladder, Results, SampleRow, Section, Summary};
 use wirecost_lab::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario};
 use wirecost_proto::Rng;
 
+pub(crate) use engines::{DIFFERENCE, both_engines, simulated};
 pub(crate) use machine::environment;
 pub(crate) use packets::{Packet, packets};
 
@@ -128,6 +130,7 @@ fn scenario(cells: &[Cell]) -> ResolvedScenario {
         keep_alive: "60s".into(),
         messages_per_connection: 1,
         interval: None,
+        schedules: Vec::new(),
     }
 }
 

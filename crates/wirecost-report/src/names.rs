@@ -1,0 +1,214 @@
+//! How the cells of a run are called, and what stands in a column of its own because the name leaves it out.
+
+use wirecost_lab::results::summary::Agreement;
+use wirecost_lab::results::{Cell, Summary};
+
+use crate::number;
+
+/// How connections start where nothing else is asked for.
+const COLD: &str = "cold";
+/// The target of a cell that runs against wirecost's own server.
+const BUILTIN: &str = "builtin";
+/// The sign of a cell whose figures must not be used.
+pub(crate) const INVALID: &str = "✗";
+
+/// What the names of a run's cells depend on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Names {
+    /// Whether the run has a target of its own, so that simulated cells say that theirs is the built-in one.
+    has_target: bool,
+    keys: Vec<Key>,
+    /// What live cells and simulated ones first differ in, each once, in the order of the run.
+    differences: Vec<String>,
+}
+
+/// What a table says of a cell in a column between its name and its figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// How connections start, where any start otherwise than cold.
+    Start,
+    /// What ran the cell, where both engines did.
+    Engine,
+    /// Whether live and simulated packets are the same, and the ratio of the medians.
+    Agreement,
+}
+
+impl Key {
+    /// The column's name, and what its values are.
+    pub(crate) const fn heading(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Start => ("start", ""),
+            Self::Engine => ("engine", ""),
+            Self::Agreement => ("agrees", "live/sim"),
+        }
+    }
+}
+
+impl Names {
+    /// The names of a run.
+    pub(crate) fn of(summary: &Summary) -> Self {
+        let any = |applies: fn(&Cell) -> bool| summary.cells.iter().any(applies);
+        let keys = [
+            (any(|cell| cell.start != COLD), Key::Start),
+            (
+                any(is_modelled) && !summary.cells.iter().all(is_modelled),
+                Key::Engine,
+            ),
+            (any(|cell| cell.agreement.is_some()), Key::Agreement),
+        ];
+        let mut differences: Vec<String> = Vec::new();
+        for difference in summary.cells.iter().filter_map(difference) {
+            if !differences.contains(&difference) {
+                differences.push(difference);
+            }
+        }
+        Self {
+            has_target: summary.scenario.target != BUILTIN || any(|cell| cell.target != BUILTIN),
+            keys: keys
+                .into_iter()
+                .filter(|(any, _)| *any)
+                .map(|(_, key)| key)
+                .collect(),
+            differences,
+        }
+    }
+
+    /// The names of a cell that stands by itself: all is said.
+    pub(crate) fn alone() -> Self {
+        Self {
+            has_target: true,
+            ..Self::default()
+        }
+    }
+
+    /// The columns between a cell's name and its figures.
+    pub(crate) fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// The cell's value in such a column.
+    pub(crate) fn value(&self, key: Key, cell: &Cell) -> String {
+        match key {
+            Key::Start => number::plain(&cell.start),
+            Key::Engine => number::plain(&cell.engine),
+            Key::Agreement => match &cell.agreement {
+                Some(agreement) => self.agreement(agreement),
+                None if is_modelled(cell) => String::new(),
+                None => number::NONE.to_owned(),
+            },
+        }
+    }
+
+    /// `=` or `≠` with the number of its footnote, and the ratio of the medians.
+    fn agreement(&self, agreement: &Agreement) -> String {
+        let sign = if agreement.equal { "=" } else { "≠" };
+        let note = difference_of(agreement).and_then(|text| self.differences.iter().position(|d| *d == text));
+        let note = note.map(|index| raised(index + 1)).unwrap_or_default();
+        let ratio = agreement.median_ratio.map(|ratio| number::digits(ratio, 3));
+        [format!("{sign}{note}")]
+            .into_iter()
+            .chain(ratio)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// The footnotes of the agreement column: number, what differs, and the cells that it first differs in.
+    pub(crate) fn differences<'a>(&self, cells: &'a [Cell]) -> Vec<(String, String, Vec<&'a Cell>)> {
+        let note = |(index, text): (usize, &String)| {
+            let differ = cells
+                .iter()
+                .filter(|cell| difference(cell).as_ref() == Some(text));
+            (raised(index + 1), text.clone(), differ.collect())
+        };
+        self.differences.iter().enumerate().map(note).collect()
+    }
+
+    /// The stack of a cell, with what sets it apart: start, target and engine where they are not the usual ones.
+    pub(crate) fn label(&self, cell: &Cell) -> String {
+        self.contender(cell) + engine(cell)
+    }
+
+    /// The label without the engine: the same for the live cell and the simulated one.
+    pub(crate) fn contender(&self, cell: &Cell) -> String {
+        let start = match cell.start.as_str() {
+            COLD => String::new(),
+            start => format!(" {}", number::plain(start)),
+        };
+        number::plain(&cell.stack) + &start + &self.target(cell)
+    }
+
+    /// The label without the start.
+    pub(crate) fn stack(&self, cell: &Cell) -> String {
+        number::plain(&cell.stack) + &self.target(cell) + engine(cell)
+    }
+
+    /// The label without what has a column of its own.
+    pub(crate) fn in_table(&self, cell: &Cell) -> String {
+        let engine = if self.keys.contains(&Key::Engine) {
+            ""
+        } else {
+            engine(cell)
+        };
+        number::plain(&cell.stack) + &self.target(cell) + engine
+    }
+
+    /// The label, with the sign of a cell whose figures must not be used.
+    pub(crate) fn marked_label(&self, cell: &Cell) -> String {
+        marked(self.label(cell), cell)
+    }
+
+    fn target(&self, cell: &Cell) -> String {
+        let says_builtin = is_modelled(cell) && self.has_target;
+        if cell.target == BUILTIN && !says_builtin {
+            return String::new();
+        }
+        format!(" @{}", number::plain(&cell.target))
+    }
+}
+
+/// Whether the cell's figures come from a model instead of a measurement.
+pub(crate) fn is_modelled(cell: &Cell) -> bool {
+    cell.engine == "sim"
+}
+
+fn engine(cell: &Cell) -> &'static str {
+    if is_modelled(cell) { " (sim)" } else { "" }
+}
+
+/// `label`, with the sign of a cell whose figures must not be used.
+pub(crate) fn marked(label: String, cell: &Cell) -> String {
+    if cell.valid || cell.not_run.is_some() {
+        label
+    } else {
+        format!("{label} {INVALID}")
+    }
+}
+
+fn difference(cell: &Cell) -> Option<String> {
+    difference_of(cell.agreement.as_ref()?)
+}
+
+fn difference_of(agreement: &Agreement) -> Option<String> {
+    agreement.first_difference.as_deref().map(number::plain)
+}
+
+/// A number as a footnote's mark.
+fn raised(number: usize) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digit = |c: char| {
+        c.to_digit(10)
+            .and_then(|digit| DIGITS.get(digit as usize).copied())
+    };
+    number.to_string().chars().filter_map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn footnotes_are_numbered_above_nine() {
+        assert_eq!(raised(1), "¹");
+        assert_eq!(raised(120), "¹²⁰");
+    }
+}
