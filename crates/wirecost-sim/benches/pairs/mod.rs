@@ -1,0 +1,160 @@
+//! One client and one server, and hosts that do nothing.
+
+pub(crate) mod idle;
+mod script;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use script::{Counting, Exchanges};
+use wirecost_coap::{client as coap_client, server as coap_server};
+use wirecost_link::{Link, LinkConfig};
+use wirecost_mqtt::quality::QoS;
+use wirecost_mqtt::{broker, client as mqtt_client};
+use wirecost_proto::bare::{self, Transport};
+use wirecost_proto::driver::{Device, Service};
+use wirecost_proto::hosts::{HostIndex, device_address, server_address};
+use wirecost_proto::path::Links;
+use wirecost_proto::{Content, Direction, Endpoint, Instant, Path, Rng, Script};
+use wirecost_sim::{Finished, Settings, Tap, World};
+
+use crate::measure::PAYLOAD;
+
+/// A pair's only link.
+pub(crate) struct OnlyLink(pub(crate) Link);
+
+impl Links for OnlyLink {
+    fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
+        Some(&mut self.0)
+    }
+}
+
+impl OnlyLink {
+    pub(crate) fn new() -> Self {
+        Self(Link::new(
+            LinkConfig::symmetric(Duration::from_millis(10)),
+            Rng::new(1),
+        ))
+    }
+
+    fn packets(&self) -> u64 {
+        let packets = Direction::ALL.map(|way| self.0.counters(way).offered.packets);
+        packets.iter().sum()
+    }
+}
+
+/// Bare datagrams, a millisecond apart: datagrams and events.
+pub(crate) fn datagrams(messages: u32, tap: impl Tap) -> (u64, u64) {
+    let payload = Content::from(PAYLOAD.as_slice());
+    let script = Exchanges::new(messages, Duration::from_millis(1), move |_| {
+        bare::ClientCommand::Send(payload.clone())
+    })
+    .unanswered()
+    .opened_by(|event| matches!(event, bare::ClientEvent::Opened));
+    let (client, server) = (
+        bare::Client::new(Transport::Datagram),
+        bare::Server::new(Transport::Datagram),
+    );
+    let finished = run(Transport::Datagram, client, script, server, tap);
+    (finished.observer.0, finished.events)
+}
+
+/// Confirmable PUTs, a second apart: exchanges and events. EXCHANGE_LIFETIME (RFC 7252, section 4.8.2) bounds what is
+/// remembered.
+pub(crate) fn coap(messages: u32, tap: impl Tap) -> (u64, u64) {
+    let request = coap_client::Request::put("/test", PAYLOAD.to_vec());
+    let template = Arc::new(coap_client::RequestTemplate::new(request).expect("a request that fits"));
+    let script = Exchanges::new(messages, Duration::from_secs(1), move |message| {
+        coap_client::Command::Request {
+            message,
+            template: Arc::clone(&template),
+        }
+    })
+    .opened_by(|event| matches!(event, coap_client::Event::Opened))
+    .answered_by(|event| matches!(event, coap_client::Event::Response(_)));
+    let client = coap_client::Client::new(coap_client::Config::new(Rng::new(1)));
+    let server = coap_server::Server::new(coap_server::Config::new(Rng::new(2)));
+    let finished = run(Transport::Datagram, client, script, server, tap);
+    (finished.devices[0].script.answered(), finished.events)
+}
+
+/// QoS 1, 100 ms apart, so that each acknowledgement of TCP rides on a message or waits its time: exchanges and events.
+pub(crate) fn mqtt(messages: u32, tap: impl Tap) -> (u64, u64) {
+    let template = mqtt_client::PublishTemplate::new("test", QoS::AtLeastOnce, PAYLOAD);
+    let template = Arc::new(template.expect("a message"));
+    let script = Exchanges::new(messages, Duration::from_millis(100), move |_| {
+        mqtt_client::Command::Publish(Arc::clone(&template))
+    })
+    .opened_by(|event| matches!(event, mqtt_client::Event::Connected { .. }))
+    .answered_by(|event| matches!(event, mqtt_client::Event::Acknowledged { .. }));
+    let client = mqtt_client::Client::new(mqtt_client::Config::default());
+    let server = broker::Broker::new(broker::Config::default());
+    let finished = run(Transport::Stream, client, script, server, tap);
+    (finished.devices[0].script.answered(), finished.events)
+}
+
+/// Messages of a megabyte on bare TCP: packets and events.
+pub(crate) fn stream(messages: u32, tap: impl Tap) -> (u64, u64) {
+    let payload = Content::from(vec![7; 1_000_000].as_slice());
+    let script = Exchanges::new(messages, Duration::from_millis(1), move |_| {
+        bare::ClientCommand::Send(payload.clone())
+    })
+    .unanswered()
+    .opened_by(|event| matches!(event, bare::ClientEvent::Opened));
+    let (client, server) = (
+        bare::Client::new(Transport::Stream),
+        bare::Server::new(Transport::Stream),
+    );
+    let finished = run(Transport::Stream, client, script, server, tap);
+    (finished.links.packets(), finished.events)
+}
+
+fn run<C, D, S, T>(
+    transport: Transport,
+    client: C,
+    script: D,
+    server: S,
+    tap: T,
+) -> Finished<D, OnlyLink, T, Counting>
+where
+    C: Endpoint<Error: std::fmt::Display>,
+    D: Script<C>,
+    S: Endpoint<Error: std::fmt::Display>,
+    T: Tap,
+{
+    let settings = Settings {
+        keeps_logs: false,
+        ..Settings::linux(1_500, false, Rng::new(3))
+    };
+    let devices = vec![device(0, transport, client, script)];
+    let services = vec![service(transport, server)];
+    let world = World::new(
+        settings,
+        devices,
+        services,
+        OnlyLink::new(),
+        tap,
+        Counting::default(),
+    );
+    world.run(Instant::from_nanos(u64::MAX))
+}
+
+pub(crate) fn device<C, D>(host: HostIndex, transport: Transport, endpoint: C, script: D) -> Device<C, D> {
+    Device {
+        host,
+        local: SocketAddr::new(device_address(host, false).expect("an address"), 0),
+        remote: SocketAddr::new(server_address(false), 7_000),
+        transport,
+        endpoint,
+        script,
+    }
+}
+
+pub(crate) fn service<S>(transport: Transport, endpoint: S) -> Service<S> {
+    Service {
+        address: SocketAddr::new(server_address(false), 7_000),
+        transport,
+        endpoint,
+    }
+}

@@ -1,0 +1,125 @@
+//! A device that sends one message after the other.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirecost_proto::driver::Observer;
+use wirecost_proto::script::{Context, Step};
+use wirecost_proto::{Endpoint, Instant, ResetReason, Script};
+
+/// Sends so many messages: each at its time, but not before the one before is answered.
+pub(crate) struct Exchanges<E: Endpoint, F> {
+    messages: u64,
+    interval: Duration,
+    command: F,
+    opens: fn(&E::Event) -> bool,
+    answers: Option<fn(&E::Event) -> bool>,
+    is_connecting: bool,
+    opened: Option<Instant>,
+    sent: u64,
+    last: Instant,
+    answered: u64,
+    /// Answers by the number of leading zero bits of their time in nanoseconds.
+    histogram: [u64; 65],
+}
+
+impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
+    pub(crate) fn new(messages: u32, interval: Duration, command: F) -> Self {
+        Self {
+            messages: messages.into(),
+            interval,
+            command,
+            opens: |_| false,
+            answers: Some(|_| false),
+            is_connecting: false,
+            opened: None,
+            sent: 0,
+            last: Instant::START,
+            answered: 0,
+            histogram: [0; 65],
+        }
+    }
+
+    pub(crate) fn opened_by(self, opens: fn(&E::Event) -> bool) -> Self {
+        Self { opens, ..self }
+    }
+
+    pub(crate) fn answered_by(self, answers: fn(&E::Event) -> bool) -> Self {
+        Self {
+            answers: Some(answers),
+            ..self
+        }
+    }
+
+    /// Nothing answers.
+    pub(crate) fn unanswered(self) -> Self {
+        Self {
+            answers: None,
+            ..self
+        }
+    }
+
+    pub(crate) fn answered(&self) -> u64 {
+        assert_eq!(self.histogram.iter().sum::<u64>(), self.answered);
+        self.answered
+    }
+
+    /// When the next message is due; `None` before something happens.
+    fn due(&self) -> Option<Instant> {
+        let opened = self.opened?;
+        if self.answers.is_some() && self.answered < self.sent {
+            return None;
+        }
+        if self.sent == 0 {
+            return Some(opened);
+        }
+        Some(self.last + self.interval)
+    }
+}
+
+impl<E: Endpoint, F: Fn(u64) -> E::Command> Script<E> for Exchanges<E, F> {
+    fn event(&mut self, event: E::Event, now: Instant) {
+        if (self.opens)(&event) {
+            self.opened = Some(now);
+        }
+        if self.answers.is_some_and(|answers| answers(&event)) {
+            self.answered += 1;
+            let nanos = now.saturating_since(self.last).as_nanos() as u64;
+            self.histogram[nanos.leading_zeros() as usize] += 1;
+        }
+    }
+
+    fn failed(&mut self, reason: ResetReason, _: Instant) {
+        panic!("{reason}");
+    }
+
+    fn sent(&mut self, _: Instant) {}
+
+    fn next(&mut self, context: Context) -> Step<E::Command> {
+        if !self.is_connecting {
+            self.is_connecting = true;
+            return Step::Connect;
+        }
+        match self.due() {
+            _ if context.congested => Step::Wait(None),
+            None => Step::Wait(None),
+            Some(due) if due > context.now => Step::Wait(Some(due)),
+            Some(_) if self.sent == self.messages => Step::Finished,
+            Some(_) => {
+                self.sent += 1;
+                self.last = context.now;
+                Step::Command((self.command)(self.sent - 1))
+            }
+        }
+    }
+}
+
+/// Counts what services report.
+#[derive(Debug, Default)]
+pub(crate) struct Counting(pub(crate) u64);
+
+impl<E: Endpoint> Observer<E> for Counting {
+    fn event(&mut self, _: usize, _: Option<SocketAddr>, _: E::Event, _: Instant) {
+        self.0 += 1;
+    }
+}

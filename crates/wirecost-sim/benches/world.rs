@@ -1,0 +1,133 @@
+//! Messages and packets per second of CPU time: one client and one server, 128 bytes, ledger and histogram on, recorder
+//! off; the recorder's cost and an idle host's memory apart.
+//!
+//! `--test` runs a hundredth of it; a word alone chooses the cases whose name contains it.
+
+#[path = "../../wirecost-proto/benches/measure/mod.rs"]
+#[allow(
+    dead_code,
+    reason = "what is measured here is not a message between two endpoints"
+)]
+mod measure;
+mod pairs;
+
+use std::time::Duration;
+
+use measure::held_bytes;
+use pairs::{coap, datagrams, idle, mqtt, stream};
+use wirecost_sim::{Recording, Tally};
+
+/// A case and what it counts.
+struct Case {
+    name: &'static str,
+    /// What is counted, in a second of CPU time, and how many there should be.
+    target: Option<(&'static str, f64)>,
+    /// Runs so many messages; what was counted, and the events of the world.
+    run: fn(u32) -> (u64, u64),
+    messages: u32,
+}
+
+const CASES: [Case; 6] = [
+    Case {
+        name: "udp",
+        target: None,
+        run: |messages| datagrams(messages, Tally::new(|_| 0)),
+        messages: 1_000_000,
+    },
+    Case {
+        name: "coap-con",
+        target: Some(("exchanges", 1e6)),
+        run: |messages| coap(messages, Tally::new(|_| 0)),
+        messages: 1_000_000,
+    },
+    Case {
+        name: "coap-con, recorder on",
+        target: None,
+        run: |messages| coap(messages, (Recording::new(), Tally::new(|_| 0))),
+        messages: 200_000,
+    },
+    Case {
+        name: "mqtt-qos1",
+        target: Some(("exchanges", 3e5)),
+        run: |messages| mqtt(messages, Tally::new(|_| 0)),
+        messages: 400_000,
+    },
+    Case {
+        name: "mqtt-qos1, recorder on",
+        target: None,
+        run: |messages| mqtt(messages, (Recording::new(), Tally::new(|_| 0))),
+        messages: 100_000,
+    },
+    Case {
+        name: "tcp, packets of a stream",
+        target: Some(("packets", 2e6)),
+        run: |messages| stream(messages, Tally::new(|_| 0)),
+        messages: 1_000,
+    },
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
+    let is_smoke = arguments.iter().any(|word| word == "--test");
+    let filter = arguments.iter().find(|word| !word.starts_with("--"));
+    println!(
+        "{:<28} {:>10} {:>12} {:>14} {:>16}",
+        "case", "counted", "CPU time ms", "per CPU second", "events per second"
+    );
+    for case in &CASES {
+        if filter.is_none_or(|filter| case.name.contains(filter.as_str())) {
+            case.measure(is_smoke);
+        }
+    }
+    print_idle_memory(is_smoke);
+}
+
+impl Case {
+    fn measure(&self, is_smoke: bool) {
+        let messages = if is_smoke {
+            self.messages / 100
+        } else {
+            self.messages
+        };
+        let before = cpu_time();
+        let (counted, events) = (self.run)(messages);
+        let seconds = (cpu_time() - before).as_secs_f64().max(1e-9);
+        let rate = counted as f64 / seconds;
+        println!(
+            "{:<28} {counted:>10} {:>12.1} {rate:>14.0} {:>16.0}{}",
+            self.name,
+            seconds * 1e3,
+            events as f64 / seconds,
+            self.verdict(rate)
+        );
+    }
+
+    fn verdict(&self, rate: f64) -> String {
+        let Some((what, target)) = self.target else {
+            return String::new();
+        };
+        let verdict = if rate >= target { "reached" } else { "missed" };
+        format!("  {what}, target {target:.0}: {verdict}")
+    }
+}
+
+fn print_idle_memory(is_smoke: bool) {
+    let hosts = if is_smoke { 100 } else { 10_000 };
+    for (name, transport) in idle::TRANSPORTS {
+        let before = held_bytes();
+        let (world, hosts) = idle::hosts(hosts, transport);
+        let held = held_bytes() - before;
+        println!("{name:<28} {:>10} bytes per idle host", held / i64::from(hosts));
+        drop(world);
+    }
+}
+
+/// CPU time of this thread, by the kernel's scheduler.
+fn cpu_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or_default())
+}
