@@ -245,7 +245,8 @@ impl ClientConfig {
     /// The `index`-th connection, which has sent nothing yet.
     pub(super) fn connect(&self, index: u64, now: Instant) -> Connection {
         let (config, watch) = self.engine.config(index);
-        let at = self.epoch().monotonic_at(now);
+        let epoch = self.engine.epoch_at(now);
+        let at = epoch.monotonic_at(now);
         let certificate = || self.certificate.clone();
         let mut engine = match self.protocol {
             Protocol::Dtls12 => Dtls::new_12(config, certificate(), at),
@@ -253,7 +254,13 @@ impl ClientConfig {
             _ => Dtls::new_13(config, certificate(), at),
         };
         engine.set_active(true);
-        Connection::new(engine, watch, self.protocol, &self.engine.common)
+        Connection::new(
+            engine,
+            watch,
+            self.protocol,
+            epoch,
+            self.engine.common.key_log.clone(),
+        )
     }
 }
 
@@ -323,8 +330,15 @@ impl ServerConfig {
     /// The `index`-th connection, which has received nothing yet.
     pub(super) fn accept(&self, index: u64, now: Instant) -> Connection {
         let (config, watch) = self.engine.config(index);
-        let at = self.epoch().monotonic_at(now);
+        let epoch = self.engine.epoch_at(now);
+        let at = epoch.monotonic_at(now);
         let engine = Dtls::new_auto(config, self.certificate.clone(), at);
-        Connection::new(engine, watch, Protocol::Undecided, &self.engine.common)
+        Connection::new(
+            engine,
+            watch,
+            Protocol::Undecided,
+            epoch,
+            self.engine.common.key_log.clone(),
+        )
     }
 }

@@ -6,7 +6,7 @@ use dimpl::{Dtls, Error, Output, SecurityError};
 use wirecost_proto::Instant;
 
 use super::alert;
-use super::config::{Common, Protocol};
+use super::config::Protocol;
 use super::cover::{self, CCM_8_TAG_BYTES, GCM_TAG_BYTES, Sighted};
 use super::provider::Watch;
 use super::record::{Pieces, client_hello, content, records};
@@ -61,12 +61,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(engine: Dtls, watch: Watch, protocol: Protocol, common: &Common) -> Self {
+    pub(super) fn new(engine: Dtls, watch: Watch, protocol: Protocol, epoch: Epoch, key_log: KeyLog) -> Self {
         Self {
             engine,
             watch,
-            epoch: common.epoch,
-            key_log: common.key_log.clone(),
+            epoch,
+            key_log,
             protocol,
             client_random: None,
             sent: Pieces::default(),

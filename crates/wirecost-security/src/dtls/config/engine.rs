@@ -1,11 +1,15 @@
 //! dimpl's configuration, and what is decided by it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
 use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup, ProtocolVersion, PskResolver};
 
+use wirecost_proto::Instant;
+
 use super::{Common, ConfigError, Psk};
+use crate::Epoch;
 use crate::certificate::Identity;
 use crate::dtls::provider::{Watch, provider};
 
@@ -94,6 +98,8 @@ impl Recipe {
     }
 }
 
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 /// The engine's configuration: one for all connections, or one for each where a seed decides what it draws.
 pub(super) struct Engine {
     pub(super) common: Common,
@@ -110,6 +116,22 @@ impl Engine {
             recipe,
             shared: Arc::new(shared),
         }))
+    }
+
+    /// Where the clock of a connection stands that begins at `now`.
+    ///
+    /// A connection on a seed begins at a full second of the engine's clock: DTLS 1.2 sends the seconds (RFC 5246
+    /// section 7.4.1.2), which then do not depend on how exactly the engine has read the two clocks.
+    pub(super) fn epoch_at(&self, now: Instant) -> Epoch {
+        let epoch = self.common.epoch;
+        let Some(_) = self.common.rng else {
+            return epoch;
+        };
+        let within = Duration::from_nanos(now.as_nanos() % NANOS_PER_SECOND);
+        Epoch {
+            monotonic: epoch.monotonic.checked_sub(within).unwrap_or(epoch.monotonic),
+            ..epoch
+        }
     }
 
     /// The configuration of the `index`-th connection, and what its cryptography is seeded with.
