@@ -61,6 +61,7 @@ pub struct Forwarder<L> {
     free: Vec<usize>,
     deliveries: Vec<Delivery>,
     statistics: Statistics,
+    shares_one_cpu: bool,
 }
 
 /// A packet on its way.
@@ -164,7 +165,17 @@ impl<L: Links + Send> Forwarder<L> {
             free: Vec::new(),
             deliveries: Vec::new(),
             statistics: Statistics::default(),
+            shares_one_cpu: false,
         })
+    }
+
+    /// The same on the CPU of the hosts, where they ask for one ([`priority::share_one_cpu`]).
+    #[must_use]
+    pub fn on_one_cpu(self, shares_one_cpu: bool) -> Self {
+        Self {
+            shares_one_cpu,
+            ..self
+        }
     }
 
     /// Wakes the forwarder to stop it, from any thread.
@@ -179,6 +190,9 @@ impl<L: Links + Send> Forwarder<L> {
     /// Polling or reading a port failed.
     pub fn run(mut self) -> io::Result<Finished<L>> {
         let priority = priority::raise(Duty::Link);
+        if self.shares_one_cpu {
+            priority::share_one_cpu()?;
+        }
         let mut events = Events::with_capacity(8);
         let mut buffer = vec![0; PACKET_BYTES];
         loop {

@@ -1,7 +1,7 @@
 //! How soon the kernel runs a thread that keeps deadlines, on a machine that does other work too.
 
-use crate::sys::process::{set_niceness, set_real_time};
-use std::fmt;
+use crate::sys::process::{run_on_first_cpu, set_niceness, set_real_time};
+use std::{fmt, io};
 
 /// What a thread of a run is there for; the later goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +52,18 @@ pub fn raise(duty: Duty) -> Priority {
         Ok(()) => Priority::Favoured,
         Err(_) => Priority::Ordinary,
     }
+}
+
+/// Keeps the calling thread on one CPU, the same for every thread that asks: call it after [`raise`].
+///
+/// With link and hosts on one CPU, none of them runs while another one handles a burst of packets: the kernel's TCP then
+/// repeats itself packet by packet, where otherwise it depends on the moment at which a reader takes the socket which
+/// segments share an acknowledgment (Linux: tcp_add_backlog).
+///
+/// # Errors
+/// The kernel refuses.
+pub fn share_one_cpu() -> io::Result<()> {
+    run_on_first_cpu()
 }
 
 #[cfg(test)]

@@ -229,6 +229,21 @@ pub(crate) fn set_real_time(priority: c_int) -> io::Result<()> {
     .map(drop)
 }
 
+/// Lets the calling thread, and those that it starts from now on, run on the first CPU that it may use, and nowhere else.
+pub(crate) fn run_on_first_cpu() -> io::Result<()> {
+    const THIS_THREAD: libc::pid_t = 0;
+    const SET_BYTES: usize = size_of::<libc::cpu_set_t>();
+    // SAFETY: all-zero is a valid, empty set; the kernel writes one set and reads one; the macros stay within it.
+    unsafe {
+        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
+        check(libc::sched_getaffinity(THIS_THREAD, SET_BYTES, &raw mut allowed))?;
+        let first = (0..libc::CPU_SETSIZE as usize).find(|&cpu| libc::CPU_ISSET(cpu, &allowed));
+        let mut only: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(first.unwrap_or(0), &mut only);
+        check(libc::sched_setaffinity(THIS_THREAD, SET_BYTES, &raw const only)).map(drop)
+    }
+}
+
 /// Sets the niceness of the calling thread alone: Linux keeps one per thread (setpriority(2)).
 pub(crate) fn set_niceness(niceness: c_int) -> io::Result<()> {
     const THIS_THREAD: libc::id_t = 0;
