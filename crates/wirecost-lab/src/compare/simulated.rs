@@ -27,7 +27,7 @@ use super::analysis::DeviceMeasurement;
 use super::cells::{self, Source};
 use super::ladder::ladder;
 use super::options::{Options, resolved_link};
-use super::plan::{FULL_CAPTURE_MESSAGES, Plan, PlannedCell};
+use super::plan::{Plan, PlannedCell};
 use crate::results::summary::{Cell, Cpu};
 use crate::results::{Ladder, SampleRow};
 use crate::stack::client::ClientError;
@@ -127,7 +127,7 @@ impl<'a> Simulation<'a> {
         let credentials = credentials.clone()?.with_key_log(KeyLog::disabled());
         let recorded = credentials.clone().with_key_log(self.key_log());
         for sample in 0..self.options.samples {
-            let is_recorded = self.is_recorded(sample);
+            let is_recorded = self.plan.is_sample_recorded(sample, self.options);
             let world = sample::World {
                 options: self.options,
                 index,
@@ -152,13 +152,6 @@ impl<'a> Simulation<'a> {
         } else {
             KeyLog::disabled()
         }
-    }
-
-    /// As [`Plan::is_recorded`]: every device of a short run, else the first ones of each cell.
-    fn is_recorded(&self, sample: u32) -> bool {
-        let per_sample = self.plan.cells.iter().map(|cell| cell.schedule.messages);
-        let messages = per_sample.sum::<u64>() * u64::from(self.options.samples);
-        messages <= FULL_CAPTURE_MESSAGES || sample < self.options.record_hosts
     }
 
     fn result(&self, index: usize, planned: &PlannedCell, played: Played) -> CellResult {
