@@ -43,7 +43,14 @@ impl MeanInterval {
 const SERIES_DEGREES: f64 = 200.0;
 
 /// Student's t that [`CONFIDENCE`] of all values lie within on both sides; `None` below one degree of freedom.
+///
+/// It has as many digits as every machine's logarithm agrees on, so that intervals are the same on every machine.
 fn student_t(degrees: f64) -> Option<f64> {
+    const DIGITS: f64 = 1e9;
+    exact_student_t(degrees).map(|t| (t * DIGITS).round() / DIGITS)
+}
+
+fn exact_student_t(degrees: f64) -> Option<f64> {
     let probability = 0.5 + CONFIDENCE / 2.0;
     if degrees < 1.0 {
         return None;
