@@ -1,10 +1,23 @@
 //! One end of a connection (RFC 9293).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem;
 
 use wirecost_proto::{Instant, ResetReason};
 
+use crate::handshake::{Opening, PeerSyn, Step};
+use crate::segment::Cookie;
+use crate::synchronized::{Course, Synchronized};
 use crate::{Config, Segment};
+
+mod events;
+#[cfg(test)]
+mod tests;
+mod time_wait;
+
+pub(crate) use events::Events;
+pub(crate) use time_wait::TimeWait;
 
 /// The states of RFC 9293, section 3.3.2; LISTEN is the driver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,92 +71,319 @@ pub struct Transmit {
     pub payload_bytes: u32,
 }
 
+impl Transmit {
+    /// A segment without payload.
+    pub(crate) const fn bare(segment: Segment, offset: u64) -> Self {
+        Self {
+            segment,
+            offset,
+            payload_bytes: 0,
+        }
+    }
+}
+
 /// One end of a connection.
 ///
 /// After every call that takes `now`, call [`Connection::poll_transmit`] until it returns `None`, then
 /// [`Connection::poll_event`] until it returns `None`, then arm a timer for [`Connection::next_timeout`].
+///
+/// ```
+/// use wirecost_proto::Instant;
+/// use wirecost_tcp::{Config, Connection, State};
+///
+/// let (now, mut payload) = (Instant::START, Vec::new());
+/// let mut client = Connection::connect(Config::linux(1460), 1_000, now);
+/// let syn = client.poll_transmit(&mut payload, now).unwrap().segment;
+/// let mut server = Connection::accept(Config::linux(1460), &syn, 2_000, now);
+/// let syn_ack = server.poll_transmit(&mut payload, now).unwrap().segment;
+/// client.handle_segment(&syn_ack, &[], now);
+/// assert_eq!(client.state(), State::Established);
+/// ```
 #[derive(Debug)]
-pub struct Connection {}
+pub struct Connection {
+    stage: Stage,
+    events: Events,
+    /// A segment that is to be sent whatever the stage.
+    answer: Option<Segment>,
+    /// What had arrived and was not read when the connection ended.
+    leftover: Vec<u8>,
+}
+
+/// What is true only for a part of a connection's life.
+#[derive(Debug)]
+enum Stage {
+    /// SYN-SENT and SYN-RECEIVED.
+    Opening(Box<Opening>),
+    /// ESTABLISHED to LAST-ACK; SYN-RECEIVED with Fast Open.
+    Synchronized(Box<Synchronized>),
+    /// TIME-WAIT.
+    TimeWait(Box<TimeWait>),
+    /// CLOSED.
+    Closed,
+}
 
 impl Connection {
     /// An end that opens: its SYN is to be transmitted. `initial_sequence` is the caller's choice.
+    ///
+    /// With a Fast Open cookie it counts as open at once, and the SYN waits for the first write.
     pub fn connect(config: Config, initial_sequence: u32, now: Instant) -> Self {
-        let _ = (config, initial_sequence, now);
-        unimplemented!()
+        let opening = Opening::connect(config, initial_sequence, now);
+        let mut connection = Self::new(Stage::Closed);
+        if opening.is_fast() {
+            connection.events.push(Event::Opened);
+        }
+        connection.stage = Stage::Opening(Box::new(opening));
+        connection
     }
 
     /// An end that answers `syn`: its SYN-ACK is to be transmitted.
     pub fn accept(config: Config, syn: &Segment, initial_sequence: u32, now: Instant) -> Self {
-        let _ = (config, syn, initial_sequence, now);
-        unimplemented!()
+        Self::accept_data(config, syn, &[], initial_sequence, now)
+    }
+
+    /// An end that answers `syn`, which came with data: the data counts where `syn` brings the Fast Open cookie that this
+    /// end gives (RFC 7413, section 4.2.2), and the connection is open before the handshake ends.
+    pub fn accept_data(
+        config: Config,
+        syn: &Segment,
+        payload: &[u8],
+        initial_sequence: u32,
+        now: Instant,
+    ) -> Self {
+        let opening = Opening::accept(config, syn, initial_sequence, now);
+        let mut connection = Self::new(Stage::Closed);
+        match opening.peer.filter(|_| opening.takes_data_of(syn)) {
+            Some(peer) => {
+                let synchronized = Synchronized::fast(opening, &peer, now);
+                connection.open(synchronized);
+                connection.drive(|open, events| open.take_text(peer.next, syn, payload, events, now));
+            }
+            None => connection.stage = Stage::Opening(Box::new(opening)),
+        }
+        connection
+    }
+
+    const fn new(stage: Stage) -> Self {
+        Self {
+            stage,
+            events: Events::NONE,
+            answer: None,
+            leftover: Vec::new(),
+        }
     }
 
     /// Takes a segment from the peer.
     pub fn handle_segment(&mut self, segment: &Segment, payload: &[u8], now: Instant) {
-        let _ = (segment, payload, now);
-        unimplemented!()
+        match &mut self.stage {
+            Stage::Opening(opening) => match opening.handle_segment(segment, payload.len(), now) {
+                Step::Stay => {}
+                Step::Answer(answer) => self.answer = Some(answer),
+                Step::Open(peer) => self.handshake_done(peer, segment, payload, now),
+                Step::End(reason) => self.end(Some(reason)),
+            },
+            Stage::Synchronized(_) => {
+                self.drive(|open, events| open.handle_segment(segment, payload, events, now));
+            }
+            Stage::TimeWait(wait) => {
+                if wait.handle_segment(segment, payload.len(), now) {
+                    self.stage = Stage::Closed;
+                }
+            }
+            // RFC 9293, section 3.10.7.1.
+            Stage::Closed => self.answer = segment.reset(payload.len()),
+        }
+    }
+
+    /// `segment` completes the handshake; what it carries counts already.
+    fn handshake_done(&mut self, peer: PeerSyn, segment: &Segment, payload: &[u8], now: Instant) {
+        let Stage::Opening(opening) = mem::replace(&mut self.stage, Stage::Closed) else {
+            return;
+        };
+        let is_fast = opening.is_fast();
+        let synchronized = Synchronized::open(*opening, &peer, segment, now);
+        self.open(synchronized);
+        if is_fast {
+            // The application was told when it connected.
+            self.events.retract_opened();
+        }
+        self.drive(|open, events| open.handle_first(segment, payload, events, now));
+    }
+
+    fn open(&mut self, synchronized: Synchronized) {
+        self.stage = Stage::Synchronized(Box::new(synchronized));
+        self.events.push(Event::Opened);
+    }
+
+    /// Lets the open connection go on, and follows where that leads.
+    fn drive(&mut self, step: impl FnOnce(&mut Synchronized, &mut Events) -> Course) {
+        let Stage::Synchronized(open) = &mut self.stage else {
+            return;
+        };
+        match step(open, &mut self.events) {
+            Course::Stay => {}
+            Course::TimeWait(wait) => {
+                open.take_unread(&mut self.leftover);
+                self.stage = Stage::TimeWait(Box::new(wait));
+            }
+            Course::Closed => {
+                open.take_unread(&mut self.leftover);
+                self.stage = Stage::Closed;
+            }
+            Course::Reset { answer, reason } => {
+                self.answer = answer;
+                self.end(reason);
+            }
+        }
+    }
+
+    fn end(&mut self, reason: Option<ResetReason>) {
+        self.stage = Stage::Closed;
+        if let Some(reason) = reason {
+            self.events.push(Event::Reset(reason));
+        }
     }
 
     /// Does what is due; early calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
-        let _ = now;
-        unimplemented!()
+        match &mut self.stage {
+            Stage::Opening(opening) => {
+                if !opening.handle_timeout(now) {
+                    self.end(Some(ResetReason::TimedOut));
+                }
+            }
+            Stage::Synchronized(_) => self.drive(|open, _| open.handle_timeout(now)),
+            Stage::TimeWait(wait) if wait.ends() <= now => self.stage = Stage::Closed,
+            Stage::TimeWait(_) | Stage::Closed => {}
+        }
     }
 
     /// When [`Connection::handle_timeout`] is to be called.
     pub fn next_timeout(&self) -> Option<Instant> {
-        unimplemented!()
+        match &self.stage {
+            Stage::Opening(opening) => opening.next_timeout(),
+            Stage::Synchronized(open) => open.next_timeout(),
+            Stage::TimeWait(wait) => Some(wait.ends()),
+            Stage::Closed => None,
+        }
     }
 
     /// The next segment to be sent; its payload is appended to `payload`.
     pub fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
-        let _ = (payload, now);
-        unimplemented!()
+        if let Some(answer) = self.answer.take() {
+            return Some(Transmit::bare(answer, 0));
+        }
+        match &mut self.stage {
+            Stage::Opening(opening) => opening.poll_transmit(payload, now),
+            Stage::Synchronized(open) => open.poll_transmit(payload, now),
+            Stage::TimeWait(wait) => wait.poll_transmit(now),
+            Stage::Closed => None,
+        }
     }
 
     /// The next thing worth knowing.
     pub fn poll_event(&mut self) -> Option<Event> {
-        unimplemented!()
+        self.events.pop()
     }
 
-    /// Gives bytes to be sent, as one write of the application; returns how many the send buffer took.
+    /// Gives bytes to be sent, as one write of the application; returns how many the send buffer took: none once this
+    /// end's direction is closed. Where they do not all fit, [`Event::Writable`] follows.
     pub fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
-        let _ = (bytes, now);
-        unimplemented!()
+        match &mut self.stage {
+            Stage::Opening(opening) => opening.write(bytes),
+            Stage::Synchronized(open) => open.write(bytes, now),
+            Stage::TimeWait(_) | Stage::Closed => 0,
+        }
     }
 
     /// Takes up to `limit` bytes that have arrived in order, as one read of the application; appends them to `out`. May
     /// cause an acknowledgment or a window update.
-    pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
-        let _ = (out, limit, now);
-        unimplemented!()
+    pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, _: Instant) -> usize {
+        match &mut self.stage {
+            Stage::Opening(_) => 0,
+            Stage::Synchronized(open) => open.read(out, limit),
+            Stage::TimeWait(_) | Stage::Closed => {
+                let count = limit.min(self.leftover.len());
+                out.extend(self.leftover.drain(..count));
+                count
+            }
+        }
     }
 
-    /// Bytes written that were not acknowledged yet, and of them those not sent yet.
+    /// Bytes that can be read.
+    pub fn available(&self) -> usize {
+        match &self.stage {
+            Stage::Opening(_) => 0,
+            Stage::Synchronized(open) => open.available(),
+            Stage::TimeWait(_) | Stage::Closed => self.leftover.len(),
+        }
+    }
+
+    /// Bytes written that were never sent.
     pub fn unsent(&self) -> usize {
-        unimplemented!()
+        match &self.stage {
+            Stage::Opening(opening) => opening.send.len(),
+            Stage::Synchronized(open) => open.unsent(),
+            Stage::TimeWait(_) | Stage::Closed => 0,
+        }
+    }
+
+    /// Bytes written that are not acknowledged, sent or not.
+    pub fn unacknowledged(&self) -> usize {
+        match &self.stage {
+            Stage::Opening(opening) => opening.send.len(),
+            Stage::Synchronized(open) => open.unacknowledged(),
+            Stage::TimeWait(_) | Stage::Closed => 0,
+        }
+    }
+
+    /// The cookie that the peer gave, to be used by later connections to it (RFC 7413, section 4.1.3).
+    pub fn fast_open_cookie(&self) -> Option<Cookie> {
+        match &self.stage {
+            Stage::Synchronized(open) => open.cookie(),
+            Stage::Opening(_) | Stage::TimeWait(_) | Stage::Closed => None,
+        }
     }
 
     /// Closes this end's direction: a FIN follows what was written.
-    pub fn shutdown(&mut self, now: Instant) {
-        let _ = now;
-        unimplemented!()
+    pub fn shutdown(&mut self, _: Instant) {
+        match &mut self.stage {
+            Stage::Opening(opening) => opening.close(),
+            Stage::Synchronized(open) => open.shutdown(),
+            Stage::TimeWait(_) | Stage::Closed => {}
+        }
     }
 
     /// The application lets go of the connection, as `close` does: a FIN, or a reset where bytes were left unread.
     pub fn close(&mut self, now: Instant) {
-        let _ = now;
-        unimplemented!()
+        match &mut self.stage {
+            // RFC 9293, section 3.10.4: nobody knows of it yet.
+            Stage::Opening(opening) if opening.peer.is_none() => self.end(None),
+            Stage::Opening(opening) => opening.close(),
+            Stage::Synchronized(_) => self.drive(|open, _| open.close(now)),
+            Stage::TimeWait(_) | Stage::Closed => self.leftover = Vec::new(),
+        }
     }
 
     /// Gives the connection up with a reset.
     pub fn abort(&mut self, now: Instant) {
-        let _ = now;
-        unimplemented!()
+        match &mut self.stage {
+            Stage::Opening(opening) => {
+                self.answer = opening.abort(now);
+                self.end(None);
+            }
+            Stage::Synchronized(_) => self.drive(|open, _| open.abort(now)),
+            Stage::TimeWait(_) | Stage::Closed => self.end(None),
+        }
     }
 
     /// Where the connection stands.
     pub fn state(&self) -> State {
-        unimplemented!()
+        match &self.stage {
+            Stage::Opening(opening) if opening.peer.is_none() => State::SynSent,
+            Stage::Opening(_) => State::SynReceived,
+            Stage::Synchronized(open) => open.state(),
+            Stage::TimeWait(_) => State::TimeWait,
+            Stage::Closed => State::Closed,
+        }
     }
 }

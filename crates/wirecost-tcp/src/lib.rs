@@ -3,6 +3,7 @@
 //! - [`config`]: what implementations differ in, and the presets `linux`, `lwip-small` and `larmo`
 //! - [`segment`]: a segment without its payload
 //! - [`connection`]: one end of a connection (RFC 9293)
+//! - [`receive`]: the receiving side: order, acknowledgments, the window
 //! - [`timers`]: when a timer really fires
 //!
 //! Nothing here has a socket, a clock or randomness of its own: segments, time and the initial sequence number come in
@@ -12,12 +13,21 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod buffers;
 pub mod config;
 pub mod connection;
+mod handshake;
+pub mod receive;
+#[path = "recovery_standin.rs"]
+pub mod recovery;
 pub mod segment;
+mod synchronized;
 pub mod timers;
 
-pub use config::Config;
+pub use config::{Config, FastOpen, KeepAlive, Nagle, Preset};
 pub use connection::{Connection, Event, State, Transmit};
-pub use segment::{Segment, Timestamps};
+pub use segment::{Cookie, Segment, Timestamps};
 pub use timers::Granularity;
+
+#[cfg(test)]
+mod harness;

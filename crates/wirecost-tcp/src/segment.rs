@@ -1,6 +1,6 @@
 //! A segment without its payload, options decoded.
 
-use wirecost_wire::tcp::{Flags, SackBlocks};
+use wirecost_wire::tcp::{self, Flags, Options, Repr, SackBlocks, TcpOption};
 
 /// The two clocks of the timestamps option (RFC 7323, section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,6 +9,48 @@ pub struct Timestamps {
     pub value: u32,
     /// The peer's clock as last seen.
     pub echo: u32,
+}
+
+/// A Fast Open cookie, or the request for one where it is empty (RFC 7413, section 4.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cookie {
+    bytes: [u8; Self::MAX_BYTES],
+    len: u8,
+}
+
+impl Cookie {
+    /// The longest cookie, in bytes.
+    pub const MAX_BYTES: usize = 16;
+
+    /// The request for a cookie.
+    pub const REQUEST: Self = Self {
+        bytes: [0; Self::MAX_BYTES],
+        len: 0,
+    };
+
+    /// A cookie of these bytes; `None` unless there are 4 to 16 and an even number of them.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        // RFC 7413, section 4.1.1.
+        if !(4..=Self::MAX_BYTES).contains(&bytes.len()) || !bytes.len().is_multiple_of(2) {
+            return None;
+        }
+        let mut cookie = Self::REQUEST;
+        for (to, from) in cookie.bytes.iter_mut().zip(bytes) {
+            *to = *from;
+            cookie.len += 1;
+        }
+        Some(cookie)
+    }
+
+    /// The cookie's bytes; none of a request.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    /// Whether a cookie is asked for.
+    pub const fn is_request(&self) -> bool {
+        self.len == 0
+    }
 }
 
 /// What a segment says, without ports and payload.
@@ -32,4 +74,258 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// What arrived beyond the acknowledgment number.
     pub sack: SackBlocks,
+    /// The Fast Open cookie; on a SYN.
+    pub fast_open: Option<Cookie>,
+}
+
+impl Segment {
+    /// The meaning of a segment on the wire; options that say nothing here are left out.
+    pub fn from_view(view: &tcp::Segment<'_>) -> Self {
+        let mut segment = Self {
+            sequence: view.sequence_number(),
+            acknowledgment: view.acknowledgment_number(),
+            flags: view.flags(),
+            window: view.window(),
+            ..Self::default()
+        };
+        for option in view.options().flatten() {
+            segment.note(&option);
+        }
+        segment
+    }
+
+    fn note(&mut self, option: &TcpOption<'_>) {
+        match *option {
+            TcpOption::MaximumSegmentSize(bytes) => self.maximum_segment_size = Some(bytes),
+            TcpOption::WindowScale(shift) => self.window_scale = Some(shift),
+            TcpOption::SackPermitted => self.sack_permitted = true,
+            TcpOption::Sack(blocks) => self.sack = blocks,
+            TcpOption::Timestamps { value, echo } => self.timestamps = Some(Timestamps { value, echo }),
+            TcpOption::FastOpenCookie([]) => self.fast_open = Some(Cookie::REQUEST),
+            TcpOption::FastOpenCookie(bytes) => self.fast_open = Cookie::new(bytes),
+            TcpOption::EndOfList | TcpOption::NoOperation | TcpOption::Unknown { .. } => {}
+        }
+    }
+
+    /// The header to be emitted, between these ports.
+    pub fn repr(&self, source_port: u16, destination_port: u16) -> Repr {
+        Repr {
+            source_port,
+            destination_port,
+            sequence_number: self.sequence,
+            acknowledgment_number: self.acknowledgment,
+            flags: self.flags,
+            window: self.window,
+            urgent_pointer: 0,
+            options: self.options(),
+        }
+    }
+
+    /// The options in the order and with the padding that Linux gives them (`tcp_options_write`).
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        let mut push = |pushed: &[TcpOption<'_>]| {
+            for option in pushed {
+                // More than 40 bytes are never asked for: a SYN has no SACK blocks, other segments leave room.
+                let _ = options.push(option);
+            }
+        };
+        if let Some(bytes) = self.maximum_segment_size {
+            push(&[TcpOption::MaximumSegmentSize(bytes)]);
+        }
+        let timestamps = self.timestamps.map(TcpOption::from);
+        match (self.sack_permitted, timestamps) {
+            (true, Some(timestamps)) => push(&[TcpOption::SackPermitted, timestamps]),
+            (true, None) => push(&[PAD, PAD, TcpOption::SackPermitted]),
+            (false, Some(timestamps)) => push(&[PAD, PAD, timestamps]),
+            (false, None) => {}
+        }
+        if let Some(shift) = self.window_scale {
+            push(&[PAD, TcpOption::WindowScale(shift)]);
+        }
+        if self.sack.iter().next().is_some() {
+            push(&[PAD, PAD, TcpOption::Sack(self.sack)]);
+        }
+        if let Some(cookie) = &self.fast_open {
+            push(&[TcpOption::FastOpenCookie(cookie.bytes())]);
+            // Kind and length take two bytes, and a cookie has an even number of them: a word, or half of one is left.
+            if !cookie.bytes().len().wrapping_add(2).is_multiple_of(4) {
+                push(&[PAD, PAD]);
+            }
+        }
+        options
+    }
+
+    /// Bytes of the TCP header with its options.
+    pub fn header_bytes(&self) -> usize {
+        let mut options = 0;
+        options += if self.maximum_segment_size.is_some() { 4 } else { 0 };
+        options += match (self.sack_permitted, self.timestamps) {
+            (_, Some(_)) => TIMESTAMPS_BYTES,
+            (true, None) => 4,
+            (false, None) => 0,
+        };
+        options += if self.window_scale.is_some() { 4 } else { 0 };
+        options += match self.sack.iter().count() {
+            0 => 0,
+            blocks => SACK_BYTES + SACK_BLOCK_BYTES * blocks,
+        };
+        options += match &self.fast_open {
+            Some(cookie) => (2 + cookie.bytes().len()).next_multiple_of(4),
+            None => 0,
+        };
+        tcp::HEADER_BYTES + options.min(tcp::MAX_OPTION_BYTES)
+    }
+
+    /// Whether all of `flags` are set.
+    pub const fn has(&self, flags: Flags) -> bool {
+        self.flags.contains(flags)
+    }
+
+    /// By how much the segment moves the sequence number: its payload, and one for each of SYN and FIN (RFC 9293,
+    /// section 3.4).
+    pub fn sequence_length(&self, payload_bytes: usize) -> u32 {
+        let controls = u32::from(self.has(Flags::SYN)) + u32::from(self.has(Flags::FIN));
+        u32::try_from(payload_bytes)
+            .unwrap_or(u32::MAX)
+            .saturating_add(controls)
+    }
+
+    /// The RST that a host sends where there is no connection (RFC 9293, section 3.10.7.1); `None` to an RST.
+    pub fn reset(&self, payload_bytes: usize) -> Option<Self> {
+        if self.has(Flags::RST) {
+            return None;
+        }
+        if self.has(Flags::ACK) {
+            return Some(Self {
+                sequence: self.acknowledgment,
+                flags: Flags::RST,
+                ..Self::default()
+            });
+        }
+        Some(Self {
+            acknowledgment: self.sequence.wrapping_add(self.sequence_length(payload_bytes)),
+            flags: Flags::RST | Flags::ACK,
+            ..Self::default()
+        })
+    }
+}
+
+impl From<Timestamps> for TcpOption<'_> {
+    fn from(Timestamps { value, echo }: Timestamps) -> Self {
+        Self::Timestamps { value, echo }
+    }
+}
+
+const PAD: TcpOption<'static> = TcpOption::NoOperation;
+
+/// Bytes of the timestamps option, padded.
+pub(crate) const TIMESTAMPS_BYTES: usize = 12;
+
+/// Bytes of a SACK option without its blocks, padded.
+pub(crate) const SACK_BYTES: usize = 4;
+
+/// Bytes of one block of a SACK option.
+pub(crate) const SACK_BLOCK_BYTES: usize = 8;
+
+/// Whether `a` stands before `b`, modulo 2^32 (RFC 9293, section 3.4).
+pub(crate) const fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use wirecost_wire::ip::Addresses;
+    use wirecost_wire::tcp::SackBlock;
+
+    fn options_hex(segment: &Segment) -> Vec<u8> {
+        let addresses = Addresses::new("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()).unwrap();
+        let mut bytes = Vec::new();
+        segment.repr(1, 2).emit(&addresses, &[], &mut bytes);
+        assert_eq!(bytes.len(), segment.header_bytes());
+        assert_eq!(
+            Segment::from_view(&tcp::Segment::new(&bytes).unwrap()),
+            *segment
+        );
+        bytes.split_off(20)
+    }
+
+    const STAMPS: Option<Timestamps> = Some(Timestamps {
+        value: 0x11,
+        echo: 0x22,
+    });
+
+    #[test]
+    fn options_stand_as_linux_writes_them() {
+        let syn = Segment {
+            maximum_segment_size: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: STAMPS,
+            ..Segment::default()
+        };
+        assert_eq!(
+            options_hex(&syn),
+            [
+                0x02, 0x04, 0x05, 0xb4, 0x04, 0x02, 0x08, 0x0a, 0, 0, 0, 0x11, 0, 0, 0, 0x22, 0x01, 0x03, 0x03, 7
+            ]
+        );
+        let block = SackBlock { left: 1, right: 2 };
+        let sack = Segment {
+            timestamps: STAMPS,
+            sack: SackBlocks::new(&[block; 3]),
+            ..Segment::default()
+        };
+        let bytes = options_hex(&sack);
+        assert_eq!(bytes[..4], [0x01, 0x01, 0x08, 0x0a]);
+        assert_eq!(bytes[12..16], [0x01, 0x01, 0x05, 26]);
+        assert_eq!(bytes.len(), 40);
+        let plain = Segment {
+            sack_permitted: true,
+            fast_open: Some(Cookie::REQUEST),
+            ..Segment::default()
+        };
+        assert_eq!(options_hex(&plain), [0x01, 0x01, 0x04, 0x02, 0x22, 0x02, 0x01, 0x01]);
+    }
+
+    #[test]
+    fn a_cookie_has_4_to_16_bytes_and_an_even_number_of_them() {
+        for (len, is_cookie) in [(0, false), (3, false), (4, true), (5, false), (16, true), (18, false)] {
+            assert_eq!(Cookie::new(&[7; 18][..len]).is_some(), is_cookie, "{len}");
+        }
+        let segment = Segment {
+            fast_open: Cookie::new(&[9; 8]),
+            ..Segment::default()
+        };
+        assert_eq!(options_hex(&segment).len(), 12);
+    }
+
+    #[test]
+    fn a_segment_without_connection_is_answered_with_a_reset_that_its_sender_accepts() {
+        let syn = Segment {
+            sequence: 9,
+            flags: Flags::SYN,
+            ..Segment::default()
+        };
+        let reset = syn.reset(5).unwrap();
+        assert_eq!((reset.sequence, reset.acknowledgment), (0, 15));
+        assert_eq!(reset.flags, Flags::RST | Flags::ACK);
+        let ack = Segment {
+            acknowledgment: 77,
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        let reset = ack.reset(0).unwrap();
+        assert_eq!((reset.sequence, reset.flags), (77, Flags::RST));
+        assert_eq!(reset.reset(0), None);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        assert!(is_before(u32::MAX, 0));
+        assert!(!is_before(0, u32::MAX));
+        assert!(!is_before(5, 5));
+    }
 }

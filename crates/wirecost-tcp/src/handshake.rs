@@ -1,0 +1,401 @@
+//! The three-way handshake (RFC 9293, section 3.5), up to the segment that completes it.
+//!
+//! 1. SYN, with what this end offers; SYN-SENT.
+//! 2. SYN-ACK, with what of it the peer offers too; the peer is in SYN-RECEIVED.
+//! 3. ACK: both are open.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wirecost_proto::{Instant, ResetReason};
+use wirecost_wire::tcp::{Flags, SackBlocks};
+
+use crate::buffers::SendBuffer;
+use crate::config::{Config, FastOpen};
+use crate::connection::Transmit;
+use crate::segment::{Cookie, Segment, TIMESTAMPS_BYTES, Timestamps, is_before};
+
+/// The send MSS towards a peer that names none (RFC 9293, section 3.7.1), in bytes.
+const DEFAULT_MSS: u16 = 536;
+
+/// The least send MSS that Linux lets a peer ask for (`TCP_MIN_MSS`), in bytes.
+const MINIMUM_MSS: u16 = 88;
+
+/// The largest shift of a window (RFC 7323, section 2.3).
+const MAXIMUM_SHIFT: u8 = 14;
+
+/// Between two SYN-ACKs that retransmitted SYNs cause (Linux: net.ipv4.tcp_invalid_ratelimit).
+const REPEATED_SYN_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A connection that is not open yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) config: Config,
+    pub(crate) send: SendBuffer,
+    pub(crate) initial_sequence: u32,
+    /// Whether this end closes as soon as it is open.
+    pub(crate) closes: bool,
+    /// What the peer's SYN said: SYN-RECEIVED with it, SYN-SENT without.
+    pub(crate) peer: Option<PeerSyn>,
+    /// Bytes that the SYN carried.
+    pub(crate) syn_bytes: u32,
+    pub(crate) retransmissions: u8,
+    first_sent: Option<Instant>,
+    last_sent: Instant,
+    timeout: Duration,
+    deadline: Option<Instant>,
+    is_due: bool,
+}
+
+/// What the peer's SYN said, as far as this end agrees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerSyn {
+    /// The sequence number after the SYN.
+    pub(crate) next: u32,
+    /// The largest segment to be sent, without options.
+    pub(crate) send_mss: u16,
+    /// The shift of the peer's windows and of this end's; `None` where windows are not scaled.
+    pub(crate) shifts: Option<(u8, u8)>,
+    /// The peer's clock, where both use timestamps.
+    pub(crate) timestamp: Option<u32>,
+    pub(crate) selective: bool,
+    /// The window in bytes.
+    pub(crate) window: u32,
+    /// What this end's SYN-ACK says to the peer's Fast Open option.
+    pub(crate) cookie: Option<Cookie>,
+}
+
+/// What a segment does to a connection that is not open.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Nothing.
+    Stay,
+    /// It is answered, and nothing else.
+    Answer(Segment),
+    /// The connection is open.
+    Open(PeerSyn),
+    /// The connection is gone.
+    End(ResetReason),
+}
+
+impl Opening {
+    pub(crate) fn connect(config: Config, initial_sequence: u32, now: Instant) -> Self {
+        Self {
+            // RFC 7413, section 4.2.1: the SYN waits for the data that it is to carry.
+            is_due: !matches!(config.fast_open, FastOpen::Connect(_)),
+            timeout: config.handshake.initial_timeout,
+            config,
+            send: SendBuffer::default(),
+            initial_sequence,
+            closes: false,
+            peer: None,
+            syn_bytes: 0,
+            retransmissions: 0,
+            first_sent: None,
+            last_sent: now,
+            deadline: None,
+        }
+    }
+
+    pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32, now: Instant) -> Self {
+        let mut opening = Self::connect(config, initial_sequence, now);
+        opening.peer = Some(opening.agree(syn));
+        opening.is_due = true;
+        opening
+    }
+
+    /// What both ends offer.
+    fn agree(&self, syn: &Segment) -> PeerSyn {
+        let config = &self.config;
+        let offered = syn.maximum_segment_size.unwrap_or(DEFAULT_MSS).max(MINIMUM_MSS);
+        let shifts = syn.window_scale.zip(config.receive.window_scale());
+        let timestamp = syn.timestamps.filter(|_| config.timestamps).map(|stamps| stamps.value);
+        PeerSyn {
+            next: syn.sequence.wrapping_add(1),
+            send_mss: offered.min(config.maximum_segment_size),
+            // RFC 7323, section 2.3: a larger shift counts as 14.
+            shifts: shifts.map(|(theirs, ours)| (theirs.min(MAXIMUM_SHIFT), ours)),
+            timestamp,
+            selective: syn.sack_permitted && config.selective_acknowledgments,
+            // RFC 7323, section 2.2: the window of a SYN is never scaled.
+            window: u32::from(syn.window),
+            cookie: self.cookie_for(syn),
+        }
+    }
+
+    fn cookie_for(&self, syn: &Segment) -> Option<Cookie> {
+        match (self.config.fast_open, syn.fast_open) {
+            // RFC 7413, section 4.2.2: a cookie that is asked for, or that was wrong, is given anew.
+            (FastOpen::Accept(cookie), Some(theirs)) if theirs != cookie => Some(cookie),
+            _ => None,
+        }
+    }
+
+    /// Whether `syn` brings the cookie that lets its data in.
+    pub(crate) fn takes_data_of(&self, syn: &Segment) -> bool {
+        matches!((self.config.fast_open, syn.fast_open), (FastOpen::Accept(cookie), Some(theirs)) if theirs == cookie)
+    }
+
+    /// Whether the application counts as connected already (RFC 7413).
+    pub(crate) const fn is_fast(&self) -> bool {
+        matches!(self.config.fast_open, FastOpen::Connect(_)) && self.peer.is_none()
+    }
+
+    /// Keeps bytes for the time when the connection is open; returns how many there was room for.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
+        if self.closes {
+            return 0;
+        }
+        let room = self.config.send_buffer.minimum.saturating_sub(self.send.len());
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.send.write(taken);
+        self.start();
+        taken.len()
+    }
+
+    /// Closes this end's direction as soon as it is open.
+    pub(crate) const fn close(&mut self) {
+        self.closes = true;
+        self.start();
+    }
+
+    /// What tells the peer, if it knows of the connection, that there will be none.
+    pub(crate) fn abort(&self, now: Instant) -> Option<Segment> {
+        let expectation = self.expectation(self.peer?, now);
+        Some(Segment {
+            flags: Flags::RST | Flags::ACK,
+            ..expectation
+        })
+    }
+
+    /// Lets the SYN go that has waited for data.
+    const fn start(&mut self) {
+        if self.first_sent.is_none() {
+            self.is_due = true;
+        }
+    }
+
+    /// Takes a segment that is meant for this connection.
+    pub(crate) fn handle_segment(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> Step {
+        match self.peer {
+            None => self.handle_in_syn_sent(segment, payload_bytes, now),
+            Some(peer) => self.handle_in_syn_received(peer, segment, payload_bytes, now),
+        }
+    }
+
+    /// RFC 9293, section 3.10.7.3.
+    fn handle_in_syn_sent(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> Step {
+        let has_ack = segment.has(Flags::ACK);
+        if has_ack && !self.is_acknowledged_by(segment) {
+            return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
+        }
+        if segment.has(Flags::RST) {
+            return if has_ack { Step::End(ResetReason::Refused) } else { Step::Stay };
+        }
+        if !segment.has(Flags::SYN) {
+            return Step::Stay;
+        }
+        let peer = self.agree(segment);
+        if has_ack {
+            return Step::Open(peer);
+        }
+        // RFC 9293, section 3.5, figure 8: simultaneous open.
+        self.peer = Some(peer);
+        self.is_due = true;
+        self.timeout = self.config.handshake.initial_timeout;
+        self.last_sent = now;
+        Step::Stay
+    }
+
+    /// RFC 9293, section 3.10.7.4, with what Linux does for a request (`tcp_check_req`).
+    fn handle_in_syn_received(
+        &mut self,
+        peer: PeerSyn,
+        segment: &Segment,
+        payload_bytes: usize,
+        now: Instant,
+    ) -> Step {
+        if segment.has(Flags::SYN) && segment.sequence.wrapping_add(1) == peer.next {
+            // In a simultaneous open the SYN comes again with an ACK.
+            if segment.has(Flags::ACK) && self.is_acknowledged_by(segment) {
+                return Step::Open(peer);
+            }
+            self.is_due |= now.saturating_since(self.last_sent) >= REPEATED_SYN_INTERVAL;
+            return Step::Stay;
+        }
+        let window = u32::from(self.window());
+        let is_inside = segment.sequence.wrapping_sub(peer.next) < window.max(1);
+        if !is_inside {
+            // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
+            return if segment.has(Flags::RST) { Step::Stay } else { Step::Answer(self.expectation(peer, now)) };
+        }
+        if segment.has(Flags::RST) {
+            // RFC 5961, section 3.2: only the exact sequence number ends it.
+            let is_exact = segment.sequence == peer.next;
+            return if is_exact { Step::End(ResetReason::ByPeer) } else { Step::Stay };
+        }
+        if segment.has(Flags::SYN) || (segment.has(Flags::ACK) && !self.is_acknowledged_by(segment)) {
+            return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
+        }
+        if segment.has(Flags::ACK) { Step::Open(peer) } else { Step::Stay }
+    }
+
+    /// Whether `segment` acknowledges the SYN and nothing that was not sent.
+    pub(crate) fn is_acknowledged_by(&self, segment: &Segment) -> bool {
+        let first = self.initial_sequence.wrapping_add(1);
+        self.first_sent.is_some() && segment.acknowledgment.wrapping_sub(first) <= self.syn_bytes
+    }
+
+    fn expectation(&self, peer: PeerSyn, now: Instant) -> Segment {
+        Segment {
+            sequence: self.initial_sequence.wrapping_add(1),
+            acknowledgment: peer.next,
+            flags: Flags::ACK,
+            window: self.window(),
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        }
+    }
+
+    /// The SYN or SYN-ACK, where one is due, and the bytes that go with it.
+    pub(crate) fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
+        if !core::mem::take(&mut self.is_due) {
+            return None;
+        }
+        let segment = match self.peer {
+            Some(peer) => self.syn_ack(peer, now),
+            None => self.syn(payload, now),
+        };
+        self.first_sent.get_or_insert(now);
+        self.last_sent = now;
+        self.deadline = Some(self.config.granularity.deadline(now, self.timeout));
+        let payload_bytes = if self.peer.is_none() && self.retransmissions == 0 { self.syn_bytes } else { 0 };
+        Some(Transmit {
+            segment,
+            offset: 0,
+            payload_bytes,
+        })
+    }
+
+    fn syn(&mut self, payload: &mut Vec<u8>, now: Instant) -> Segment {
+        let config = &self.config;
+        let mut segment = Segment {
+            sequence: self.initial_sequence,
+            flags: Flags::SYN,
+            window: self.window(),
+            maximum_segment_size: Some(config.maximum_segment_size),
+            window_scale: config.receive.window_scale(),
+            sack_permitted: config.selective_acknowledgments,
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        };
+        // Linux: a retransmitted SYN goes without data and without cookie (`tcp_retransmit_timer`).
+        if self.retransmissions == 0 {
+            segment.fast_open = match config.fast_open {
+                FastOpen::Request => Some(Cookie::REQUEST),
+                FastOpen::Connect(cookie) => Some(cookie),
+                FastOpen::Off | FastOpen::Accept(_) => None,
+            };
+            if matches!(config.fast_open, FastOpen::Connect(_)) {
+                self.syn_bytes = self.early_data(&segment, payload);
+            }
+        }
+        segment
+    }
+
+    /// The data that fits into a SYN of the default segment size (RFC 7413, section 4.2.1).
+    fn early_data(&self, syn: &Segment, payload: &mut Vec<u8>) -> u32 {
+        let options = syn.header_bytes() - wirecost_wire::tcp::HEADER_BYTES;
+        // Linux takes the path's segment size (`tcp_send_syn_data`), as the cookie stands for an earlier connection.
+        let room = usize::from(self.config.maximum_segment_size).saturating_sub(options.max(TIMESTAMPS_BYTES));
+        self.send.copy(0, room, payload) as u32
+    }
+
+    /// RFC 9293, section 3.5; each option only where the SYN had it.
+    fn syn_ack(&self, peer: PeerSyn, now: Instant) -> Segment {
+        Segment {
+            sequence: self.initial_sequence,
+            acknowledgment: peer.next,
+            flags: Flags::SYN | Flags::ACK,
+            window: self.window(),
+            maximum_segment_size: Some(self.config.maximum_segment_size),
+            window_scale: peer.shifts.map(|(_, shift)| shift),
+            sack_permitted: peer.selective,
+            timestamps: self.timestamps(now),
+            sack: SackBlocks::default(),
+            fast_open: peer.cookie,
+        }
+    }
+
+    /// The window of the SYN or SYN-ACK: whole segments of what the peer will send (Linux: an end that connects does not
+    /// know yet of timestamps, `tcp_connect_init`).
+    pub(crate) fn window(&self) -> u16 {
+        let has_timestamps = self.peer.is_some_and(|peer| peer.timestamp.is_some());
+        let options = if has_timestamps { TIMESTAMPS_BYTES as u32 } else { 0 };
+        let segment_bytes = u32::from(self.config.maximum_segment_size).saturating_sub(options);
+        let window = self.config.receive.initial_window(segment_bytes);
+        u16::try_from(window).unwrap_or(u16::MAX)
+    }
+
+    fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        let echo = match &self.peer {
+            None => self.config.timestamps.then_some(0),
+            Some(peer) => peer.timestamp,
+        };
+        echo.map(|echo| Timestamps {
+            value: clock(self.initial_sequence, now),
+            echo,
+        })
+    }
+
+    pub(crate) const fn next_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Sends the SYN or SYN-ACK again where its time is out; false once it was sent often enough.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
+        if self.deadline.is_none_or(|deadline| now < deadline) {
+            return true;
+        }
+        self.deadline = None;
+        let handshake = &self.config.handshake;
+        let (retries, linear) = match self.peer {
+            None => (handshake.syn_retries, handshake.linear_syn_timeouts),
+            Some(_) => (handshake.syn_ack_retries, 0),
+        };
+        if self.retransmissions >= retries {
+            return false;
+        }
+        self.retransmissions += 1;
+        // RFC 6298, section 5.5; Linux: the first time-outs of a SYN do not double (`tcp_syn_linear_timeouts`).
+        if self.retransmissions > linear {
+            self.timeout = self.timeout.saturating_mul(2).min(handshake.maximum_timeout);
+        }
+        self.is_due = true;
+        true
+    }
+
+    /// The round-trip time that `segment`, the answer to the SYN or SYN-ACK, shows.
+    pub(crate) fn round_trip(&self, segment: &Segment, now: Instant) -> Option<Duration> {
+        if self.retransmissions == 0 {
+            return self.first_sent.map(|sent| now.saturating_since(sent));
+        }
+        // RFC 6298, section 3 (Karn): only a timestamp tells which of them was answered.
+        let echo = segment.timestamps.filter(|_| self.config.timestamps)?.echo;
+        Some(elapsed(self.initial_sequence, echo, now))
+    }
+}
+
+/// The timestamp clock: milliseconds (Linux without `usec_ts`), from a start that depends on the connection (RFC 7323,
+/// section 5.4).
+pub(crate) fn clock(initial_sequence: u32, now: Instant) -> u32 {
+    let millis = now.as_nanos() / 1_000_000;
+    initial_sequence.wrapping_add(millis as u32)
+}
+
+/// The time since the clock of this connection showed `echo`.
+pub(crate) fn elapsed(initial_sequence: u32, echo: u32, now: Instant) -> Duration {
+    let millis = clock(initial_sequence, now).wrapping_sub(echo);
+    // An echo of the future is no measurement.
+    Duration::from_millis(if is_before(millis, 0) { 0 } else { u64::from(millis) })
+}

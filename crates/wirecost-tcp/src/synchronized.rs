@@ -1,0 +1,345 @@
+//! A connection whose ends agree on sequence numbers: ESTABLISHED to LAST-ACK.
+//!
+//! - `arrival`: what a segment does (RFC 9293, section 3.10.7.4)
+//! - `output`: which segment leaves next
+//! - `silence`: timers other than those of loss recovery and delayed acknowledgments
+//! - `send_window`: what the peer lets this end send
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wirecost_proto::{Instant, ResetReason};
+use wirecost_wire::tcp::Flags;
+
+use crate::buffers::SendBuffer;
+use crate::config::Config;
+use crate::connection::{Event, Events, State, TimeWait, Transmit};
+use crate::handshake::{Opening, PeerSyn, clock};
+use crate::receive::{Receiver, Terms};
+use crate::recovery::Recovery;
+use crate::segment::{Cookie, Segment, TIMESTAMPS_BYTES};
+
+mod arrival;
+mod output;
+mod send_window;
+mod silence;
+
+use send_window::SendWindow;
+use silence::Silence;
+
+/// Where a step leads.
+#[derive(Debug)]
+pub(crate) enum Course {
+    /// It goes on.
+    Stay,
+    /// Both directions are closed, this end's first.
+    TimeWait(TimeWait),
+    /// Both directions are closed.
+    Closed,
+    /// The connection is gone: what tells the peer, and what the application is told.
+    Reset {
+        answer: Option<Segment>,
+        reason: Option<ResetReason>,
+    },
+}
+
+/// How far the close of this end's direction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fin {
+    /// More may be written.
+    Open,
+    /// The FIN follows what was written.
+    Due,
+    /// It was sent.
+    Sent,
+    /// The peer has it.
+    Acknowledged,
+}
+
+/// The peer's clock (RFC 7323, section 4.3): TS.Recent, and when it was seen.
+#[derive(Clone, Copy, Debug)]
+struct PeerClock {
+    recent: u32,
+    seen: Instant,
+}
+
+/// A connection whose ends agree on sequence numbers.
+#[derive(Debug)]
+pub(crate) struct Synchronized {
+    config: Config,
+    state: State,
+    /// The SYN-ACK that is not acknowledged yet, while Fast Open lets data flow already.
+    handshake: Option<Box<Opening>>,
+    initial_sequence: u32,
+    send: SendBuffer,
+    /// The end of what was sent, in the stream.
+    sent: u64,
+    fin: Fin,
+    window: SendWindow,
+    /// Bytes of a full segment with its options.
+    segment_bytes: u16,
+    /// The shift of this end's windows.
+    receive_shift: u8,
+    /// Where both ends use timestamps.
+    peer_clock: Option<PeerClock>,
+    recovery: Recovery,
+    receiver: Receiver,
+    /// RFC 7323's Last.ACK.sent.
+    last_acknowledgment: u32,
+    silence: Silence,
+    /// When a segment without data that was not acceptable was answered last.
+    refused: Option<Instant>,
+    /// Where the last segment ended that was not full (for Nagle's algorithm).
+    small: u64,
+    /// Whether the last segment of this flight was full, so that a rest of the window may be filled.
+    in_burst: bool,
+    waits_for_room: bool,
+    /// Whether the application has let go of the connection.
+    is_detached: bool,
+    cookie: Option<Cookie>,
+}
+
+impl Synchronized {
+    /// A connection whose handshake `segment` completes.
+    pub(crate) fn open(opening: Opening, peer: &PeerSyn, segment: &Segment, now: Instant) -> Self {
+        let round_trip = opening.round_trip(segment, now);
+        let (retransmissions, closes) = (opening.retransmissions, opening.closes);
+        let mut open = Self::new(opening, peer, now);
+        if closes {
+            open.shutdown();
+        }
+        open.recovery.opened(round_trip, retransmissions, now);
+        open.note_round_trip();
+        open.cookie = segment.fast_open.filter(|cookie| !cookie.is_request());
+        open
+    }
+
+    /// A connection whose SYN brought data with the right cookie: open before the SYN-ACK is acknowledged.
+    pub(crate) fn fast(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
+        let handshake = Box::new(opening.clone());
+        let mut open = Self::new(opening, peer, now);
+        open.state = State::SynReceived;
+        open.handshake = Some(handshake);
+        open
+    }
+
+    fn new(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
+        let terms = Terms {
+            maximum_segment_size: opening.config.maximum_segment_size,
+            timestamps: peer.timestamp.is_some(),
+            selective: peer.selective,
+            window_scale: peer.shifts.map_or(0, |(_, ours)| ours),
+            window: u32::from(opening.window()),
+        };
+        let options = if terms.timestamps { TIMESTAMPS_BYTES as u16 } else { 0 };
+        let segment_bytes = peer.send_mss - options;
+        let first = opening.initial_sequence.wrapping_add(1);
+        let config = opening.config;
+        Self {
+            state: State::Established,
+            handshake: None,
+            initial_sequence: opening.initial_sequence,
+            send: opening.send,
+            sent: 0,
+            fin: Fin::Open,
+            window: SendWindow::new(peer.window, peer.next.wrapping_sub(1), peer.shifts.map_or(0, |(theirs, _)| theirs)),
+            segment_bytes,
+            receive_shift: terms.window_scale,
+            peer_clock: peer.timestamp.map(|recent| PeerClock { recent, seen: now }),
+            recovery: Recovery::new(&config.recovery, config.granularity, u32::from(segment_bytes), first, now),
+            receiver: Receiver::new(&config.receive, terms, peer.next, now),
+            last_acknowledgment: peer.next,
+            silence: Silence::new(config.keep_alive.as_ref(), now),
+            refused: None,
+            small: 0,
+            in_burst: false,
+            waits_for_room: false,
+            is_detached: false,
+            cookie: None,
+            config,
+        }
+    }
+
+    pub(crate) const fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) const fn cookie(&self) -> Option<Cookie> {
+        self.cookie
+    }
+
+    pub(crate) const fn available(&self) -> usize {
+        self.receiver.available()
+    }
+
+    pub(crate) fn unsent(&self) -> usize {
+        self.send.end().saturating_sub(self.sent) as usize
+    }
+
+    pub(crate) fn unacknowledged(&self) -> usize {
+        self.send.len()
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
+        if self.fin != Fin::Open {
+            return 0;
+        }
+        let room = self.send_limit().saturating_sub(self.send.len());
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.waits_for_room = taken.len() < bytes.len();
+        if !taken.is_empty() && !self.is_in_flight() {
+            self.recovery.idle_restart(now);
+        }
+        self.send.write(taken);
+        taken.len()
+    }
+
+    /// Bytes that the send buffer takes (Linux: `tcp_sndbuf_expand`).
+    fn send_limit(&self) -> usize {
+        let buffer = &self.config.send_buffer;
+        let segments = self.recovery.congestion_window().max(self.config.recovery.initial_window);
+        let grown = buffer.per_segment.saturating_mul(segments as usize);
+        grown.clamp(buffer.minimum, buffer.maximum)
+    }
+
+    pub(crate) fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
+        self.receiver.read(out, limit)
+    }
+
+    /// Moves what was not read to `out`.
+    pub(crate) fn take_unread(&mut self, out: &mut Vec<u8>) {
+        if self.receiver.unread() {
+            self.receiver.read(out, usize::MAX);
+        }
+    }
+
+    /// RFC 9293, section 3.10.4.
+    pub(crate) fn shutdown(&mut self) {
+        if self.fin != Fin::Open {
+            return;
+        }
+        self.fin = Fin::Due;
+        self.state = match self.state {
+            State::CloseWait => State::LastAck,
+            _ => State::FinWait1,
+        };
+    }
+
+    /// The application lets go of the connection.
+    pub(crate) fn close(&mut self, now: Instant) -> Course {
+        if self.receiver.unread() {
+            // RFC 9293, section 3.10.4 and RFC 2525, section 2.17: the peer should know that bytes were not read.
+            return self.abort(now);
+        }
+        self.is_detached = true;
+        self.recovery.detach();
+        self.shutdown();
+        if self.state == State::FinWait2 {
+            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+        }
+        Course::Stay
+    }
+
+    /// RFC 9293, section 3.10.5.
+    pub(crate) fn abort(&mut self, now: Instant) -> Course {
+        let answer = self.header(Flags::RST | Flags::ACK, self.next_sequence(), now);
+        Course::Reset {
+            answer: Some(answer),
+            reason: None,
+        }
+    }
+
+    /// Where the state that was just reached leads.
+    fn course(&mut self, now: Instant) -> Course {
+        match self.state {
+            State::TimeWait => Course::TimeWait(self.time_wait(now)),
+            State::Closed => Course::Closed,
+            _ => Course::Stay,
+        }
+    }
+
+    fn time_wait(&mut self, now: Instant) -> TimeWait {
+        let answer = self.header(Flags::ACK, self.next_sequence(), now);
+        let wait = TimeWait::new(
+            Transmit::bare(answer, self.sent),
+            self.initial_sequence,
+            self.config.time_wait,
+            now,
+        );
+        if self.last_acknowledgment == answer.acknowledgment { wait } else { wait.due() }
+    }
+
+    /// The peer has closed its direction, and everything before its FIN is readable.
+    fn peer_closed(&mut self, events: &mut Events) {
+        events.push(Event::PeerClosed);
+        self.state = match self.state {
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => State::TimeWait,
+            State::Established | State::SynReceived => State::CloseWait,
+            state => state,
+        };
+        // RFC 9293, section 3.10.7.4, eighth. Linux delays only the acknowledgment of an end that is to close itself.
+        if self.state != State::CloseWait {
+            self.receiver.acknowledge_now();
+        }
+    }
+
+    /// The peer has this end's FIN.
+    fn fin_acknowledged(&mut self, now: Instant) {
+        self.fin = Fin::Acknowledged;
+        self.state = match self.state {
+            State::FinWait1 => State::FinWait2,
+            State::Closing => State::TimeWait,
+            State::LastAck => State::Closed,
+            state => state,
+        };
+        if self.is_detached && self.state == State::FinWait2 {
+            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+        }
+    }
+
+    /// SND.UNA.
+    fn unacknowledged_sequence(&self) -> u32 {
+        let sequence = self.sequence_of(self.send.start());
+        sequence.wrapping_add(u32::from(self.fin == Fin::Acknowledged))
+    }
+
+    /// SND.NXT.
+    fn next_sequence(&self) -> u32 {
+        let is_fin_sent = matches!(self.fin, Fin::Sent | Fin::Acknowledged);
+        self.sequence_of(self.sent).wrapping_add(u32::from(is_fin_sent))
+    }
+
+    /// The sequence number of a byte of this end's stream.
+    const fn sequence_of(&self, offset: u64) -> u32 {
+        self.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    fn is_in_flight(&self) -> bool {
+        self.next_sequence() != self.unacknowledged_sequence()
+    }
+
+    /// A header without payload, with everything that any segment of an open connection says.
+    fn header(&self, flags: Flags, sequence: u32, now: Instant) -> Segment {
+        let window = self.receiver.window_bytes() >> self.receive_shift;
+        Segment {
+            sequence,
+            acknowledgment: self.receiver.next_expected(),
+            flags,
+            window: u16::try_from(window).unwrap_or(u16::MAX),
+            timestamps: self.peer_clock.map(|peer| crate::Timestamps {
+                value: clock(self.initial_sequence, now),
+                echo: peer.recent,
+            }),
+            sack: self.receiver.sack_blocks(),
+            ..Segment::default()
+        }
+    }
+
+    /// Lets the receiver know what this end measures.
+    fn note_round_trip(&mut self) {
+        let timeout: Duration = self.recovery.rto();
+        self.receiver.note_round_trip(self.recovery.smoothed_rtt(), timeout);
+    }
+}

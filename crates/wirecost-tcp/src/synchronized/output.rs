@@ -1,0 +1,204 @@
+//! Which segment leaves next: retransmissions, then new data, then an acknowledgment that nothing has carried.
+
+use alloc::vec::Vec;
+
+use wirecost_proto::Instant;
+use wirecost_wire::tcp::Flags;
+
+use super::silence::Probe;
+use super::{Fin, Synchronized};
+use crate::config::Nagle;
+use crate::connection::Transmit;
+use crate::receive::AckDue;
+use crate::recovery::{Range, Sent};
+use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES};
+
+/// A part of the stream, with the FIN behind it where that is sent too.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    offset: u64,
+    bytes: u32,
+    fin: bool,
+}
+
+impl Part {
+    const fn length(self) -> u32 {
+        self.bytes + self.fin as u32
+    }
+}
+
+impl Synchronized {
+    pub(crate) fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
+        if let Some(syn_ack) = self.handshake.as_mut().and_then(|opening| opening.poll_transmit(payload, now)) {
+            return Some(self.transmit_syn_ack(syn_ack, now));
+        }
+        if let Some(probe) = self.silence.probe.take() {
+            return Some(self.transmit_probe(probe, payload, now));
+        }
+        if let Some(range) = self.recovery.next_retransmission() {
+            return Some(self.retransmit(&range, payload, now));
+        }
+        if let Some(part) = self.next_part() {
+            return Some(self.transmit_new(part, payload, now));
+        }
+        self.in_burst = false;
+        (self.receiver.ack_due() == AckDue::Now).then(|| self.transmit_bare(Flags::ACK, self.next_sequence(), now))
+    }
+
+    /// The SYN-ACK of Fast Open acknowledges the data that came with the SYN (RFC 7413, section 4.2.2).
+    fn transmit_syn_ack(&mut self, mut syn_ack: Transmit, now: Instant) -> Transmit {
+        syn_ack.segment.acknowledgment = self.receiver.next_expected();
+        self.note_acknowledged(now);
+        syn_ack
+    }
+
+    fn transmit_bare(&mut self, flags: Flags, sequence: u32, now: Instant) -> Transmit {
+        let segment = self.header(flags, sequence, now);
+        self.note_acknowledged(now);
+        Transmit::bare(segment, self.sent)
+    }
+
+    /// A segment left that acknowledges everything.
+    fn note_acknowledged(&mut self, now: Instant) {
+        self.last_acknowledgment = self.receiver.next_expected();
+        self.receiver.ack_sent(now);
+    }
+
+    /// Bytes of payload that a segment takes beside the options that it has to carry now.
+    fn room_in_segment(&self) -> u32 {
+        let blocks = self.receiver.sack_blocks().iter().count();
+        let sack = if blocks > 0 { SACK_BYTES + SACK_BLOCK_BYTES * blocks } else { 0 };
+        u32::from(self.segment_bytes).saturating_sub(sack as u32).max(1)
+    }
+
+    /// What of the window is left behind what was sent.
+    fn room_in_window(&self) -> u32 {
+        let in_flight = self.next_sequence().wrapping_sub(self.unacknowledged_sequence());
+        self.window.bytes.saturating_sub(in_flight)
+    }
+
+    /// The next new bytes, where windows and Nagle's algorithm let them go.
+    fn next_part(&self) -> Option<Part> {
+        let part = self.unsent_part()?;
+        let is_allowed = self.recovery.may_send_new(part.length()) && !self.is_held_by_nagle(part);
+        is_allowed.then(|| self.fit(part)).flatten()
+    }
+
+    /// The next segment of what was written, whatever the windows say.
+    fn unsent_part(&self) -> Option<Part> {
+        let unsent = self.send.end().saturating_sub(self.sent);
+        let room = self.room_in_segment();
+        let bytes = u32::try_from(unsent).unwrap_or(u32::MAX).min(room);
+        // The FIN rides on the last of the data (Linux: `tcp_send_fin`).
+        let fin = self.fin == Fin::Due && u64::from(bytes) == unsent;
+        (bytes > 0 || fin).then_some(Part {
+            offset: self.sent,
+            bytes,
+            fin,
+        })
+    }
+
+    /// What of `part` the peer's window takes. The sender's side of silly window avoidance (RFC 9293, section 3.8.6.2.1): a
+    /// whole segment or nothing, unless it ends a burst that fills the window.
+    fn fit(&self, part: Part) -> Option<Part> {
+        let room = self.room_in_window();
+        if part.length() <= room {
+            return Some(part);
+        }
+        let rest = Part {
+            bytes: room.min(part.bytes),
+            fin: false,
+            ..part
+        };
+        (self.in_burst && rest.bytes > 0 && self.config.nagle == Nagle::Off).then_some(rest)
+    }
+
+    /// Whether the peer's window is what would let the next segment go.
+    pub(super) fn next_segment_fits(&self) -> bool {
+        self.unsent_part().is_some_and(|part| part.length() <= self.room_in_window())
+    }
+
+    /// RFC 9293, section 3.7.4.
+    fn is_held_by_nagle(&self, part: Part) -> bool {
+        // Linux: a FIN pushes what is before it (`tcp_nagle_test`).
+        if part.bytes >= self.room_in_segment() || part.fin {
+            return false;
+        }
+        match self.config.nagle {
+            Nagle::Off => false,
+            Nagle::Standard => self.is_in_flight(),
+            Nagle::Minshall => self.small > self.send.start(),
+        }
+    }
+
+    fn transmit_new(&mut self, part: Part, payload: &mut Vec<u8>, now: Instant) -> Transmit {
+        let sequence = self.next_sequence();
+        self.recovery.sent(sequence, part.length(), now, Sent { fin: part.fin, ..Sent::default() });
+        self.sent += u64::from(part.bytes);
+        self.in_burst = part.bytes == self.room_in_segment();
+        if !self.in_burst {
+            self.small = self.sent;
+        }
+        if part.fin {
+            self.fin = Fin::Sent;
+        }
+        self.transmit(part, sequence, payload, now)
+    }
+
+    fn retransmit(&mut self, range: &Range, payload: &mut Vec<u8>, now: Instant) -> Transmit {
+        let part = self.part_of(range);
+        let flags = Sent { fin: part.fin, retransmission: true, ..Sent::default() };
+        self.recovery.sent(range.sequence, part.length(), now, flags);
+        self.transmit(part, range.sequence, payload, now)
+    }
+
+    /// The part of the stream that a range of sequence numbers is.
+    fn part_of(&self, range: &Range) -> Part {
+        let start = self.send.start();
+        let offset = start + u64::from(range.sequence.wrapping_sub(self.sequence_of(start)));
+        let held = u32::try_from(self.sent.saturating_sub(offset)).unwrap_or(u32::MAX);
+        let bytes = range.len.min(held);
+        Part {
+            offset,
+            bytes,
+            fin: self.fin == Fin::Sent && range.len > bytes,
+        }
+    }
+
+    fn transmit(&mut self, part: Part, sequence: u32, payload: &mut Vec<u8>, now: Instant) -> Transmit {
+        let copied = self.send.copy(part.offset, part.bytes as usize, payload);
+        let mut flags = Flags::ACK;
+        if copied > 0 && self.send.pushes_at(part.offset + copied as u64) {
+            flags |= Flags::PSH;
+        }
+        if part.fin {
+            flags |= Flags::FIN;
+        }
+        let segment = self.header(flags, sequence, now);
+        self.note_acknowledged(now);
+        if copied > 0 {
+            self.receiver.data_sent(now);
+        }
+        Transmit {
+            segment,
+            offset: part.offset,
+            payload_bytes: copied as u32,
+        }
+    }
+
+    /// A segment that only wants an answer (RFC 9293, sections 3.8.4 and 3.8.6.1).
+    fn transmit_probe(&mut self, probe: Probe, payload: &mut Vec<u8>, now: Instant) -> Transmit {
+        let room = self.room_in_window();
+        if probe == Probe::Window
+            && room > 0
+            && let Some(part) = self.unsent_part()
+        {
+            let bytes = part.bytes.min(room);
+            let part = Part { bytes, fin: part.fin && bytes == part.bytes, ..part };
+            return self.transmit_new(part, payload, now);
+        }
+        // Linux probes with a sequence number that was acknowledged, and without data (`tcp_xmit_probe_skb`).
+        let sequence = self.unacknowledged_sequence().wrapping_sub(1);
+        self.transmit_bare(Flags::ACK, sequence, now)
+    }
+}

@@ -1,0 +1,171 @@
+//! Timers for when the peer says nothing: zero-window probes, keep-alive, FIN-WAIT-2.
+
+use wirecost_proto::{Instant, ResetReason, TimerTable};
+
+use super::{Course, Synchronized};
+use crate::config::KeepAlive;
+use crate::connection::State;
+use crate::receive::AckDue;
+use crate::recovery::Timeout;
+
+/// Timers that a peer's answer stops.
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    /// The window may be closed, and the segment that opened it lost (RFC 9293, section 3.8.6.1).
+    Persist,
+    /// Nothing was heard for long (RFC 9293, section 3.8.4).
+    KeepAlive,
+    /// The peer does not close, and nobody reads what it sends.
+    FinWait2,
+}
+
+impl From<Timer> for usize {
+    fn from(timer: Timer) -> Self {
+        timer as Self
+    }
+}
+
+/// A segment that only wants an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probe {
+    /// As much as the window takes; nothing where it is closed.
+    Window,
+    /// Nothing, from before what is acknowledged.
+    KeepAlive,
+}
+
+/// The timers and what they count.
+#[derive(Debug)]
+pub(super) struct Silence {
+    timers: TimerTable<3>,
+    /// Zero-window probes since the window was open.
+    window_probes: u8,
+    keep_alive_probes: u8,
+    heard: Instant,
+    /// The probe to be sent next.
+    pub(super) probe: Option<Probe>,
+}
+
+impl Silence {
+    pub(super) fn new(keep_alive: Option<&KeepAlive>, now: Instant) -> Self {
+        let mut timers = TimerTable::new();
+        if let Some(keep_alive) = keep_alive {
+            timers.set(Timer::KeepAlive, now + keep_alive.idle);
+        }
+        Self {
+            timers,
+            window_probes: 0,
+            keep_alive_probes: 0,
+            heard: now,
+            probe: None,
+        }
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// The peer has acknowledged something, be it again.
+    pub(super) const fn heard(&mut self, now: Instant) {
+        self.heard = now;
+        self.keep_alive_probes = 0;
+    }
+
+    pub(super) fn wait_for_fin(&mut self, until: Instant) {
+        self.timers.set(Timer::FinWait2, until);
+    }
+}
+
+impl Synchronized {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        let acknowledgment = match self.receiver.ack_due() {
+            AckDue::At(at) => Some(at),
+            AckDue::No | AckDue::Now => None,
+        };
+        let handshake = self.handshake.as_ref().and_then(|opening| opening.next_timeout());
+        [acknowledgment, handshake, self.recovery.next_timeout(), self.silence.next()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Course {
+        self.receiver.handle_timeout(now);
+        if let Some(opening) = &mut self.handshake
+            && !opening.handle_timeout(now)
+        {
+            return timed_out();
+        }
+        match self.recovery.handle_timeout(now) {
+            Timeout::None | Timeout::Rto | Timeout::ReorderWindow => {}
+            Timeout::ProbeLastSegment => {}
+            Timeout::GiveUp => return timed_out(),
+        }
+        self.note_round_trip();
+        self.handle_silence(now)
+    }
+
+    fn handle_silence(&mut self, now: Instant) -> Course {
+        if self.silence.timers.expire(Timer::FinWait2, now) && self.state == State::FinWait2 {
+            return Course::Closed;
+        }
+        if self.silence.timers.expire(Timer::Persist, now) {
+            self.silence.probe = Some(Probe::Window);
+            self.silence.window_probes = self.silence.window_probes.saturating_add(1);
+            self.arm_persist(now);
+        }
+        if self.silence.timers.expire(Timer::KeepAlive, now) && !self.keep_alive(now) {
+            return timed_out();
+        }
+        Course::Stay
+    }
+
+    /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
+    pub(super) fn update_persist(&mut self, now: Instant) {
+        if self.is_in_flight() || self.unsent() == 0 || self.next_segment_fits() {
+            self.silence.timers.stop(Timer::Persist);
+            self.silence.window_probes = 0;
+        } else if self.silence.timers.deadline(Timer::Persist).is_none() {
+            self.arm_persist(now);
+        }
+    }
+
+    /// RFC 9293, section 3.8.6.1: at first after the retransmission time-out, then ever more seldom.
+    fn arm_persist(&mut self, now: Instant) {
+        let doublings = u32::from(self.silence.window_probes).min(16);
+        let delay = self.recovery.rto().saturating_mul(1 << doublings).min(self.config.maximum_persist);
+        let deadline = self.config.granularity.deadline(now, delay);
+        self.silence.timers.set(Timer::Persist, deadline);
+    }
+
+    /// RFC 9293, section 3.8.4; false once the peer has not answered often enough.
+    fn keep_alive(&mut self, now: Instant) -> bool {
+        let Some(config) = self.config.keep_alive else {
+            return true;
+        };
+        let due = self.silence.heard + config.idle;
+        // What is in flight asks for an answer already (Linux: `tcp_keepalive_timer`).
+        if self.is_in_flight() || self.unsent() > 0 {
+            self.silence.timers.set(Timer::KeepAlive, now + config.idle);
+            return true;
+        }
+        if now < due {
+            self.silence.timers.set(Timer::KeepAlive, due);
+            return true;
+        }
+        if self.silence.keep_alive_probes >= config.probes {
+            return false;
+        }
+        self.silence.keep_alive_probes += 1;
+        self.silence.probe = Some(Probe::KeepAlive);
+        self.silence.timers.set(Timer::KeepAlive, now + config.interval);
+        true
+    }
+}
+
+const fn timed_out() -> Course {
+    Course::Reset {
+        answer: None,
+        reason: Some(ResetReason::TimedOut),
+    }
+}
