@@ -229,10 +229,11 @@ impl<'env> Stage<'env> {
         let stacks: Vec<Stack> = runnable.map(|cell| cell.stack).collect();
         let (side, clock, seed) = (&self.sides.server, self.clock, self.options.seed);
         let (address, channels) = (server_address(self.options.ipv6), self.server_channels);
+        let one_cpu = self.options.one_cpu;
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
-            priority::raise(Duty::Host);
+            raise_host(one_cpu)?;
             let services = services(&stacks, address, channels, seed).map_err(io::Error::other)?;
             let ports: Vec<u16> = services.iter().map(|service| service.address.port()).collect();
             let server = ServerLoop::new(services, clock, Discard, true)?;
@@ -260,10 +261,11 @@ impl<'env> Stage<'env> {
         let devices = self.devices(self.clock.now() + LEAD)?;
         let (ready, readiness) = mpsc::channel();
         let (side, clock, activity) = (&self.sides.device, self.clock, Arc::clone(self.activity));
+        let one_cpu = self.options.one_cpu;
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
-            priority::raise(Duty::Host);
+            raise_host(one_cpu)?;
             let clients = ClientLoop::new(devices, clock, activity)?;
             drop(ready.send((clients.stopper(), clients.progress())));
             clients.run()
@@ -343,6 +345,15 @@ impl<'env> Stage<'env> {
         }
         self.foreign.as_mut().and_then(Foreign::death)
     }
+}
+
+/// Gives the calling thread a host's priority and, where all share one, its CPU.
+fn raise_host(one_cpu: bool) -> io::Result<()> {
+    priority::raise(Duty::Host);
+    if one_cpu {
+        priority::share_one_cpu()?;
+    }
+    Ok(())
 }
 
 /// Stops the loop of a thread when it goes: the scope waits for its threads, whatever happened, a panic included.
