@@ -49,13 +49,15 @@ impl What {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     at: Instant,
-    /// Breaks ties: what is below the sockets first, then what was scheduled first.
+    /// Breaks ties: the turn at the instant, then what was scheduled first.
     order: u64,
     what: What,
 }
 
-/// The bit of an event's order that is set for what happens above the sockets.
-const ABOVE_SOCKETS: u64 = 1 << 63;
+/// When something has its turn among what happens at one instant, in the upper bits of an event's order.
+const AT_ONCE: u64 = 0;
+const BELOW_SOCKETS: u64 = 1 << 62;
+const ABOVE_SOCKETS: u64 = 2 << 62;
 
 impl Event {
     const fn key(&self) -> (Instant, u64) {
@@ -93,9 +95,22 @@ pub(crate) struct Queue {
 impl Queue {
     /// Lets `what` happen at `at`.
     pub(crate) fn push(&mut self, at: Instant, what: What) {
+        let turn = if what.is_below_sockets() {
+            BELOW_SOCKETS
+        } else {
+            ABOVE_SOCKETS
+        };
+        self.push_in_turn(at, turn, what);
+    }
+
+    /// Lets `what` happen now, before anything else.
+    pub(crate) fn push_at_once(&mut self, now: Instant, what: What) {
+        self.push_in_turn(now, AT_ONCE, what);
+    }
+
+    fn push_in_turn(&mut self, at: Instant, turn: u64, what: What) {
         self.scheduled += 1;
-        let above = if what.is_below_sockets() { 0 } else { ABOVE_SOCKETS };
-        let order = self.scheduled | above;
+        let order = turn | self.scheduled;
         self.heap.push(Reverse(Event { at, order, what }));
     }
 
@@ -115,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_below_the_sockets_comes_first_and_then_what_was_scheduled_first() {
+    fn at_one_instant_what_is_below_the_sockets_comes_first_and_then_what_was_scheduled_first() {
         let at = Instant::from_millis;
         let mut queue = Queue::default();
         queue.push(at(2), What::Device { device: 0 });
@@ -123,9 +138,11 @@ mod tests {
         queue.push(at(2), What::Arrival { flight: 2 });
         queue.push(at(2), What::Arrival { flight: 3 });
         queue.push(at(1), What::Service { service: 4 });
+        queue.push_at_once(at(2), What::Service { service: 5 });
         let all: Vec<What> = std::iter::from_fn(|| queue.pop(at(2)).map(|(_, what)| what)).collect();
         let expected = [
             What::Service { service: 4 },
+            What::Service { service: 5 },
             What::Arrival { flight: 2 },
             What::Arrival { flight: 3 },
             What::Device { device: 0 },

@@ -1,16 +1,29 @@
 //! The tally of a run beside the ledger over its recording.
 
 mod common;
+#[path = "../benches/pairs/script.rs"]
+mod script;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use common::{OwnLinks, PORT, Talker, delay, device_on, end, settings, world};
+use script::{Counting, Exchanges};
+use wirecost_coap::client as coap;
+use wirecost_coap::server::{self, Server};
 use wirecost_cost::{DeviceLedger, Ports, Totals};
 use wirecost_link::Loss;
-use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::{DeviceReport, FlowReport};
+use wirecost_mqtt::broker::{self, Broker};
+use wirecost_mqtt::client;
+use wirecost_mqtt::quality::QoS;
+use wirecost_proto::bare::{self, Transport};
+use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Service};
+use wirecost_proto::hosts::{device_address, server_address};
 use wirecost_proto::log::DirectionLog;
 use wirecost_proto::record::Record;
-use wirecost_proto::{Buffer, Direction, Probability};
-use wirecost_sim::{Recording, Tally};
+use wirecost_proto::{Buffer, Cause, Content, Direction, Endpoint, Phase, Probability, Rng, Script};
+use wirecost_sim::{Recording, Tally, World};
 
 /// What the ledger finds in the packets of one device, told by the device's own logs and by the service's.
 fn ledger<D>(report: &DeviceReport<D>, records: &[Record], flows: &[(u16, FlowReport)], port: u16) -> Totals {
@@ -65,6 +78,114 @@ fn bare_datagrams_are_tallied_as_the_ledger_counts_them() {
         let totals = ledger(&finished.devices[0], recording.records(), &finished.flows, PORT);
         assert_eq!(tally.totals(), [totals], "{bytes} bytes");
     }
+}
+
+/// A link that loses a tenth of its packets each way.
+fn lossy() -> OwnLinks {
+    let mut config = delay(20);
+    for way in [&mut config.up, &mut config.down] {
+        way.loss = Loss::Bernoulli(Probability::new(0.1).expect("a probability"));
+    }
+    OwnLinks::new(1, config, 3)
+}
+
+/// Runs a device and a server over a lossy link, and holds the tally against the ledger.
+fn compare<C, D, S>(transport: Transport, client: C, script: D, server: S)
+where
+    C: Endpoint<Error: std::fmt::Display>,
+    D: Script<C>,
+    S: Endpoint<Error: std::fmt::Display>,
+{
+    let device = Device {
+        host: 0,
+        local: SocketAddr::new(device_address(0, false).expect("an address"), 0),
+        remote: SocketAddr::new(server_address(false), PORT),
+        transport,
+        endpoint: client,
+        script,
+    };
+    let service = Service {
+        address: device.remote,
+        transport,
+        endpoint: server,
+    };
+    let tap = (Recording::new(), Tally::new(|_| 0));
+    let world = World::new(
+        settings(),
+        vec![device],
+        vec![service],
+        lossy(),
+        tap,
+        Counting::default(),
+    );
+    let finished = world.run(end());
+    let (recording, tally) = finished.tap;
+    let totals = ledger(&finished.devices[0], recording.records(), &finished.flows, PORT);
+    let again = Phase::ALL.map(|phase| totals.packets_by_cause(phase, Direction::Up, Cause::Retransmission));
+    assert!(again.iter().sum::<u64>() > 5, "the link loses some: {again:?}");
+    for way in Direction::ALL {
+        assert_eq!(totals.unattributed_bytes(way), 0);
+    }
+    assert_eq!(tally.totals(), [totals]);
+}
+
+#[test]
+fn bare_streams_are_tallied_as_the_ledger_counts_them() {
+    for bytes in [128, 20_000] {
+        let payload = Content::from(vec![7; bytes].as_slice());
+        let script = Exchanges::new(100, Duration::from_millis(500), move |_| {
+            bare::ClientCommand::Send(payload.clone())
+        });
+        let script = script.unanswered();
+        let script = script.opened_by(|event| matches!(event, bare::ClientEvent::Opened));
+        let transport = Transport::Stream;
+        compare(
+            transport,
+            bare::Client::new(transport),
+            script,
+            bare::Server::new(transport),
+        );
+    }
+}
+
+#[test]
+fn mqtt_is_tallied_as_the_ledger_counts_it() {
+    let template = client::PublishTemplate::new("test", QoS::AtLeastOnce, [7; 128]);
+    let template = Arc::new(template.expect("a message"));
+    let script = Exchanges::new(200, Duration::from_millis(100), move |_| {
+        client::Command::Publish(Arc::clone(&template))
+    });
+    let script = script.opened_by(|event| matches!(event, client::Event::Connected { .. }));
+    let script = script.answered_by(|event| matches!(event, client::Event::Acknowledged { .. }));
+    let broker = Broker::new(broker::Config::default());
+    compare(
+        Transport::Stream,
+        client::Client::new(client::Config::default()),
+        script,
+        broker,
+    );
+}
+
+#[test]
+fn coap_is_tallied_as_the_ledger_counts_it() {
+    let request = coap::Request::put("/test", vec![7; 128]);
+    let template = Arc::new(coap::RequestTemplate::new(request).expect("a request that fits"));
+    let script = Exchanges::new(200, Duration::from_secs(1), move |message| {
+        coap::Command::Request {
+            message,
+            template: Arc::clone(&template),
+        }
+    });
+    let script = script.opened_by(|event| matches!(event, coap::Event::Opened));
+    let script =
+        script.answered_by(|event| matches!(event, coap::Event::Response(_) | coap::Event::TimedOut { .. }));
+    let server = Server::new(server::Config::new(Rng::new(2)));
+    compare(
+        Transport::Datagram,
+        coap::Client::new(coap::Config::new(Rng::new(1))),
+        script,
+        server,
+    );
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub(crate) struct Exchanges<E: Endpoint, F> {
     histogram: [u64; 65],
 }
 
+#[allow(dead_code, reason = "not every user needs all of it")]
 impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
     pub(crate) fn new(messages: u32, interval: Duration, command: F) -> Self {
         Self {

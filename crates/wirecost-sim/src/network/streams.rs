@@ -12,6 +12,7 @@ use super::socket::Socket;
 use super::{Entering, Network, ip_header_bytes};
 use crate::queue::What;
 use crate::tap::{Tap, Transport};
+use crate::world::Wake;
 
 /// The two ends of a connection, by the direction that they send in.
 #[derive(Debug, Default)]
@@ -190,8 +191,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         let timer = earlier(&mut socket.wakes, socket.connection.next_timeout());
         let is_over = socket.is_over();
         if wakes_application {
-            let sends = direction;
-            self.queue.push(now, What::Application { flow, sends });
+            self.wake_application(flow, direction);
         }
         if let Some(at) = timer {
             let sends = direction;
@@ -199,6 +199,14 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
         if is_over {
             self.let_go(flow, direction);
+        }
+    }
+
+    fn wake_application(&mut self, flow: u32, sends: Direction) {
+        let what = What::Application { flow, sends };
+        match self.settings.wake {
+            Wake::EachSegment => self.queue.push_at_once(self.now, what),
+            Wake::AfterBurst => self.queue.push(self.now, what),
         }
     }
 

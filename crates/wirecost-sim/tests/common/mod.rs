@@ -91,8 +91,8 @@ impl Script<Client> for Talker {
                 Step::Command(ClientCommand::Close)
             }
             // What is still on its way arrives, and a connection is closed by both.
-            Some(closing) if now < closing + Duration::from_secs(5) => {
-                Step::Wait(Some(closing + Duration::from_secs(5)))
+            Some(closing) if now < closing + Duration::from_secs(100) => {
+                Step::Wait(Some(closing + Duration::from_secs(100)))
             }
             Some(_) => Step::Finished,
         }
