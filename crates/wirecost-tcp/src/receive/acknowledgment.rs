@@ -8,6 +8,7 @@ use super::{AckDue, AckPolicy, Terms};
 
 pub(super) mod every_second;
 pub(super) mod linux;
+mod segment_size;
 
 use every_second::EverySecond;
 use linux::Linux;

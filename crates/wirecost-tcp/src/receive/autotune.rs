@@ -58,7 +58,7 @@ impl Space {
     /// Linux: tcp_init_buffer_space.
     pub(super) fn new(buffer: u32, maximum: u32, terms: &Terms, next: u32, now: Instant) -> Self {
         let announced_bytes = u32::from(terms.maximum_segment_size);
-        let whole = buffer * DEFAULT_RATIO >> RATIO_BITS;
+        let whole = buffer >> (RATIO_BITS - DEFAULT_RATIO.ilog2());
         // One segment stays in reserve.
         let clamp = whole.saturating_sub(announced_bytes).max(2 * announced_bytes);
         let threshold = terms.window.min(clamp);
@@ -234,7 +234,7 @@ impl Space {
     /// Window in `memory` (Linux: tcp_win_from_space).
     fn window_of(&self, memory: u32) -> u32 {
         // A ratio below one of a number with 32 bits.
-        (u64::from(memory) * u64::from(self.ratio) >> RATIO_BITS) as u32
+        ((u64::from(memory) * u64::from(self.ratio)) >> RATIO_BITS) as u32
     }
 
     fn free(&self) -> u32 {

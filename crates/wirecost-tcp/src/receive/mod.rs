@@ -10,19 +10,22 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::{SackBlock, SackBlocks};
 
 mod acknowledgment;
+mod arrival;
 mod autotune;
 mod config;
 mod reassembly;
 mod sack;
 mod sequence;
+#[cfg(test)]
+mod tests;
 mod window;
 
 pub use config::{AckPolicy, ReceiveConfig, Terms, WindowPolicy};
 
-use acknowledgment::{Acknowledgment, AfterRead, Arrival, Situation};
+use acknowledgment::{Acknowledgment, AfterRead, Situation};
 use reassembly::Reassembly;
 use sack::Sack;
-use sequence::{advanced, distance, earliest, is_after, is_before};
+use sequence::{distance, earliest, is_after, is_before};
 use window::{Advertised, Choice, Moment, Window};
 
 /// When an acknowledgment is to leave, if no segment carries it before.
@@ -118,20 +121,7 @@ impl Receiver {
         }
         self.touched = now;
         self.sack.forget_duplicate();
-        let next = self.next_expected();
-        let end = advanced(sequence, payload.len()).wrapping_add(u32::from(fin));
-        let arrived = if !is_after(end, next) {
-            self.refuse_duplicate(SackBlock {
-                left: sequence,
-                right: end,
-            });
-            duplicate()
-        } else if self.reassembly.is_finished() || !is_before(sequence, next.wrapping_add(self.promised())) {
-            self.acknowledgment.refused(self.advertised.bytes);
-            Arrived::default()
-        } else {
-            self.take(sequence, payload, fin, push, now)
-        };
+        let arrived = self.place(sequence, payload, fin, push, now);
         let situation = self.situation();
         self.acknowledgment.decide(&situation, now);
         arrived
@@ -241,127 +231,6 @@ impl Receiver {
         self.available() > 0
     }
 
-    /// Takes a segment of which something is new and starts within the window.
-    fn take(&mut self, sequence: u32, payload: &[u8], fin: bool, push: bool, now: Instant) -> Arrived {
-        let (payload, fin) = self.clip_to_window(sequence, payload, fin);
-        let arrival = Arrival {
-            // A payload is below 64 KiB.
-            bytes: payload.len() as u32,
-            push,
-            fin,
-        };
-        if let Window::Linux(space) = &mut self.window {
-            space.keep(arrival.bytes);
-        }
-        let next = self.next_expected();
-        if is_after(sequence, next) {
-            self.hold(sequence, payload, arrival);
-            return Arrived::default();
-        }
-        let known = distance(sequence, next);
-        if known > 0 {
-            self.sack.note_duplicate(SackBlock {
-                left: sequence,
-                right: next,
-            });
-        }
-        self.append(payload.get(known..).unwrap_or_default(), arrival, now)
-    }
-
-    fn append(&mut self, payload: &[u8], arrival: Arrival, now: Instant) -> Arrived {
-        let before = self.available();
-        let joined = self.reassembly.append(payload, arrival.fin);
-        let known = self.segment_bytes();
-        self.acknowledgment.in_order(arrival, self.advertised.bytes, now);
-        self.note_segment(arrival.bytes, known);
-        if arrival.bytes > 0 {
-            self.note_growth(arrival, now);
-        }
-        if joined.filled_gap {
-            // RFC 5681, section 4.2.
-            self.acknowledgment.at_once();
-        }
-        if let Some(again) = joined.duplicate {
-            self.sack.note_duplicate(again);
-        }
-        if self.sack.runs() > 0 {
-            self.sack.advance(self.next_expected());
-        }
-        let fin_reached = self.reassembly.is_finished();
-        if fin_reached {
-            self.acknowledgment.finished();
-        }
-        Arrived {
-            in_order_bytes: self.available() - before,
-            fin_reached,
-            duplicate: false,
-        }
-    }
-
-    fn hold(&mut self, sequence: u32, payload: &[u8], arrival: Arrival) {
-        let known = self.segment_bytes();
-        self.acknowledgment.out_of_order(arrival);
-        self.note_segment(arrival.bytes, known);
-        let (run, again) = self.reassembly.hold(sequence, payload, arrival.fin);
-        if let Some(again) = again {
-            self.sack.note_duplicate(again);
-        }
-        self.sack.note_held(run);
-        let held = self.held_bytes();
-        if let Window::Linux(space) = &mut self.window {
-            space.hold(held);
-        }
-        // Without selective acknowledgments a window that grows would hide that an acknowledgment is a duplicate
-        // (RFC 5681, section 2).
-        if self.terms.selective {
-            self.grow(arrival.bytes);
-        }
-    }
-
-    /// A segment of at least the size known so far tells how much memory a full one takes.
-    fn note_segment(&mut self, bytes: u32, known: u32) {
-        if let Window::Linux(space) = &mut self.window
-            && bytes > known
-        {
-            space.note_segment(bytes, self.advertised.bytes);
-        }
-    }
-
-    /// Bytes came in order: lets the window grow.
-    fn note_growth(&mut self, arrival: Arrival, now: Instant) {
-        let next = self.next_expected();
-        if let Window::Linux(space) = &mut self.window {
-            space.note_arrival(next, self.advertised.bytes, now);
-        }
-        if arrival.bytes >= autotune::MIN_GROWTH_BYTES {
-            self.grow(arrival.bytes);
-        }
-    }
-
-    fn grow(&mut self, bytes: u32) {
-        let segment_bytes = self.segment_bytes();
-        if let Window::Linux(space) = &mut self.window
-            && space.grow(bytes, segment_bytes)
-        {
-            self.acknowledgment.window_grown();
-        }
-    }
-
-    /// Bytes that came again are reported, and acknowledged at once: the acknowledgment may have been lost.
-    fn refuse_duplicate(&mut self, again: SackBlock) {
-        self.sack.note_duplicate(again);
-        self.acknowledgment.refused(self.advertised.bytes);
-    }
-
-    /// Cuts off what stands behind the window (RFC 9293, section 3.10.7.4).
-    fn clip_to_window<'a>(&self, sequence: u32, payload: &'a [u8], fin: bool) -> (&'a [u8], bool) {
-        let room = distance(sequence, self.next_expected().wrapping_add(self.promised()));
-        match payload.get(..room) {
-            Some(inside) if inside.len() < payload.len() => (inside, false),
-            _ => (payload, fin),
-        }
-    }
-
     /// Bytes that are left of the window that was advertised last.
     const fn promised(&self) -> u32 {
         self.advertised.left_at(self.next_expected())
@@ -433,14 +302,5 @@ impl Receiver {
                 self.window_bytes().saturating_sub(promised) >= threshold.max(1)
             }
         }
-    }
-}
-
-/// A segment of which nothing is new.
-const fn duplicate() -> Arrived {
-    Arrived {
-        in_order_bytes: 0,
-        fin_reached: false,
-        duplicate: true,
     }
 }

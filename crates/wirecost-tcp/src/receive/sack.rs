@@ -25,11 +25,13 @@ impl Sack {
 
     /// Forgets what the next sequence number has passed.
     pub(super) fn advance(&mut self, next: u32) {
-        self.blocks = self
-            .blocks
-            .iter()
-            .filter(|block| is_after(block.left, next))
-            .collect();
+        let ahead = |block: &SackBlock| is_after(block.left, next);
+        self.blocks = self.blocks.iter().filter(ahead).collect();
+    }
+
+    /// Forgets every run: nothing is held any more.
+    pub(super) fn clear(&mut self) {
+        self.blocks = SackBlocks::default();
     }
 
     /// Notes bytes that came again: where a report waits already it grows, if they touch it (Linux: tcp_dsack_extend).

@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
+use super::segment_size::{SegmentSize, Size};
 use super::{AfterRead, Arrival, Situation};
 use crate::Granularity;
 use crate::receive::{AckDue, Terms};
@@ -27,12 +28,6 @@ const MAX_QUICK: u32 = 16;
 
 /// Answers in time that make a connection interactive (`net.ipv4.tcp_pingpong_thresh`).
 const PING_PONG_THRESHOLD: u8 = 1;
-
-/// The segment size assumed while nothing has shown a larger one (`TCP_MSS_DEFAULT`; RFC 9293, section 3.7.1).
-const DEFAULT_SEGMENT_BYTES: u32 = 536;
-
-/// Shorter segments than this say nothing of the peer's segment size (`TCP_MIN_MSS`).
-const MIN_SEGMENT_BYTES: u32 = 88;
 
 /// Duplicate acknowledgments that leave at once, so that fast retransmit is not held up (RFC 5681, section 3.2).
 const DUPLICATES_AT_ONCE: u8 = 3;
@@ -89,20 +84,13 @@ pub(crate) struct Linux {
     /// The delay; none before the first segment.
     delay: Option<u32>,
     last_received: u64,
-    segment_bytes: u32,
-    /// A size below that of a full segment; the second in a row is believed.
-    last_segment_bytes: u32,
-    /// The largest segment that this end announced.
-    announced_bytes: u32,
-    /// Bytes of options in each segment.
-    option_bytes: u32,
+    segment_size: SegmentSize,
     smoothed_rtt: Option<Duration>,
     retransmission_timeout: Duration,
 }
 
 impl Linux {
     pub(crate) fn new(jiffy: Duration, terms: &Terms, window: u32, now: Instant) -> Self {
-        let guess = terms.segment_bytes().min(window / 2).min(DEFAULT_SEGMENT_BYTES);
         let jiffy = u64::try_from(jiffy.as_nanos()).unwrap_or(u64::MAX).max(1);
         Self {
             jiffy,
@@ -116,11 +104,7 @@ impl Linux {
             duplicates_at: 0,
             delay: None,
             last_received: now.as_nanos() / jiffy,
-            // Too small is found out, too large would delay acknowledgments (tcp_initialize_rcv_mss).
-            segment_bytes: guess.max(MIN_SEGMENT_BYTES),
-            last_segment_bytes: 0,
-            announced_bytes: u32::from(terms.maximum_segment_size),
-            option_bytes: terms.option_bytes(),
+            segment_size: SegmentSize::new(terms, window),
             smoothed_rtt: None,
             retransmission_timeout: Duration::from_secs(1),
         }
@@ -140,7 +124,7 @@ impl Linux {
     }
 
     pub(crate) const fn segment_bytes(&self) -> u32 {
-        self.segment_bytes
+        self.segment_size.bytes()
     }
 
     /// What the sending side knows of the path.
@@ -214,7 +198,7 @@ impl Linux {
         if self.owed == Owed::Nothing {
             return;
         }
-        let is_second = situation.unacknowledged > self.segment_bytes;
+        let is_second = situation.unacknowledged > self.segment_bytes();
         if is_second && situation.is_tight {
             self.window_tightened();
         }
@@ -241,7 +225,7 @@ impl Linux {
             Pushed::Twice => true,
         };
         let drained = after.bytes > 0 && waited && after.emptied;
-        if after.unacknowledged > self.segment_bytes || drained {
+        if after.unacknowledged > self.segment_bytes() || drained {
             self.at_once();
         }
     }
@@ -307,36 +291,21 @@ impl Linux {
 
     /// Linux: tcp_incr_quickack.
     fn quicken(&mut self, advertised: u32) {
-        let segments = match advertised / (2 * self.segment_bytes) {
+        let segments = match advertised / (2 * self.segment_bytes()) {
             0 => 2,
             segments => segments.min(MAX_QUICK),
         };
         self.quick = self.quick.max(segments as u8);
     }
 
-    /// Learns the size of the peer's full segments, so that two of them can be told (Linux: tcp_measure_rcv_mss).
+    /// Notes a segment's size, and that the application should answer one that may end a write
+    /// (Linux: tcp_measure_rcv_mss).
     fn measure(&mut self, arrival: Arrival) {
-        let before = core::mem::take(&mut self.last_segment_bytes);
-        if arrival.bytes >= self.segment_bytes {
-            self.segment_bytes = arrival.bytes.min(self.announced_bytes);
-            if arrival.push && self.pushed == Pushed::No {
-                self.pushed = Pushed::Once;
-            }
-            return;
-        }
-        // The kernel counts the header too, which here is one without selective acknowledgments.
-        let with_options = arrival.bytes + self.option_bytes;
-        let is_whole = with_options >= MIN_SEGMENT_BYTES && !arrival.push && !arrival.fin;
-        if with_options >= DEFAULT_SEGMENT_BYTES || is_whole {
-            self.last_segment_bytes = arrival.bytes;
-            if arrival.bytes == before {
-                self.segment_bytes = arrival.bytes;
-                return;
-            }
-        }
-        self.pushed = match self.pushed {
-            Pushed::No => Pushed::Once,
-            Pushed::Once | Pushed::Twice => Pushed::Twice,
+        self.pushed = match (self.segment_size.note(arrival), self.pushed) {
+            (Size::Full, Pushed::No) if arrival.push => Pushed::Once,
+            (Size::Full | Size::Repeated, pushed) => pushed,
+            (Size::Short, Pushed::No) => Pushed::Once,
+            (Size::Short, Pushed::Once | Pushed::Twice) => Pushed::Twice,
         };
     }
 
@@ -366,7 +335,8 @@ impl Linux {
 
     fn bounded_delay(&self) -> u32 {
         let min = self.min_delay;
-        let mut delay = self.delay.unwrap_or(min);
+        // None before the first byte: a FIN alone is acknowledged at the next jiffy.
+        let mut delay = self.delay.unwrap_or_default();
         if delay > min {
             let waits = self.is_interactive() || self.pushed != Pushed::No;
             let max = self.in_jiffies(if waits { MAX_DELAY } else { MAX_DELAY_OF_BULK });

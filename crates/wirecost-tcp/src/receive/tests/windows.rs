@@ -1,0 +1,109 @@
+//! What windows are advertised.
+
+use super::*;
+
+#[test]
+fn a_syn_advertises_whole_segments_of_half_the_buffer() {
+    // As live captures show them: SYN, and SYN-ACK with timestamps.
+    assert_eq!(ReceiveConfig::linux().initial_window(1460), 64_240);
+    assert_eq!(ReceiveConfig::linux().initial_window(1448), 65_160);
+    assert_eq!(ReceiveConfig::linux().window_scale(), Some(7));
+    assert_eq!(ReceiveConfig::lwip_small().initial_window(536), 2_144);
+    assert_eq!(ReceiveConfig::lwip_small().window_scale(), None);
+}
+
+#[test]
+fn the_first_windows_are_those_of_a_live_capture() {
+    let mut host = Host::linux();
+    host.follows(22, true);
+    assert_eq!(host.receiver.window_bytes(), 509 << 7);
+    host.acknowledges();
+    host.reads();
+    host.answers();
+    host.after_millis(1000);
+    for (acknowledged, window) in [(false, 0), (true, 555 << 7), (false, 0), (true, 595 << 7)] {
+        host.follows(FULL, true);
+        assert_eq!(host.acknowledges(), acknowledged);
+        if acknowledged {
+            assert_eq!(host.receiver.advertised.bytes, window);
+        }
+    }
+    host.follows(FULL, false);
+    host.follows(FULL, true);
+    host.follows(1323, true);
+    assert!(!host.acknowledges());
+    host.reads();
+    assert!(host.acknowledges());
+}
+
+#[test]
+fn a_window_that_nobody_empties_closes_and_opens_with_the_read() {
+    let mut host = Host::linux();
+    let mut arrived = 0;
+    while host.receiver.window_bytes() >= 1448 {
+        arrived += host.follows(FULL, false).in_order_bytes;
+        host.receiver.ack_sent(host.now);
+    }
+    assert!(arrived > 30_000, "{arrived}");
+    while host.receiver.promised() > 0 {
+        let bytes = (host.receiver.promised() as usize).min(FULL);
+        host.follows(bytes, false);
+        host.receiver.ack_sent(host.now);
+    }
+    assert_eq!(host.follows(1, false), Arrived::default());
+    assert!(host.acknowledges(), "a probe is answered");
+    host.reads();
+    assert!(host.acknowledges(), "the read tells that the window is open");
+    assert!(host.receiver.promised() >= 60_000);
+}
+
+#[test]
+fn the_buffer_grows_with_what_the_application_takes_in_a_round_trip_time() {
+    let mut host = Host::linux();
+    let mut clock = 0;
+    for _ in 0..12 {
+        for _ in 0..40 {
+            host.receiver.note_echo(clock, clock + 25, FULL);
+            host.follows(FULL, false);
+            host.receiver.ack_sent(host.now);
+            host.reads();
+        }
+        host.after_millis(26);
+        clock += 26;
+    }
+    // 40 segments a round: room for twice as many, and for growth.
+    assert!(
+        host.receiver.window_bytes() > 2 * 40 * 1448,
+        "{}",
+        host.receiver.window_bytes()
+    );
+}
+
+#[test]
+fn a_fixed_window_moves_by_a_segment_or_half_the_buffer() {
+    let mut host = Host::new(&ReceiveConfig::lwip_small(), false);
+    host.follows(536, true);
+    host.receiver.ack_sent(host.now);
+    assert_eq!(host.receiver.window_bytes(), 2144 - 536);
+    host.receiver.read(&mut host.read, 100);
+    assert_eq!(
+        host.receiver.window_bytes(),
+        2144 - 536,
+        "100 bytes are a silly window"
+    );
+    host.reads();
+    assert!(!host.acknowledges());
+    host.follows(536, true);
+    host.follows(536, true);
+    host.receiver.ack_sent(host.now);
+    host.reads();
+    assert!(host.acknowledges());
+    assert_eq!(host.receiver.promised(), 2144);
+}
+
+#[test]
+fn bytes_behind_the_window_are_cut_off() {
+    let mut host = Host::new(&ReceiveConfig::lwip_small(), false);
+    assert_eq!(host.follows(3000, true).in_order_bytes, 2144);
+    assert_eq!(host.receiver.promised(), 0);
+}
