@@ -1,0 +1,140 @@
+//! What implementations differ in when segments are lost, and how fast they send.
+
+use core::time::Duration;
+
+/// How the congestion window moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// RFC 5681 and 6582.
+    NewReno,
+    /// RFC 9438, in the kernel's integers; the flag is for HyStart (RFC 9406's ancestor).
+    Cubic {
+        /// Whether slow start may end before the first loss.
+        hystart: bool,
+    },
+}
+
+/// How the retransmission time-out follows from round trips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttFilter {
+    /// The kernel's: the deviation has a floor of the minimum time-out, and falls once a round trip at most.
+    /// (Linux: `tcp_rtt_estimator`)
+    Linux,
+    /// RFC 6298, section 2.
+    Standard,
+    /// RFC 6298 as BSD had it, in ticks of the timer, with no first measurement of its own: the deviation falls from the
+    /// initial time-out. (lwIP: `tcp_receive`)
+    Ticks,
+}
+
+/// When an end stops to retransmit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GiveUp {
+    /// At the first time-out this long after the first retransmission.
+    After(Duration),
+    /// Instead of the retransmission that would be this many and one.
+    Retransmissions(u32),
+}
+
+/// What implementations differ in when segments are lost, and how fast they send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// Segments that may be sent before the first acknowledgment (RFC 6928).
+    pub initial_window: u32,
+    /// The most segments in flight, whatever the network bears; `u32::MAX` for no cap.
+    pub window_cap: u32,
+    /// How the congestion window moves.
+    pub congestion_control: CongestionControl,
+    /// Whether the window starts anew after a pause (RFC 5681, section 4.1).
+    pub slow_start_after_idle: bool,
+    /// Whether the last segment of a flight is probed for (RFC 8985, section 7); needs selective acknowledgments.
+    pub tail_loss_probe: bool,
+    /// Whether a time-out is told from a delay by the acknowledgments that follow (F-RTO, RFC 5682).
+    pub forward_rto: bool,
+    /// Whether segments lost together that fit into one are retransmitted as one. (Linux: `tcp_retrans_collapse`)
+    pub collapse: bool,
+    /// How the time-out follows from round trips.
+    pub rtt_filter: RttFilter,
+    /// The time-out before the first measurement.
+    pub initial_rto: Duration,
+    /// The time-out after an opening that gave no measurement (RFC 6298, section 5.7).
+    pub fallback_rto: Duration,
+    /// The least time-out; with [`RttFilter::Linux`] the least deviation above the round trip.
+    pub minimum_rto: Duration,
+    /// The greatest time-out.
+    pub maximum_rto: Duration,
+    /// When an end stops to retransmit.
+    pub give_up: GiveUp,
+    /// When an end does so that nobody reads from any more.
+    pub give_up_orphaned: GiveUp,
+}
+
+impl RecoveryConfig {
+    /// The Linux kernel, 6.18, with CUBIC and the defaults of its settings.
+    pub const fn linux() -> Self {
+        Self {
+            initial_window: 10,
+            window_cap: u32::MAX,
+            congestion_control: CongestionControl::Cubic { hystart: true },
+            slow_start_after_idle: true,
+            tail_loss_probe: true,
+            forward_rto: true,
+            collapse: true,
+            rtt_filter: RttFilter::Linux,
+            initial_rto: Duration::from_secs(1),
+            fallback_rto: Duration::from_secs(3),
+            minimum_rto: Duration::from_millis(200),
+            maximum_rto: Duration::from_secs(120),
+            // Linux: `tcp_model_timeout` of `tcp_retries2` = 15: 1,023 times 200 ms, then six times 120 s.
+            give_up: GiveUp::After(Duration::from_millis(924_600)),
+            // Linux: `tcp_orphan_retries`, 8 where the setting is 0: 511 times 200 ms.
+            give_up_orphaned: GiveUp::After(Duration::from_millis(102_200)),
+        }
+    }
+
+    /// lwIP 2.2 as microcontrollers run it: no options, a slow timer of 500 ms, `TCP_MAXRTX` 12.
+    pub const fn lwip_small() -> Self {
+        Self {
+            // lwIP: `LWIP_TCP_CALC_INITIAL_CWND`, RFC 3390's upper bound: four segments of up to 1,095 bytes.
+            initial_window: 4,
+            slow_start_after_idle: false,
+            rtt_filter: RttFilter::Ticks,
+            initial_rto: Duration::from_secs(3),
+            minimum_rto: Duration::from_millis(500),
+            maximum_rto: Duration::from_secs(16_383),
+            give_up: GiveUp::Retransmissions(12),
+            give_up_orphaned: GiveUp::Retransmissions(12),
+            ..Self::plain()
+        }
+    }
+
+    /// The TCP of the study nbiot: an initial window of 3, a window of at most 10 segments, a first time-out of 1 s; where the
+    /// study is silent, RFC 6298 and 6582.
+    pub const fn larmo() -> Self {
+        Self {
+            initial_window: 3,
+            window_cap: 10,
+            ..Self::plain()
+        }
+    }
+
+    /// The standards and no more: RFC 5681, 6298 and 6582.
+    const fn plain() -> Self {
+        Self {
+            initial_window: 4,
+            window_cap: u32::MAX,
+            congestion_control: CongestionControl::NewReno,
+            slow_start_after_idle: true,
+            tail_loss_probe: false,
+            forward_rto: false,
+            collapse: false,
+            rtt_filter: RttFilter::Standard,
+            initial_rto: Duration::from_secs(1),
+            fallback_rto: Duration::from_secs(3),
+            minimum_rto: Duration::from_secs(1),
+            maximum_rto: Duration::from_secs(60),
+            give_up: GiveUp::Retransmissions(15),
+            give_up_orphaned: GiveUp::Retransmissions(8),
+        }
+    }
+}

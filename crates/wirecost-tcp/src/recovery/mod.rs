@@ -1,0 +1,418 @@
+//! What is in flight, what is lost, and what may be sent: loss recovery over congestion control.
+//!
+//! - [`config`]: what implementations differ in
+//! - `acknowledge`: an acknowledgment, from the scoreboard to the window
+//! - `state`: Open, Disorder, Recovery and the ways between them
+//! - `scoreboard`: what was sent and is not acknowledged (RFC 6675)
+//! - `rack`: loss found by time (RFC 8985)
+//! - `tail_loss_probe`: the last segment of a flight (RFC 8985, section 7)
+//! - `prr`: how the window falls (RFC 6937)
+//! - `rto`: the retransmission time-out (RFC 6298, RFC 5682)
+//! - `rtt`: round trips and the time-out that follows
+//! - `undo`: reductions taken back (RFC 3522, RFC 3708)
+//! - `new_reno`: duplicates instead of selective acknowledgments (RFC 6582)
+//! - `clock`, `sequence`: units of time, order of sequence numbers
+
+mod acknowledge;
+pub(crate) mod clock;
+pub mod config;
+mod new_reno;
+mod prr;
+mod rack;
+mod rto;
+mod rtt;
+mod scoreboard;
+pub(crate) mod sequence;
+mod state;
+mod tail_loss_probe;
+mod undo;
+
+use core::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_wire::tcp::SackBlocks;
+
+use crate::Config;
+use crate::congestion::Algorithm;
+use crate::congestion::window::{Outstanding, Window};
+pub(crate) use clock::{TickClock, micros};
+pub use config::{CongestionControl, GiveUp, RecoveryConfig, RttFilter};
+use prr::Reduction;
+use rack::Rack;
+use rto::Timer;
+use rtt::{MinRtt, RttEstimator};
+use scoreboard::{Record, Scoreboard, Tags};
+use state::State;
+use tail_loss_probe::TailProbe;
+use undo::Undo;
+
+/// What the opening of a connection showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// The round trip of the SYN or SYN-ACK, where it was sent once or its timestamp came back.
+    pub(crate) rtt: Option<Duration>,
+    /// Whether this end sent the first SYN.
+    pub(crate) is_active: bool,
+    /// How often this end's SYN or SYN-ACK was retransmitted.
+    pub(crate) retransmissions: u32,
+    /// Whether it was so in vain: the answer echoes the timestamp of the first.
+    pub(crate) is_spurious: bool,
+    /// Whether both ends understand selective acknowledgments.
+    pub(crate) has_sack: bool,
+    /// Bytes of a full segment, options deducted.
+    pub(crate) segment_bytes: u32,
+}
+
+/// An acknowledgment, as it is taken from a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ack {
+    /// SEG.ACK.
+    pub(crate) acknowledgment: u32,
+    /// The selective acknowledgments.
+    pub(crate) sack: SackBlocks,
+    /// The timestamp that came back, in milliseconds since the start of the run, modulo 2^32: what this end adds to its
+    /// clock is deducted.
+    pub(crate) echo: Option<u32>,
+    /// Whether the segment carries data, a SYN or a FIN.
+    pub(crate) has_data: bool,
+    /// Whether it changes the send window, or would have (RFC 9293, section 3.10.7.4: SND.WL1 and SND.WL2).
+    pub(crate) updates_window: bool,
+    /// The peer's window, in bytes.
+    pub(crate) window_bytes: u32,
+    /// Whether there is data that was never sent and that the peer's window takes.
+    pub(crate) has_new_data: bool,
+}
+
+/// What an acknowledgment did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acked {
+    /// By how much SND.UNA advanced.
+    pub(crate) advanced: u32,
+    /// Segments newly known to have arrived.
+    pub(crate) delivered: u32,
+}
+
+/// A run of sequence numbers to be sent again; a FIN counts as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    /// The first sequence number.
+    pub(crate) sequence: u32,
+    /// How many there are.
+    pub(crate) len: u32,
+}
+
+/// What a time-out asks for, beyond [`Recovery::next_retransmission`] and [`Recovery::may_send_new`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timeout {
+    /// Nothing was due.
+    Early,
+    /// Something may be sent.
+    Transmit,
+    /// The peer has not answered for too long.
+    GiveUp,
+}
+
+/// What may be retransmitted since the last event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Retransmit {
+    Nothing,
+    /// What is lost, as far as the window allows.
+    Lost,
+    /// New data first: a time-out may have been spurious (RFC 5682, section 2.1, step 2.b).
+    NewDataFirst,
+}
+
+/// What is in flight, what is lost, and what may be sent, of one direction of a connection.
+///
+/// After [`Recovery::handle_ack`] and [`Recovery::handle_timeout`], send [`Recovery::next_retransmission`] until there is
+/// none, then new data while [`Recovery::may_send_new`]; tell [`Recovery::sent`] of each segment at once.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    config: RecoveryConfig,
+    clock: TickClock,
+    segment_bytes: u32,
+    has_sack: bool,
+    is_orphan: bool,
+    scoreboard: Scoreboard,
+    window: Window,
+    algorithm: Algorithm,
+    rtt: RttEstimator,
+    min_rtt: MinRtt,
+    rack: Rack,
+    state: State,
+    /// SND.NXT when the state was entered.
+    high_sequence: u32,
+    reduction: Reduction,
+    undo: Undo,
+    probe: TailProbe,
+    timer: Option<Timer>,
+    /// The time-out, in ticks, backed off.
+    rto_ticks: u64,
+    /// Time-outs since SND.UNA last advanced.
+    timeouts: u32,
+    /// Whether the acknowledgments after a time-out may show that it was spurious (F-RTO).
+    is_forward_rto: bool,
+    retransmit: Retransmit,
+    /// Segments known to have arrived, the SYN among them.
+    delivered: u32,
+    /// Segments found lost, again or for the first time.
+    found_lost: u32,
+    retransmissions: u32,
+    /// Segments that the peer reported to have arrived twice.
+    duplicates: u32,
+    largest_window: u32,
+    last_sent_tick: u64,
+}
+
+impl Recovery {
+    /// Before the handshake: data will start at `first_sequence`, the one after the SYN's.
+    pub(crate) fn new(config: &Config, first_sequence: u32, now: Instant) -> Self {
+        let clock = TickClock::new(config.granularity);
+        let config = config.recovery;
+        let rtt = RttEstimator::new(&config, &clock);
+        Self {
+            config,
+            clock,
+            segment_bytes: 536,
+            has_sack: false,
+            is_orphan: false,
+            scoreboard: Scoreboard::new(first_sequence),
+            window: Window::new(config.initial_window, config.window_cap, first_sequence),
+            algorithm: Algorithm::new(config.congestion_control),
+            rto_ticks: rtt.rto_ticks(),
+            rtt,
+            min_rtt: MinRtt::default(),
+            rack: Rack::new(),
+            state: State::Open,
+            high_sequence: first_sequence,
+            reduction: Reduction::default(),
+            undo: Undo::default(),
+            probe: TailProbe::default(),
+            timer: None,
+            timeouts: 0,
+            is_forward_rto: false,
+            retransmit: Retransmit::Nothing,
+            delivered: 1,
+            found_lost: 0,
+            retransmissions: 0,
+            duplicates: 0,
+            largest_window: 0,
+            last_sent_tick: clock.ticks(now),
+        }
+    }
+
+    /// The handshake is complete.
+    pub(crate) fn opened(&mut self, opening: &Opening, now: Instant) {
+        let tick = self.clock.ticks(now);
+        self.segment_bytes = opening.segment_bytes;
+        self.has_sack = opening.has_sack;
+        match opening.rtt {
+            Some(rtt) => self.measure_opening(rtt, tick),
+            None => {
+                let fallback = self.clock.ticks_in(self.config.fallback_rto);
+                self.rtt.fall_back(fallback, &self.clock);
+                self.rto_ticks = self.rtt.rto_ticks();
+            }
+        }
+        if opening.is_active && opening.retransmissions > 0 {
+            // Linux: `tcp_enter_loss` reduces the threshold for a lost SYN as for any segment.
+            let threshold = self.algorithm.threshold_after_loss(self.window.cwnd());
+            self.window.set_ssthresh(threshold);
+        }
+        // RFC 6928, section 2, and RFC 5681, section 3.1: one segment after a lost SYN; RFC 6298's shorter first time-out
+        // makes that wrong once. (Linux: `tcp_init_transfer`)
+        if opening.retransmissions > 1 && !opening.is_spurious {
+            self.window.set_cwnd(1);
+        }
+        self.algorithm.start(self.scoreboard.next(), micros(now));
+        self.window.stamp(tick);
+        self.last_sent_tick = tick;
+    }
+
+    /// Nobody reads from this end any more: it gives up sooner.
+    pub(crate) const fn orphan(&mut self) {
+        self.is_orphan = true;
+    }
+
+    /// Notes that `len` sequence numbers from `sequence` on were sent.
+    pub(crate) fn sent(&mut self, sequence: u32, len: u32, now: Instant) {
+        if self.scoreboard.in_flight() == 0 {
+            self.algorithm.resume(self.last_sent_tick, self.clock.ticks(now));
+        }
+        self.last_sent_tick = self.clock.ticks(now);
+        if sequence == self.scoreboard.next() {
+            self.sent_first(sequence, len, now);
+        } else {
+            self.sent_again(sequence, now);
+        }
+    }
+
+    fn sent_first(&mut self, sequence: u32, len: u32, now: Instant) {
+        let was_empty = self.scoreboard.outstanding() == 0;
+        self.scoreboard.push(Record {
+            sequence,
+            len,
+            delivered: self.delivered,
+            tags: Tags::default(),
+            sent_micros: micros(now),
+        });
+        // RFC 6298, section 5.1.
+        if was_empty || self.timer.is_some_and(|timer| timer.is_loss_probe()) {
+            self.rearm_rto(now);
+        }
+        if self.state.is_reducing() {
+            self.reduction.note_sent();
+        }
+        self.validate_window(now);
+        if self.probe.is_due() {
+            self.probe_sent(false, now);
+        } else {
+            self.schedule_loss_probe(false, now);
+        }
+    }
+
+    fn sent_again(&mut self, sequence: u32, now: Instant) {
+        let Some(index) = self.scoreboard.index_of(sequence) else {
+            return;
+        };
+        let is_probe = self.probe.is_due();
+        let delivered = self.delivered;
+        self.scoreboard.retag(index, |record| {
+            record.tags.retransmitted |= !is_probe;
+            record.tags.ever_retransmitted = true;
+            record.delivered = delivered;
+            record.sent_micros = micros(now);
+        });
+        self.retransmissions += 1;
+        if is_probe {
+            self.probe_sent(true, now);
+            return;
+        }
+        self.undo.note_retransmission(milliseconds(now));
+        if self.state.is_reducing() {
+            self.reduction.note_sent();
+        }
+        if index == 0 && !self.timer.is_some_and(|timer| timer.is_reordering()) {
+            self.set_rto_timer(self.rto_ticks, now);
+        }
+    }
+
+    /// The next run to be sent again now; the same one until [`Recovery::sent`] was told of it.
+    pub(crate) fn next_retransmission(&mut self) -> Option<Range> {
+        if self.probe.is_retransmission_due() {
+            return self.scoreboard.tail().map(Range::of);
+        }
+        if self.retransmit != Retransmit::Lost || !self.has_room() {
+            return None;
+        }
+        self.scoreboard.trim_head();
+        let index = self.scoreboard.next_lost()?;
+        if self.config.collapse {
+            while self.scoreboard.collapse_next(index, self.segment_bytes) {}
+        }
+        self.scoreboard.get(index).map(Range::of)
+    }
+
+    /// Whether a segment may be sent that was never sent before.
+    pub(crate) fn may_send_new(&self) -> bool {
+        self.probe.is_new_data_due() || self.has_room()
+    }
+
+    /// Whether what is sent next is to show something: it must not wait for more data (Nagle).
+    pub(crate) fn is_probing(&self) -> bool {
+        self.probe.is_due() || self.retransmit == Retransmit::NewDataFirst
+    }
+
+    /// Whether the window takes another segment.
+    fn has_room(&self) -> bool {
+        self.scoreboard.in_flight() < self.window.cwnd()
+    }
+
+    /// The application has something to send; the window may start anew after a pause (RFC 5681, section 4.1).
+    pub(crate) fn resume(&mut self, now: Instant) {
+        let tick = self.clock.ticks(now);
+        let idle = tick.saturating_sub(self.last_sent_tick);
+        let is_idle = self.scoreboard.outstanding() == 0 && idle > self.rto_ticks;
+        if self.config.slow_start_after_idle && is_idle {
+            self.window
+                .restart(self.config.initial_window, idle, self.rto_ticks, tick);
+        }
+    }
+
+    fn validate_window(&mut self, now: Instant) {
+        let tick = self.clock.ticks(now);
+        let outstanding = self.outstanding();
+        let is_unused = self.window.validate(&outstanding, tick, self.rto_ticks);
+        if !is_unused || !self.config.slow_start_after_idle {
+            return;
+        }
+        if self.state == State::Open {
+            self.window.decay(self.config.initial_window, tick);
+        } else {
+            self.window.stamp(tick);
+        }
+    }
+
+    fn outstanding(&self) -> Outstanding {
+        Outstanding {
+            segments: self.scoreboard.outstanding(),
+            in_flight: self.scoreboard.in_flight(),
+            una: self.scoreboard.una(),
+            next: self.scoreboard.next(),
+        }
+    }
+
+    /// The time-out before it is backed off.
+    pub(crate) fn rto(&self) -> Duration {
+        self.clock.duration(self.rtt.rto_ticks())
+    }
+
+    /// The time-out, backed off.
+    pub(crate) fn backed_off_rto(&self) -> Duration {
+        self.clock.duration(self.rto_ticks)
+    }
+
+    /// The congestion window, in segments.
+    pub(crate) const fn congestion_window(&self) -> u32 {
+        self.window.cwnd()
+    }
+
+    /// The slow start threshold, in segments.
+    pub(crate) const fn slow_start_threshold(&self) -> u32 {
+        self.window.ssthresh()
+    }
+
+    /// Segments in the network.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.scoreboard.in_flight()
+    }
+
+    /// SND.UNA.
+    pub(crate) const fn unacknowledged(&self) -> u32 {
+        self.scoreboard.una()
+    }
+
+    /// The smoothed round trip, where it is counted in microseconds and was measured.
+    pub(crate) fn smoothed_rtt(&self) -> Option<Duration> {
+        self.rtt
+            .srtt_eighths()
+            .map(|eighths| Duration::from_micros(eighths / 8))
+    }
+}
+
+impl Range {
+    const fn of(record: &Record) -> Self {
+        Self {
+            sequence: record.sequence,
+            len: record.len,
+        }
+    }
+}
+
+/// The clock of the timestamps option.
+const fn milliseconds(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
+#[cfg(test)]
+mod tests;

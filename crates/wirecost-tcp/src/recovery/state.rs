@@ -1,0 +1,415 @@
+//! Open, Disorder, Recovery, Loss: where a sender stands, and what an acknowledgment changes about it. (Linux:
+//! `tcp_fastretrans_alert`)
+//!
+//! ```text
+//!   Open <-> Disorder        duplicates or selective acknowledgments, nothing lost yet
+//!     |          |
+//!     v          v
+//!   CongestionWindowReduced  the window falls, nothing is retransmitted
+//!     |
+//!     v
+//!   Recovery                 losses are mended at the pace of acknowledgments, until `high_sequence` is acknowledged
+//!     |
+//!     v
+//!   Loss                     a time-out: everything is taken for lost
+//! ```
+
+use wirecost_proto::Instant;
+
+use super::acknowledge::Effect;
+use super::prr::{Progress, Reduction};
+use super::rack::Evidence;
+use super::rto::TimerKind;
+use super::sequence::{is_after, is_before};
+use super::tail_loss_probe::{MINIMUM_WAIT_MICROS, TailProbe};
+use super::{Recovery, Retransmit, micros};
+use crate::congestion::window::NO_THRESHOLD;
+
+/// Where a sender stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum State {
+    /// Nothing is in doubt.
+    Open,
+    /// Something arrived out of order.
+    Disorder,
+    /// The window is being reduced.
+    CongestionWindowReduced,
+    /// Losses are being mended.
+    Recovery,
+    /// A time-out is being mended.
+    Loss,
+}
+
+impl State {
+    /// Whether the window follows proportional rate reduction.
+    pub(super) const fn is_reducing(self) -> bool {
+        matches!(self, Self::CongestionWindowReduced | Self::Recovery)
+    }
+}
+
+impl Recovery {
+    /// Changes the state after an acknowledgment that is not plain progress.
+    pub(super) fn alert(&mut self, effect: &mut Effect, now: Instant) {
+        if self.scoreboard.outstanding() == 0 {
+            self.scoreboard.set_sacked(0);
+        }
+        if self.suspects_reneging(effect, now) {
+            return;
+        }
+        if self.state == State::Open {
+            self.undo.first_retransmission_ms = None;
+        } else if !is_before(self.scoreboard.una(), self.high_sequence) && self.is_held_at_end(effect, now) {
+            return;
+        }
+        match self.state {
+            State::Recovery => self.alert_in_recovery(effect, now),
+            State::Loss => self.alert_in_loss(effect, now),
+            _ => self.alert_when_open(effect, now),
+        }
+    }
+
+    /// What the peer had acknowledged selectively is missing (RFC 2018, section 8): the time-out decides, soon. (Linux:
+    /// `tcp_check_sack_reneging`)
+    fn suspects_reneging(&mut self, effect: &mut Effect, now: Instant) -> bool {
+        if !effect.is_reneging || !effect.advances {
+            return false;
+        }
+        let half_rtt = self
+            .rtt
+            .srtt_eighths()
+            .map_or(0, |eighths| self.clock.ticks_lasting(eighths / 16));
+        let patience = self.clock.ticks_lasting(10_000);
+        self.set_rto_timer(half_rtt.max(patience), now);
+        effect.restarts_timer = false;
+        true
+    }
+
+    /// Everything sent before the state was entered is acknowledged: the state ends, unless it has to be held.
+    fn is_held_at_end(&mut self, effect: &Effect, now: Instant) -> bool {
+        match self.state {
+            State::CongestionWindowReduced if self.scoreboard.una() != self.high_sequence => {
+                self.end_reduction(now);
+                self.state = State::Open;
+            }
+            State::Recovery => {
+                self.forget_duplicates();
+                if self.try_undo_recovery(effect, now) {
+                    return true;
+                }
+                self.end_reduction(now);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn alert_in_recovery(&mut self, effect: &mut Effect, now: Instant) {
+        if !effect.advances {
+            self.count_reno_duplicate(effect);
+        } else if self.try_undo_partial(effect, now) {
+            return;
+        }
+        if self.try_undo_duplicates(now) {
+            self.try_to_open();
+        }
+        self.identify_losses(effect, now);
+        if self.state != State::Recovery {
+            // A reduction was taken back; what is lost nevertheless starts another.
+            if self.scoreboard.lost() == 0 {
+                return;
+            }
+            self.enter_recovery();
+        }
+        self.retransmit = Retransmit::Lost;
+    }
+
+    fn alert_in_loss(&mut self, effect: &mut Effect, now: Instant) {
+        self.follow_timeout(effect, now);
+        self.identify_losses(effect, now);
+        if self.state == State::Open || effect.lost_retransmission {
+            self.alert_when_open(effect, now);
+        }
+    }
+
+    fn alert_when_open(&mut self, effect: &mut Effect, now: Instant) {
+        if effect.advances {
+            self.forget_duplicates();
+        }
+        self.count_reno_duplicate(effect);
+        if self.state <= State::Disorder {
+            self.try_undo_duplicates(now);
+        }
+        self.identify_losses(effect, now);
+        if self.scoreboard.lost() == 0 {
+            self.try_to_open();
+            return;
+        }
+        self.enter_recovery();
+        self.retransmit = Retransmit::Lost;
+    }
+
+    fn count_reno_duplicate(&mut self, effect: &Effect) {
+        if effect.is_duplicate && !self.has_sack {
+            self.count_duplicate();
+        }
+    }
+
+    /// After a time-out: was it spurious, is it mended, or is more to be retransmitted? (Linux: `tcp_process_loss`)
+    fn follow_timeout(&mut self, effect: &Effect, now: Instant) {
+        let is_recovered = !is_before(self.scoreboard.una(), self.high_sequence);
+        if effect.advances && self.try_undo_loss(effect, false, now) {
+            return;
+        }
+        if self.is_forward_rto && self.follow_forward_rto(effect, is_recovered, now) {
+            return;
+        }
+        if is_recovered {
+            // RFC 5682, section 2.1, step 2.a.
+            self.try_undo_recovery(effect, now);
+            return;
+        }
+        if !self.has_sack {
+            self.follow_timeout_without_sack(effect);
+        }
+        self.retransmit = Retransmit::Lost;
+    }
+
+    fn follow_timeout_without_sack(&mut self, effect: &Effect) {
+        if is_after(self.scoreboard.next(), self.high_sequence) && effect.is_duplicate {
+            self.count_duplicate();
+        } else if effect.advances {
+            self.forget_duplicates();
+        }
+    }
+
+    /// F-RTO with selective acknowledgments (RFC 5682, section 3.1); `true` where nothing is to be retransmitted now.
+    fn follow_forward_rto(&mut self, effect: &Effect, is_recovered: bool, now: Instant) -> bool {
+        // Step 3.b: what was never retransmitted has arrived, so not everything was lost.
+        if effect.delivered_original && self.try_undo_loss(effect, true, now) {
+            return true;
+        }
+        if is_after(self.scoreboard.next(), self.high_sequence) {
+            // Step 3.a: the new data shows that the loss is real.
+            self.is_forward_rto &= !(effect.sacked_data || effect.is_duplicate);
+        } else if effect.advances && !is_recovered {
+            // Step 2.b: new data instead of retransmissions.
+            self.high_sequence = self.scoreboard.next();
+            if effect.has_new_data {
+                self.retransmit = Retransmit::NewDataFirst;
+                return true;
+            }
+            self.is_forward_rto = false;
+        }
+        false
+    }
+
+    /// Finds what is lost by now. (Linux: `tcp_identify_packet_loss`)
+    fn identify_losses(&mut self, effect: &mut Effect, now: Instant) {
+        if self.scoreboard.outstanding() == 0 {
+            return;
+        }
+        if !self.has_sack {
+            self.mark_first_lost(effect.advances);
+            return;
+        }
+        let retransmitted = self.scoreboard.retransmitted();
+        if self.rack.has_advanced {
+            self.rack.has_advanced = false;
+            if let Some(wait) = self.detect_losses(now) {
+                let ticks = self.clock.ticks_lasting(wait + MINIMUM_WAIT_MICROS);
+                self.set_timer(TimerKind::Reordering, ticks, now);
+                effect.restarts_timer = false;
+            }
+        }
+        effect.lost_retransmission |= retransmitted > self.scoreboard.retransmitted();
+    }
+
+    /// Tags what RACK finds; returns after how many microseconds to look again.
+    pub(super) fn detect_losses(&mut self, now: Instant) -> Option<u64> {
+        let evidence = Evidence {
+            now_micros: micros(now),
+            min_rtt: &self.min_rtt,
+            srtt_eighths: self.rtt.srtt_eighths().unwrap_or(0),
+            is_recovering: self.state >= State::Recovery,
+        };
+        let (found, wait) = self.rack.detect(&mut self.scoreboard, &evidence);
+        self.found_lost += found;
+        wait
+    }
+
+    /// RFC 6675, section 5, step 4; RFC 6582, section 3.2, step 2. (Linux: `tcp_enter_recovery`)
+    pub(super) fn enter_recovery(&mut self) {
+        if !self.has_retransmitted() {
+            self.undo.first_retransmission_ms = None;
+        }
+        self.undo.prior_ssthresh = None;
+        self.begin_undo();
+        if !self.state.is_reducing() {
+            self.undo.prior_ssthresh = Some(self.threshold_of_past());
+            self.begin_reduction();
+        }
+        self.state = State::Recovery;
+    }
+
+    /// Starts to reduce the window. (Linux: `tcp_init_cwnd_reduction`)
+    pub(super) fn begin_reduction(&mut self) {
+        let cwnd = self.window.cwnd();
+        self.high_sequence = self.scoreboard.next();
+        self.probe = TailProbe::Idle;
+        self.window.restart_count();
+        self.undo.prior_cwnd = cwnd;
+        self.reduction = Reduction::new(cwnd);
+        let threshold = self.algorithm.threshold_after_loss(cwnd);
+        self.window.set_ssthresh(threshold);
+    }
+
+    /// The window after an acknowledgment that delivered `delivered` and showed `lost` segments.
+    pub(super) fn reduce_window(&mut self, delivered: u32, lost: u32, advances: bool) {
+        let progress = Progress {
+            delivered,
+            lost,
+            advances,
+            in_flight: self.scoreboard.in_flight(),
+            ssthresh: self.window.ssthresh(),
+        };
+        if let Some(cwnd) = self.reduction.window(&progress) {
+            self.window.set_cwnd(cwnd);
+        }
+    }
+
+    /// The window is at its threshold now, unless that was taken back (RFC 6937, section 3). (Linux: `tcp_end_cwnd_reduction`)
+    pub(super) fn end_reduction(&mut self, now: Instant) {
+        let is_reduced = self.state == State::CongestionWindowReduced || self.undo.marker.is_some();
+        if is_reduced && self.window.ssthresh() < NO_THRESHOLD {
+            self.window.set_cwnd(self.window.ssthresh());
+            self.window.stamp(self.clock.ticks(now));
+        }
+    }
+
+    pub(super) fn begin_undo(&mut self) {
+        let probe = u32::from(self.probe.is_retransmission_out());
+        let retransmissions = self.scoreboard.retransmitted() + probe;
+        self.undo.begin(self.scoreboard.una(), retransmissions);
+    }
+
+    /// Whether something was retransmitted that is not acknowledged. (Linux: `tcp_any_retrans_done`)
+    pub(super) fn has_retransmitted(&self) -> bool {
+        let is_head = self
+            .scoreboard
+            .head()
+            .is_some_and(|head| head.tags.ever_retransmitted);
+        self.scoreboard.retransmitted() > 0 || is_head
+    }
+
+    fn try_to_open(&mut self) {
+        if !self.has_retransmitted() {
+            self.undo.first_retransmission_ms = None;
+        }
+        if self.state != State::CongestionWindowReduced {
+            self.keep_open();
+        }
+    }
+
+    /// Open where nothing is in doubt, Disorder otherwise. (Linux: `tcp_try_keep_open`)
+    pub(super) fn keep_open(&mut self) {
+        let is_in_doubt = self.scoreboard.sacked() + self.scoreboard.lost() > 0 || self.has_retransmitted();
+        let state = if is_in_doubt { State::Disorder } else { State::Open };
+        if self.state != state {
+            self.state = state;
+            self.high_sequence = self.scoreboard.next();
+        }
+    }
+
+    /// The threshold before a reduction; one that is under way has made its own.
+    pub(super) const fn threshold_of_past(&self) -> u32 {
+        if self.state.is_reducing() {
+            self.window.ssthresh()
+        } else {
+            self.window.threshold_of_past()
+        }
+    }
+
+    /// Takes the reduction back (RFC 4015, section 3.2). (Linux: `tcp_undo_cwnd_reduction`)
+    fn undo_reduction(&mut self, forgets_losses: bool, now: Instant) {
+        if forgets_losses {
+            for index in 0..self.scoreboard.len() {
+                self.scoreboard.retag(index, |record| record.tags.lost = false);
+            }
+        }
+        if let Some(prior) = self.undo.prior_ssthresh {
+            self.window.set_cwnd(self.window.cwnd().max(self.undo.prior_cwnd));
+            self.window.set_ssthresh(self.window.ssthresh().max(prior));
+        }
+        self.window.stamp(self.clock.ticks(now));
+        self.undo.marker = None;
+        self.rack.has_advanced = true;
+    }
+
+    fn is_spurious(&self, effect: &Effect) -> bool {
+        // Without selective acknowledgments the end of a recovery forgets when it retransmitted. (Linux: `tcp_packet_delayed`)
+        let is_forgotten = self.undo.first_retransmission_ms.is_none()
+            && !self.has_sack
+            && !is_before(self.scoreboard.una(), self.high_sequence);
+        self.undo.is_spurious(effect.echo) && (!is_forgotten || self.undo.are_all_duplicates())
+    }
+
+    /// The recovery is over; `true` where it has to be held. (Linux: `tcp_try_undo_recovery`)
+    fn try_undo_recovery(&mut self, effect: &Effect, now: Instant) -> bool {
+        if self.is_spurious(effect) {
+            self.undo_reduction(false, now);
+        } else {
+            self.rack.recovery_ended(false);
+        }
+        if self.prevents_reopening() {
+            return true;
+        }
+        self.state = State::Open;
+        false
+    }
+
+    /// Every retransmission was reported as a duplicate. (Linux: `tcp_try_undo_dsack`)
+    fn try_undo_duplicates(&mut self, now: Instant) -> bool {
+        if !self.undo.are_all_duplicates() {
+            return false;
+        }
+        self.rack.recovery_ended(true);
+        self.undo_reduction(false, now);
+        true
+    }
+
+    /// During the mending of a time-out. (Linux: `tcp_try_undo_loss`)
+    fn try_undo_loss(&mut self, effect: &Effect, is_forward_rto: bool, now: Instant) -> bool {
+        if !is_forward_rto && !self.is_spurious(effect) {
+            return false;
+        }
+        self.undo_reduction(true, now);
+        self.timeouts = 0;
+        if self.prevents_reopening() {
+            return true;
+        }
+        if is_forward_rto || self.has_sack {
+            self.state = State::Open;
+        }
+        true
+    }
+
+    /// A gap was filled by what was late, not by its retransmission; `true` where nothing more is to be retransmitted.
+    /// (Linux: `tcp_try_undo_partial`)
+    fn try_undo_partial(&mut self, effect: &Effect, now: Instant) -> bool {
+        if self.undo.marker.is_none() || !self.undo.is_delayed(effect.echo) {
+            return false;
+        }
+        let highest = self.scoreboard.highest_sacked();
+        self.rack
+            .note_reordering(effect.prior_una, highest, self.segment_bytes);
+        if self.scoreboard.retransmitted() > 0 {
+            return true;
+        }
+        if !self.has_retransmitted() {
+            self.undo.first_retransmission_ms = None;
+        }
+        self.undo_reduction(true, now);
+        self.keep_open();
+        false
+    }
+}

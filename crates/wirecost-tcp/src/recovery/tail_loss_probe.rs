@@ -1,0 +1,161 @@
+//! The probe for the last segment of a flight, whose loss nothing later can show (RFC 8985, section 7).
+
+use wirecost_proto::Instant;
+
+use super::acknowledge::Effect;
+use super::rto::TimerKind;
+use super::sequence::{is_after, is_before};
+use super::state::State;
+use super::{Recovery, Timeout, micros};
+
+/// The least wait of a timer beyond what it waits for, in microseconds. (Linux: `TCP_TIMEOUT_MIN_US`)
+pub(super) const MINIMUM_WAIT_MICROS: u64 = 2_000;
+
+/// Where the probing of the last segment stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum TailProbe {
+    /// Nothing is probed.
+    #[default]
+    Idle,
+    /// A probe is to be sent.
+    Due {
+        /// Whether that is to be new data.
+        is_new_data: bool,
+    },
+    /// A probe was sent.
+    Sent {
+        /// SND.NXT after it (TLP.end_seq).
+        end: u32,
+        /// Whether it was a retransmission (TLP.is_retrans).
+        is_retransmission: bool,
+    },
+}
+
+impl TailProbe {
+    pub(super) const fn is_due(&self) -> bool {
+        matches!(self, Self::Due { .. })
+    }
+
+    pub(super) const fn is_new_data_due(&self) -> bool {
+        matches!(self, Self::Due { is_new_data: true })
+    }
+
+    pub(super) const fn is_retransmission_due(&self) -> bool {
+        matches!(self, Self::Due { is_new_data: false })
+    }
+
+    /// Whether a retransmission is out that nothing was heard of.
+    pub(super) const fn is_retransmission_out(&self) -> bool {
+        matches!(
+            self,
+            Self::Sent {
+                is_retransmission: true,
+                ..
+            }
+        )
+    }
+
+    /// Whether `end` is the end of the probe under way.
+    pub(super) fn ends_at(&self, end: u32) -> bool {
+        matches!(self, Self::Sent { end: probe_end, .. } if *probe_end == end)
+    }
+}
+
+impl Recovery {
+    /// Arms the probe's timer where a probe makes sense; `restarts_rto` where the time-out would start now. (Linux:
+    /// `tcp_schedule_loss_probe`)
+    pub(super) fn schedule_loss_probe(&mut self, restarts_rto: bool, now: Instant) -> bool {
+        let is_open = matches!(self.state, State::Open | State::CongestionWindowReduced);
+        if !self.config.tail_loss_probe || !self.has_sack || !is_open || self.scoreboard.outstanding() == 0 {
+            return false;
+        }
+        let wait = self.probe_ticks();
+        let rto = if restarts_rto {
+            Some(self.rto_ticks)
+        } else {
+            self.ticks_to_rto(now)
+        };
+        // RFC 8985, section 7.2: not later than the time-out would come.
+        let wait = rto.map_or(wait, |rto| wait.min(rto));
+        self.set_timer(TimerKind::LossProbe, wait, now);
+        true
+    }
+
+    /// Ticks that a probe waits (RFC 8985, section 7.2: two round trips, and the longest delay of an acknowledgment where
+    /// only one segment is out).
+    fn probe_ticks(&self) -> u64 {
+        let Some(srtt_eighths) = self.rtt.srtt_eighths() else {
+            return self.clock.ticks_in(self.config.initial_rto);
+        };
+        let extra = if self.scoreboard.outstanding() == 1 {
+            self.clock.micros(self.clock.ticks_in(self.config.minimum_rto))
+        } else {
+            MINIMUM_WAIT_MICROS
+        };
+        self.clock.ticks_lasting(srtt_eighths / 4 + extra)
+    }
+
+    /// RFC 8985, section 7.3. (Linux: `tcp_send_loss_probe`)
+    pub(super) fn send_loss_probe(&mut self, has_new_data: bool, now: Instant) -> Timeout {
+        // At most one probe is out.
+        let is_first = !matches!(self.probe, TailProbe::Sent { .. });
+        if is_first {
+            self.probe = TailProbe::Due {
+                is_new_data: has_new_data,
+            };
+        }
+        self.rearm_rto(now);
+        if is_first {
+            Timeout::Transmit
+        } else {
+            Timeout::Early
+        }
+    }
+
+    /// A probe has left.
+    pub(super) fn probe_sent(&mut self, is_retransmission: bool, now: Instant) {
+        self.probe = TailProbe::Sent {
+            end: self.scoreboard.next(),
+            is_retransmission,
+        };
+        self.set_rto_timer(self.rto_ticks, now);
+    }
+
+    /// Ends the episode where an acknowledgment tells what became of the probe (RFC 8985, section 7.4). (Linux:
+    /// `tcp_process_tlp_ack`)
+    pub(super) fn end_probe(&mut self, acknowledgment: u32, effect: &Effect, now: Instant) {
+        let TailProbe::Sent {
+            end,
+            is_retransmission,
+        } = self.probe
+        else {
+            return;
+        };
+        if is_before(acknowledgment, end) {
+            return;
+        }
+        if !is_retransmission || effect.is_probe_duplicate {
+            self.probe = TailProbe::Idle;
+        } else if is_after(acknowledgment, end) {
+            // The probe mended a loss: a congestion signal (RFC 8985, section 7.4.2).
+            self.begin_reduction();
+            self.state = State::CongestionWindowReduced;
+            self.end_reduction(now);
+            self.keep_open();
+        } else if !effect.advances && !effect.is_not_duplicate() && !effect.sacked_data {
+            self.probe = TailProbe::Idle;
+        }
+    }
+
+    /// Ticks until the time-out of the first segment, as if its timer had run all along; `None` where it is over.
+    pub(super) fn ticks_to_rto(&self, now: Instant) -> Option<u64> {
+        let head = self.scoreboard.head()?;
+        let due = head.sent_micros + self.clock.micros(self.rto_ticks);
+        let wait = due.checked_sub(micros(now)).filter(|wait| *wait > 0)?;
+        Some(self.clock.ticks_lasting(wait))
+    }
+}
+
+#[cfg(test)]
+#[path = "tail_loss_probe_tests.rs"]
+mod tests;

@@ -1,0 +1,1 @@
+//! tail_loss_probe
