@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A scenario without anything left open: what `scenario.resolved.yaml` holds. Quantities carry their units.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolvedScenario {
-    /// `live` or `sim`.
+    /// `auto`, `sim` or `live`.
     pub engine: String,
     /// `builtin` or the name of a real server.
     pub target: String,
@@ -50,6 +50,12 @@ pub struct ResolvedScenario {
     /// How devices send, where several ways were asked for; the fields above are the first one's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedules: Vec<ResolvedSchedule>,
+    /// Whether all devices of a cell share one link and one server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_link: bool,
+    /// Time over which the starts of devices that share a link are spread; absent where it is the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<String>,
 }
 
 /// What devices send on one connection, and when, quantities with units.

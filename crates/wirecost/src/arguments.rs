@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use wirecost_lab::compare::Target;
 use wirecost_lab::compare::options::Medium;
+use wirecost_lab::compare::{Engine, Target};
 use wirecost_lab::stack::Stack;
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
@@ -131,8 +131,8 @@ pub struct CompareArguments {
 
     /// Measured messages per connection, after one warm-up message; 1 asked for is a connection per message, without
     /// warm-up [default: 1, after a warm-up]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub messages_per_connection: Option<u64>,
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true)]
+    pub messages_per_connection: Vec<u64>,
 
     /// Leave the secrets of the connections out of the capture
     #[arg(long)]
@@ -147,16 +147,68 @@ pub struct CompareArguments {
     pub dtls_cookie: bool,
 
     /// Send the measured messages at this interval instead of letting each one settle
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
-    pub interval: Option<Duration>,
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_delimiter = ',',
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub interval: Vec<Duration>,
 
     /// Devices per cell in the capture of a run of more than 10,000 messages; a shorter run's holds all
     #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
     pub record_hosts: u32,
 
-    /// How to run: kernel sockets over the emulated link
-    #[arg(long, value_enum, default_value_t = Engine::Live)]
+    /// Keep link and hosts on one CPU: the kernel's TCP then repeats itself packet by packet, also in bursts
+    #[arg(long)]
+    pub one_cpu: bool,
+
+    /// How to run: sim in virtual time, live on kernel sockets over the emulated link, auto first the one and then the
+    /// other where the machine allows it
+    #[arg(long, value_name = "ENGINE", default_value_t = Engine::Live)]
     pub engine: Engine,
+
+    /// Cells that are simulated side by side [default: as many as there are CPUs]
+    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<std::num::NonZeroUsize>,
+
+    /// Values of one dimension of the matrix, beside its flag: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack= start=
+    /// interval= messages-per-connection=; may be given several times
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub vary: Vec<String>,
+
+    /// All devices of a cell share one link and one server (engine sim)
+    #[arg(long)]
+    pub shared_link: bool,
+
+    /// Devices of a cell that share a link
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "shared_link",
+        conflicts_with = "count",
+        allow_hyphen_values = true
+    )]
+    pub clients: Option<u32>,
+
+    /// Spread the starts of devices that share a link over this time [default: the interval]
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "shared_link",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub spread: Option<Duration>,
+
+    /// Go on where an earlier run has ended: DIR, or the folder of --out
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub resume: Option<Option<PathBuf>>,
+
+    /// Go on although something else was asked for: only cells that are not there are run
+    #[arg(long, requires = "resume")]
+    pub resume_changed: bool,
 
     /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls
     #[arg(long, value_name = "TARGET", default_value = "builtin")]
@@ -267,10 +319,11 @@ pub struct LinkArguments {
     #[arg(
         long,
         value_name = "SIZE",
+        value_delimiter = ',',
         default_value = "1500B",
         allow_hyphen_values = true
     )]
-    pub mtu: ByteSize,
+    pub mtu: Vec<ByteSize>,
 
     /// What differs from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     #[arg(long, value_name = "KEY=VALUE,...")]
@@ -279,13 +332,6 @@ pub struct LinkArguments {
     /// What differs from server to device
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub down: Option<String>,
-}
-
-/// How to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    /// Kernel sockets over the emulated link
-    Live,
 }
 
 /// How packets leave the namespaces.

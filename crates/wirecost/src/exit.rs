@@ -58,6 +58,11 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
+    /// The way out, where there is one.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Prints the failure and gives its exit code.
     pub fn report(self) -> ExitCode {
         output::note(format_args!("error: {}", self.message));
@@ -65,6 +70,12 @@ impl Failure {
             output::note(format_args!("hint: {hint}"));
         }
         ExitCode::from(self.code)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
     }
 }
 
@@ -121,6 +132,9 @@ impl From<RunError> for Failure {
             RunError::Target(error) => Self::new(INTERNAL, error),
             RunError::Results(error) => error.into(),
             RunError::Client(error) => Self::usage(error),
+            RunError::OpenFiles { needed, samples, .. } => Self::new(PRIVILEGE, &error).with_hint(format!(
+                "raise it: ulimit -n {needed}; or take -n {samples} or shorter lists"
+            )),
             RunError::Credentials(_) | RunError::Io { .. } | RunError::Panicked(_) => {
                 Self::new(INTERNAL, error)
             }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use wirecost_lab::compare::Progress;
+use wirecost_lab::compare::sweep::SweepProgress;
+use wirecost_lab::compare::{Engine, Options, Progress};
+use wirecost_lab::results::{Cell, Section};
 use wirecost_live::signals::Interrupt;
 
 /// Shows progress on stderr.
@@ -17,14 +19,20 @@ pub struct Screen {
     last_line: Option<Instant>,
     started: Instant,
     interrupt: Interrupt,
+    /// Lines of simulated cells that are still to be shown before their live run.
+    previews: usize,
 }
 
+/// Simulated cells that are shown as soon as they have figures, where a live run follows.
+const PREVIEWS: usize = 12;
 /// How often a line is printed where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Screen {
-    /// A screen for `devices` devices.
-    pub fn new(devices: u64, quiet: bool, interrupt: Interrupt) -> Self {
+    /// A screen for a comparison.
+    pub fn new(options: &Options, quiet: bool, interrupt: Interrupt) -> Self {
+        let devices = options.cells() * u64::from(options.samples);
+        let follows_live = options.engine == Engine::Auto;
         let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
         let bar = (is_terminal && !quiet).then(|| bar(devices));
         Self {
@@ -33,6 +41,7 @@ impl Screen {
             last_line: None,
             started: Instant::now(),
             interrupt,
+            previews: if follows_live { PREVIEWS } else { 0 },
         }
     }
 
@@ -108,7 +117,7 @@ pub fn plural(number: usize, noun: &str) -> String {
 
 fn bar(devices: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(devices), ProgressDrawTarget::stderr());
-    let template = "{elapsed:>4}  [{bar:40}] {pos}/{len} devices done";
+    let template = "{elapsed:>4}  [{bar:40}] {pos}/{len} {msg}";
     // The template is a constant: were it wrong, the bar would have its default look.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("=> "));
@@ -137,8 +146,7 @@ impl Progress for Screen {
         match &self.bar {
             _ if self.quiet => {}
             Some(bar) => {
-                bar.set_position(done);
-                bar.tick();
+                place(bar, done, of, "devices done");
             }
             None => self.line(format_args!("{done}/{of} devices done")),
         }
@@ -146,5 +154,55 @@ impl Progress for Screen {
 
     fn is_interrupted(&self) -> bool {
         self.interrupt.is_set()
+    }
+}
+
+impl SweepProgress for Screen {
+    fn simulating(&mut self, done: usize, of: usize) {
+        match &self.bar {
+            _ if self.quiet || of == 0 => {}
+            Some(bar) => place(bar, done as u64, of as u64, "cells simulated"),
+            None => self.line(format_args!("{done}/{of} cells simulated")),
+        }
+    }
+
+    fn simulated(&mut self, cell: &Cell) {
+        if self.previews == 0 {
+            return;
+        }
+        self.previews -= 1;
+        let more = if self.previews == 0 { " (and so on)" } else { "" };
+        self.note(&format!("simulated: {}{more}", preview(cell)));
+    }
+}
+
+fn place(bar: &ProgressBar, done: u64, of: u64, what: &'static str) {
+    bar.set_length(of);
+    bar.set_message(what);
+    bar.set_position(done);
+    bar.tick();
+}
+
+/// A cell's first figures: bytes of the connection and of a message both ways, and its median response time.
+fn preview(cell: &Cell) -> String {
+    let both = |section: Option<&Section>| {
+        section.map_or(0.0, |section| section.up.wire.mean + section.down.wire.mean)
+    };
+    let median = cell
+        .message
+        .as_ref()
+        .and_then(|message| message.response_time_ns.as_ref()?.p50);
+    let (stack, size) = (&cell.stack, cell.payload_bytes);
+    match (&cell.not_run, median) {
+        (Some(why), _) => format!("{stack} {size} B is not run: {why}"),
+        (None, median) => format!(
+            "{stack} {size} B: connection {:.0} B, message {:.0} B{}",
+            both(cell.connect.as_ref()) + both(cell.close.as_ref()),
+            both(cell.message.as_ref()),
+            median.map_or(String::new(), |nanos| format!(
+                ", p50 {:.2} ms",
+                nanos as f64 / 1e6
+            )),
+        ),
     }
 }

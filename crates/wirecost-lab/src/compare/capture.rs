@@ -14,7 +14,7 @@ use wirecost_wire::pcapng::{Capture, Writer};
 
 use super::analysis::PacketSink;
 use super::ladder::{DrawnPacket, DrawnPackets};
-use super::plan::Plan;
+use super::plan::{Plan, PlannedCell};
 use crate::stack::label::Labeller;
 
 /// The interfaces of a capture, by `Direction as usize`.
@@ -89,41 +89,40 @@ impl<'a> CaptureFile<'a> {
         let recorded = packet.host.and_then(|host| self.recorded.get(host as usize));
         recorded.copied().unwrap_or(true)
     }
+}
 
-    fn describe(
-        &mut self,
-        packet: &RecordedPacket,
-        delivered: Option<Instant>,
-        device: Option<(usize, &PacketVerdict, &[Span])>,
-    ) {
-        use std::fmt::Write as _;
-        self.comment.clear();
-        let comment = &mut self.comment;
-        // Writing to a String cannot fail.
-        let _ = match device {
-            Some((cell, verdict, _)) => {
-                let planned = &self.plan.cells[cell];
-                let size = planned.payload.len();
-                let (phase, cause) = (verdict.phase.name(), verdict.cause.name());
-                let start = match planned.start {
-                    Start::Cold => "",
-                    Start::Resumed => " resumed",
-                    Start::ZeroRtt => " 0rtt",
-                };
-                write!(
-                    comment,
-                    "{}{start} {size} B | {phase} | {cause} | {}",
-                    planned.stack,
-                    packet.fate.name()
-                )
-            }
-            None if packet.host.is_some() => write!(comment, "link check | {}", packet.fate.name()),
-            None => write!(comment, "no cell | {}", packet.fate.name()),
-        };
-        if let Some(at) = delivered {
-            let after = at.saturating_since(packet.entered);
-            let _ = write!(comment, " after {:.3} ms", after.as_secs_f64() * 1e3);
+/// Writes into `comment` what a packet is: cell, phase, cause, fate.
+pub(super) fn describe(
+    comment: &mut String,
+    packet: &RecordedPacket,
+    delivered: Option<Instant>,
+    device: Option<(&PlannedCell, &PacketVerdict)>,
+) {
+    use std::fmt::Write as _;
+    comment.clear();
+    // Writing to a String cannot fail.
+    let _ = match device {
+        Some((planned, verdict)) => {
+            let size = planned.payload.len();
+            let (phase, cause) = (verdict.phase.name(), verdict.cause.name());
+            let start = match planned.start {
+                Start::Cold => "",
+                Start::Resumed => " resumed",
+                Start::ZeroRtt => " 0rtt",
+            };
+            write!(
+                comment,
+                "{}{start} {size} B | {phase} | {cause} | {}",
+                planned.stack,
+                packet.fate.name()
+            )
         }
+        None if packet.host.is_some() => write!(comment, "link check | {}", packet.fate.name()),
+        None => write!(comment, "no cell | {}", packet.fate.name()),
+    };
+    if let Some(at) = delivered {
+        let after = at.saturating_since(packet.entered);
+        let _ = write!(comment, " after {:.3} ms", after.as_secs_f64() * 1e3);
     }
 }
 
@@ -135,7 +134,8 @@ impl PacketSink for CaptureFile<'_> {
         device: Option<(usize, &PacketVerdict, &[Span])>,
     ) -> io::Result<()> {
         if self.error.is_none() && self.is_recorded(packet) {
-            self.describe(packet, delivered, device);
+            let planned = device.map(|(cell, verdict, _)| (&self.plan.cells[cell], verdict));
+            describe(&mut self.comment, packet, delivered, planned);
             self.write(packet);
         }
         let drawn = packet

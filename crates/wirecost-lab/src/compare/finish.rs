@@ -1,20 +1,21 @@
-//! Everything that a run has left, into its results folder.
+//! Everything that a comparison has left, into its results folder: from the files of its cells, whichever run wrote them.
+
+use std::collections::BTreeMap;
 
 use wirecost_live::environment::{Environment as Machine, Load};
 use wirecost_stats::hgrm::Hgrm;
 use wirecost_stats::{Histogram, Sample};
 
-use super::analysis::{AnalysedDevice, Analysis, analyse};
-use super::capture::CaptureFile;
-use super::cells::{self, Context};
-use super::ladder::{DrawnPackets, ladder};
-use super::live::{NetworkFacts, Run, RunError};
-use super::options::Options;
-use super::plan::Plan;
+use super::agreement;
+use super::analysis::Analysis;
+use super::live::{Run, RunError};
+use super::options::{Engine, Options};
+use super::plan::{Plan, identity};
+use super::sweep::LiveFacts;
 use crate::results::environment::Emulator;
 use crate::results::journal::{self, Entry};
-use crate::results::summary::SCHEMA;
-use crate::results::{Cell, Environment, Ladder, RunFolder, SampleRow, Summary};
+use crate::results::summary::{SCHEMA, Warning};
+use crate::results::{Cell, CellFile, Environment, Ladder, ResultsError, RunFolder, SampleRow, Summary};
 use crate::scenario::ResolvedScenario;
 
 /// The machine before a run, to be compared with the machine after it.
@@ -38,177 +39,161 @@ impl Before {
     }
 }
 
-/// What a run has come to.
-#[derive(Debug)]
-pub struct Finished {
-    /// The contents of `summary.json`.
-    pub summary: Summary,
-    /// Why the run or its capture ended early, other than by the user.
-    pub failure: Option<String>,
+/// What a results folder is written from, beside its cells.
+pub(super) struct Assembly<'a> {
+    /// What was asked for.
+    pub(super) options: &'a Options,
+    /// The cells in their order.
+    pub(super) plan: &'a Plan,
+    /// The folder that holds them.
+    pub(super) folder: &'a RunFolder,
+    /// The command that repeats the run.
+    pub(super) command: String,
+    /// What of its live batches belongs to the machine.
+    pub(super) live: &'a [LiveFacts],
+    /// The machine before it.
+    pub(super) before: &'a Before,
+    /// Whether cells are missing.
+    pub(super) ended_early: bool,
 }
 
-/// Analyses a run and writes `summary.json`, `env.json`, `ladder.json`, `samples.csv`, `scenario.resolved.yaml`,
-/// `latency/*.hgrm` and `capture/all.pcapng`.
+/// Writes the scenario: what a later run that goes on is held against.
 ///
 /// # Errors
-/// The recording cannot be read back, or a file cannot be written. What was written before stays.
-pub fn finish(
-    options: &Options,
-    mut run: Run,
-    folder: &RunFolder,
-    before: &Before,
-    command: String,
-) -> Result<Finished, RunError> {
-    let drawn = drawn_devices(&run);
-    let capture_path = folder.file("capture/all.pcapng");
-    let io = |what| move |source| RunError::Io { what, source };
-    let hosts = 0..run.plan.devices.len() as u32;
-    let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
-    let keys = run.key_log.text();
-    let mut capture = CaptureFile::create(&capture_path, &run.plan, run.clock, recorded, drawn, &keys)
-        .map_err(io("write the capture"))?;
-    let recording = &mut run.forwarder.recording;
-    let devices = std::mem::take(&mut run.devices);
-    let devices = devices
-        .into_iter()
-        .map(|report| AnalysedDevice::of_plan(&run.plan, report));
-    let analysis = analyse(devices, &run.flows, recording, &mut capture);
-    let analysis = analysis.map_err(io("read the recorded packets back"))?;
-    let (ladders, capture_error) = capture.finish();
-    // On a disk that is full its space is what the results are written to.
-    recording.discard().map_err(io("discard the recorded packets"))?;
-    let cut_short = |error| format!("the capture is cut short: {error}");
-    let failure = run.failure.take().or_else(|| capture_error.map(cut_short));
-    let dropped_packets = run
-        .forwarder
-        .dropped()
-        .map_err(io("read the interfaces' counters"))?;
-    let context = Context {
-        options,
-        plan: &run.plan,
-        links: &run.forwarder.links,
-        checks: &run.checks,
-        dropped_packets,
-        foreign_cpu: run.server.as_ref().and_then(|server| server.cpu),
-    };
-    let (cells, rows) = cells::cells(&context, &analysis.devices);
-    let scenario = options.to_scenario();
-    folder.write("scenario.resolved.yaml", yaml(&scenario).as_bytes())?;
-    folder.write_json("env.json", &environment(&run, &analysis, before, dropped_packets))?;
-    folder.write_json(
-        "ladder.json",
-        &named_ladders(&scenario, &run.plan, &analysis, ladders),
-    )?;
-    folder.write("samples.csv", samples_csv(&rows).as_bytes())?;
-    write_histograms(folder, &cells, &rows)?;
+/// The file system refuses.
+pub fn write_scenario(folder: &RunFolder, scenario: &ResolvedScenario) -> Result<(), ResultsError> {
+    // A scenario is strings, numbers and lists: there is nothing that YAML cannot hold.
+    let yaml = serde_saphyr::to_string(scenario)
+        .unwrap_or_else(|error| format!("# not writable as YAML: {error}\n"));
+    folder.write("scenario.resolved.yaml", yaml.as_bytes())
+}
+
+/// Writes `summary.json`, `env.json`, `ladder.json`, `samples.csv` and `latency/*.hgrm` from the files of the cells.
+///
+/// # Errors
+/// A cell cannot be read back, or a file cannot be written. What was written before stays.
+pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
+    let Assembly { options, folder, .. } = *assembly;
+    let mut collected = Collected::default();
+    for planned in &assembly.plan.cells {
+        let mut simulated = None;
+        for engine in options.engine.of_cells() {
+            let key = identity::key(options, planned, engine);
+            let Some(mut file) = CellFile::read(folder, &key)? else {
+                continue;
+            };
+            if options.target.is_builtin() && *engine == Engine::Live.name() {
+                agree(&mut file.cell, simulated.as_ref());
+            }
+            simulated = Some(file.cell.clone());
+            collected.take(folder, file)?;
+        }
+    }
+    let Collected {
+        cells,
+        ladders,
+        samples,
+    } = collected;
+    folder.write_json("env.json", &environment(assembly))?;
+    folder.write_json("ladder.json", &ladders)?;
+    folder.write("samples.csv", samples.as_bytes())?;
     let summary = Summary {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
-        command,
-        scenario,
+        command: assembly.command.clone(),
+        scenario: options.to_scenario(),
         seed: options.seed,
-        interrupted: run.interrupted || failure.is_some(),
+        interrupted: assembly.ended_early,
         cells,
     };
     folder.write_json("summary.json", &summary)?;
-    write_journal(folder, &summary)?;
-    Ok(Finished { summary, failure })
+    let ended = Entry::Ended {
+        at: rfc3339(std::time::SystemTime::now()),
+        interrupted: summary.interrupted,
+    };
+    journal::append(folder, &ended)?;
+    Ok(summary)
 }
 
-/// Notes each cell and the end of the run.
-fn write_journal(folder: &RunFolder, summary: &Summary) -> Result<(), RunError> {
-    for (index, cell) in summary.cells.iter().enumerate() {
-        journal::append(folder, &Entry::of_cell(index, cell, summary))?;
+/// Holds a live cell against the simulated one, where both were run. What differs is a warning, not a fault.
+fn agree(live: &mut Cell, simulated: Option<&Cell>) {
+    let ran = |cell: &Cell| cell.not_run.is_none() && cell.message.is_some();
+    let Some(simulated) = simulated.filter(|simulated| ran(simulated) && ran(live)) else {
+        return;
+    };
+    let agreement = agreement::compare(live, simulated);
+    if let Some(difference) = &agreement.first_difference {
+        live.warnings.push(Warning {
+            kind: "simulation-differs".into(),
+            text: format!("the simulation says otherwise: {difference}"),
+            invalidates: false,
+        });
     }
-    let at = rfc3339(std::time::SystemTime::now());
-    journal::append(
-        folder,
-        &Entry::Ended {
-            at,
-            interrupted: summary.interrupted,
-        },
-    )?;
-    Ok(())
+    live.agreement = Some(agreement);
 }
 
-/// For each host: the cell whose ladder it draws. It is the cell's first device that came to its end.
-fn drawn_devices(run: &Run) -> Vec<Option<usize>> {
-    let mut drawn = vec![None; run.plan.devices.len()];
-    let mut taken = vec![false; run.plan.cells.len()];
-    for report in run.devices.iter().filter(|report| report.finished) {
-        let host = report.host as usize;
-        let cell = run.plan.devices[host].cell;
-        if !std::mem::replace(&mut taken[cell], true) {
-            drawn[host] = Some(cell);
+/// What the files of the cells hold, in the order of the summary.
+struct Collected {
+    cells: Vec<Cell>,
+    ladders: Vec<Ladder>,
+    /// `samples.csv`.
+    samples: String,
+}
+
+impl Default for Collected {
+    fn default() -> Self {
+        Self {
+            cells: Vec::new(),
+            ladders: Vec::new(),
+            samples: SampleRow::COLUMNS.join(",") + "\n",
         }
     }
-    drawn
 }
 
-fn named_ladders(
-    scenario: &ResolvedScenario,
-    plan: &Plan,
-    analysis: &Analysis,
-    packets: Vec<DrawnPackets>,
-) -> Vec<Ladder> {
-    let mut ladders = Vec::new();
-    for (cell, packets) in packets
-        .into_iter()
-        .enumerate()
-        .filter(|(_, packets)| !packets.is_empty())
-    {
-        // The drawn device is the first finished one of the cell in the order of hosts.
-        let finished =
-            |device: &&super::analysis::DeviceMeasurement| device.cell == cell && device.report.finished;
-        let Some(device) = analysis.devices.iter().find(finished) else {
-            continue;
-        };
-        let planned = &plan.cells[cell];
-        let link = scenario.links[planned.link].to_string();
-        ladders.extend(ladder(planned, link, device, packets));
-    }
-    ladders
-}
-
-fn samples_csv(rows: &[SampleRow]) -> String {
-    let header = SampleRow::COLUMNS.join(",");
-    let lines = rows.iter().map(SampleRow::to_csv);
-    std::iter::once(header)
-        .chain(lines)
-        .map(|line| line + "\n")
-        .collect()
-}
-
-/// One histogram of response times per cell that has any: `latency/<cell>-<stack>-<bytes>B.hgrm`.
-fn write_histograms(folder: &RunFolder, cells: &[Cell], rows: &[SampleRow]) -> Result<(), RunError> {
-    for (index, cell) in cells.iter().enumerate() {
-        let mut histogram = Histogram::new();
-        let of_cell = rows.iter().filter(|row| row.cell == index as u64);
-        of_cell
-            .filter_map(|row| row.response_time_ns)
-            .for_each(|nanos| histogram.record(nanos));
-        if !histogram.is_empty() {
-            let name = format!("latency/{index:03}-{}-{}B.hgrm", cell.stack, cell.payload_bytes);
-            folder.write(&name, Hgrm(&histogram).to_string().as_bytes())?;
+impl Collected {
+    fn take(&mut self, folder: &RunFolder, file: CellFile) -> Result<(), ResultsError> {
+        let index = self.cells.len();
+        let rows = file.rows(folder, index)?;
+        write_histogram(folder, index, &file.cell, &rows)?;
+        for row in &rows {
+            self.samples += &row.to_csv();
+            self.samples.push('\n');
         }
+        self.cells.push(file.cell);
+        self.ladders.extend(file.ladder);
+        Ok(())
     }
-    Ok(())
 }
 
-fn yaml(scenario: &ResolvedScenario) -> String {
-    // A scenario is strings, numbers and lists: there is nothing that YAML cannot hold.
-    serde_saphyr::to_string(scenario).unwrap_or_else(|error| format!("# not writable as YAML: {error}\n"))
+/// A histogram of the response times of a cell that has any: `latency/<cell>-<stack>-<bytes>B.hgrm`.
+fn write_histogram(
+    folder: &RunFolder,
+    index: usize,
+    cell: &Cell,
+    rows: &[SampleRow],
+) -> Result<(), ResultsError> {
+    let mut histogram = Histogram::new();
+    rows.iter()
+        .filter_map(|row| row.response_time_ns)
+        .for_each(|nanos| histogram.record(nanos));
+    if histogram.is_empty() {
+        return Ok(());
+    }
+    let name = format!("latency/{index:03}-{}-{}B.hgrm", cell.stack, cell.payload_bytes);
+    folder.write(&name, Hgrm(&histogram).to_string().as_bytes())
 }
 
-fn environment(run: &Run, analysis: &Analysis, before: &Before, dropped_packets: u64) -> Environment {
+/// The machine, and of its live batches the last one: settings and medium are the same for all.
+fn environment(assembly: &Assembly<'_>) -> Environment {
+    let (before, live) = (assembly.before, assembly.live);
     let machine = &before.machine;
     let after = Load::read();
-    let NetworkFacts {
-        packet_path,
-        device_settings,
-        server_settings,
-        ..
-    } = &run.network;
+    let last = live.last();
+    let server = last.and_then(|facts| facts.server.as_ref());
+    let network = last.map(|facts| &facts.network);
+    let settings = |of: fn(&super::live::NetworkFacts) -> &BTreeMap<String, String>| {
+        network.map(of).cloned().unwrap_or_default()
+    };
     let name = |program: &String| program.split('/').next_back().unwrap_or(program).to_owned();
     Environment {
         started_at: rfc3339(before.started_at),
@@ -225,22 +210,22 @@ fn environment(run: &Run, analysis: &Analysis, before: &Before, dropped_packets:
         cpu_clock_read_ns: machine.cpu_clock.read_cost.as_nanos() as u64,
         load_average: [before.load.average[0], after.average[0]],
         steal: Some(after.steal_share_since(&before.load)),
-        packet_path: (*packet_path).into(),
-        device_network: device_settings.clone(),
-        server_network: server_settings.clone(),
-        emulator: emulator(analysis, run),
-        servers: run
-            .server
+        packet_path: network.map_or("none", |network| network.packet_path).into(),
+        device_network: settings(|network| &network.device_settings),
+        server_network: settings(|network| &network.server_settings),
+        emulator: last.and_then(|facts| facts.emulator.clone()),
+        servers: server
             .iter()
             .map(|server| (name(&server.version), server.version.clone()))
             .collect(),
-        server_resident_bytes: run.server.as_ref().and_then(|server| server.resident_bytes),
-        unattributed_packets: analysis.unattributed_packets,
-        dropped_packets,
+        server_resident_bytes: server.and_then(|server| server.resident_bytes),
+        unattributed_packets: live.iter().map(|facts| facts.unattributed_packets).sum(),
+        dropped_packets: live.iter().map(|facts| facts.dropped_packets).sum(),
     }
 }
 
-fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
+/// How the emulator kept its deadlines in a run.
+pub(super) fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
     let sample = Sample::new(analysis.lateness_ns.clone())?;
     let quantile = |probability| sample.quantile(probability).map_or(0, |quantile| quantile.value);
     Some(Emulator {

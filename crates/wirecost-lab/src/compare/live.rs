@@ -71,6 +71,18 @@ pub enum RunError {
         /// Why it failed.
         source: io::Error,
     },
+    /// The devices at work at the same time need more sockets than the process may have.
+    #[error("{devices} devices at a time need {needed} open files, this process may have {limit}")]
+    OpenFiles {
+        /// The devices.
+        devices: u64,
+        /// The files.
+        needed: u64,
+        /// The limit, raised as far as it goes.
+        limit: u64,
+        /// Samples per cell that fit.
+        samples: u64,
+    },
     /// A thread panicked: a defect of wirecost.
     #[error("the {0} thread panicked; please report this")]
     Panicked(&'static str),
@@ -165,7 +177,7 @@ pub fn run(
         clock,
         Arc::clone(&activity),
     );
-    let forwarder = forwarder.map_err(io("set up the link"))?;
+    let forwarder = forwarder.map_err(io("set up the link"))?.on_one_cpu(options.one_cpu);
     let sides = Sides { device, server };
     // The process that starts a foreign server must outlive it: this thread does.
     let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, options.ipv6)?;

@@ -9,6 +9,7 @@
 //! - [`ladder`]: the packets of one connect and first message, by flights
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
 //! - [`verdict`]: whether they may be used; [`agreement`]: whether both engines say the same
+//! - [`sweep`]: cells one by one or in batches, each on disk as soon as it has figures
 //! - [`finish`]: everything into the results folder
 
 pub mod agreement;
@@ -25,7 +26,8 @@ pub mod plan;
 pub mod sampler;
 mod sections;
 pub mod simulated;
+pub mod sweep;
 pub mod verdict;
 
 pub use live::{Progress, Run, run};
-pub use options::{Options, OptionsError, Target};
+pub use options::{Engine, Options, OptionsError, Target};

@@ -1,5 +1,7 @@
 //! What a comparison is asked to do.
 
+mod engine;
+
 use std::time::Duration;
 
 use wirecost_link::DelayDistribution;
@@ -14,10 +16,13 @@ use wirecost_security::Start;
 use crate::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario, ResolvedSchedule};
 use crate::stack::Stack;
 pub use crate::target::Target;
+pub use engine::{Engine, UnknownEngine};
 
 /// A comparison, every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
+    /// What cells are run by.
+    pub engine: Engine,
     /// The stacks, in the order in which they are printed.
     pub stacks: Vec<Stack>,
     /// How connections start.
@@ -54,6 +59,17 @@ pub struct Options {
     pub dtls_cookie: bool,
     /// Devices per cell whose packets the capture holds where a run is too long to hold all.
     pub record_hosts: u32,
+    /// Whether link and hosts share one CPU, so that the kernel repeats itself packet by packet; live only.
+    pub one_cpu: bool,
+    /// Whether all devices of a cell share one link and one server; `None` where each one has its own link.
+    pub fleet: Option<Fleet>,
+}
+
+/// Devices that share a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fleet {
+    /// The time over which the starts of devices are spread evenly; `None` spreads them over the interval.
+    pub spread: Option<Duration>,
 }
 
 /// What the devices of a cell send on one connection, and when.
@@ -100,8 +116,10 @@ pub enum OptionsError {
     MtuBelowIpv6(u16),
 }
 
-/// Devices that one run can hold: as many as the network has addresses, less those of the link checks.
+/// Devices that one live run can hold: as many as the network has addresses, less those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
+/// Devices of one cell in virtual time: as many as there are addresses for them.
+const MAX_SIMULATED_DEVICES: u64 = 4_000_000;
 /// The largest payload: it is held in memory, on both sides and on the link.
 const MAX_SIZE: u64 = 1_000_000_000;
 /// Payload bytes that one run may send: more than half a day at the pace at which devices start.
@@ -129,15 +147,7 @@ impl Options {
         if self.schedules.iter().any(|schedule| schedule.messages == 0) {
             return absurd("--messages-per-connection must be at least 1");
         }
-        let devices = self.cells() * u64::from(self.samples);
-        if devices > MAX_DEVICES {
-            return Err(OptionsError::Absurd(format!(
-                "{} cells of {} samples are {devices} devices, more than the {MAX_DEVICES} that one run holds: \
-                 lower -n or split the lists",
-                self.cells(),
-                self.samples
-            )));
-        }
+        self.validate_engine()?;
         let mut times = vec![("--settle", self.settle), ("--timeout", self.timeout)];
         let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
         times.extend(intervals.map(|interval| ("--interval", interval)));
@@ -170,6 +180,46 @@ impl Options {
             });
         }
         Ok(())
+    }
+
+    /// What is asked for must be possible on the engine.
+    fn validate_engine(&self) -> Result<(), OptionsError> {
+        let absurd = |text: String| Err(OptionsError::Absurd(text));
+        if self.engine == Engine::Sim && !self.target.is_builtin() {
+            return absurd(format!(
+                "--engine sim knows the built-in servers only: leave out --target {}, or take --engine live",
+                self.target
+            ));
+        }
+        let (samples, most) = (u64::from(self.samples), self.max_samples());
+        if samples > most {
+            let other = if self.engine.goes_live() {
+                ", or take --engine sim"
+            } else {
+                ""
+            };
+            return absurd(format!(
+                "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{other}"
+            ));
+        }
+        match self.fleet {
+            Some(_) if self.engine != Engine::Sim => {
+                absurd("--shared-link works in virtual time only, so far: add --engine sim".into())
+            }
+            Some(Fleet { spread: Some(spread) }) if spread > LONGEST_WAIT => {
+                let spread = DisplayDuration(spread);
+                absurd(format!("--spread must be at most 1 h, got {spread}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    const fn max_samples(&self) -> u64 {
+        if self.engine.goes_live() {
+            MAX_DEVICES
+        } else {
+            MAX_SIMULATED_DEVICES
+        }
     }
 
     /// Some stack must be able to start in some way that is asked for.
@@ -270,7 +320,7 @@ impl Options {
         let schedules: Vec<ResolvedSchedule> = self.schedules.iter().map(resolved_schedule).collect();
         let first = schedules.first().cloned().unwrap_or_default();
         ResolvedScenario {
-            engine: "live".into(),
+            engine: self.engine.to_string(),
             target: self.target.to_string(),
             stacks: self.stacks.iter().map(Stack::to_string).collect(),
             start: self.starts.iter().map(Start::to_string).collect(),
@@ -293,6 +343,8 @@ impl Options {
             } else {
                 Vec::new()
             },
+            shared_link: self.fleet.is_some(),
+            spread: self.fleet.and_then(|fleet| fleet.spread).map(duration),
         }
     }
 }

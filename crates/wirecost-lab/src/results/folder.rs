@@ -64,7 +64,7 @@ impl RunFolder {
     /// # Errors
     /// It cannot be created or written to, or is not empty.
     pub fn create(path: &Path) -> Result<Self, ResultsError> {
-        Self::create_with(path, &["latency", "capture"])
+        Self::create_with(path, &["latency", "capture", super::cells::FOLDER])
     }
 
     /// Creates a folder with the sub-folders that it is to have.
@@ -180,7 +180,11 @@ impl RunFolder {
         Ok(results)
     }
 
-    fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, ResultsError> {
+    /// Reads a JSON file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not of this version.
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, ResultsError> {
         let text = self.read_text(name)?;
         serde_json::from_str(&text).map_err(|error| ResultsError::Format {
             path: self.file(name),
@@ -199,7 +203,11 @@ impl RunFolder {
         text.lines().enumerate().skip(1).map(row).collect()
     }
 
-    fn read_text(&self, name: &str) -> Result<String, ResultsError> {
+    /// Reads a text file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read_text(&self, name: &str) -> Result<String, ResultsError> {
         let path = self.file(name);
         fs::read_to_string(&path).map_err(|source| io("read", &path, source))
     }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::folder::{ResultsError, RunFolder};
-use super::summary::{Cell, Summary};
+use super::summary::Cell;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,10 +21,25 @@ pub enum Entry {
         /// The command that repeats the run.
         command: String,
     },
-    /// A cell's figures are in `summary.json`.
+    /// The run goes on where it had ended before.
+    Resumed {
+        /// When, RFC 3339, UTC.
+        at: String,
+        /// Version of wirecost.
+        version: String,
+        /// The command that went on.
+        command: String,
+    },
+    /// A cell's figures are in `cells/<key>.json`.
     Cell {
-        /// Its index there.
+        /// Its index in a whole run's `summary.json`.
         cell: u64,
+        /// What tells it from every other one; empty in the journals of older versions.
+        #[serde(default)]
+        key: String,
+        /// `live` or `sim`; empty in the journals of older versions.
+        #[serde(default)]
+        engine: String,
         /// Name of the stack.
         stack: String,
         /// Payload of a message in bytes.
@@ -53,13 +68,13 @@ pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
         path: path.clone(),
         reason: error.to_string(),
     })?;
+    let line = line + "\n";
     let written = OpenOptions::new()
         .append(true)
         .create(true)
         .open(&path)
         .and_then(|mut file| {
             file.write_all(line.as_bytes())?;
-            file.write_all(b"\n")?;
             file.sync_data()
         });
     written.map_err(|source| ResultsError::Io {
@@ -69,10 +84,33 @@ pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
     })
 }
 
+/// The lines of a folder's journal; one that was cut short is left out.
+///
+/// # Errors
+/// There is no journal, or it cannot be read.
+pub fn read(folder: &RunFolder) -> Result<Vec<Entry>, ResultsError> {
+    let text = folder.read_text("journal.jsonl")?;
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    Ok(lines.collect())
+}
+
 impl Entry {
-    /// The line of a cell; `offered` of a whole cell is samples times messages.
-    pub fn of_cell(index: usize, cell: &Cell, summary: &Summary) -> Self {
-        let whole = summary.scenario.samples * summary.scenario.messages_per_connection;
+    /// The key of a cell that need not be run again.
+    pub fn finished_key(&self) -> Option<&str> {
+        match self {
+            Self::Cell { key, state, .. } if state != "partial" && !key.is_empty() => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Whether it says that a cell need not be run again.
+    pub fn is_finished(&self) -> bool {
+        self.finished_key().is_some()
+    }
+
+    /// The line of a cell of so many samples; a whole one has offered all their messages.
+    pub fn of_cell(index: usize, cell: &Cell, samples: u64) -> Self {
+        let whole = samples * cell.messages_per_connection;
         let state = match &cell.not_run {
             Some(_) => "not-run",
             None if cell.outcomes.offered < whole => "partial",
@@ -80,6 +118,8 @@ impl Entry {
         };
         Self::Cell {
             cell: index as u64,
+            key: cell.key.clone(),
+            engine: cell.engine.clone(),
             stack: cell.stack.clone(),
             payload_bytes: cell.payload_bytes,
             state: state.into(),
@@ -110,12 +150,8 @@ mod tests {
         entries
             .iter()
             .for_each(|entry| append(&folder, entry).expect("written"));
+        assert_eq!(read(&folder).expect("readable"), entries);
         let text = std::fs::read_to_string(folder.file("journal.jsonl")).expect("readable");
-        let read: Vec<Entry> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("an entry"))
-            .collect();
-        assert_eq!(read, entries);
         assert!(text.starts_with(r#"{"event":"started","at":"#), "{text}");
     }
 }

@@ -323,10 +323,14 @@ impl FromStr for Stack {
     }
 }
 
-/// The name that differs least, if it differs in no more than a third of its letters.
 fn nearest(text: &str) -> Option<&'static str> {
-    let candidates = NAMES.map(|(name, _)| (edit_distance(text, name), name));
-    let (distance, name) = candidates.into_iter().min()?;
+    nearest_of(text, NAMES.map(|(name, _)| name))
+}
+
+/// The name that differs least, if it differs in no more than a third of its letters.
+pub fn nearest_of(text: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
+    let candidates = names.into_iter().map(|name| (edit_distance(text, name), name));
+    let (distance, name) = candidates.min()?;
     (distance * 3 <= name.len()).then_some(name)
 }
 

@@ -1,70 +1,79 @@
 //! `wirecost compare`: stacks side by side on one link.
 
+mod asked;
+mod resume;
+mod vary;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use wirecost_lab::compare::finish::{Before, Finished, finish, rfc3339};
-use wirecost_lab::compare::options::Schedule;
-use wirecost_lab::compare::plan::Plan;
-use wirecost_lab::compare::{Options, Run, run as run_plan};
+use wirecost_lab::compare::Options;
+use wirecost_lab::compare::finish::{Before, rfc3339, write_scenario};
+use wirecost_lab::compare::sweep::{Earlier, Outcome, Sweep};
 use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::{RunFolder, Summary};
-use wirecost_live::environment::OpenFiles;
 use wirecost_live::signals::Interrupt;
 use wirecost_report::terminal::{self, TableOptions};
 
-use super::link_flags::links;
 use crate::arguments::CompareArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::{Screen, plural};
 
 /// Runs the command.
-pub fn run(arguments: CompareArguments) -> Result<ExitCode, Failure> {
+pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
-    let options = options(&arguments)?;
-    options.validate()?;
-    once("stack", &options.stacks)?;
-    once("start", &options.starts)?;
-    once("size", &options.sizes)?;
-    once("link", &options.links)?;
+    vary::apply(&mut arguments)?;
+    let options = asked::options(&arguments)?;
     check_json(&arguments)?;
-    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let out = resume::folder(&arguments)?.unwrap_or_else(default_folder);
     if !arguments.quiet {
         introduce(&options, &out);
     }
-    check_open_files(&options)?;
-    let folder = RunFolder::create(&out)?;
-    let started = Entry::Started {
-        at: rfc3339(std::time::SystemTime::now()),
-        version: env!("CARGO_PKG_VERSION").into(),
+    let (folder, earlier) = open(&arguments, &options, &out)?;
+    let before = Before::look();
+    let mut screen = Screen::new(&options, arguments.quiet, interrupt);
+    let sweep = Sweep {
+        options: &options,
+        folder: &folder,
+        earlier,
+        jobs: jobs(&arguments),
         command: command_line(),
     };
-    journal::append(&folder, &started)?;
-    let before = Before::look();
-    let devices = options.cells() * u64::from(options.samples);
-    let mut screen = Screen::new(devices, arguments.quiet, interrupt);
-    let run = run_plan(&options, Plan::new(&options), &folder, &mut screen);
+    let outcome = sweep.run(&before, &mut screen);
     screen.clear();
-    let run = run.inspect_err(|_| remove_if_empty(&folder))?;
-    conclude(&arguments, &options, run, &folder, &before, &screen)
+    let outcome = outcome.inspect_err(|_| remove_if_empty(&folder))?;
+    conclude(&arguments, outcome, &folder, &screen)
 }
 
-/// Refuses a list in which something stands twice: its cells could not be told apart.
-fn once<T: PartialEq>(what: &str, list: &[T]) -> Result<(), Failure> {
-    let mut places = list.iter().enumerate();
-    match places.find(|(place, item)| list[..*place].contains(item)) {
-        Some((place, _)) => {
-            let number = place + 1;
-            let message = format!(
-                "{what} {number} of {} has been asked for before: name each {what} once",
-                list.len()
-            );
-            Err(Failure::usage(message))
-        }
-        None => Ok(()),
+/// The results folder with its scenario and the first lines of its journal, and what is in it already.
+fn open(
+    arguments: &CompareArguments,
+    options: &Options,
+    out: &Path,
+) -> Result<(RunFolder, Earlier), Failure> {
+    let scenario = options.to_scenario();
+    let (at, version) = (
+        rfc3339(std::time::SystemTime::now()),
+        env!("CARGO_PKG_VERSION").into(),
+    );
+    let command = command_line();
+    if arguments.resume.is_some() {
+        let (folder, earlier) = resume::open(arguments, &scenario, out)?;
+        journal::append(&folder, &Entry::Resumed { at, version, command })?;
+        write_scenario(&folder, &scenario)?;
+        return Ok((folder, earlier));
     }
+    let folder = RunFolder::create(out)?;
+    journal::append(&folder, &Entry::Started { at, version, command })?;
+    write_scenario(&folder, &scenario)?;
+    Ok((folder, Earlier::default()))
+}
+
+/// Cells that are simulated side by side.
+fn jobs(arguments: &CompareArguments) -> usize {
+    let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.jobs.map_or_else(cpus, usize::from)
 }
 
 /// Makes the file of `--json`, so that one that cannot be written is known before the run and not after it.
@@ -83,38 +92,51 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
         .with_hint("choose a file that can be written to with --json, or - for stdout")
 }
 
-/// Writes the results, prints them, and judges how the run ended.
+/// Writes the report, prints the results, and judges how the run ended.
 fn conclude(
     arguments: &CompareArguments,
-    options: &Options,
-    run: Run,
+    Outcome {
+        summary,
+        interrupted,
+        failure,
+        not_live: refusal,
+        error,
+    }: Outcome,
     folder: &RunFolder,
-    before: &Before,
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
-    let interrupted = run.interrupted;
-    let Finished { summary, failure } = screen.working("analysing", || {
-        let finished = finish(options, run, folder, before, command_line())?;
-        wirecost_report::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        Ok::<_, Failure>(finished)
-    })?;
+    screen
+        .working("writing the report", || wirecost_report::write_all(folder))
+        .map_err(|error| Failure::new(exit::INTERNAL, error))?;
     print_results(arguments, &summary, folder)?;
+    if let Some(refusal) = refusal {
+        not_live(refusal.into());
+    }
+    let kept = folder.path().display();
+    if let Some(error) = error {
+        output::note(format_args!("what was measured before is in {kept}"));
+        return Err(error.into());
+    }
     if let Some(failure) = failure {
         output::note(format_args!("error: {failure}"));
-        output::note(format_args!(
-            "hint: what was measured before is in {}",
-            folder.path().display()
-        ));
+        output::note(format_args!("hint: what was measured before is in {kept}"));
         return Ok(ExitCode::from(exit::CELLS_FAILED));
     }
     if interrupted {
-        output::note(format_args!(
-            "interrupted: what was measured is in {}",
-            folder.path().display()
-        ));
+        output::note(format_args!("interrupted: what was measured is in {kept}"));
+        output::note(format_args!("resume:  {}", resume::command(folder.path())));
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
     Ok(ExitCode::from(verdict(&summary)))
+}
+
+/// Says what could not be done live, and how to get it: in virtual time everything was.
+fn not_live(refusal: Failure) {
+    let way_out = refusal.hint().map(|hint| format!(" For live runs: {hint}"));
+    output::note(format_args!(
+        "simulated only: {refusal}.{}",
+        way_out.unwrap_or_default()
+    ));
 }
 
 /// 14 where a cell is invalid, 13 where nothing of a cell arrived, else 0.
@@ -140,10 +162,10 @@ fn print_results(arguments: &CompareArguments, summary: &Summary, folder: &RunFo
     }
     if !arguments.quiet {
         output::note(format_args!("report:  {}", folder.file("report.html").display()));
-        output::note(format_args!(
-            "capture: {}",
-            folder.file("capture/all.pcapng").display()
-        ));
+        let captures = ["capture/all.pcapng", "capture/sim.pcapng"].map(|name| folder.file(name));
+        for capture in captures.iter().filter(|path| path.exists()) {
+            output::note(format_args!("capture: {}", capture.display()));
+        }
     }
     Ok(())
 }
@@ -165,39 +187,6 @@ fn table(arguments: &CompareArguments, summary: &Summary) -> String {
 fn terminal_width() -> Option<usize> {
     let (_, columns) = console::Term::stdout().size_checked()?;
     Some(usize::from(columns))
-}
-
-fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
-    let keep_alive = u16::try_from(arguments.keep_alive.as_secs());
-    let keep_alive = keep_alive
-        .ok()
-        .filter(|seconds| Duration::from_secs(u64::from(*seconds)) == arguments.keep_alive)
-        .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))?;
-    Ok(Options {
-        stacks: arguments.stacks.clone(),
-        sizes: arguments.size.clone(),
-        links: links(&arguments.link)?,
-        samples: arguments.count,
-        settle: arguments.settle,
-        timeout: arguments.timeout,
-        target: arguments.target,
-        ipv6: arguments.ipv6,
-        medium: arguments.packet_path.medium(),
-        seed: arguments.seed,
-        resource: arguments.resource.clone(),
-        keep_alive,
-        starts: arguments.start.clone(),
-        schedules: vec![Schedule {
-            messages: arguments.messages_per_connection.unwrap_or(1),
-            // One message asked for on each connection is the whole of it.
-            warm_up: arguments.messages_per_connection != Some(1),
-            interval: arguments.interval,
-        }],
-        keys: !arguments.no_keys,
-        client_certificates: arguments.client_certificates,
-        dtls_cookie: arguments.dtls_cookie,
-        record_hosts: arguments.record_hosts,
-    })
 }
 
 /// The first line: what runs, and where the results will be.
@@ -228,38 +217,30 @@ pub fn default_folder() -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or(base)
 }
 
-/// Every device at work has a socket on each side; the limit is raised as far as it goes, and tested before the run.
-fn check_open_files(options: &Options) -> Result<(), Failure> {
-    let limit = OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    let devices = Plan::new(options).overlapping_devices(options);
-    let needed = devices * 2 + 64;
-    if needed <= limit {
-        return Ok(());
-    }
-    let message =
-        format!("{devices} devices at a time need {needed} open files, this process may have {limit}");
-    let reachable = (limit.saturating_sub(64) / 2 / options.cells().max(1)).max(1);
-    Err(Failure::new(exit::PRIVILEGE, message).with_hint(format!(
-        "raise it: ulimit -n {needed}; or take -n {reachable} or shorter lists"
-    )))
-}
-
 /// A run that ended before anything was measured leaves no folder, unless there is something in it that helps, such
 /// as a server's log.
 fn remove_if_empty(folder: &RunFolder) {
-    for sub in ["latency", "capture"] {
+    for sub in ["latency", "capture", "cells"] {
         // A folder that is not empty stays, and so it should.
         drop(std::fs::remove_dir(folder.file(sub)));
     }
+    const FIRST: [&str; 2] = ["journal.jsonl", "scenario.resolved.yaml"];
     let entries = std::fs::read_dir(folder.path()).map(Iterator::count);
-    if entries.is_ok_and(|entries| entries == 1) {
-        drop(std::fs::remove_file(folder.file("journal.jsonl")));
+    if entries.is_ok_and(|entries| entries == FIRST.len()) {
+        for name in FIRST {
+            drop(std::fs::remove_file(folder.file(name)));
+        }
         drop(std::fs::remove_dir(folder.path()));
     }
 }
 
 /// The command that repeats the run, quoted for a shell where it must be.
 pub fn command_line() -> String {
+    quoted(std::env::args().skip(1))
+}
+
+/// A command with these arguments, quoted for a shell where it must be.
+fn quoted(arguments: impl Iterator<Item = String>) -> String {
     let quote = |argument: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./,:%@".contains(c);
         if !argument.is_empty() && argument.chars().all(plain) {
@@ -269,7 +250,7 @@ pub fn command_line() -> String {
         }
     };
     std::iter::once("wirecost".to_owned())
-        .chain(std::env::args().skip(1).map(quote))
+        .chain(arguments.map(quote))
         .collect::<Vec<_>>()
         .join(" ")
 }

@@ -11,7 +11,7 @@ use wirecost_proto::{BitRate, ByteSize, Probability};
 use crate::arguments::LinkArguments;
 use crate::exit::Failure;
 
-/// The links that the flags ask for: every combination of RTT, loss and rate.
+/// The links that the flags ask for: every combination of RTT, loss, rate and MTU.
 pub fn links(arguments: &LinkArguments) -> Result<Vec<LinkConfig>, Failure> {
     let rates: Vec<Option<BitRate>> = match arguments.rate.as_slice() {
         [] => vec![None],
@@ -21,7 +21,9 @@ pub fn links(arguments: &LinkArguments) -> Result<Vec<LinkConfig>, Failure> {
     for rtt in &arguments.rtt {
         for loss in &arguments.loss {
             for rate in &rates {
-                links.push(link(arguments, *rtt, *loss, *rate)?);
+                for mtu in &arguments.mtu {
+                    links.push(link(arguments, *rtt, *loss, (*rate, *mtu))?);
+                }
             }
         }
     }
@@ -38,11 +40,10 @@ fn link(
     arguments: &LinkArguments,
     rtt: Duration,
     loss: Probability,
-    rate: Option<BitRate>,
+    (rate, mtu): (Option<BitRate>, ByteSize),
 ) -> Result<LinkConfig, Failure> {
-    let mtu = u16::try_from(arguments.mtu.bytes());
-    let mtu =
-        mtu.map_err(|_| Failure::usage(format!("--mtu must be at most 65535B, got {}", arguments.mtu)))?;
+    let too_large = |_| Failure::usage(format!("--mtu must be at most 65535B, got {mtu}"));
+    let mtu = u16::try_from(mtu.bytes()).map_err(too_large)?;
     let loss = loss_model(loss, arguments.loss_burst).map_err(Failure::usage)?;
     let both = |delay: Duration| DirectionConfig {
         delay,

@@ -3,6 +3,7 @@ use super::*;
 /// A comparison of `stacks` that can be run.
 pub(crate) fn options(stacks: &[&str]) -> Options {
     Options {
+        engine: Engine::Live,
         stacks: stacks
             .iter()
             .map(|stack| stack.parse().expect("a stack"))
@@ -24,6 +25,8 @@ pub(crate) fn options(stacks: &[&str]) -> Options {
         client_certificates: false,
         starts: vec![wirecost_security::Start::Cold],
         record_hosts: 1,
+        one_cpu: false,
+        fleet: None,
     }
 }
 
@@ -64,4 +67,34 @@ fn a_keep_alive_must_let_the_link_settle() {
     let mut without_mqtt = options(&["coap-con"]);
     without_mqtt.keep_alive = 1;
     assert_eq!(without_mqtt.validate(), Ok(()));
+}
+
+#[test]
+fn virtual_time_knows_no_foreign_servers() {
+    let text = refusal(|options| {
+        options.engine = Engine::Sim;
+        options.target = Target::Mosquitto;
+    });
+    assert!(
+        text.contains("leave out --target mosquitto, or take --engine live"),
+        "{text}"
+    );
+}
+
+#[test]
+fn devices_share_a_link_in_virtual_time_only() {
+    let fleet = Some(Fleet { spread: None });
+    let text = refusal(|options| options.fleet = fleet);
+    assert!(text.contains("add --engine sim"), "{text}");
+    let mut simulated = options(&["coap-con"]);
+    (simulated.engine, simulated.fleet, simulated.samples) = (Engine::Sim, fleet, 100_000);
+    assert_eq!(simulated.validate(), Ok(()));
+}
+
+#[test]
+fn many_cells_are_no_reason_to_refuse() {
+    let mut many = options(&["coap-con", "tcp"]);
+    many.sizes = (1..=1_000).map(ByteSize::from_bytes).collect();
+    many.samples = 150;
+    assert_eq!(many.validate(), Ok(()));
 }

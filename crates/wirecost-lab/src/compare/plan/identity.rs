@@ -39,6 +39,8 @@ struct Identity<'a> {
     keep_alive_s: u16,
     client_certificates: bool,
     dtls_cookie: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread: Option<String>,
 }
 
 /// The key of the random stream of a cell, within the run's seed.
@@ -69,6 +71,9 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
         keep_alive_s: options.keep_alive,
         client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,
+        spread: options
+            .fleet
+            .map(|fleet| fleet.spread.map_or("interval".into(), text)),
     };
     format!("{:016x}", key_of(&canonical(&identity)))
 }

@@ -1,0 +1,85 @@
+//! What a comparison runs on.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What cells are run by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Virtual time first, then kernel sockets where the machine allows it.
+    #[default]
+    Auto,
+    /// Virtual time.
+    Sim,
+    /// Kernel sockets over the emulated link.
+    Live,
+}
+
+/// An engine that there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown engine {0:?}; the engines are auto, sim, live")]
+pub struct UnknownEngine(String);
+
+impl Engine {
+    /// Every engine there is.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Sim, Self::Live];
+
+    /// The engine's name on the command line and in results files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Sim => "sim",
+            Self::Live => "live",
+        }
+    }
+
+    /// The names that its cells carry, in the order in which they are run.
+    pub const fn of_cells(self) -> &'static [&'static str] {
+        match self {
+            Self::Auto => &["sim", "live"],
+            Self::Sim => &["sim"],
+            Self::Live => &["live"],
+        }
+    }
+
+    /// Whether cells are run in virtual time.
+    pub const fn simulates(self) -> bool {
+        matches!(self, Self::Auto | Self::Sim)
+    }
+
+    /// Whether cells are run on kernel sockets.
+    pub const fn goes_live(self) -> bool {
+        matches!(self, Self::Auto | Self::Live)
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Engine {
+    type Err = UnknownEngine;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEngine> {
+        let mut engines = Self::ALL.into_iter();
+        engines
+            .find(|engine| engine.name() == text)
+            .ok_or_else(|| UnknownEngine(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_read_as_it_is_written() {
+        for engine in Engine::ALL {
+            assert_eq!(engine.to_string().parse(), Ok(engine));
+        }
+        let error = "ns3".parse::<Engine>().expect_err("unknown").to_string();
+        assert!(error.contains("auto, sim, live"), "{error}");
+    }
+}

@@ -1,0 +1,251 @@
+//! A comparison from its plan to its results folder: in virtual time cell by cell, live in batches, each cell on disk as
+//! soon as it has figures, so that whatever ends a run leaves something to go on from.
+//!
+//! - `store`: finished cells, their journal, the packets of simulated ones
+//! - `batch`: some cells on kernel sockets
+//! - [`resume`]: what an earlier run has left
+//! - `captures`: the packets of simulated cells as one capture
+
+mod batch;
+mod captures;
+pub mod resume;
+mod store;
+
+use std::cell::RefCell;
+
+use wirecost_live::EnvironmentError;
+
+use super::finish::{self, Before};
+use super::live::{self, Progress, RunError};
+use super::options::{Engine, MAX_DEVICES, Options};
+use super::plan::Plan;
+use super::simulated::{CellResult, SimulationError, simulate};
+use crate::results::{Cell, ResultsError, RunFolder, Summary};
+pub(crate) use batch::LiveFacts;
+pub use resume::Earlier;
+use store::Store;
+
+/// Takes what a person wants to see while cells come in.
+pub trait SweepProgress: Progress {
+    /// So many cells of how many have been simulated.
+    fn simulating(&mut self, done: usize, of: usize);
+
+    /// A simulated cell has its figures.
+    fn simulated(&mut self, cell: &Cell);
+}
+
+/// What is to be run, and where its results go.
+#[derive(Debug)]
+pub struct Sweep<'a> {
+    /// What is asked for.
+    pub options: &'a Options,
+    /// The results folder.
+    pub folder: &'a RunFolder,
+    /// What an earlier run has left there.
+    pub earlier: Earlier,
+    /// Cells that may be simulated side by side.
+    pub jobs: usize,
+    /// The command that repeats the run.
+    pub command: String,
+}
+
+/// What a comparison has come to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The contents of `summary.json`.
+    pub summary: Summary,
+    /// Whether the user ended it early.
+    pub interrupted: bool,
+    /// Why it, or a capture, ended early otherwise.
+    pub failure: Option<String>,
+    /// Why nothing was run live although it would have been where the machine allowed it.
+    pub not_live: Option<RunError>,
+    /// Why it ended with less than was asked for.
+    pub error: Option<RunError>,
+}
+
+/// What became of the live cells.
+#[derive(Debug, Default)]
+struct Live {
+    facts: Vec<LiveFacts>,
+    interrupted: bool,
+    failure: Option<String>,
+    refused: Option<RunError>,
+    error: Option<RunError>,
+}
+
+impl Sweep<'_> {
+    /// Runs what is missing, and writes the results folder from all cells. Call it before any thread starts.
+    ///
+    /// # Errors
+    /// A cell cannot be simulated, a file cannot be written, or a live run was demanded and none of its cells came to
+    /// figures.
+    pub fn run(self, before: &Before, progress: &mut dyn SweepProgress) -> Result<Outcome, RunError> {
+        let plan = Plan::new(self.options);
+        let mut store = Store::new(self.folder, self.options, self.earlier.finished.clone());
+        if self.options.engine.simulates() {
+            self.simulate(&plan, &mut store, progress)?;
+        }
+        let mut live = Live::default();
+        if self.options.engine.goes_live() && !progress.is_interrupted() {
+            live = self.go_live(&plan, &mut store, progress);
+        }
+        if let Some(error) = live.error.take_if(|_| store.is_empty()) {
+            return Err(error);
+        }
+        let capture = captures::merge(self.folder, &store.simulated);
+        let cut_short = |error| format!("the capture of virtual time is cut short: {error}");
+        let failure = live.failure.take().or_else(|| capture.err().map(cut_short));
+        let interrupted = live.interrupted || progress.is_interrupted();
+        let ended_early = interrupted || failure.is_some() || live.error.is_some();
+        let summary = finish::assemble(&finish::Assembly {
+            options: self.options,
+            plan: &plan,
+            folder: self.folder,
+            command: self.command,
+            live: &live.facts,
+            before,
+            ended_early,
+        })?;
+        Ok(Outcome {
+            summary,
+            interrupted,
+            failure,
+            not_live: live.refused,
+            error: live.error,
+        })
+    }
+
+    fn simulate(
+        &self,
+        plan: &Plan,
+        store: &mut Store<'_>,
+        progress: &mut dyn SweepProgress,
+    ) -> Result<(), RunError> {
+        let cells = store.missing(plan, "sim");
+        let taker = RefCell::new(Taker {
+            plan,
+            store,
+            progress,
+            done: 0,
+            of: cells.len(),
+            refused: None,
+        });
+        let simulated = simulate(
+            self.options,
+            plan,
+            &cells,
+            self.jobs,
+            &mut |result| taker.borrow_mut().take(&result),
+            &|| taker.borrow_mut().is_over(),
+        );
+        match taker.into_inner().refused {
+            Some(refused) => Err(refused.into()),
+            None => simulated.map_err(run_error),
+        }
+    }
+
+    fn go_live(&self, plan: &Plan, store: &mut Store<'_>, progress: &mut dyn SweepProgress) -> Live {
+        let mut live = Live::default();
+        let cells = store.missing(plan, "live");
+        let batches = batch::batches(self.options, plan, &cells, MAX_DEVICES);
+        let count = batches.len();
+        for (number, cells) in (1..).zip(&batches) {
+            if count > 1 {
+                progress.note(&format!("batch {number} of {count}: {} cells", cells.len()));
+            }
+            match self.batch(plan, cells, store, progress) {
+                Ok(facts) => {
+                    live.interrupted |= facts.interrupted;
+                    live.failure = live.failure.or_else(|| facts.failure.clone());
+                    live.facts.push(facts);
+                }
+                Err(error) if self.options.engine == Engine::Auto && is_refusal(&error) => {
+                    live.refused = Some(error);
+                }
+                Err(error) => live.error = Some(error),
+            }
+            if live.has_ended() {
+                break;
+            }
+        }
+        live
+    }
+
+    fn batch(
+        &self,
+        plan: &Plan,
+        cells: &[usize],
+        store: &mut Store<'_>,
+        progress: &mut dyn SweepProgress,
+    ) -> Result<LiveFacts, RunError> {
+        let (options, part) = plan.part(self.options, cells);
+        batch::check_open_files(&options, &part)?;
+        batch::wait_until_alone();
+        let run = live::run(&options, part, self.folder, progress)?;
+        let capture = store.next_capture();
+        let (results, facts) = batch::figures(&options, run, self.folder, &capture)?;
+        for ((cell, rows, ladder), index) in results.into_iter().zip(cells) {
+            store.put(*index, cell, &rows, ladder)?;
+        }
+        Ok(facts)
+    }
+}
+
+impl Live {
+    const fn has_ended(&self) -> bool {
+        self.interrupted || self.failure.is_some() || self.refused.is_some() || self.error.is_some()
+    }
+}
+
+/// Whether the machine refuses live runs as such, and not the server that was asked for.
+const fn is_refusal(error: &RunError) -> bool {
+    match error {
+        RunError::OpenFiles { .. } => true,
+        RunError::Environment(error) => !matches!(
+            error,
+            EnvironmentError::ServerNotFound { .. }
+                | EnvironmentError::ServerDied { .. }
+                | EnvironmentError::ServerNotReady { .. }
+        ),
+        _ => false,
+    }
+}
+
+/// Takes simulated cells as they come.
+struct Taker<'a, 'b> {
+    plan: &'a Plan,
+    store: &'a mut Store<'b>,
+    progress: &'a mut dyn SweepProgress,
+    done: usize,
+    of: usize,
+    refused: Option<ResultsError>,
+}
+
+impl Taker<'_, '_> {
+    fn take(&mut self, result: &CellResult) {
+        if self.refused.is_some() {
+            return;
+        }
+        self.refused = self.store.put_simulated(self.plan, result).err();
+        self.done += 1;
+        self.progress.simulated(&result.cell);
+        self.progress.simulating(self.done, self.of);
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.progress.simulating(self.done, self.of);
+        self.refused.is_some() || self.progress.is_interrupted()
+    }
+}
+
+fn run_error(error: SimulationError) -> RunError {
+    match error {
+        SimulationError::Client(error) => error.into(),
+        SimulationError::Credentials(error) => error.into(),
+        error => RunError::Io {
+            what: "simulate a cell",
+            source: std::io::Error::other(error),
+        },
+    }
+}

@@ -1,0 +1,234 @@
+//! Some cells on kernel sockets: as many as one live run holds.
+
+use wirecost_live::environment::OpenFiles;
+
+use crate::compare::analysis::{AnalysedDevice, Analysis, DeviceMeasurement, analyse};
+use crate::compare::capture::CaptureFile;
+use crate::compare::cells::{self, Context};
+use crate::compare::finish::emulator;
+use crate::compare::ladder::{DrawnPackets, ladder};
+use crate::compare::live::{NetworkFacts, Run, RunError};
+use crate::compare::options::{Options, resolved_link};
+use crate::compare::plan::{Plan, mtu_of};
+use crate::results::environment::Emulator;
+use crate::results::{Cell, Ladder, RunFolder, SampleRow};
+use crate::target::ForeignReport;
+
+/// What of a batch belongs to the machine and not to its cells.
+#[derive(Debug)]
+pub(crate) struct LiveFacts {
+    /// Settings and medium.
+    pub(crate) network: NetworkFacts,
+    /// How the emulator kept its deadlines.
+    pub(crate) emulator: Option<Emulator>,
+    /// What the foreign server has left.
+    pub(crate) server: Option<ForeignReport>,
+    /// Packets of no cell.
+    pub(crate) unattributed_packets: u64,
+    /// Packets that the machine dropped.
+    pub(crate) dropped_packets: u64,
+    /// Whether the user ended it early.
+    pub(crate) interrupted: bool,
+    /// Why it or its capture ended early otherwise.
+    pub(crate) failure: Option<String>,
+}
+
+/// What a cell of a batch has come to.
+pub(super) type Figures = (Cell, Vec<SampleRow>, Option<Ladder>);
+
+/// Links of one batch: each is checked before it measures, one after the other.
+const MAX_LINKS: usize = 200;
+
+/// Cells by batches, in their order: one MTU each, because the network has one, and at most so many devices.
+pub(super) fn batches(options: &Options, plan: &Plan, cells: &[usize], max_devices: u64) -> Vec<Vec<usize>> {
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mtu = |cell: usize| mtu_of(&options.links[plan.cells[cell].link]);
+    for cell in cells {
+        let fits = |batch: &&mut Vec<usize>| {
+            let links = batch.iter().map(|cell| plan.cells[*cell].link);
+            let links = links
+                .chain([plan.cells[*cell].link])
+                .collect::<std::collections::BTreeSet<_>>();
+            let devices = (batch.len() as u64 + 1) * u64::from(options.samples);
+            mtu(batch[0]) == mtu(*cell) && devices <= max_devices && links.len() <= MAX_LINKS
+        };
+        match batches.last_mut().filter(fits) {
+            Some(batch) => batch.push(*cell),
+            None => batches.push(vec![*cell]),
+        }
+    }
+    batches
+}
+
+/// Every device at work has a socket on each side; the limit is raised as far as it goes, and tested before the run.
+pub(super) fn check_open_files(options: &Options, plan: &Plan) -> Result<(), RunError> {
+    let limit = OpenFiles::raise().map_err(|source| RunError::Io {
+        what: "raise the limit of open files",
+        source,
+    })?;
+    let devices = plan.overlapping_devices(options);
+    let needed = devices * 2 + 64;
+    if needed <= limit {
+        return Ok(());
+    }
+    let cells = plan.cells.len().max(1) as u64;
+    Err(RunError::OpenFiles {
+        devices,
+        needed,
+        limit,
+        samples: (limit.saturating_sub(64) / 2 / cells).max(1),
+    })
+}
+
+/// Waits until the threads of what was before are gone: a user namespace is made by a process of one thread only.
+pub(super) fn wait_until_alone() {
+    const PATIENCE: u32 = 200;
+    let is_alone = || std::fs::read_dir("/proc/self/task").map_or(true, |tasks| tasks.count() <= 1);
+    for _ in 0..PATIENCE {
+        if is_alone() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// Analyses a batch: the figures of its cells in their order, its packets into `capture`.
+pub(super) fn figures(
+    options: &Options,
+    mut run: Run,
+    folder: &RunFolder,
+    capture: &str,
+) -> Result<(Vec<Figures>, LiveFacts), RunError> {
+    let drawn = drawn_devices(&run);
+    let io = |what| move |source| RunError::Io { what, source };
+    let hosts = 0..run.plan.devices.len() as u32;
+    let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
+    let keys = run.key_log.text();
+    let path = folder.file(capture);
+    let mut capture = CaptureFile::create(&path, &run.plan, run.clock, recorded, drawn, &keys)
+        .map_err(io("write the capture"))?;
+    let recording = &mut run.forwarder.recording;
+    let reports = std::mem::take(&mut run.devices);
+    let devices = reports
+        .into_iter()
+        .map(|report| AnalysedDevice::of_plan(&run.plan, report));
+    let analysis = analyse(devices, &run.flows, recording, &mut capture);
+    let analysis = analysis.map_err(io("read the recorded packets back"))?;
+    let (ladders, capture_error) = capture.finish();
+    // On a disk that is full its space is what the results are written to.
+    recording.discard().map_err(io("discard the recorded packets"))?;
+    let cut_short = |error| format!("the capture is cut short: {error}");
+    let failure = run.failure.take().or_else(|| capture_error.map(cut_short));
+    let dropped_packets = run
+        .forwarder
+        .dropped()
+        .map_err(io("read the interfaces' counters"))?;
+    let context = Context {
+        options,
+        plan: &run.plan,
+        links: &run.forwarder.links,
+        checks: &run.checks,
+        dropped_packets,
+        foreign_cpu: run.server.as_ref().and_then(|server| server.cpu),
+    };
+    let (cells, rows) = cells::cells(&context, &analysis.devices);
+    let figures = by_cell(options, &run.plan, &analysis, cells, rows, ladders);
+    let facts = LiveFacts {
+        emulator: emulator(&analysis, &run),
+        unattributed_packets: analysis.unattributed_packets,
+        interrupted: run.interrupted,
+        network: run.network,
+        server: run.server,
+        dropped_packets,
+        failure,
+    };
+    Ok((figures, facts))
+}
+
+/// For each host: the cell whose ladder it draws. It is the cell's first device that came to its end.
+fn drawn_devices(run: &Run) -> Vec<Option<usize>> {
+    let mut drawn = vec![None; run.plan.devices.len()];
+    let mut taken = vec![false; run.plan.cells.len()];
+    for report in run.devices.iter().filter(|report| report.finished) {
+        let host = report.host as usize;
+        let cell = run.plan.devices[host].cell;
+        if !std::mem::replace(&mut taken[cell], true) {
+            drawn[host] = Some(cell);
+        }
+    }
+    drawn
+}
+
+fn by_cell(
+    options: &Options,
+    plan: &Plan,
+    analysis: &Analysis,
+    cells: Vec<Cell>,
+    rows: Vec<SampleRow>,
+    ladders: Vec<DrawnPackets>,
+) -> Vec<Figures> {
+    let mut rows_of: Vec<Vec<SampleRow>> = vec![Vec::new(); cells.len()];
+    for row in rows {
+        rows_of[row.cell as usize].push(row);
+    }
+    let drawn = |cell: usize, packets: DrawnPackets| {
+        // The drawn device is the first finished one of the cell in the order of hosts.
+        let finished = |device: &&DeviceMeasurement| device.cell == cell && device.report.finished;
+        let device = analysis.devices.iter().find(finished)?;
+        let planned = &plan.cells[cell];
+        let link = resolved_link(&options.links[planned.link]).to_string();
+        ladder(planned, link, device, packets)
+    };
+    let parts = cells.into_iter().zip(rows_of).zip(ladders).enumerate();
+    parts
+        .map(|(index, ((cell, rows), packets))| {
+            let ladder = if packets.is_empty() {
+                None
+            } else {
+                drawn(index, packets)
+            };
+            (cell, rows, ladder)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::options::tests::options;
+    use wirecost_proto::ByteSize;
+
+    #[test]
+    fn a_batch_holds_as_many_devices_as_fit_and_one_mtu() {
+        let mut options = options(&["tcp", "coap-con"]);
+        options.sizes = (1..=3).map(ByteSize::from_bytes).collect();
+        let mut smaller = options.links[0];
+        smaller.up.mtu = 1_280;
+        options.links.push(smaller);
+        let plan = Plan::new(&options);
+        let all: Vec<usize> = (0..plan.cells.len()).collect();
+        let batches = batches(&options, &plan, &all, 40);
+        assert_eq!(
+            batches,
+            [vec![0, 1, 2, 3], vec![4, 5], vec![6, 7, 8, 9], vec![10, 11]]
+        );
+    }
+
+    #[test]
+    fn a_part_of_a_plan_has_the_same_cells_with_the_same_keys() {
+        use crate::compare::plan::identity::key;
+        let mut options = options(&["tcp", "coap-con"]);
+        let mut smaller = options.links[0];
+        smaller.up.mtu = 1_280;
+        options.links.push(smaller);
+        let plan = Plan::new(&options);
+        let (part_options, part) = plan.part(&options, &[3]);
+        assert_eq!(part_options.links, [smaller]);
+        assert_eq!(part.devices.len(), 10);
+        assert_eq!(part.cells[0].rng, plan.cells[3].rng);
+        assert_eq!(
+            key(&part_options, &part.cells[0], "live"),
+            key(&options, &plan.cells[3], "live")
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! The packets of simulated cells: each cell's beside its figures while the run goes on, then all in one capture with
+//! the secrets in front of them.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wirecost_proto::Instant;
+use wirecost_wire::pcapng::{Block, Reader, SECRETS_TLS_KEY_LOG};
+
+use crate::compare::capture::{describe, flush, writer};
+use crate::compare::plan::PlannedCell;
+use crate::compare::simulated::{CellResult, SimulatedPacket};
+use crate::results::{ResultsError, RunFolder, cells};
+use crate::stack::credentials::VIRTUAL_EPOCH;
+
+/// The packets of all simulated cells.
+const CAPTURE: &str = "capture/sim.pcapng";
+
+/// Writes the packets of a cell that a capture is to hold, in the order of their times.
+pub(super) fn write_part(
+    folder: &RunFolder,
+    planned: &PlannedCell,
+    result: &CellResult,
+) -> Result<(), ResultsError> {
+    if result.packets.is_empty() {
+        return Ok(());
+    }
+    let path = folder.file(&part(&result.cell.key));
+    write_packets(&path, planned, result).map_err(|source| ResultsError::Io {
+        action: "write",
+        path,
+        source,
+    })
+}
+
+fn write_packets(path: &Path, planned: &PlannedCell, result: &CellResult) -> io::Result<()> {
+    let mut packets: Vec<&SimulatedPacket> = result.packets.iter().collect();
+    packets.sort_by_key(|packet| packet.packet.entered);
+    let mut capture = writer(path, &result.keys)?;
+    let mut comment = String::new();
+    for SimulatedPacket {
+        packet,
+        delivered,
+        verdict,
+    } in packets
+    {
+        describe(&mut comment, packet, *delivered, Some((planned, verdict)));
+        let (way, at) = (packet.direction as u32, utc_nanos(packet.entered));
+        capture
+            .packet(way, at, &packet.bytes, Some(&comment))
+            .map_err(io::Error::other)?;
+    }
+    capture.finish().map_err(io::Error::other).map(drop)
+}
+
+/// Virtual time in nanoseconds since 1970 UTC.
+fn utc_nanos(at: Instant) -> u64 {
+    (VIRTUAL_EPOCH.as_nanos() as u64).saturating_add(at.as_nanos())
+}
+
+/// Puts the packets of cells, by their keys, behind those that the capture holds already, and removes them from beside
+/// the cells.
+pub(super) fn merge(folder: &RunFolder, cells: &[String]) -> io::Result<()> {
+    let parts = cells.iter().map(|key| folder.file(&part(key)));
+    let parts: Vec<PathBuf> = parts.filter(|path| path.exists()).collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let (capture, partial) = (folder.file(CAPTURE), folder.file("capture/sim.pcapng.partial"));
+    let earlier = Some(capture.clone()).filter(|path| path.exists());
+    let sources: Vec<&PathBuf> = earlier.iter().chain(&parts).collect();
+    copy(&sources, &partial)?;
+    std::fs::rename(&partial, &capture)?;
+    parts.iter().try_for_each(std::fs::remove_file)
+}
+
+/// Copies captures into one: all secrets first, because Wireshark decrypts nothing otherwise.
+fn copy(sources: &[&PathBuf], to: &Path) -> io::Result<()> {
+    let mut keys = Vec::new();
+    for source in sources {
+        each_block(source, |block| {
+            if let Block::Secrets(secrets) = block
+                && secrets.secrets_type == SECRETS_TLS_KEY_LOG
+            {
+                keys.extend(secrets.data);
+            }
+            Ok(())
+        })?;
+    }
+    let mut capture = writer(to, &String::from_utf8_lossy(&keys))?;
+    for source in sources {
+        each_block(source, |block| {
+            let Block::Packet(packet) = block else {
+                return Ok(());
+            };
+            let at = packet.timestamp_ns.unwrap_or_default();
+            let written = capture.packet(packet.interface, at, &packet.bytes, packet.comment.as_deref());
+            written.map_err(io::Error::other)
+        })?;
+    }
+    flush(capture)
+}
+
+fn each_block(path: &Path, mut take: impl FnMut(Block) -> io::Result<()>) -> io::Result<()> {
+    Reader::new(File::open(path)?).try_for_each(|block| take(block.map_err(io::Error::other)?))
+}
+
+fn part(key: &str) -> String {
+    format!("{}/{key}.pcapng", cells::FOLDER)
+}

@@ -1,0 +1,87 @@
+//! Finished cells: first the figures, then the line of the journal that says so.
+
+use std::collections::BTreeSet;
+
+use super::captures;
+use crate::compare::options::Options;
+use crate::compare::plan::{Plan, identity};
+use crate::compare::simulated::CellResult;
+use crate::results::journal::{self, Entry};
+use crate::results::{Cell, CellFile, Ladder, ResultsError, RunFolder, SampleRow};
+
+/// The cells of a results folder.
+pub(super) struct Store<'a> {
+    folder: &'a RunFolder,
+    options: &'a Options,
+    /// Keys of the cells that need not be run any more.
+    finished: BTreeSet<String>,
+    /// Keys of the cells that this run has simulated, in their order.
+    pub(super) simulated: Vec<String>,
+}
+
+impl<'a> Store<'a> {
+    pub(super) const fn new(folder: &'a RunFolder, options: &'a Options, finished: BTreeSet<String>) -> Self {
+        Self {
+            folder,
+            options,
+            finished,
+            simulated: Vec::new(),
+        }
+    }
+
+    /// Whether no cell has come to its end.
+    pub(super) fn is_empty(&self) -> bool {
+        self.finished.is_empty()
+    }
+
+    /// The cells of a plan that an engine has still to run.
+    pub(super) fn missing(&self, plan: &Plan, engine: &str) -> Vec<usize> {
+        let cells = plan.cells.iter().enumerate();
+        let is_missing = |cell| !self.finished.contains(&identity::key(self.options, cell, engine));
+        cells
+            .filter(|(_, cell)| is_missing(cell))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// Keeps a cell: one that has fewer samples than asked for has figures, but is not finished.
+    pub(super) fn put(
+        &mut self,
+        index: usize,
+        cell: Cell,
+        rows: &[SampleRow],
+        ladder: Option<Ladder>,
+    ) -> Result<(), ResultsError> {
+        let engines = self.options.engine.of_cells();
+        let place = engines.iter().position(|engine| *engine == cell.engine);
+        let index = index * engines.len() + place.unwrap_or_default();
+        let entry = Entry::of_cell(index, &cell, u64::from(self.options.samples));
+        let file = CellFile::new(cell, rows, ladder);
+        file.write(self.folder)?;
+        journal::append(self.folder, &entry)?;
+        if entry.is_finished() {
+            self.finished.insert(file.cell.key);
+        }
+        Ok(())
+    }
+
+    /// Keeps a simulated cell with its packets.
+    pub(super) fn put_simulated(&mut self, plan: &Plan, result: &CellResult) -> Result<(), ResultsError> {
+        captures::write_part(self.folder, &plan.cells[result.index], result)?;
+        self.simulated.push(result.cell.key.clone());
+        self.put(
+            result.index,
+            result.cell.clone(),
+            &result.rows,
+            result.ladder.clone(),
+        )
+    }
+
+    /// The name of a capture that no other batch or run has written.
+    pub(super) fn next_capture(&self) -> String {
+        let numbered = (2..).map(|number| format!("capture/all-{number}.pcapng"));
+        let mut names = std::iter::once("capture/all.pcapng".to_owned()).chain(numbered);
+        let is_free = |name: &String| !self.folder.file(name).exists();
+        names.find(is_free).unwrap_or_default()
+    }
+}

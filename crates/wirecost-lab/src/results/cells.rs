@@ -1,0 +1,74 @@
+//! `cells/<key>.json`: what one finished cell has come to, on disk before the journal says so.
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{ResultsError, RunFolder};
+use super::summary::Cell;
+use super::{Ladder, SampleRow};
+
+/// The folder of the cells within a results folder.
+pub const FOLDER: &str = "cells";
+
+/// What one cell has come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellFile {
+    /// Its figures.
+    pub cell: Cell,
+    /// The packets of one of its devices, where any came to its end.
+    pub ladder: Option<Ladder>,
+    /// One row of `samples.csv` per device; their first column means nothing here.
+    pub samples: Vec<String>,
+}
+
+impl CellFile {
+    /// What a cell has come to.
+    pub fn new(cell: Cell, rows: &[SampleRow], ladder: Option<Ladder>) -> Self {
+        Self {
+            cell,
+            ladder,
+            samples: rows.iter().map(SampleRow::to_csv).collect(),
+        }
+    }
+
+    /// The rows of its devices, as those of cell `index`.
+    ///
+    /// # Errors
+    /// A row has other columns than this version's.
+    pub fn rows(&self, folder: &RunFolder, index: usize) -> Result<Vec<SampleRow>, ResultsError> {
+        let row = |line: &String| {
+            let row = SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
+                path: folder.file(&name(&self.cell.key)),
+                reason: format!("a sample has other columns: {line:?}"),
+            })?;
+            Ok(SampleRow {
+                cell: index as u64,
+                ..row
+            })
+        };
+        self.samples.iter().map(row).collect()
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn write(&self, folder: &RunFolder) -> Result<(), ResultsError> {
+        folder.write_json(&name(&self.cell.key), self)
+    }
+
+    /// The file of the cell with a key; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not of this version.
+    pub fn read(folder: &RunFolder, key: &str) -> Result<Option<Self>, ResultsError> {
+        let name = name(key);
+        if !folder.file(&name).exists() {
+            return Ok(None);
+        }
+        folder.read_json(&name).map(Some)
+    }
+}
+
+fn name(key: &str) -> String {
+    format!("{FOLDER}/{key}.json")
+}

@@ -1,0 +1,63 @@
+//! `--resume`: going on where an earlier run has ended.
+
+use std::path::{Path, PathBuf};
+
+use wirecost_lab::compare::sweep::{Earlier, resume::ResumeError};
+use wirecost_lab::results::RunFolder;
+use wirecost_lab::scenario::ResolvedScenario;
+
+use crate::arguments::CompareArguments;
+use crate::exit::Failure;
+
+/// The results folder that is asked for, by `--resume` or by `--out`.
+pub(super) fn folder(arguments: &CompareArguments) -> Result<Option<PathBuf>, Failure> {
+    match (&arguments.resume, &arguments.out) {
+        (Some(Some(resume)), Some(out)) if resume != out => Err(Failure::usage(format!(
+            "--resume {} goes on in that folder, --out {} is another one: give one of them",
+            resume.display(),
+            out.display()
+        ))),
+        (Some(None), None) => Err(
+            Failure::usage("--resume needs the folder of the run to go on with")
+                .with_hint("--resume DIR, or --resume --out DIR"),
+        ),
+        (Some(Some(folder)), _) | (_, Some(folder)) => Ok(Some(folder.clone())),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The folder of an earlier run of the same scenario, and what it has left.
+pub(super) fn open(
+    arguments: &CompareArguments,
+    scenario: &ResolvedScenario,
+    path: &Path,
+) -> Result<(RunFolder, Earlier), Failure> {
+    let folder = RunFolder::open(path);
+    let earlier = Earlier::open(&folder, scenario, arguments.resume_changed).map_err(|error| {
+        let hint = match &error {
+            ResumeError::Nothing(_) => "leave out --resume to begin a run",
+            ResumeError::Changed { .. } => {
+                "repeat the command of that run, or add --resume-changed to run the cells that it does not have"
+            }
+        };
+        Failure::usage(error).with_hint(hint)
+    })?;
+    Ok((folder, earlier))
+}
+
+/// The command that goes on with the run of this process in its folder.
+pub(super) fn command(folder: &Path) -> String {
+    let mut arguments = Vec::new();
+    let mut given = std::env::args().skip(1).peekable();
+    while let Some(argument) = given.next() {
+        match argument.as_str() {
+            // Their value may be the next argument; it is the folder, which is named again below.
+            "-o" | "--out" => drop(given.next()),
+            "--resume" => drop(given.next_if(|value| !value.starts_with('-') && Path::new(value) == folder)),
+            other if other.starts_with("--out=") || other.starts_with("--resume=") => {}
+            _ => arguments.push(argument),
+        }
+    }
+    arguments.extend(["--resume".into(), folder.display().to_string()]);
+    super::quoted(arguments.into_iter())
+}

@@ -1,0 +1,132 @@
+//! `--vary KEY=V1,V2,...`: the values of one dimension of the matrix.
+
+use std::fmt::Display;
+
+use wirecost_lab::stack::name::nearest_of;
+use wirecost_proto::units::parse_duration;
+
+use crate::arguments::CompareArguments;
+use crate::exit::Failure;
+
+/// Puts the values of a dimension into its arguments.
+type Apply = fn(&mut CompareArguments, &[&str]) -> Result<(), String>;
+
+/// The dimensions of the matrix, by the names of their flags.
+const DIMENSIONS: [(&str, Apply); 9] = [
+    ("size", |arguments, values| parsed(&mut arguments.size, values)),
+    ("rtt", |arguments, values| times(&mut arguments.link.rtt, values)),
+    ("loss", |arguments, values| {
+        parsed(&mut arguments.link.loss, values)
+    }),
+    ("rate", |arguments, values| {
+        parsed(&mut arguments.link.rate, values)
+    }),
+    ("mtu", |arguments, values| parsed(&mut arguments.link.mtu, values)),
+    ("stack", |arguments, values| parsed(&mut arguments.stacks, values)),
+    ("start", |arguments, values| parsed(&mut arguments.start, values)),
+    ("interval", |arguments, values| {
+        times(&mut arguments.interval, values)
+    }),
+    ("messages-per-connection", |arguments, values| {
+        parsed(&mut arguments.messages_per_connection, values)
+    }),
+];
+
+/// Puts what `--vary` asks for in place of the lists of the flags.
+pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
+    let mut varied: Vec<String> = Vec::new();
+    for dimension in std::mem::take(&mut arguments.vary) {
+        let Some((key, values)) = dimension.split_once('=') else {
+            let message = format!("--vary takes KEY=VALUE,..., got {dimension:?}");
+            return Err(Failure::usage(message).with_hint("for example --vary size=16B,1kB"));
+        };
+        // The keys of scenarios name the link's settings link.rtt and so on.
+        let key = key.trim().trim_start_matches("link.");
+        let Some((_, apply)) = DIMENSIONS.iter().find(|(name, _)| *name == key) else {
+            return Err(unknown(key));
+        };
+        if varied.iter().any(|other| other == key) {
+            return Err(Failure::usage(format!(
+                "--vary {key} stands twice: name all its values once"
+            )));
+        }
+        let values: Vec<&str> = values.split(',').map(str::trim).collect();
+        apply(arguments, &values).map_err(|why| Failure::usage(format!("--vary {key}: {why}")))?;
+        varied.push(key.to_owned());
+    }
+    Ok(())
+}
+
+fn unknown(key: &str) -> Failure {
+    let names = DIMENSIONS.map(|(name, _)| name);
+    let meant = nearest_of(key, names).map(|name| format!(" (did you mean {name}?)"));
+    Failure::usage(format!(
+        "cannot vary {key:?}{}; the keys are {}",
+        meant.unwrap_or_default(),
+        names.join(", ")
+    ))
+}
+
+fn parsed<T: std::str::FromStr<Err: Display>>(list: &mut Vec<T>, values: &[&str]) -> Result<(), String> {
+    let parsed: Result<Vec<T>, String> = values
+        .iter()
+        .map(|value| value.parse().map_err(|error: T::Err| error.to_string()))
+        .collect();
+    *list = parsed?;
+    Ok(())
+}
+
+fn times(list: &mut Vec<std::time::Duration>, values: &[&str]) -> Result<(), String> {
+    let parsed: Result<Vec<std::time::Duration>, _> =
+        values.iter().map(|value| parse_duration(value)).collect();
+    *list = parsed.map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    fn compare(line: &str) -> CompareArguments {
+        let words = ["wirecost", "compare"].into_iter().chain(line.split(' '));
+        match Arguments::try_parse_from(words).expect("a command").command {
+            Command::Compare(arguments) => *arguments,
+            other => panic!("another command: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_dimension_takes_a_list() {
+        let mut arguments = compare(
+            "tcp --vary size=16B,1kB --vary link.rtt=5ms,100ms --vary loss=0%,5% --vary rate=1Mbit --vary mtu=1280B \
+             --vary stack=udp,coap-con --vary start=cold,resumed --vary interval=1s,60s \
+             --vary messages-per-connection=1,10",
+        );
+        apply(&mut arguments).expect("known keys");
+        assert_eq!(
+            arguments.size.len() * arguments.link.rtt.len() * arguments.link.loss.len(),
+            8
+        );
+        assert_eq!(
+            (arguments.link.rate.len(), arguments.link.mtu[0].bytes()),
+            (1, 1_280)
+        );
+        assert_eq!((arguments.stacks.len(), arguments.start.len()), (2, 2));
+        assert_eq!(arguments.interval.len(), 2);
+        assert_eq!(arguments.messages_per_connection, [1, 10]);
+    }
+
+    #[test]
+    fn an_unknown_dimension_names_the_nearest_one() {
+        let text = unknown("jitter").to_string();
+        assert!(
+            text.starts_with("cannot vary \"jitter\"; the keys are size, rtt"),
+            "{text}"
+        );
+        let text = unknown("sizes").to_string();
+        assert!(text.contains("(did you mean size?)"), "{text}");
+    }
+}
