@@ -13,8 +13,7 @@ mod pairs;
 
 use std::time::Duration;
 
-use measure::held_bytes;
-use pairs::{coap, datagrams, idle, mqtt, stream};
+use pairs::{coap, datagrams, idle, mqtt, segments, stream};
 use wirecost_sim::{Recording, Tally};
 
 /// A case and what it counts.
@@ -27,7 +26,7 @@ struct Case {
     messages: u32,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case {
         name: "udp",
         target: None,
@@ -59,8 +58,14 @@ const CASES: [Case; 6] = [
         messages: 100_000,
     },
     Case {
-        name: "tcp, packets of a stream",
+        name: "tcp",
         target: Some(("packets", 2e6)),
+        run: |messages| segments(messages, Tally::new(|_| 0)),
+        messages: 1_000_000,
+    },
+    Case {
+        name: "tcp, a megabyte each",
+        target: None,
         run: |messages| stream(messages, Tally::new(|_| 0)),
         messages: 1_000,
     },
@@ -116,12 +121,13 @@ impl Case {
 
 fn print_idle_memory(is_smoke: bool) {
     let hosts = if is_smoke { 100 } else { 10_000 };
+    println!(
+        "{:<28} {:>10} {:>12}",
+        "bytes of an idle host", "unopened", "open"
+    );
     for (name, transport) in idle::TRANSPORTS {
-        let before = held_bytes();
-        let (world, hosts) = idle::hosts(hosts, transport);
-        let held = held_bytes() - before;
-        println!("{name:<28} {:>10} bytes per idle host", held / i64::from(hosts));
-        drop(world);
+        let (asleep, open) = idle::memory(hosts, transport);
+        println!("{name:<28} {asleep:>10} {open:>12}");
     }
 }
 

@@ -32,10 +32,20 @@ impl Links for OnlyLink {
 
 impl OnlyLink {
     pub(crate) fn new() -> Self {
-        Self(Link::new(
-            LinkConfig::symmetric(Duration::from_millis(10)),
-            Rng::new(1),
-        ))
+        Self::of(LinkConfig::symmetric(Duration::from_millis(10)))
+    }
+
+    /// A line on which no segment arrives together with another.
+    fn line() -> Self {
+        let mut config = LinkConfig::symmetric(Duration::from_millis(10));
+        for way in [&mut config.up, &mut config.down] {
+            way.rate = "100Mbit".parse().ok();
+        }
+        Self::of(config)
+    }
+
+    fn of(config: LinkConfig) -> Self {
+        Self(Link::new(config, Rng::new(1)))
     }
 
     fn packets(&self) -> u64 {
@@ -56,7 +66,7 @@ pub(crate) fn datagrams(messages: u32, tap: impl Tap) -> (u64, u64) {
         bare::Client::new(Transport::Datagram),
         bare::Server::new(Transport::Datagram),
     );
-    let finished = run(Transport::Datagram, client, script, server, tap);
+    let finished = run(Transport::Datagram, OnlyLink::new(), client, script, server, tap);
     (finished.observer.0, finished.events)
 }
 
@@ -75,7 +85,7 @@ pub(crate) fn coap(messages: u32, tap: impl Tap) -> (u64, u64) {
     .answered_by(|event| matches!(event, coap_client::Event::Response(_)));
     let client = coap_client::Client::new(coap_client::Config::new(Rng::new(1)));
     let server = coap_server::Server::new(coap_server::Config::new(Rng::new(2)));
-    let finished = run(Transport::Datagram, client, script, server, tap);
+    let finished = run(Transport::Datagram, OnlyLink::new(), client, script, server, tap);
     (finished.devices[0].script.answered(), finished.events)
 }
 
@@ -90,14 +100,31 @@ pub(crate) fn mqtt(messages: u32, tap: impl Tap) -> (u64, u64) {
     .answered_by(|event| matches!(event, mqtt_client::Event::Acknowledged { .. }));
     let client = mqtt_client::Client::new(mqtt_client::Config::default());
     let server = broker::Broker::new(broker::Config::default());
-    let finished = run(Transport::Stream, client, script, server, tap);
+    let finished = run(Transport::Stream, OnlyLink::new(), client, script, server, tap);
     (finished.devices[0].script.answered(), finished.events)
 }
 
-/// Messages of a megabyte on bare TCP: packets and events.
+/// Messages on bare TCP, 100 ms apart, each acknowledged by itself: packets and events.
+pub(crate) fn segments(messages: u32, tap: impl Tap) -> (u64, u64) {
+    let interval = Duration::from_millis(100);
+    bare_stream(messages, &PAYLOAD, interval, OnlyLink::new(), tap)
+}
+
+/// Messages of a megabyte on bare TCP over a line of 100 Mbit/s: packets and events.
 pub(crate) fn stream(messages: u32, tap: impl Tap) -> (u64, u64) {
-    let payload = Content::from(vec![7; 1_000_000].as_slice());
-    let script = Exchanges::new(messages, Duration::from_millis(1), move |_| {
+    let interval = Duration::from_millis(1);
+    bare_stream(messages, &[7; 1_000_000], interval, OnlyLink::line(), tap)
+}
+
+fn bare_stream(
+    messages: u32,
+    payload: &[u8],
+    interval: Duration,
+    link: OnlyLink,
+    tap: impl Tap,
+) -> (u64, u64) {
+    let payload = Content::from(payload);
+    let script = Exchanges::new(messages, interval, move |_| {
         bare::ClientCommand::Send(payload.clone())
     })
     .unanswered()
@@ -106,12 +133,13 @@ pub(crate) fn stream(messages: u32, tap: impl Tap) -> (u64, u64) {
         bare::Client::new(Transport::Stream),
         bare::Server::new(Transport::Stream),
     );
-    let finished = run(Transport::Stream, client, script, server, tap);
+    let finished = run(Transport::Stream, link, client, script, server, tap);
     (finished.links.packets(), finished.events)
 }
 
 fn run<C, D, S, T>(
     transport: Transport,
+    link: OnlyLink,
     client: C,
     script: D,
     server: S,
@@ -129,14 +157,7 @@ where
     };
     let devices = vec![device(0, transport, client, script)];
     let services = vec![service(transport, server)];
-    let world = World::new(
-        settings,
-        devices,
-        services,
-        OnlyLink::new(),
-        tap,
-        Counting::default(),
-    );
+    let world = World::new(settings, devices, services, link, tap, Counting::default());
     world.run(Instant::from_nanos(u64::MAX))
 }
 

@@ -1,6 +1,8 @@
 //! A device that sends one message after the other.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use wirecost_proto::driver::Observer;
@@ -19,8 +21,8 @@ pub(crate) struct Exchanges<E: Endpoint, F> {
     sent: u64,
     last: Instant,
     answered: u64,
-    /// Answers by the number of leading zero bits of their time in nanoseconds.
-    histogram: [u64; 65],
+    starts: Instant,
+    histogram: Rc<Histogram>,
 }
 
 #[allow(dead_code, reason = "not every user needs all of it")]
@@ -37,7 +39,8 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
             sent: 0,
             last: Instant::START,
             answered: 0,
-            histogram: [0; 65],
+            starts: Instant::START,
+            histogram: Rc::default(),
         }
     }
 
@@ -60,8 +63,16 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
         }
     }
 
+    /// Begins at this time, and notes times in a histogram that others use too.
+    pub(crate) fn among_others(self, starts: Instant, histogram: Rc<Histogram>) -> Self {
+        Self {
+            starts,
+            histogram,
+            ..self
+        }
+    }
+
     pub(crate) fn answered(&self) -> u64 {
-        assert_eq!(self.histogram.iter().sum::<u64>(), self.answered);
         self.answered
     }
 
@@ -86,7 +97,7 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Script<E> for Exchanges<E, F> {
         if self.answers.is_some_and(|answers| answers(&event)) {
             self.answered += 1;
             let nanos = now.saturating_since(self.last).as_nanos() as u64;
-            self.histogram[nanos.leading_zeros() as usize] += 1;
+            self.histogram.note(nanos);
         }
     }
 
@@ -97,6 +108,9 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Script<E> for Exchanges<E, F> {
     fn sent(&mut self, _: Instant) {}
 
     fn next(&mut self, context: Context) -> Step<E::Command> {
+        if context.now < self.starts {
+            return Step::Wait(Some(self.starts));
+        }
         if !self.is_connecting {
             self.is_connecting = true;
             return Step::Connect;
@@ -112,6 +126,37 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Script<E> for Exchanges<E, F> {
                 Step::Command((self.command)(self.sent - 1))
             }
         }
+    }
+}
+
+/// Answers by the number of leading zero bits of their time in nanoseconds.
+#[derive(Debug)]
+pub(crate) struct Histogram([Cell<u64>; 65]);
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self([const { Cell::new(0) }; 65])
+    }
+}
+
+impl Histogram {
+    fn note(&self, nanos: u64) {
+        let bucket = &self.0[nanos.leading_zeros() as usize];
+        bucket.set(bucket.get() + 1);
+    }
+
+    /// The time in milliseconds below which this share of the answers came, to a power of two.
+    #[allow(dead_code, reason = "not every user needs it")]
+    pub(crate) fn quantile_millis(&self, share: f64) -> f64 {
+        let all: u64 = self.0.iter().map(Cell::get).sum();
+        let mut below = 0;
+        for (bucket, count) in self.0.iter().enumerate().rev() {
+            below += count.get();
+            if below as f64 >= share * all as f64 {
+                return 2f64.powi(64 - bucket as i32) / 1e6;
+            }
+        }
+        f64::NAN
     }
 }
 
