@@ -135,14 +135,11 @@ impl Receiver {
     /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. May make an acknowledgment
     /// due.
     pub fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
-        let before = self.kept();
+        self.note_read(limit);
+        let kept = self.kept();
         let count = self.reassembly.read(out, limit);
-        let waiting = self.available();
-        let read = self.next_expected().wrapping_sub(waiting as u32);
-        let held = self.held_bytes();
         if let Window::Linux(space) = &mut self.window {
-            space.release(count, before);
-            space.note_read(read, waiting as u32, held, self.touched);
+            space.release(count, kept);
         }
         let emptied = self.reassembly.available() == 0 && !self.reassembly.is_holding();
         self.acknowledgment.read(AfterRead {
@@ -290,6 +287,21 @@ impl Receiver {
             is_holding: self.reassembly.is_holding(),
             selective: self.terms.selective,
             receive_rtt: self.window.rtt(),
+        }
+    }
+
+    /// Measures what the application takes. The kernel does so segment by segment, but in one read only the first can
+    /// find that a round-trip time has passed.
+    fn note_read(&mut self, limit: usize) {
+        let available = self.available();
+        let first = (self.segment_bytes() as usize).min(limit).min(available);
+        let waiting = (available - first) as u32;
+        let read = self.next_expected().wrapping_sub(waiting);
+        let held = self.held_bytes();
+        if let Window::Linux(space) = &mut self.window
+            && first > 0
+        {
+            space.note_read(read, waiting, held, self.touched);
         }
     }
 

@@ -2,10 +2,7 @@
 
 use wirecost_wire::tcp::SackBlock;
 
-/// Whether `a` comes before `b`.
-pub(super) const fn is_before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
-}
+pub(super) use crate::segment::is_before;
 
 /// Whether `a` comes after `b`.
 pub(super) const fn is_after(a: u32, b: u32) -> bool {
