@@ -135,32 +135,61 @@ pub(crate) fn padded_connects<'a>(
 
 /// The link asked for, as one would ask for it: `rtt 25ms, loss 5%`.
 pub(crate) fn link_words(link: &Link) -> String {
-    let rtt = Duration::from_nanos(link.up.delay_ns.saturating_add(link.down.delay_ns));
-    let both = |name: &str, usual: &str, write: fn(&LinkDirection) -> String| {
-        let (up, down) = (write(&link.up), write(&link.down));
-        match up == down {
-            true if up == usual => None,
-            true => Some(format!("{name} {up}")),
-            false => Some(format!("{name} {up} up {down} down")),
-        }
+    let rtt = format!("rtt {}", time(rtt_ns(link)));
+    let words: Vec<String> = std::iter::once(rtt)
+        .chain(impairments(link).into_iter().filter_map(|(_, words)| words))
+        .collect();
+    words.join(", ")
+}
+
+/// What else the link does, besides delay, loss and rate: `mtu 576B`; empty where it does nothing else.
+pub(crate) fn other_words(link: &Link) -> String {
+    let others = impairments(link)
+        .into_iter()
+        .filter(|(name, _)| !["loss", "rate"].contains(name));
+    let words: Vec<String> = others.filter_map(|(_, words)| words).collect();
+    words.join(", ")
+}
+
+/// Propagation there and back.
+pub(crate) const fn rtt_ns(link: &Link) -> u64 {
+    link.up.delay_ns.saturating_add(link.down.delay_ns)
+}
+
+/// `write` of both directions, once where they are alike.
+pub(crate) fn both_ways(link: &Link, write: fn(&LinkDirection) -> String) -> String {
+    let (up, down) = (write(&link.up), write(&link.down));
+    if up == down {
+        up
+    } else {
+        format!("{up} up {down} down")
+    }
+}
+
+/// Everything but the delay: its name, and its value in words where it is not the usual one.
+fn impairments(link: &Link) -> [(&'static str, Option<String>); 7] {
+    let both = |name: &'static str, usual: &str, write: fn(&LinkDirection) -> String| {
+        let words = both_ways(link, write);
+        (name, (words != usual).then(|| format!("{name} {words}")))
     };
-    let impairments = [
+    [
         both("delay variation", "0ms", |d| time(d.delay_variation_ns)),
-        both("loss", "0%", |d| percent(d.loss)),
+        both("loss", "0%", loss),
         both("reorder", "0%", |d| percent(d.reorder)),
         both("duplicate", "0%", |d| percent(d.duplicate)),
         both("corrupt", "0%", |d| percent(d.corrupt)),
         both("rate", "unlimited", rate),
         both("mtu", "1500B", |d| format!("{}B", d.mtu_bytes)),
-    ];
-    let rtt = format!("rtt {}", DisplayDuration(rtt));
-    let words: Vec<String> = std::iter::once(rtt)
-        .chain(impairments.into_iter().flatten())
-        .collect();
-    words.join(", ")
+    ]
 }
 
-fn time(nanos: u64) -> String {
+/// The share of packets that are lost.
+pub(crate) fn loss(direction: &LinkDirection) -> String {
+    percent(direction.loss)
+}
+
+/// A time with its unit.
+pub(crate) fn time(nanos: u64) -> String {
     DisplayDuration(Duration::from_nanos(nanos)).to_string()
 }
 
@@ -168,7 +197,8 @@ fn percent(share: f64) -> String {
     Probability::new(share).map_or_else(|| share.to_string(), |p| p.to_string())
 }
 
-fn rate(direction: &LinkDirection) -> String {
+/// The rate with its unit.
+pub(crate) fn rate(direction: &LinkDirection) -> String {
     let rate = direction.rate_bps.and_then(BitRate::from_bits_per_second);
     rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string())
 }

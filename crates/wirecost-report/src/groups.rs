@@ -1,12 +1,10 @@
 //! Cells that may be compared: those of one payload size, one link and one rhythm of messages.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use wirecost_lab::results::{Cell, Summary};
-use wirecost_proto::units::DisplayDuration;
 
-use crate::figures::link_words;
+use crate::figures::{link_words, time};
 use crate::names::{Names, is_modelled};
 
 /// The cells of one payload size, one link and one rhythm of messages, the engines of a stack side by side.
@@ -104,8 +102,6 @@ fn rhythm(cell: &Cell) -> String {
         1 => String::new(),
         messages => format!(", {messages} messages each"),
     };
-    let interval = cell
-        .interval_ns
-        .map(|nanos| format!(", one per {}", DisplayDuration(Duration::from_nanos(nanos))));
+    let interval = cell.interval_ns.map(|nanos| format!(", one per {}", time(nanos)));
     each + &interval.unwrap_or_default()
 }

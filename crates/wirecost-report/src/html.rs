@@ -7,15 +7,19 @@ mod bars;
 mod break_even;
 mod cards;
 mod connect;
+mod controls;
 mod curves;
 mod ends;
 mod facts;
 mod grid;
+mod heat;
 mod ladder;
 mod listing;
 mod samples;
+mod scope;
 mod selection;
 mod svg;
+mod sweep;
 
 use minijinja::Environment;
 use minijinja::value::Serde;
@@ -32,9 +36,11 @@ use cards::Card;
 use connect::Matrix;
 use facts::Facts;
 use grid::Grid;
+use heat::HeatMaps;
 use ladder::Ladders;
 use samples::Samples;
 use selection::Selection;
+use sweep::Sweep;
 
 /// The widths in CSS pixels that every figure is drawn in: for a desk and paper, and for a phone.
 const WIDTHS: [f64; 2] = [680.0, 372.0];
@@ -51,6 +57,8 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     let all = Group::all(&results.summary);
     let selection = Selection::of(&all);
     let samples = Samples::of(&results.samples);
+    let sweep = Sweep::of(&results.summary);
+    let maps = HeatMaps::of(&sweep, &samples);
     let page = Page {
         css: include_str!("../templates/style.css"),
         js: include_str!("../templates/report.js"),
@@ -62,6 +70,8 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
             .map(|group| GroupView::of(group, &samples))
             .collect(),
         drawn: selection.words,
+        rules: controls::rules(maps.controls()),
+        maps,
         tables: all.iter().map(grid::figures).collect(),
         differences: differences(&results.summary),
         is_long: results.summary.cells.len() > MANY,
@@ -81,6 +91,9 @@ struct Page<'a> {
     asked: String,
     summary: &'a Summary,
     groups: Vec<GroupView>,
+    /// Style of the panels that buttons choose.
+    rules: String,
+    maps: HeatMaps,
     /// Which groups are drawn, where not all are.
     drawn: Option<String>,
     tables: Vec<Grid>,
@@ -165,6 +178,8 @@ fn differences(summary: &Summary) -> Vec<(String, String, String)> {
 
 /// What was asked, in one sentence.
 fn asked(results: &Results) -> String {
+    /// Sizes or links that are named one by one.
+    const NAMED: usize = 4;
     let summary = &results.summary;
     let scenario = &summary.scenario;
     let mut links: Vec<String> = Vec::new();
@@ -177,12 +192,22 @@ fn asked(results: &Results) -> String {
             links.push(link);
         }
     }
+    let sizes = match scenario.size.len() {
+        0..=NAMED => scenario.size.join(" or "),
+        sizes => format!("{sizes} sizes"),
+    };
+    let links = match links.len() {
+        0..=NAMED => format!("a link with {}", links.join(" or with ")),
+        links => format!("{links} links"),
+    };
+    let engines = match scenario.engine.as_str() {
+        "auto" => "simulated, then measured live".to_owned(),
+        "sim" => "simulated".to_owned(),
+        engine => format!("measured {engine}"),
+    };
     format!(
-        "What does one message of {} cost over {} on a link with {}, measured {} times per cell ({} engine)?",
-        scenario.size.join(" or "),
+        "What does one message of {sizes} cost over {} on {links}, {engines}, {} samples per cell?",
         scenario.stacks.join(", "),
-        links.join(" or with "),
         scenario.samples,
-        scenario.engine,
     )
 }

@@ -121,8 +121,21 @@ fn a_screenshot_can_be_taken() {
         ("eight", common::eight_stacks()),
         ("troubled", common::troubled()),
         ("matrix", common::matrix()),
+        ("engines", common::both_engines()),
+        (
+            "sweep",
+            common::sweep(
+                &common::STACKS,
+                &[16, 128, 1_000, 10_000],
+                &[25, 100, 400],
+                &[0.0, 0.02, 0.2],
+            ),
+        ),
     ];
-    for (name, results) in runs.iter().take(if keep.is_some() { 3 } else { 1 }) {
+    for (name, results) in runs.iter().take(if keep.is_some() { runs.len() } else { 1 }) {
+        if let Some(keep) = &keep {
+            std::fs::write(keep.join(format!("{name}.html")), report(results).unwrap()).unwrap();
+        }
         for (width, height) in [(1_400, 4_300), (420, 9_500)] {
             let file = keep
                 .as_deref()

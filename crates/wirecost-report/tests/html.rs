@@ -19,10 +19,17 @@ const SECTIONS: [&str; 12] = [
     "repeat",
     "glossary",
 ];
-const VOID: [&str; 3] = ["meta", "link", "!doctype"];
+const VOID: [&str; 4] = ["meta", "link", "!doctype", "input"];
 
-fn runs() -> [Results; 3] {
-    [common::eight_stacks(), common::troubled(), common::matrix()]
+fn runs() -> [Results; 5] {
+    let sweep = common::sweep(&["udp", "coap-con"], &[16, 128], &[25, 100], &[0.0, 0.2]);
+    [
+        common::eight_stacks(),
+        common::troubled(),
+        common::matrix(),
+        common::both_engines(),
+        sweep,
+    ]
 }
 
 #[test]

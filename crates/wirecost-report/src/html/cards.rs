@@ -4,7 +4,8 @@
 use serde::Serialize;
 use wirecost_lab::results::Cell;
 
-use crate::columns::{Column, Rank, ends_with_arrival};
+use super::scope::Scope;
+use crate::columns::{Column, Rank};
 use crate::groups::Group;
 use crate::names::Names;
 
@@ -24,35 +25,6 @@ struct Verdict {
     unit: &'static str,
     /// Those that the winner cannot be told apart from; empty where it can.
     inseparable: String,
-}
-
-/// Which cells compete.
-#[derive(Clone, Copy)]
-enum Scope {
-    All,
-    Answered,
-    Arrived,
-    Connected,
-}
-
-impl Scope {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::All => "of all",
-            Self::Answered => "of those that are answered",
-            Self::Arrived => "of those that nothing answers, to arrival",
-            Self::Connected => "of those that connect",
-        }
-    }
-
-    fn holds(self, cell: &Cell) -> bool {
-        match self {
-            Self::All => true,
-            Self::Answered => !ends_with_arrival(cell),
-            Self::Arrived => ends_with_arrival(cell),
-            Self::Connected => cell.connect.is_some(),
-        }
-    }
 }
 
 /// The cards of a group.

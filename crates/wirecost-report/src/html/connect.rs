@@ -5,6 +5,7 @@ use wirecost_lab::results::{Cell, Section};
 
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
+use crate::names::is_modelled;
 use crate::number;
 
 /// A row per stack, a column per start.
@@ -91,9 +92,10 @@ fn cost(cell: &Cell, connect: &Section) -> Entry {
     let trips = number::optional(connect.round_trips, |trips| number::trimmed(trips, 2));
     let time = connect.response_time_ns.as_ref().map(|times| times.mean);
     let cpu = cell.cpu.client.and_then(|side| side.connect_ns);
-    let cpu = match cell.early_message {
-        true => "CPU counted with its message".to_owned(),
-        false => format!("{} µs of CPU", number::optional(cpu, number::micros)),
+    let cpu = match (is_modelled(cell), cell.early_message) {
+        (true, _) => "simulated: no CPU".to_owned(),
+        (false, true) => "CPU counted with its message".to_owned(),
+        (false, false) => format!("{} µs of CPU", number::optional(cpu, number::micros)),
     };
     Entry {
         bytes: number::bytes(bytes.total()),

@@ -5,7 +5,9 @@
 mod engines;
 mod machine;
 mod packets;
+mod sweep;
 
+use serde_json::json;
 use wirecost_lab::results::summary::{
     Achieved, Bytes, CauseBytes, Count, Cpu, CpuSide, Link, LinkDirection, Outcomes, Times, Warning,
 };
@@ -16,6 +18,7 @@ use wirecost_proto::Rng;
 pub(crate) use engines::{DIFFERENCE, both_engines, simulated};
 pub(crate) use machine::environment;
 pub(crate) use packets::{Packet, packets};
+pub(crate) use sweep::sweep;
 
 pub(crate) const STACKS: [&str; 8] = [
     "tcp",
@@ -108,30 +111,27 @@ fn scenario(cells: &[Cell]) -> ResolvedScenario {
             down: direction,
         }
     };
-    ResolvedScenario {
-        warm_up: true,
-        client_certificates: false,
-        dtls_cookie: false,
-        engine: "live".into(),
-        target: "builtin".into(),
-        stacks: distinct(|cell| cell.stack.clone()),
-        start: vec!["cold".into()],
-        size: distinct(|cell| format!("{}B", cell.payload_bytes)),
-        links: distinct(|cell| format!("{}us", cell.link.up.delay_ns / 1_000))
-            .into_iter()
-            .map(link)
-            .collect(),
-        samples: SAMPLES,
-        settle: "1s".into(),
-        timeout: "30s".into(),
-        ipv6: false,
-        seed: 1,
-        resource: "test".into(),
-        keep_alive: "60s".into(),
-        messages_per_connection: 1,
-        interval: None,
-        schedules: Vec::new(),
-    }
+    let links: Vec<ResolvedLink> = distinct(|cell| format!("{}us", cell.link.up.delay_ns / 1_000))
+        .into_iter()
+        .map(link)
+        .collect();
+    let scenario = json!({
+        "engine": "live",
+        "target": "builtin",
+        "stacks": distinct(|cell| cell.stack.clone()),
+        "start": ["cold"],
+        "size": distinct(|cell| format!("{}B", cell.payload_bytes)),
+        "links": links,
+        "samples": SAMPLES,
+        "settle": "1s",
+        "timeout": "30s",
+        "ipv6": false,
+        "seed": 1,
+        "resource": "test",
+        "keep_alive": "60s",
+        "messages_per_connection": 1,
+    });
+    serde_json::from_value(scenario).unwrap()
 }
 
 fn direction(delay: String) -> ResolvedDirection {

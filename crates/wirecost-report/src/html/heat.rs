@@ -1,0 +1,409 @@
+//! Maps of a sweep: who is cheapest over loss x size, over RTT x size, over rate x size.
+//!
+//! A place of a map shows the winner and its margin over the runner-up, or, where the 95 % intervals of the winner and of
+//! others overlap, that they are not separable. What varies besides the two axes is chosen by buttons.
+
+mod metric;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use wirecost_lab::results::Cell;
+
+use super::controls::{Control, Controls, panel_classes};
+use super::ends;
+use super::samples::Samples;
+use super::sweep::{Dimension, Sweep, Value};
+use crate::columns::INSEPARABLE;
+use crate::export::quoted;
+use crate::number;
+use metric::{Estimate, METRICS, Metric};
+
+/// The maps of a run.
+#[derive(Serialize)]
+pub(super) struct HeatMaps {
+    engine: &'static str,
+    /// Letter, style and name of whoever wins anywhere.
+    legend: Vec<(String, String, String)>,
+    maps: Vec<HeatMap>,
+}
+
+/// One pair of axes.
+#[derive(Serialize)]
+struct HeatMap {
+    title: String,
+    controls: Vec<Control>,
+    panels: Vec<Panel>,
+}
+
+/// The map of one metric at one value of everything that is not an axis.
+#[derive(Serialize)]
+struct Panel {
+    classes: String,
+    caption: String,
+    corner: String,
+    head: Vec<String>,
+    rows: Vec<(String, Vec<Place>)>,
+    data: String,
+}
+
+/// One place of a map.
+#[derive(Default, Serialize)]
+struct Place {
+    class: String,
+    /// Letters of the winner, or of those that cannot be told apart.
+    mark: String,
+    name: String,
+    margin: String,
+    /// The figures, for those who point at the place.
+    detail: String,
+}
+
+impl HeatMaps {
+    /// The maps of every pair of axes that vary.
+    pub(super) fn of(sweep: &Sweep<'_>, samples: &Samples<'_>) -> Self {
+        let axes = axes(sweep);
+        let maps: Vec<HeatMap> = axes
+            .iter()
+            .enumerate()
+            .map(|(number, axes)| HeatMap::of(sweep, samples, *axes, number))
+            .collect();
+        let contender =
+            |(number, name): (usize, &String)| (letter(number), ends::class(number), name.clone());
+        Self {
+            engine: sweep.engine,
+            legend: sweep.contenders.iter().enumerate().map(contender).collect(),
+            maps,
+        }
+    }
+
+    /// The buttons of all maps.
+    pub(super) fn controls(&self) -> impl Iterator<Item = &Control> {
+        self.maps.iter().flat_map(|map| &map.controls)
+    }
+}
+
+/// The pairs of axes, down and across: everything over size where sizes vary, else every pair of what does.
+fn axes(sweep: &Sweep<'_>) -> Vec<[Dimension; 2]> {
+    let varies = |dimension: &Dimension| sweep.values(*dimension).is_some();
+    let link = [Dimension::Loss, Dimension::Rtt, Dimension::Rate];
+    let link: Vec<Dimension> = link.into_iter().filter(varies).collect();
+    if varies(&Dimension::Size) {
+        return link
+            .into_iter()
+            .map(|dimension| [dimension, Dimension::Size])
+            .collect();
+    }
+    let pairs = link.iter().enumerate().flat_map(|(place, down)| {
+        let others = link.iter().skip(place + 1);
+        others.map(move |across| [*down, *across])
+    });
+    pairs.collect()
+}
+
+impl HeatMap {
+    fn of(sweep: &Sweep<'_>, samples: &Samples<'_>, axes: [Dimension; 2], number: usize) -> Self {
+        let [down, across] = axes;
+        let fixed: Vec<&(Dimension, Vec<Value>)> = sweep
+            .varied
+            .iter()
+            .filter(|(dimension, _)| !axes.contains(dimension))
+            .collect();
+        let figures: Vec<Figures<'_>> = METRICS
+            .iter()
+            .map(|metric| Figures::of(sweep, samples, metric))
+            .filter(|figures| figures.by_cell.len() > 1)
+            .collect();
+        let mut controls = Controls::new("map", number);
+        controls.choose(
+            "cheapest in",
+            figures.iter().map(|figures| figures.metric.name.to_owned()),
+        );
+        for (dimension, values) in &fixed {
+            controls.choose(dimension.name(), values.iter().map(|value| value.text.clone()));
+        }
+        let slices = slices(sweep, &fixed);
+        let panel = |(metric, figures): (usize, &Figures<'_>)| -> Vec<Panel> {
+            let of_slice = |slice: &Slice<'_>| {
+                let classes = [&[metric], slice.chosen.as_slice()].concat();
+                slice.panel(sweep, figures, axes, panel_classes(&classes))
+            };
+            slices.iter().map(of_slice).collect()
+        };
+        Self {
+            title: format!("Over {} and {}", down.name(), across.name()),
+            controls: controls.finish(),
+            panels: figures.iter().enumerate().flat_map(panel).collect(),
+        }
+    }
+}
+
+/// One metric of every cell that has it, by the cell's index in the summary.
+struct Figures<'a> {
+    metric: &'a Metric,
+    by_cell: BTreeMap<usize, Estimate>,
+}
+
+impl<'a> Figures<'a> {
+    fn of(sweep: &Sweep<'_>, samples: &Samples<'_>, metric: &'a Metric) -> Self {
+        let of_cell = |(index, cell): &(usize, &Cell)| {
+            let estimate = metric.of(cell, samples.of_cell(*index))?;
+            Some((*index, estimate))
+        };
+        Self {
+            metric,
+            by_cell: sweep.cells.iter().filter_map(of_cell).collect(),
+        }
+    }
+}
+
+/// The cells at one value of everything that is not an axis.
+struct Slice<'a> {
+    /// Which value, for each of the fixed dimensions.
+    chosen: Vec<usize>,
+    /// The values in words.
+    words: Vec<String>,
+    cells: Vec<(usize, &'a Cell)>,
+}
+
+/// The slices of a sweep, in the order of the fixed dimensions' values.
+fn slices<'a>(sweep: &Sweep<'a>, fixed: &[&(Dimension, Vec<Value>)]) -> Vec<Slice<'a>> {
+    let mut by_choice: BTreeMap<Vec<usize>, Vec<(usize, &Cell)>> = BTreeMap::new();
+    for (index, cell) in &sweep.cells {
+        let choose = |(dimension, values): &&(Dimension, Vec<Value>)| {
+            let value = dimension.of(cell);
+            values.iter().position(|other| *other == value).unwrap_or(0)
+        };
+        let chosen = fixed.iter().map(choose).collect();
+        by_choice.entry(chosen).or_default().push((*index, cell));
+    }
+    let slice = |(chosen, cells): (Vec<usize>, Vec<(usize, &'a Cell)>)| {
+        let word = |((dimension, values), place): (&&(Dimension, Vec<Value>), &usize)| {
+            Some(format!("{} {}", dimension.name(), values.get(*place)?.text))
+        };
+        Slice {
+            words: fixed.iter().zip(&chosen).filter_map(word).collect(),
+            chosen,
+            cells,
+        }
+    };
+    by_choice.into_iter().map(slice).collect()
+}
+
+impl Slice<'_> {
+    fn panel(
+        &self,
+        sweep: &Sweep<'_>,
+        figures: &Figures<'_>,
+        axes: [Dimension; 2],
+        classes: String,
+    ) -> Panel {
+        let [downs, acrosses] = axes.map(|dimension| sweep.values(dimension).unwrap_or_default());
+        let metric = figures.metric;
+        let mut contests: BTreeMap<(Value, Value), Vec<Standing>> = BTreeMap::new();
+        for (index, cell) in &self.cells {
+            if let Some(estimate) = figures.by_cell.get(index) {
+                let [down, across] = axes.map(|dimension| dimension.of(cell));
+                let standing = Standing {
+                    contender: sweep.contender(cell),
+                    estimate: *estimate,
+                };
+                contests.entry((down, across)).or_default().push(standing);
+            }
+        }
+        let mut data = header(axes, metric);
+        let mut row = |down: &Value| {
+            let mut place = |across: &Value| {
+                let contest = Contest::of(
+                    contests
+                        .remove(&(down.clone(), across.clone()))
+                        .unwrap_or_default(),
+                );
+                data += &contest.csv(sweep, [down, across]);
+                contest.place(sweep, metric)
+            };
+            (down.text.clone(), acrosses.iter().map(&mut place).collect())
+        };
+        let rows: Vec<(String, Vec<Place>)> = downs.iter().map(&mut row).collect();
+        let fixed = self.words.iter().map(|word| format!(", {word}"));
+        Panel {
+            classes,
+            caption: format!(
+                "Least {} ({}), {}{}",
+                metric.name,
+                metric.unit,
+                metric.scope.words(),
+                fixed.collect::<String>()
+            ),
+            corner: format!("{} ↓ {} →", axes[0].name(), axes[1].name()),
+            head: acrosses.iter().map(|value| value.text.clone()).collect(),
+            rows,
+            data,
+        }
+    }
+}
+
+/// One competitor at one place.
+#[derive(Clone, Copy)]
+struct Standing {
+    contender: usize,
+    estimate: Estimate,
+}
+
+/// Those who compete at one place, the least first.
+struct Contest(Vec<Standing>);
+
+impl Contest {
+    fn of(mut standings: Vec<Standing>) -> Self {
+        standings.sort_by(|a, b| a.estimate.value.total_cmp(&b.estimate.value));
+        Self(standings)
+    }
+
+    /// The first, the second, and those that the first cannot be told apart from.
+    fn result(&self) -> Option<(&Standing, Option<&Standing>, Vec<&Standing>)> {
+        let (first, others) = self.0.split_first()?;
+        let tied = others
+            .iter()
+            .filter(|other| !first.estimate.is_separable(&other.estimate));
+        Some((first, others.first(), tied.collect()))
+    }
+
+    fn place(&self, sweep: &Sweep<'_>, metric: &Metric) -> Place {
+        let Some((first, second, tied)) = self.result() else {
+            return Place {
+                mark: number::NONE.to_owned(),
+                ..Place::default()
+            };
+        };
+        let said = |standing: &Standing| said(standing, sweep, metric);
+        if !tied.is_empty() {
+            let equal = tied.iter().all(|other| other.estimate == first.estimate);
+            let (sign, words) = if equal {
+                ("=", "equal")
+            } else {
+                (INSEPARABLE, "not separable")
+            };
+            let tied_said: Vec<String> = tied.iter().map(|standing| said(standing)).collect();
+            return Place {
+                class: "even".to_owned(),
+                mark: tie_mark(first, &tied, sign),
+                name: words.to_owned(),
+                margin: String::new(),
+                detail: format!("{}; {words}: {}", said(first), tied_said.join(", ")),
+            };
+        }
+        let margin = second.map(|second| margin(first, second)).unwrap_or_default();
+        let next = second.map(|second| format!("; next {} ({margin})", said(second)));
+        Place {
+            class: ends::class(first.contender),
+            mark: letter(first.contender),
+            name: name(sweep, first.contender),
+            detail: said(first) + &next.unwrap_or_default(),
+            margin,
+        }
+    }
+
+    /// The line of the place in the panel's data.
+    fn csv(&self, sweep: &Sweep<'_>, at: [&Value; 2]) -> String {
+        let fields = |standing: Option<&Standing>| match standing {
+            None => ",,,".to_owned(),
+            Some(Standing { contender, estimate }) => {
+                let [low, high] = estimate
+                    .interval
+                    .map_or_else(Default::default, |ends| ends.map(|end| end.to_string()));
+                format!(
+                    "{},{},{low},{high}",
+                    quoted(&name(sweep, *contender)),
+                    estimate.value
+                )
+            }
+        };
+        let Some((first, second, tied)) = self.result() else {
+            return String::new();
+        };
+        let verdict = if tied.is_empty() {
+            "separable"
+        } else {
+            "not separable"
+        };
+        format!(
+            "{},{},{},{},{verdict}\n",
+            quoted(&at[0].text),
+            quoted(&at[1].text),
+            fields(Some(first)),
+            fields(second)
+        )
+    }
+}
+
+/// The head of a panel's data; times in nanoseconds.
+fn header(axes: [Dimension; 2], metric: &Metric) -> String {
+    let unit = if metric.unit == "ms" { "ns" } else { metric.unit };
+    let fields = |who: &str| format!("{who},{who}_{unit},{who}_low_{unit},{who}_high_{unit}");
+    format!(
+        "{},{},{},{},verdict\n",
+        axes[0].name(),
+        axes[1].name(),
+        fields("least"),
+        fields("next")
+    )
+}
+
+fn name(sweep: &Sweep<'_>, contender: usize) -> String {
+    sweep.contenders.get(contender).cloned().unwrap_or_default()
+}
+
+/// Letter, name, figure and interval.
+fn said(standing: &Standing, sweep: &Sweep<'_>, metric: &Metric) -> String {
+    let write = metric.write;
+    let interval = match standing.estimate.interval {
+        None => ", too few samples for an interval".to_owned(),
+        Some([low, high]) if low == high => String::new(),
+        Some([low, high]) => format!(", {} to {}", write(low), write(high)),
+    };
+    format!(
+        "{} {} {} {}{interval}",
+        letter(standing.contender),
+        name(sweep, standing.contender),
+        write(standing.estimate.value),
+        metric.unit
+    )
+}
+
+/// The letters of up to three, and how many more there are.
+fn tie_mark(first: &Standing, tied: &[&Standing], sign: &str) -> String {
+    const NAMED: usize = 2;
+    let others = tied.iter().take(NAMED).map(|standing| letter(standing.contender));
+    let letters: Vec<String> = std::iter::once(letter(first.contender)).chain(others).collect();
+    let more = match tied.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" +{more}"),
+    };
+    letters.join(sign) + &more
+}
+
+/// How much more the second takes.
+fn margin(first: &Standing, second: &Standing) -> String {
+    let (least, next) = (first.estimate.value, second.estimate.value);
+    let percent = 100.0 * (next - least) / least;
+    match percent {
+        p if !p.is_finite() => format!("+{}", number::bytes(next - least)),
+        p if p < 0.1 => "+<0.1 %".to_owned(),
+        p if p < 10.0 => format!("+{p:.1} %"),
+        p if p < 1_000.0 => format!("+{p:.0} %"),
+        _ => format!("×{:.0}", next / least),
+    }
+}
+
+/// A, B, ..., Z, A1, B1, ...
+fn letter(number: usize) -> String {
+    const LETTERS: usize = 26;
+    let letter = char::from(b'A' + (number % LETTERS) as u8);
+    match number / LETTERS {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

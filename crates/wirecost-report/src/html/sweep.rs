@@ -1,0 +1,157 @@
+//! The quantities that a run varies, and where each cell lies in them.
+
+use wirecost_lab::results::{Cell, Summary};
+
+use crate::figures::{both_ways, loss, other_words, rate, rtt_ns, time};
+use crate::names::{Names, is_modelled};
+
+/// A quantity that a run may vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dimension {
+    Size,
+    Rtt,
+    Loss,
+    Rate,
+    /// What else the link does.
+    Rest,
+    Messages,
+    Interval,
+}
+
+/// A value of a dimension; values are in the order of what they measure.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Value {
+    order: [u64; 2],
+    /// The value in words.
+    pub(super) text: String,
+}
+
+impl Dimension {
+    const ALL: [Self; 7] = [
+        Self::Size,
+        Self::Rtt,
+        Self::Loss,
+        Self::Rate,
+        Self::Rest,
+        Self::Messages,
+        Self::Interval,
+    ];
+
+    /// What it is called.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Rtt => "RTT",
+            Self::Loss => "loss",
+            Self::Rate => "rate",
+            Self::Rest => "link",
+            Self::Messages => "messages per connection",
+            Self::Interval => "interval",
+        }
+    }
+
+    /// Where the cell lies.
+    pub(super) fn of(self, cell: &Cell) -> Value {
+        let (link, size) = (&cell.link, cell.payload_bytes);
+        // Shares as parts in 10^12; without a rate the link is faster than with any.
+        let share = |share: f64| (share * 1e12) as u64;
+        let speed = |rate: Option<u64>| rate.unwrap_or(u64::MAX);
+        let (order, text) = match self {
+            Self::Size => ([size, 0], format!("{size} B")),
+            Self::Rtt => ([rtt_ns(link), 0], time(rtt_ns(link))),
+            Self::Loss => (
+                [share(link.up.loss), share(link.down.loss)],
+                both_ways(link, loss),
+            ),
+            Self::Rate => (
+                [speed(link.up.rate_bps), speed(link.down.rate_bps)],
+                both_ways(link, rate),
+            ),
+            Self::Rest => ([0; 2], other_words(link)),
+            Self::Messages => (
+                [cell.messages_per_connection, 0],
+                cell.messages_per_connection.to_string(),
+            ),
+            Self::Interval => {
+                let interval = cell.interval_ns;
+                (
+                    [interval.unwrap_or(0), 0],
+                    interval.map_or_else(|| "settled".to_owned(), time),
+                )
+            }
+        };
+        Value { order, text }
+    }
+}
+
+/// The cells of a run that maps and axes are drawn of, all of one engine.
+pub(super) struct Sweep<'a> {
+    /// Each cell with its index in the summary.
+    pub(super) cells: Vec<(usize, &'a Cell)>,
+    /// What varies among them, and its values.
+    pub(super) varied: Vec<(Dimension, Vec<Value>)>,
+    /// Whatever competes, in the order of the run: stacks and their starts.
+    pub(super) contenders: Vec<String>,
+    /// Which engine it is, in words; empty where the run has no other.
+    pub(super) engine: &'static str,
+    names: Names,
+}
+
+impl<'a> Sweep<'a> {
+    /// The cells of the engine that has more of them with figures; live ones where both have as many.
+    pub(super) fn of(summary: &'a Summary) -> Self {
+        let names = Names::of(summary);
+        let ran = |cell: &Cell| cell.valid && cell.message.is_some();
+        let of_engine = |modelled: bool| -> Vec<(usize, &Cell)> {
+            let cells = summary.cells.iter().enumerate();
+            cells
+                .filter(|(_, cell)| ran(cell) && is_modelled(cell) == modelled)
+                .collect()
+        };
+        let (live, simulated) = (of_engine(false), of_engine(true));
+        let (cells, engine) = match (live.len(), simulated.len()) {
+            (_, 0) => (live, ""),
+            (0, _) => (simulated, "Simulated: modelled in virtual time, not measured."),
+            (a, b) if a >= b => (live, "Drawn from what was measured, not from what was simulated."),
+            _ => (simulated, "Drawn from what was simulated, as less was measured."),
+        };
+        let mut contenders: Vec<String> = Vec::new();
+        for name in cells.iter().map(|(_, cell)| names.contender(cell)) {
+            if !contenders.contains(&name) {
+                contenders.push(name);
+            }
+        }
+        let varied = Dimension::ALL
+            .into_iter()
+            .map(|dimension| (dimension, values(&cells, dimension)));
+        Self {
+            varied: varied.filter(|(_, values)| values.len() > 1).collect(),
+            cells,
+            contenders,
+            engine,
+            names,
+        }
+    }
+
+    /// The place of a cell among the contenders.
+    pub(super) fn contender(&self, cell: &Cell) -> usize {
+        let name = self.names.contender(cell);
+        self.contenders
+            .iter()
+            .position(|contender| *contender == name)
+            .unwrap_or(0)
+    }
+
+    /// The values of a dimension, where it varies.
+    pub(super) fn values(&self, dimension: Dimension) -> Option<&[Value]> {
+        let varied = self.varied.iter().find(|(varied, _)| *varied == dimension)?;
+        Some(&varied.1)
+    }
+}
+
+fn values(cells: &[(usize, &Cell)], dimension: Dimension) -> Vec<Value> {
+    let mut values: Vec<Value> = cells.iter().map(|(_, cell)| dimension.of(cell)).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}

@@ -1,0 +1,133 @@
+//! Runs of many cells: maps, and a report that can still be read.
+
+mod common;
+
+use wirecost_lab::results::Results;
+use wirecost_report::export::csv;
+use wirecost_report::html::report;
+use wirecost_report::terminal::{TableOptions, table};
+
+const STACKS: [&str; 4] = ["udp", "mqtt-qos1", "mqtt-qos2", "coap-con"];
+
+fn small() -> Results {
+    common::sweep(&STACKS, &[16, 128, 1_000], &[25, 100], &[0.0, 0.05, 0.2])
+}
+
+/// The part of the report between two of its sections.
+fn section(html: &str, from: &str, to: &str) -> String {
+    let place = |id: &str| html.find(&format!("id=\"{id}\"")).unwrap();
+    html[place(from)..place(to)].to_owned()
+}
+
+#[test]
+fn a_run_of_one_point_has_no_maps() {
+    for results in [common::eight_stacks(), common::both_engines()] {
+        assert!(!report(&results).unwrap().contains("id=\"maps\""));
+    }
+}
+
+#[test]
+fn maps_lie_over_size_by_what_else_varies() {
+    let maps = section(&report(&small()).unwrap(), "maps", "message-bytes");
+    assert!(maps.contains("<h3>Over loss and size</h3>") && maps.contains("<h3>Over RTT and size</h3>"));
+    assert!(!maps.contains("rate and size"));
+    // Seven metrics at each RTT, and at each loss.
+    assert_eq!(maps.matches("<table class=\"heat\">").count(), 7 * 2 + 7 * 3);
+    // Three losses by three sizes, two RTTs by three sizes.
+    assert_eq!(maps.matches("<td").count(), 7 * 2 * 9 + 7 * 3 * 6);
+    assert_eq!(maps.matches("<details class=\"data\">").count(), 7 * 5);
+}
+
+#[test]
+fn a_place_tells_the_winner_its_margin_and_the_next() {
+    let maps = section(&report(&small()).unwrap(), "maps", "message-bytes");
+    // 128 B without loss: 156 B by UDP, 204 B by CoAP.
+    assert!(
+        maps.contains("A udp 156 B; next D coap-con 204 B (+31 %)"),
+        "{maps}"
+    );
+    assert!(
+        maps.contains("0%,128 B,udp,156,156,156,coap-con,204,204,204,separable"),
+        "{maps}"
+    );
+    assert!(
+        maps.contains("D coap-con 204 B; next B mqtt-qos1 299 B (+47 %)"),
+        "of those that are answered"
+    );
+}
+
+#[test]
+fn intervals_that_overlap_are_not_separable() {
+    let maps = section(&report(&small()).unwrap(), "maps", "message-bytes");
+    let median = maps
+        .split("Least response time, p50 (ms), of those that are answered, RTT 25ms</caption>")
+        .nth(1)
+        .unwrap();
+    let median = &median[..median.find("</details>").unwrap()];
+    assert!(
+        median.contains("<td class=\"even\" tabindex=\"0\"><b>B=D</b><i>equal</i>"),
+        "{median}"
+    );
+    assert!(
+        median.contains("<td class=\"even\" tabindex=\"0\"><b>D~B</b>") || median.contains("<b>B~D</b>"),
+        "{median}"
+    );
+    // The 99th percentile of 150 samples has no interval.
+    assert!(maps.contains("too few samples for an interval"));
+}
+
+#[test]
+fn panels_are_chosen_without_a_script() {
+    let html = report(&small()).unwrap();
+    assert!(html.contains(".pick:has(.l0v6:not(:checked)) .p0v6{display:none}"));
+    assert!(html.contains("<figure class=\"panel p0v6 p1v1\">"));
+    assert_eq!(html.matches("name=\"map0-0\" class=\"l0v0\" checked>").count(), 1);
+}
+
+#[test]
+fn hostile_names_stay_text_in_maps() {
+    let mut results = small();
+    for cell in results
+        .summary
+        .cells
+        .iter_mut()
+        .filter(|cell| cell.stack == "udp")
+    {
+        cell.stack = "\"><script>alert(1)</script>".into();
+    }
+    assert_eq!(report(&results).unwrap().matches("<script").count(), 1);
+}
+
+#[test]
+fn a_thousand_cells_stay_readable() {
+    let results = common::sweep(
+        &common::STACKS,
+        &[1, 16, 128, 1_000, 10_000],
+        &[5, 25, 50, 100, 200],
+        &[0.0, 0.01, 0.05, 0.1, 0.2],
+    );
+    let html = report(&results).unwrap();
+    assert!(html.len() < 3_000_000, "{} B", html.len());
+    assert!(html.contains("Drawn for 3 of the 125 combinations"));
+    assert_eq!(html.matches("<div class=\"ladder\">").count(), 24);
+    let text = table(
+        &results.summary,
+        &TableOptions {
+            width: 120,
+            color: false,
+        },
+    );
+    assert!(text.lines().count() < 200, "{text}");
+    assert!(
+        text.starts_with("1000 cells in 125 groups, simulated: the best of each"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    assert_eq!(
+        csv(&results.summary)
+            .lines()
+            .filter(|line| line.contains(",message,"))
+            .count(),
+        1_000
+    );
+}
