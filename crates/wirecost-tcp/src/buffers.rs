@@ -50,7 +50,9 @@ impl SendBuffer {
     /// Lets go of everything before `offset`.
     pub(crate) fn acknowledge(&mut self, offset: u64) {
         let acknowledged = offset.min(self.end()).saturating_sub(self.start);
-        let count = usize::try_from(acknowledged).unwrap_or(usize::MAX).min(self.bytes.len());
+        let count = usize::try_from(acknowledged)
+            .unwrap_or(usize::MAX)
+            .min(self.bytes.len());
         self.bytes.drain(..count);
         self.start += count as u64;
         while self.pushes.front().is_some_and(|end| *end <= self.start) {
@@ -105,7 +107,10 @@ mod tests {
             let start = buffer.start() as usize;
             assert_eq!(copied(&buffer, buffer.start(), usize::MAX), stream[start..]);
             let middle = (start + stream.len()) / 2;
-            assert_eq!(copied(&buffer, middle as u64, 7), stream[middle..stream.len().min(middle + 7)]);
+            assert_eq!(
+                copied(&buffer, middle as u64, 7),
+                stream[middle..stream.len().min(middle + 7)]
+            );
             buffer.acknowledge(middle as u64);
         }
         assert_eq!(copied(&buffer, u64::MAX, 1), []);
@@ -117,7 +122,10 @@ mod tests {
         buffer.write(b"abc");
         buffer.write(b"");
         buffer.write(b"de");
-        assert_eq!([0, 2, 3, 4, 5].map(|at| buffer.pushes_at(at)), [false, false, true, false, true]);
+        assert_eq!(
+            [0, 2, 3, 4, 5].map(|at| buffer.pushes_at(at)),
+            [false, false, true, false, true]
+        );
         buffer.acknowledge(3);
         assert!(!buffer.pushes_at(4) && buffer.pushes_at(5));
     }
@@ -127,6 +135,9 @@ mod tests {
         let mut buffer = SendBuffer::default();
         buffer.write(&[0; 10_000]);
         buffer.acknowledge(u64::MAX);
-        assert_eq!((buffer.len(), buffer.start(), buffer.bytes.capacity()), (0, 10_000, 0));
+        assert_eq!(
+            (buffer.len(), buffer.start(), buffer.bytes.capacity()),
+            (0, 10_000, 0)
+        );
     }
 }

@@ -87,6 +87,10 @@ pub struct Config {
     pub handshake: HandshakeConfig,
     /// How timers are rounded.
     pub granularity: Granularity,
+    /// How long the host's clock runs when the run starts: where its ticks stand. Ends on one machine share it.
+    pub clock_phase: Duration,
+    /// How many segments leave at once, the last of them with PSH; `None` where each is made by itself.
+    pub burst: Option<BurstConfig>,
     /// Bytes of the send buffer.
     pub send_buffer: SendBufferConfig,
     /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.6.1).
@@ -143,6 +147,15 @@ pub struct SendBufferConfig {
     pub per_segment: usize,
 }
 
+/// How many segments leave at once (Linux: TCP segmentation offload, in software where the device has none).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BurstConfig {
+    /// Segments that may always leave at once.
+    pub minimum_segments: u32,
+    /// Bytes that leave at once at most.
+    pub maximum_bytes: u32,
+}
+
 /// When an idle connection is probed (RFC 9293, section 3.8.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
@@ -186,6 +199,12 @@ impl Config {
                 syn_ack_retries: 5,
             },
             granularity: Granularity::Wheel(Duration::from_millis(4)),
+            clock_phase: Duration::ZERO,
+            // net.ipv4.tcp_min_tso_segs; GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER and 1.
+            burst: Some(BurstConfig {
+                minimum_segments: 2,
+                maximum_bytes: 65_536 - 321,
+            }),
             send_buffer: SendBufferConfig {
                 // net.ipv4.tcp_wmem; twice a segment with its bookkeeping for each of the congestion window
                 // (tcp_sndbuf_expand).
@@ -225,6 +244,8 @@ impl Config {
             },
             // TCP_SLOW_INTERVAL.
             granularity: Granularity::Ticks(Duration::from_millis(500)),
+            clock_phase: Duration::ZERO,
+            burst: None,
             // TCP_SND_BUF.
             send_buffer: SendBufferConfig {
                 minimum: send_buffer,
@@ -249,6 +270,7 @@ impl Config {
     pub fn larmo(maximum_segment_size: u16) -> Self {
         Self {
             granularity: Granularity::Exact,
+            burst: None,
             handshake: HandshakeConfig {
                 linear_syn_timeouts: 0,
                 syn_retries: 6,

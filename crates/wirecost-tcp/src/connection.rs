@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem;
+use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
 
@@ -107,6 +108,8 @@ pub struct Connection {
     answer: Option<Segment>,
     /// What had arrived and was not read when the connection ended.
     leftover: Vec<u8>,
+    /// What the host's clock shows at the start of the run: inside, time is the host's.
+    clock_phase: Duration,
 }
 
 /// What is true only for a part of a connection's life.
@@ -127,8 +130,9 @@ impl Connection {
     ///
     /// With a Fast Open cookie it counts as open at once, and the SYN waits for the first write.
     pub fn connect(config: Config, initial_sequence: u32, now: Instant) -> Self {
-        let opening = Opening::connect(config, initial_sequence, now);
-        let mut connection = Self::new(Stage::Closed);
+        let clock_phase = config.clock_phase;
+        let opening = Opening::connect(config, initial_sequence, now + clock_phase);
+        let mut connection = Self::new(Stage::Closed, clock_phase);
         if opening.is_fast() {
             connection.events.push(Event::Opened);
         }
@@ -150,8 +154,10 @@ impl Connection {
         initial_sequence: u32,
         now: Instant,
     ) -> Self {
+        let clock_phase = config.clock_phase;
+        let now = now + clock_phase;
         let opening = Opening::accept(config, syn, initial_sequence, now);
-        let mut connection = Self::new(Stage::Closed);
+        let mut connection = Self::new(Stage::Closed, clock_phase);
         match opening.peer.filter(|_| opening.takes_data_of(syn)) {
             Some(peer) => {
                 let synchronized = Synchronized::fast(opening, &peer, now);
@@ -163,9 +169,10 @@ impl Connection {
         connection
     }
 
-    const fn new(stage: Stage) -> Self {
+    const fn new(stage: Stage, clock_phase: Duration) -> Self {
         Self {
             stage,
+            clock_phase,
             events: Events::NONE,
             answer: None,
             leftover: Vec::new(),
@@ -174,6 +181,7 @@ impl Connection {
 
     /// Takes a segment from the peer.
     pub fn handle_segment(&mut self, segment: &Segment, payload: &[u8], now: Instant) {
+        let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => match opening.handle_segment(segment, payload.len(), now) {
                 Step::Stay => {}
@@ -245,6 +253,7 @@ impl Connection {
 
     /// Does what is due; early calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
+        let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => {
                 if !opening.handle_timeout(now) {
@@ -259,16 +268,18 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] is to be called.
     pub fn next_timeout(&self) -> Option<Instant> {
-        match &self.stage {
+        let at = match &self.stage {
             Stage::Opening(opening) => opening.next_timeout(),
             Stage::Synchronized(open) => open.next_timeout(),
             Stage::TimeWait(wait) => Some(wait.ends()),
             Stage::Closed => None,
-        }
+        };
+        at.map(|at| at - self.clock_phase)
     }
 
     /// The next segment to be sent; its payload is appended to `payload`.
     pub fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
+        let now = now + self.clock_phase;
         if let Some(answer) = self.answer.take() {
             return Some(Transmit::bare(answer, 0));
         }
@@ -288,6 +299,7 @@ impl Connection {
     /// Gives bytes to be sent, as one write of the application; returns how many the send buffer took: none once this
     /// end's direction is closed. Where they do not all fit, [`Event::Writable`] follows.
     pub fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
+        let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => opening.write(bytes),
             Stage::Synchronized(open) => open.write(bytes, now),
@@ -355,6 +367,7 @@ impl Connection {
 
     /// The application lets go of the connection, as `close` does: a FIN, or a reset where bytes were left unread.
     pub fn close(&mut self, now: Instant) {
+        let now = now + self.clock_phase;
         match &mut self.stage {
             // RFC 9293, section 3.10.4: nobody knows of it yet.
             Stage::Opening(opening) if opening.peer.is_none() => self.end(None),
@@ -366,6 +379,7 @@ impl Connection {
 
     /// Gives the connection up with a reset.
     pub fn abort(&mut self, now: Instant) {
+        let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => {
                 self.answer = opening.abort(now);

@@ -13,6 +13,7 @@ use wirecost_wire::tcp::{Flags, SackBlocks};
 use crate::buffers::SendBuffer;
 use crate::config::{Config, FastOpen};
 use crate::connection::Transmit;
+use crate::recovery;
 use crate::segment::{Cookie, Segment, TIMESTAMPS_BYTES, Timestamps, is_before};
 
 /// The send MSS towards a peer that names none (RFC 9293, section 3.7.1), in bytes.
@@ -38,8 +39,10 @@ pub(crate) struct Opening {
     /// What the peer's SYN said: SYN-RECEIVED with it, SYN-SENT without.
     pub(crate) peer: Option<PeerSyn>,
     /// Bytes that the SYN carried.
-    pub(crate) syn_bytes: u32,
-    pub(crate) retransmissions: u8,
+    syn_bytes: u32,
+    /// Whether this end has sent the first SYN.
+    is_active: bool,
+    retransmissions: u8,
     first_sent: Option<Instant>,
     last_sent: Instant,
     timeout: Duration,
@@ -90,6 +93,7 @@ impl Opening {
             closes: false,
             peer: None,
             syn_bytes: 0,
+            is_active: true,
             retransmissions: 0,
             first_sent: None,
             last_sent: now,
@@ -100,6 +104,7 @@ impl Opening {
     pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32, now: Instant) -> Self {
         let mut opening = Self::connect(config, initial_sequence, now);
         opening.peer = Some(opening.agree(syn));
+        opening.is_active = false;
         opening.is_due = true;
         opening
     }
@@ -109,7 +114,10 @@ impl Opening {
         let config = &self.config;
         let offered = syn.maximum_segment_size.unwrap_or(DEFAULT_MSS).max(MINIMUM_MSS);
         let shifts = syn.window_scale.zip(config.receive.window_scale());
-        let timestamp = syn.timestamps.filter(|_| config.timestamps).map(|stamps| stamps.value);
+        let timestamp = syn
+            .timestamps
+            .filter(|_| config.timestamps)
+            .map(|stamps| stamps.value);
         PeerSyn {
             next: syn.sequence.wrapping_add(1),
             send_mss: offered.min(config.maximum_segment_size),
@@ -190,7 +198,11 @@ impl Opening {
             return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
         }
         if segment.has(Flags::RST) {
-            return if has_ack { Step::End(ResetReason::Refused) } else { Step::Stay };
+            return if has_ack {
+                Step::End(ResetReason::Refused)
+            } else {
+                Step::Stay
+            };
         }
         if !segment.has(Flags::SYN) {
             return Step::Stay;
@@ -227,17 +239,29 @@ impl Opening {
         let is_inside = segment.sequence.wrapping_sub(peer.next) < window.max(1);
         if !is_inside {
             // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
-            return if segment.has(Flags::RST) { Step::Stay } else { Step::Answer(self.expectation(peer, now)) };
+            return if segment.has(Flags::RST) {
+                Step::Stay
+            } else {
+                Step::Answer(self.expectation(peer, now))
+            };
         }
         if segment.has(Flags::RST) {
             // RFC 5961, section 3.2: only the exact sequence number ends it.
             let is_exact = segment.sequence == peer.next;
-            return if is_exact { Step::End(ResetReason::ByPeer) } else { Step::Stay };
+            return if is_exact {
+                Step::End(ResetReason::ByPeer)
+            } else {
+                Step::Stay
+            };
         }
         if segment.has(Flags::SYN) || (segment.has(Flags::ACK) && !self.is_acknowledged_by(segment)) {
             return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
         }
-        if segment.has(Flags::ACK) { Step::Open(peer) } else { Step::Stay }
+        if segment.has(Flags::ACK) {
+            Step::Open(peer)
+        } else {
+            Step::Stay
+        }
     }
 
     /// Whether `segment` acknowledges the SYN and nothing that was not sent.
@@ -269,7 +293,11 @@ impl Opening {
         self.first_sent.get_or_insert(now);
         self.last_sent = now;
         self.deadline = Some(self.config.granularity.deadline(now, self.timeout));
-        let payload_bytes = if self.peer.is_none() && self.retransmissions == 0 { self.syn_bytes } else { 0 };
+        let payload_bytes = if self.peer.is_none() && self.retransmissions == 0 {
+            self.syn_bytes
+        } else {
+            0
+        };
         Some(Transmit {
             segment,
             offset: 0,
@@ -307,7 +335,8 @@ impl Opening {
     fn early_data(&self, syn: &Segment, payload: &mut Vec<u8>) -> u32 {
         let options = syn.header_bytes() - wirecost_wire::tcp::HEADER_BYTES;
         // Linux takes the path's segment size (`tcp_send_syn_data`), as the cookie stands for an earlier connection.
-        let room = usize::from(self.config.maximum_segment_size).saturating_sub(options.max(TIMESTAMPS_BYTES));
+        let room =
+            usize::from(self.config.maximum_segment_size).saturating_sub(options.max(TIMESTAMPS_BYTES));
         self.send.copy(0, room, payload) as u32
     }
 
@@ -331,7 +360,11 @@ impl Opening {
     /// know yet of timestamps, `tcp_connect_init`).
     pub(crate) fn window(&self) -> u16 {
         let has_timestamps = self.peer.is_some_and(|peer| peer.timestamp.is_some());
-        let options = if has_timestamps { TIMESTAMPS_BYTES as u32 } else { 0 };
+        let options = if has_timestamps {
+            TIMESTAMPS_BYTES as u32
+        } else {
+            0
+        };
         let segment_bytes = u32::from(self.config.maximum_segment_size).saturating_sub(options);
         let window = self.config.receive.initial_window(segment_bytes);
         u16::try_from(window).unwrap_or(u16::MAX)
@@ -375,14 +408,43 @@ impl Opening {
         true
     }
 
-    /// The round-trip time that `segment`, the answer to the SYN or SYN-ACK, shows.
-    pub(crate) fn round_trip(&self, segment: &Segment, now: Instant) -> Option<Duration> {
+    /// What loss recovery learns from `segment`, which answers the SYN or SYN-ACK.
+    pub(crate) fn opened(&self, peer: &PeerSyn, segment: &Segment, now: Instant) -> recovery::Opening {
+        let echo = segment
+            .timestamps
+            .filter(|_| peer.timestamp.is_some())
+            .map(|stamps| stamps.echo);
+        let first = self.first_sent.map(|first| clock(self.initial_sequence, first));
+        recovery::Opening {
+            rtt: self.round_trip(echo, now),
+            is_active: self.is_active,
+            retransmissions: u32::from(self.retransmissions),
+            is_spurious: self.retransmissions > 0 && echo.is_some() && echo == first,
+            has_sack: peer.selective,
+            segment_bytes: u32::from(peer.segment_bytes()),
+        }
+    }
+
+    fn round_trip(&self, echo: Option<u32>, now: Instant) -> Option<Duration> {
         if self.retransmissions == 0 {
             return self.first_sent.map(|sent| now.saturating_since(sent));
         }
         // RFC 6298, section 3 (Karn): only a timestamp tells which of them was answered.
-        let echo = segment.timestamps.filter(|_| self.config.timestamps)?.echo;
-        Some(elapsed(self.initial_sequence, echo, now))
+        let millis = clock(self.initial_sequence, now).wrapping_sub(echo?);
+        // An echo of the future is no measurement.
+        (!is_before(millis, 0)).then(|| Duration::from_millis(u64::from(millis)))
+    }
+}
+
+impl PeerSyn {
+    /// Bytes of payload in a full segment.
+    pub(crate) const fn segment_bytes(&self) -> u16 {
+        let options = if self.timestamp.is_some() {
+            TIMESTAMPS_BYTES as u16
+        } else {
+            0
+        };
+        self.send_mss - options
     }
 }
 
@@ -391,11 +453,4 @@ impl Opening {
 pub(crate) fn clock(initial_sequence: u32, now: Instant) -> u32 {
     let millis = now.as_nanos() / 1_000_000;
     initial_sequence.wrapping_add(millis as u32)
-}
-
-/// The time since the clock of this connection showed `echo`.
-pub(crate) fn elapsed(initial_sequence: u32, echo: u32, now: Instant) -> Duration {
-    let millis = clock(initial_sequence, now).wrapping_sub(echo);
-    // An echo of the future is no measurement.
-    Duration::from_millis(if is_before(millis, 0) { 0 } else { u64::from(millis) })
 }

@@ -22,9 +22,7 @@ pub(crate) struct Sent {
     pub(crate) at: Instant,
     pub(crate) from: usize,
     pub(crate) segment: Segment,
-    pub(crate) offset: u64,
     pub(crate) bytes: u32,
-    pub(crate) is_lost: bool,
 }
 
 /// What the path does.
@@ -156,7 +154,10 @@ impl Net {
             };
             if connection.next_timeout().is_some_and(|at| at <= now) {
                 connection.handle_timeout(now);
-                assert!(connection.next_timeout().is_none_or(|at| at > now), "a timer stays due: {connection:?}");
+                assert!(
+                    connection.next_timeout().is_none_or(|at| at > now),
+                    "a timer stays due: {connection:?}"
+                );
                 self.settle(end);
             }
         }
@@ -168,7 +169,13 @@ impl Net {
         let is_new = to == SERVER && end.connection.is_none();
         if is_new {
             let config = end.config.clone();
-            end.connection = Some(Connection::accept_data(config, segment, payload, ISS[SERVER], now));
+            end.connection = Some(Connection::accept_data(
+                config,
+                segment,
+                payload,
+                ISS[SERVER],
+                now,
+            ));
             return;
         }
         end.connection().handle_segment(segment, payload, now);
@@ -198,9 +205,7 @@ impl Net {
                 at: now,
                 from,
                 segment: transmit.segment,
-                offset: transmit.offset,
                 bytes: transmit.payload_bytes,
-                is_lost,
             });
             let copies = usize::from(!is_lost) + usize::from(self.rng.next_f64() < self.faults.duplication);
             for _ in 0..copies {
@@ -214,7 +219,9 @@ impl Net {
         let disorder = self.rng.next_below(self.faults.disorder.as_nanos() as u64 + 1);
         let at = self.now + self.delay + Duration::from_nanos(disorder);
         let id = self.sent.len() * 4 + self.flying.len() % 4;
-        let id = (id..).find(|id| !self.flying.contains_key(&(at, *id))).expect("an id is free");
+        let id = (id..)
+            .find(|id| !self.flying.contains_key(&(at, *id)))
+            .expect("an id is free");
         self.flying.insert((at, id), (to, segment, payload));
     }
 

@@ -4,6 +4,7 @@
 //! - [`segment`]: a segment without its payload
 //! - [`connection`]: one end of a connection (RFC 9293)
 //! - [`receive`]: the receiving side: order, acknowledgments, the window
+//! - [`recovery`]: what is in flight, lost and to be sent again; below it congestion control
 //! - [`timers`]: when a timer really fires
 //!
 //! Nothing here has a socket, a clock or randomness of its own: segments, time and the initial sequence number come in
@@ -15,16 +16,16 @@ extern crate std;
 
 mod buffers;
 pub mod config;
+mod congestion;
 pub mod connection;
 mod handshake;
 pub mod receive;
-#[path = "recovery_standin.rs"]
 pub mod recovery;
 pub mod segment;
 mod synchronized;
 pub mod timers;
 
-pub use config::{Config, FastOpen, KeepAlive, Nagle, Preset};
+pub use config::{BurstConfig, Config, FastOpen, KeepAlive, Nagle, Preset};
 pub use connection::{Connection, Event, State, Transmit};
 pub use segment::{Cookie, Segment, Timestamps};
 pub use timers::Granularity;

@@ -245,10 +245,7 @@ mod tests {
         let mut bytes = Vec::new();
         segment.repr(1, 2).emit(&addresses, &[], &mut bytes);
         assert_eq!(bytes.len(), segment.header_bytes());
-        assert_eq!(
-            Segment::from_view(&tcp::Segment::new(&bytes).unwrap()),
-            *segment
-        );
+        assert_eq!(Segment::from_view(&tcp::Segment::new(&bytes).unwrap()), *segment);
         bytes.split_off(20)
     }
 
@@ -269,7 +266,8 @@ mod tests {
         assert_eq!(
             options_hex(&syn),
             [
-                0x02, 0x04, 0x05, 0xb4, 0x04, 0x02, 0x08, 0x0a, 0, 0, 0, 0x11, 0, 0, 0, 0x22, 0x01, 0x03, 0x03, 7
+                0x02, 0x04, 0x05, 0xb4, 0x04, 0x02, 0x08, 0x0a, 0, 0, 0, 0x11, 0, 0, 0, 0x22, 0x01, 0x03,
+                0x03, 7
             ]
         );
         let block = SackBlock { left: 1, right: 2 };
@@ -287,12 +285,22 @@ mod tests {
             fast_open: Some(Cookie::REQUEST),
             ..Segment::default()
         };
-        assert_eq!(options_hex(&plain), [0x01, 0x01, 0x04, 0x02, 0x22, 0x02, 0x01, 0x01]);
+        assert_eq!(
+            options_hex(&plain),
+            [0x01, 0x01, 0x04, 0x02, 0x22, 0x02, 0x01, 0x01]
+        );
     }
 
     #[test]
     fn a_cookie_has_4_to_16_bytes_and_an_even_number_of_them() {
-        for (len, is_cookie) in [(0, false), (3, false), (4, true), (5, false), (16, true), (18, false)] {
+        for (len, is_cookie) in [
+            (0, false),
+            (3, false),
+            (4, true),
+            (5, false),
+            (16, true),
+            (18, false),
+        ] {
             assert_eq!(Cookie::new(&[7; 18][..len]).is_some(), is_cookie, "{len}");
         }
         let segment = Segment {

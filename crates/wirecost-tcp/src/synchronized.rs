@@ -2,6 +2,7 @@
 //!
 //! - `arrival`: what a segment does (RFC 9293, section 3.10.7.4)
 //! - `output`: which segment leaves next
+//! - `burst`: how many leave at once
 //! - `silence`: timers other than those of loss recovery and delayed acknowledgments
 //! - `send_window`: what the peer lets this end send
 
@@ -18,13 +19,15 @@ use crate::connection::{Event, Events, State, TimeWait, Transmit};
 use crate::handshake::{Opening, PeerSyn, clock};
 use crate::receive::{Receiver, Terms};
 use crate::recovery::Recovery;
-use crate::segment::{Cookie, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Cookie, Segment};
 
 mod arrival;
+mod burst;
 mod output;
 mod send_window;
 mod silence;
 
+use burst::Burst;
 use send_window::SendWindow;
 use silence::Silence;
 
@@ -92,8 +95,8 @@ pub(crate) struct Synchronized {
     refused: Option<Instant>,
     /// Where the last segment ended that was not full (for Nagle's algorithm).
     small: u64,
-    /// Whether the last segment of this flight was full, so that a rest of the window may be filled.
-    in_burst: bool,
+    /// The segments that leave at once.
+    burst: Burst,
     waits_for_room: bool,
     /// Whether the application has let go of the connection.
     is_detached: bool,
@@ -103,13 +106,12 @@ pub(crate) struct Synchronized {
 impl Synchronized {
     /// A connection whose handshake `segment` completes.
     pub(crate) fn open(opening: Opening, peer: &PeerSyn, segment: &Segment, now: Instant) -> Self {
-        let round_trip = opening.round_trip(segment, now);
-        let (retransmissions, closes) = (opening.retransmissions, opening.closes);
-        let mut open = Self::new(opening, peer, now);
+        let (opened, closes) = (opening.opened(peer, segment, now), opening.closes);
+        let mut open = Self::new(opening, peer, segment.acknowledgment, now);
         if closes {
             open.shutdown();
         }
-        open.recovery.opened(round_trip, retransmissions, now);
+        open.recovery.opened(&opened, now);
         open.note_round_trip();
         open.cookie = segment.fast_open.filter(|cookie| !cookie.is_request());
         open
@@ -118,13 +120,16 @@ impl Synchronized {
     /// A connection whose SYN brought data with the right cookie: open before the SYN-ACK is acknowledged.
     pub(crate) fn fast(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
         let handshake = Box::new(opening.clone());
-        let mut open = Self::new(opening, peer, now);
+        let first = opening.initial_sequence.wrapping_add(1);
+        let mut open = Self::new(opening, peer, first, now);
         open.state = State::SynReceived;
         open.handshake = Some(handshake);
         open
     }
 
-    fn new(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
+    /// A connection of which the peer has everything before `una`: what a SYN carried of it was taken (RFC 7413, section
+    /// 4.2.2), the rest is sent as if it never was.
+    fn new(mut opening: Opening, peer: &PeerSyn, una: u32, now: Instant) -> Self {
         let terms = Terms {
             maximum_segment_size: opening.config.maximum_segment_size,
             timestamps: peer.timestamp.is_some(),
@@ -132,28 +137,31 @@ impl Synchronized {
             window_scale: peer.shifts.map_or(0, |(_, ours)| ours),
             window: u32::from(opening.window()),
         };
-        let options = if terms.timestamps { TIMESTAMPS_BYTES as u16 } else { 0 };
-        let segment_bytes = peer.send_mss - options;
-        let first = opening.initial_sequence.wrapping_add(1);
+        let early = una.wrapping_sub(opening.initial_sequence).wrapping_sub(1);
+        opening.send.acknowledge(u64::from(early));
         let config = opening.config;
         Self {
             state: State::Established,
             handshake: None,
             initial_sequence: opening.initial_sequence,
             send: opening.send,
-            sent: 0,
+            sent: u64::from(early),
             fin: Fin::Open,
-            window: SendWindow::new(peer.window, peer.next.wrapping_sub(1), peer.shifts.map_or(0, |(theirs, _)| theirs)),
-            segment_bytes,
+            window: SendWindow::new(
+                peer.window,
+                peer.next.wrapping_sub(1),
+                peer.shifts.map_or(0, |(theirs, _)| theirs),
+            ),
+            segment_bytes: peer.segment_bytes(),
             receive_shift: terms.window_scale,
             peer_clock: peer.timestamp.map(|recent| PeerClock { recent, seen: now }),
-            recovery: Recovery::new(&config.recovery, config.granularity, u32::from(segment_bytes), first, now),
+            recovery: Recovery::new(&config, una, now),
             receiver: Receiver::new(&config.receive, terms, peer.next, now),
             last_acknowledgment: peer.next,
             silence: Silence::new(config.keep_alive.as_ref(), now),
             refused: None,
             small: 0,
-            in_burst: false,
+            burst: Burst::default(),
             waits_for_room: false,
             is_detached: false,
             cookie: None,
@@ -189,7 +197,7 @@ impl Synchronized {
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.waits_for_room = taken.len() < bytes.len();
         if !taken.is_empty() && !self.is_in_flight() {
-            self.recovery.idle_restart(now);
+            self.recovery.resume(now);
         }
         self.send.write(taken);
         taken.len()
@@ -198,7 +206,10 @@ impl Synchronized {
     /// Bytes that the send buffer takes (Linux: `tcp_sndbuf_expand`).
     fn send_limit(&self) -> usize {
         let buffer = &self.config.send_buffer;
-        let segments = self.recovery.congestion_window().max(self.config.recovery.initial_window);
+        let segments = self
+            .recovery
+            .congestion_window()
+            .max(self.config.recovery.initial_window);
         let grown = buffer.per_segment.saturating_mul(segments as usize);
         grown.clamp(buffer.minimum, buffer.maximum)
     }
@@ -233,7 +244,7 @@ impl Synchronized {
             return self.abort(now);
         }
         self.is_detached = true;
-        self.recovery.detach();
+        self.recovery.orphan();
         self.shutdown();
         if self.state == State::FinWait2 {
             self.silence.wait_for_fin(now + self.config.fin_wait_2);
@@ -267,7 +278,11 @@ impl Synchronized {
             self.config.time_wait,
             now,
         );
-        if self.last_acknowledgment == answer.acknowledgment { wait } else { wait.due() }
+        if self.last_acknowledgment == answer.acknowledgment {
+            wait
+        } else {
+            wait.due()
+        }
     }
 
     /// The peer has closed its direction, and everything before its FIN is readable.
@@ -340,6 +355,7 @@ impl Synchronized {
     /// Lets the receiver know what this end measures.
     fn note_round_trip(&mut self) {
         let timeout: Duration = self.recovery.rto();
-        self.receiver.note_round_trip(self.recovery.smoothed_rtt(), timeout);
+        self.receiver
+            .note_round_trip(self.recovery.smoothed_rtt(), timeout);
     }
 }

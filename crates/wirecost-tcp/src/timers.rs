@@ -32,16 +32,20 @@ impl Granularity {
             Self::Exact => now + delay,
             Self::Wheel(jiffy) => wheel_deadline(jiffy, now, delay),
             Self::Ticks(period) => {
-                let period = nanos(period);
+                let period = nanos(period).max(1);
                 let ticks = nanos(delay).div_ceil(period);
-                Instant::from_nanos((now.as_nanos() / period).saturating_add(ticks).saturating_mul(period))
+                Instant::from_nanos(
+                    (now.as_nanos() / period)
+                        .saturating_add(ticks)
+                        .saturating_mul(period),
+                )
             }
         }
     }
 }
 
 fn wheel_deadline(jiffy: Duration, now: Instant, delay: Duration) -> Instant {
-    let jiffy = nanos(jiffy);
+    let jiffy = nanos(jiffy).max(1);
     let delay = nanos(delay).div_ceil(jiffy);
     let expires = (now.as_nanos() / jiffy).saturating_add(delay);
     let is_on = |level: &u32| delay.saturating_sub(1) < LEVEL_UNITS << (LEVEL_SHIFT * level);
@@ -51,9 +55,8 @@ fn wheel_deadline(jiffy: Duration, now: Instant, delay: Duration) -> Instant {
     Instant::from_nanos(bucket.saturating_mul(jiffy))
 }
 
-/// At least 1, so that a period of 0 divides too.
 fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).max(1)
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -73,7 +76,7 @@ mod tests {
         assert_eq!(wheel_ms(0, 40), 44);
         assert_eq!(wheel_ms(3_999, 40), 44);
         assert_eq!(wheel_ms(4_000, 40), 48);
-        assert_eq!(wheel_ms(0, 1), 8);
+        assert_eq!([0, 1].map(|delay| wheel_ms(0, delay)), [4, 8]);
         // 63 jiffies: the last delay of the finest level.
         assert_eq!(wheel_ms(0, 252), 256);
     }

@@ -3,11 +3,16 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use wirecost_proto::Instant;
 use wirecost_wire::tcp::Flags;
 
-use crate::harness::{CLIENT, Faults, ISS, Net, SERVER};
-use crate::{Config, Event, Preset, State};
+use crate::harness::{CLIENT, ISS, Net, SERVER};
+use crate::{Event, State};
+
+mod any_segment;
+mod closing;
+mod opening;
+mod silence;
+mod transfer;
 
 const DELAY: Duration = Duration::from_millis(12);
 
@@ -26,7 +31,13 @@ fn trace(net: &Net) -> Vec<(usize, Flags, u32, u32, u32)> {
             } else {
                 0
             };
-            (sent.from, sent.segment.flags, relative(sent.from, sent.segment.sequence), acknowledgment, sent.bytes)
+            (
+                sent.from,
+                sent.segment.flags,
+                relative(sent.from, sent.segment.sequence),
+                acknowledgment,
+                sent.bytes,
+            )
         })
         .collect()
 }
@@ -50,10 +61,16 @@ fn opens_with_three_segments() {
     assert_eq!(net.ends[CLIENT].events, [Event::Opened]);
     assert_eq!(net.ends[SERVER].events, [Event::Opened]);
     let syn = &net.sent[0].segment;
-    assert_eq!((syn.maximum_segment_size, syn.window_scale, syn.window), (Some(1460), Some(7), 64_240));
+    assert_eq!(
+        (syn.maximum_segment_size, syn.window_scale, syn.window),
+        (Some(1460), Some(7), 64_240)
+    );
     let syn_ack = &net.sent[1].segment;
     assert_eq!((syn_ack.window_scale, syn_ack.window), (Some(7), 65_160));
-    assert_eq!(syn_ack.timestamps.map(|stamps| stamps.echo), syn.timestamps.map(|stamps| stamps.value));
+    assert_eq!(
+        syn_ack.timestamps.map(|stamps| stamps.echo),
+        syn.timestamps.map(|stamps| stamps.value)
+    );
 }
 
 #[test]
@@ -84,27 +101,4 @@ fn a_message_and_its_answer_and_a_close_by_the_client() {
     assert_eq!(net.ends[SERVER].state(), Some(State::Closed));
     net.run_for(Duration::from_secs(60));
     assert_eq!(net.ends[CLIENT].state(), Some(State::Closed));
-}
-
-/// Both ends send `len` bytes and close; every byte must arrive once, and both must be closed in the end.
-fn transfers(configs: [Config; 2], len: usize, faults: Faults, seed: u64) {
-    let mut net = Net::new(configs, DELAY, faults, seed);
-    for end in [CLIENT, SERVER] {
-        net.ends[end].unwritten = pattern(len);
-    }
-    net.ends[CLIENT].closes = true;
-    net.run(Instant::START + Duration::from_secs(3_600));
-    for end in [CLIENT, SERVER] {
-        assert!(net.ends[end].received == pattern(len), "seed {seed}: end {end} has {} B", net.ends[end].received.len());
-        assert_eq!(net.ends[end].state(), Some(State::Closed), "seed {seed}: end {end}");
-    }
-}
-
-#[test]
-fn every_byte_arrives_once_without_loss() {
-    for preset in Preset::ALL {
-        for len in [1, 128, 10_000, 100_000] {
-            transfers([preset.config(1460), preset.config(1460)], len, Faults::NONE, 1);
-        }
-    }
 }

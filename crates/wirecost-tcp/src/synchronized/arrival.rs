@@ -7,7 +7,7 @@ use wirecost_wire::tcp::Flags;
 
 use super::{Course, Fin, PeerClock, Synchronized};
 use crate::connection::{Event, Events, State};
-use crate::handshake::{clock, elapsed};
+use crate::handshake::clock;
 use crate::recovery::Ack;
 use crate::segment::{Segment, is_before};
 
@@ -64,17 +64,7 @@ impl Synchronized {
         }
         // RFC 9293, section 3.10.7.3, fourth: SYN-SENT is left with an ACK at once (Linux: unless it is in ping-pong mode).
         self.receiver.acknowledge_now();
-        self.take_early_acknowledgment(segment.acknowledgment);
         self.take_text(segment.sequence.wrapping_add(1), segment, payload, events, now)
-    }
-
-    /// What the SYN-ACK acknowledges of the data that the SYN carried; the rest is sent again as if it never was
-    /// (RFC 7413, section 4.2.2).
-    fn take_early_acknowledgment(&mut self, acknowledgment: u32) {
-        let bytes = acknowledgment.wrapping_sub(self.sequence_of(0));
-        self.sent = u64::from(bytes).min(self.send.end());
-        self.send.acknowledge(self.sent);
-        self.recovery.skip(self.next_sequence());
     }
 
     /// First to fifth: whether the segment counts.
@@ -97,7 +87,11 @@ impl Synchronized {
             self.challenge(now);
             return Screened::Dropped;
         }
-        if segment.has(Flags::ACK) { Screened::Counts } else { Screened::Dropped }
+        if segment.has(Flags::ACK) {
+            Screened::Counts
+        } else {
+            Screened::Dropped
+        }
     }
 
     /// RFC 5961, section 3.2: a reset counts only with the exact sequence number.
@@ -169,8 +163,12 @@ impl Synchronized {
         self.end_fast_handshake(segment, now);
         self.note_peer_clock(segment, now);
         self.silence.heard(now);
-        self.note_acknowledgment(segment, payload_bytes, una, now);
+        let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);
+        self.note_acknowledgment(segment, payload_bytes, updates_window, now);
+        if acknowledgment != una {
+            self.note_round_trip();
+        }
         self.tell_of_room(events);
         self.update_persist(now);
         !matches!(self.state, State::Closed | State::TimeWait)
@@ -181,8 +179,9 @@ impl Synchronized {
         let Some(opening) = self.handshake.take() else {
             return;
         };
-        self.recovery
-            .opened(opening.round_trip(segment, now), opening.retransmissions, now);
+        if let Some(peer) = &opening.peer {
+            self.recovery.opened(&opening.opened(peer, segment, now), now);
+        }
         if self.state == State::SynReceived {
             self.state = State::Established;
         }
@@ -202,28 +201,31 @@ impl Synchronized {
         }
     }
 
-    fn note_acknowledgment(&mut self, segment: &Segment, payload_bytes: usize, una: u32, now: Instant) {
-        let advances = segment.acknowledgment != una;
-        let window_changes = self.window.update(segment, advances);
-        let echo = segment.timestamps.filter(|_| self.peer_clock.is_some()).map(|stamps| stamps.echo);
+    fn note_acknowledgment(
+        &mut self,
+        segment: &Segment,
+        payload_bytes: usize,
+        updates_window: bool,
+        now: Instant,
+    ) {
+        let echo = segment
+            .timestamps
+            .filter(|_| self.peer_clock.is_some())
+            .map(|stamps| stamps.echo);
         if let Some(echo) = echo {
             self.receiver
                 .note_echo(echo, clock(self.initial_sequence, now), payload_bytes);
         }
-        let has_data = segment.sequence_length(payload_bytes) > 0;
-        self.recovery.handle_ack(
-            &Ack {
-                acknowledgment: segment.acknowledgment,
-                sack: segment.sack,
-                timestamp_echo: echo.map(|echo| elapsed(self.initial_sequence, echo, now)),
-                window_changes,
-                has_data,
-            },
-            now,
-        );
-        if advances {
-            self.note_round_trip();
-        }
+        let ack = Ack {
+            acknowledgment: segment.acknowledgment,
+            sack: segment.sack,
+            echo: echo.map(|echo| echo.wrapping_sub(self.initial_sequence)),
+            has_data: segment.sequence_length(payload_bytes) > 0,
+            updates_window,
+            window_bytes: self.window.bytes,
+            has_new_data: self.next_segment_fits(),
+        };
+        self.recovery.handle_ack(&ack, now);
     }
 
     fn release_acknowledged(&mut self, acknowledgment: u32, now: Instant) {

@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 use wirecost_proto::Instant;
 use wirecost_wire::tcp::Flags;
 
+use super::burst::{Burst, Pace};
 use super::silence::Probe;
 use super::{Fin, Synchronized};
 use crate::config::Nagle;
 use crate::connection::Transmit;
 use crate::receive::AckDue;
-use crate::recovery::{Range, Sent};
+use crate::recovery::Range;
 use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES};
 
 /// A part of the stream, with the FIN behind it where that is sent too.
@@ -29,7 +30,11 @@ impl Part {
 
 impl Synchronized {
     pub(crate) fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
-        if let Some(syn_ack) = self.handshake.as_mut().and_then(|opening| opening.poll_transmit(payload, now)) {
+        if let Some(syn_ack) = self
+            .handshake
+            .as_mut()
+            .and_then(|opening| opening.poll_transmit(payload, now))
+        {
             return Some(self.transmit_syn_ack(syn_ack, now));
         }
         if let Some(probe) = self.silence.probe.take() {
@@ -41,8 +46,9 @@ impl Synchronized {
         if let Some(part) = self.next_part() {
             return Some(self.transmit_new(part, payload, now));
         }
-        self.in_burst = false;
-        (self.receiver.ack_due() == AckDue::Now).then(|| self.transmit_bare(Flags::ACK, self.next_sequence(), now))
+        self.burst = Burst::default();
+        (self.receiver.ack_due() == AckDue::Now)
+            .then(|| self.transmit_bare(Flags::ACK, self.next_sequence(), now))
     }
 
     /// The SYN-ACK of Fast Open acknowledges the data that came with the SYN (RFC 7413, section 4.2.2).
@@ -67,7 +73,11 @@ impl Synchronized {
     /// Bytes of payload that a segment takes beside the options that it has to carry now.
     fn room_in_segment(&self) -> u32 {
         let blocks = self.receiver.sack_blocks().iter().count();
-        let sack = if blocks > 0 { SACK_BYTES + SACK_BLOCK_BYTES * blocks } else { 0 };
+        let sack = if blocks > 0 {
+            SACK_BYTES + SACK_BLOCK_BYTES * blocks
+        } else {
+            0
+        };
         u32::from(self.segment_bytes).saturating_sub(sack as u32).max(1)
     }
 
@@ -80,7 +90,7 @@ impl Synchronized {
     /// The next new bytes, where windows and Nagle's algorithm let them go.
     fn next_part(&self) -> Option<Part> {
         let part = self.unsent_part()?;
-        let is_allowed = self.recovery.may_send_new(part.length()) && !self.is_held_by_nagle(part);
+        let is_allowed = self.recovery.may_send_new() && !self.is_held_by_nagle(part);
         is_allowed.then(|| self.fit(part)).flatten()
     }
 
@@ -110,18 +120,19 @@ impl Synchronized {
             fin: false,
             ..part
         };
-        (self.in_burst && rest.bytes > 0 && self.config.nagle == Nagle::Off).then_some(rest)
+        (self.burst.is_full && rest.bytes > 0 && self.config.nagle == Nagle::Off).then_some(rest)
     }
 
     /// Whether the peer's window is what would let the next segment go.
     pub(super) fn next_segment_fits(&self) -> bool {
-        self.unsent_part().is_some_and(|part| part.length() <= self.room_in_window())
+        self.unsent_part()
+            .is_some_and(|part| part.length() <= self.room_in_window())
     }
 
     /// RFC 9293, section 3.7.4.
     fn is_held_by_nagle(&self, part: Part) -> bool {
         // Linux: a FIN pushes what is before it (`tcp_nagle_test`).
-        if part.bytes >= self.room_in_segment() || part.fin {
+        if part.bytes >= self.room_in_segment() || part.fin || self.recovery.is_probing() {
             return false;
         }
         match self.config.nagle {
@@ -133,23 +144,60 @@ impl Synchronized {
 
     fn transmit_new(&mut self, part: Part, payload: &mut Vec<u8>, now: Instant) -> Transmit {
         let sequence = self.next_sequence();
-        self.recovery.sent(sequence, part.length(), now, Sent { fin: part.fin, ..Sent::default() });
+        self.recovery.sent(sequence, part.length(), now);
+        let push = self.note_burst(part);
         self.sent += u64::from(part.bytes);
-        self.in_burst = part.bytes == self.room_in_segment();
-        if !self.in_burst {
+        if !self.burst.is_full {
             self.small = self.sent;
         }
         if part.fin {
             self.fin = Fin::Sent;
         }
-        self.transmit(part, sequence, payload, now)
+        self.transmit(part, sequence, push, payload, now)
+    }
+
+    /// Counts `part` as the next segment of what the host gives to its network at once; whether it is the last of several.
+    fn note_burst(&mut self, part: Part) -> bool {
+        let segment = self.room_in_segment();
+        if self.burst.left == 0 {
+            self.burst.left = self.burst_segments(part, segment);
+            self.burst.is_single = self.burst.left == 1;
+        }
+        self.burst.left -= 1;
+        self.burst.is_full = part.bytes == segment;
+        // Linux pushes what it has segmented itself (`__tcp_transmit_skb`).
+        self.config.burst.is_some() && self.burst.left == 0 && !self.burst.is_single
+    }
+
+    /// Segments that leave at once, `part` the first of them: as far as the windows and the bytes go, and no more than a
+    /// thousandth of a second's worth (Linux: `tcp_tso_autosize`, `tcp_mss_split_point`).
+    fn burst_segments(&self, part: Part, segment: u32) -> u32 {
+        let unsent = self.send.end().saturating_sub(part.offset);
+        let bytes = unsent.min(u64::from(self.room_in_window())) as u32;
+        let window = self
+            .recovery
+            .congestion_window()
+            .saturating_sub(self.recovery.in_flight().saturating_sub(1));
+        let most = self
+            .config
+            .burst
+            .map_or(1, |burst| burst.segments(&self.pace(segment)));
+        bytes.div_ceil(segment).min(window).min(most).max(1)
+    }
+
+    fn pace(&self, segment_bytes: u32) -> Pace {
+        Pace {
+            segment_bytes,
+            congestion_window: self.recovery.congestion_window(),
+            slow_start_threshold: self.recovery.slow_start_threshold(),
+            round_trip: self.recovery.smoothed_rtt(),
+        }
     }
 
     fn retransmit(&mut self, range: &Range, payload: &mut Vec<u8>, now: Instant) -> Transmit {
         let part = self.part_of(range);
-        let flags = Sent { fin: part.fin, retransmission: true, ..Sent::default() };
-        self.recovery.sent(range.sequence, part.length(), now, flags);
-        self.transmit(part, range.sequence, payload, now)
+        self.recovery.sent(range.sequence, part.length(), now);
+        self.transmit(part, range.sequence, false, payload, now)
     }
 
     /// The part of the stream that a range of sequence numbers is.
@@ -165,9 +213,19 @@ impl Synchronized {
         }
     }
 
-    fn transmit(&mut self, part: Part, sequence: u32, payload: &mut Vec<u8>, now: Instant) -> Transmit {
+    fn transmit(
+        &mut self,
+        part: Part,
+        sequence: u32,
+        push: bool,
+        payload: &mut Vec<u8>,
+        now: Instant,
+    ) -> Transmit {
         let copied = self.send.copy(part.offset, part.bytes as usize, payload);
         let mut flags = Flags::ACK;
+        if push {
+            flags |= Flags::PSH;
+        }
         if copied > 0 && self.send.pushes_at(part.offset + copied as u64) {
             flags |= Flags::PSH;
         }
@@ -194,7 +252,11 @@ impl Synchronized {
             && let Some(part) = self.unsent_part()
         {
             let bytes = part.bytes.min(room);
-            let part = Part { bytes, fin: part.fin && bytes == part.bytes, ..part };
+            let part = Part {
+                bytes,
+                fin: part.fin && bytes == part.bytes,
+                ..part
+            };
             return self.transmit_new(part, payload, now);
         }
         // Linux probes with a sequence number that was acknowledged, and without data (`tcp_xmit_probe_skb`).

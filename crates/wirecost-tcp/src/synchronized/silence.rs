@@ -83,10 +83,15 @@ impl Synchronized {
             AckDue::No | AckDue::Now => None,
         };
         let handshake = self.handshake.as_ref().and_then(|opening| opening.next_timeout());
-        [acknowledgment, handshake, self.recovery.next_timeout(), self.silence.next()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            acknowledgment,
+            handshake,
+            self.recovery.next_timeout(),
+            self.silence.next(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Course {
@@ -96,10 +101,8 @@ impl Synchronized {
         {
             return timed_out();
         }
-        match self.recovery.handle_timeout(now) {
-            Timeout::None | Timeout::Rto | Timeout::ReorderWindow => {}
-            Timeout::ProbeLastSegment => {}
-            Timeout::GiveUp => return timed_out(),
+        if self.recovery.handle_timeout(self.next_segment_fits(), now) == Timeout::GiveUp {
+            return timed_out();
         }
         self.note_round_trip();
         self.handle_silence(now)
@@ -133,7 +136,11 @@ impl Synchronized {
     /// RFC 9293, section 3.8.6.1: at first after the retransmission time-out, then ever more seldom.
     fn arm_persist(&mut self, now: Instant) {
         let doublings = u32::from(self.silence.window_probes).min(16);
-        let delay = self.recovery.rto().saturating_mul(1 << doublings).min(self.config.maximum_persist);
+        let delay = self
+            .recovery
+            .rto()
+            .saturating_mul(1 << doublings)
+            .min(self.config.maximum_persist);
         let deadline = self.config.granularity.deadline(now, delay);
         self.silence.timers.set(Timer::Persist, deadline);
     }

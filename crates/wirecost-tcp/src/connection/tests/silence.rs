@@ -1,0 +1,164 @@
+//! Closed windows, silent peers, old segments.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wirecost_proto::ResetReason;
+use wirecost_wire::tcp::Flags;
+
+use super::{DELAY, pattern};
+use crate::harness::{CLIENT, Faults, ISS, Net, SERVER, Sent};
+use crate::{Config, Event, KeepAlive, Nagle, Segment, State};
+
+/// A connection whose server does not read, and whose client writes more than it takes.
+fn stalled(configs: [Config; 2]) -> Net {
+    let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
+    net.run_for(Duration::from_secs(1));
+    net.ends[SERVER].reads = false;
+    net.write(CLIENT, &pattern(400_000));
+    net
+}
+
+fn from_client(net: &Net, since: usize) -> Vec<Sent> {
+    net.sent[since..]
+        .iter()
+        .filter(|sent| sent.from == CLIENT)
+        .copied()
+        .collect()
+}
+
+#[test]
+fn a_closed_window_is_probed_ever_more_seldom_without_data() {
+    let mut net = stalled([Config::linux(1460), Config::linux(1460)]);
+    net.run_for(Duration::from_secs(2));
+    let since = net.sent.len();
+    net.run_for(Duration::from_secs(60));
+    let probes = from_client(&net, since);
+    assert!((4..=6).contains(&probes.len()), "{} probes", probes.len());
+    let una = net.sent[since - 1].segment.acknowledgment;
+    for probe in &probes {
+        assert_eq!((probe.bytes, probe.segment.sequence), (0, una.wrapping_sub(1)));
+    }
+    let gaps: Vec<_> = probes
+        .windows(2)
+        .map(|pair| pair[1].at.saturating_since(pair[0].at))
+        .collect();
+    assert!(gaps.windows(2).all(|pair| pair[1] >= pair[0] * 3 / 2), "{gaps:?}");
+    let answers = net.sent[since..]
+        .iter()
+        .filter(|sent| sent.from == SERVER)
+        .count();
+    assert_eq!(answers, probes.len());
+}
+
+#[test]
+fn a_window_that_opens_lets_the_rest_through() {
+    for configs in [
+        [Config::linux(1460), Config::linux(1460)],
+        [Config::linux(1460), Config::lwip_small(1460)],
+        [Config::larmo(1460), Config::larmo(1460)],
+    ] {
+        let mut net = stalled(configs);
+        net.run_for(Duration::from_secs(20));
+        net.ends[SERVER].reads = true;
+        net.settle(SERVER);
+        net.run_for(Duration::from_secs(600));
+        assert!(net.ends[SERVER].received == pattern(400_000));
+    }
+}
+
+#[test]
+fn an_idle_connection_is_kept_alive_and_given_up_when_nobody_answers() {
+    let mut configs = [Config::linux(1460), Config::linux(1460)];
+    configs[CLIENT].keep_alive = Some(KeepAlive {
+        idle: Duration::from_secs(60),
+        interval: Duration::from_secs(10),
+        probes: 3,
+    });
+    let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
+    net.run_for(Duration::from_secs(200));
+    // Three of the handshake, then a probe and its answer each minute.
+    assert_eq!(net.sent.len(), 3 + 2 * 3);
+    assert_eq!(net.sent[3].segment.sequence, ISS[CLIENT]);
+    net.lost = (net.sent.len()..1_000).collect();
+    net.run_for(Duration::from_secs(100));
+    assert_eq!(net.sent.len(), 9 + 3);
+    assert_eq!(
+        net.ends[CLIENT].events,
+        [Event::Opened, Event::Reset(ResetReason::TimedOut)]
+    );
+    assert_eq!(net.ends[SERVER].state(), Some(State::Established));
+}
+
+/// Sizes of the segments that three writes of ten bytes leave at once.
+fn three_writes(nagle: Nagle) -> Vec<u32> {
+    let mut configs = [Config::linux(1460), Config::linux(1460)];
+    configs[CLIENT].nagle = nagle;
+    let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
+    net.run_for(Duration::from_secs(1));
+    for _ in 0..3 {
+        net.write(CLIENT, &pattern(10));
+    }
+    net.run_for(Duration::from_secs(1));
+    let bytes: Vec<u32> = net
+        .sent
+        .iter()
+        .map(|sent| sent.bytes)
+        .filter(|bytes| *bytes > 0)
+        .collect();
+    assert_eq!(net.ends[SERVER].received.len(), 30);
+    bytes
+}
+
+#[test]
+fn nagles_algorithm_gathers_small_writes() {
+    assert_eq!(three_writes(Nagle::Off), [10, 10, 10]);
+    assert_eq!(three_writes(Nagle::Standard), [10, 20]);
+    assert_eq!(three_writes(Nagle::Minshall), [10, 20]);
+}
+
+#[test]
+fn a_segment_from_the_past_is_refused() {
+    let mut net = Net::linux(DELAY);
+    net.run_for(Duration::from_secs(1));
+    net.write(CLIENT, &pattern(10));
+    net.run_for(Duration::from_secs(1));
+    let mut old = net.sent.iter().rfind(|sent| sent.bytes == 10).unwrap().segment;
+    old.sequence = old.sequence.wrapping_add(10);
+    old.timestamps = net.sent[0].segment.timestamps;
+    let now = net.now;
+    let server = net.ends[SERVER].connection();
+    server.handle_segment(&old, &pattern(10), now);
+    assert_eq!(server.available(), 0);
+    let answer = server.poll_transmit(&mut Vec::new(), now).unwrap().segment;
+    assert_eq!((answer.flags, answer.acknowledgment), (Flags::ACK, old.sequence));
+}
+
+#[test]
+fn a_syn_in_an_open_connection_is_challenged() {
+    let mut net = Net::linux(DELAY);
+    net.run_for(Duration::from_secs(1));
+    let now = net.now;
+    let syn = Segment {
+        sequence: ISS[CLIENT].wrapping_add(5_000),
+        flags: Flags::SYN,
+        timestamps: net.sent[2].segment.timestamps,
+        ..Segment::default()
+    };
+    let server = net.ends[SERVER].connection();
+    server.handle_segment(&syn, &[], now);
+    let challenge = server.poll_transmit(&mut Vec::new(), now).unwrap().segment;
+    assert_eq!(challenge.acknowledgment, ISS[CLIENT].wrapping_add(1));
+    assert_eq!(server.state(), State::Established);
+}
+
+#[test]
+fn writes_beyond_the_buffer_wait_for_room() {
+    let mut net = Net::linux(DELAY);
+    net.run_for(Duration::from_secs(1));
+    let now = net.now;
+    let taken = net.ends[CLIENT].connection().write(&pattern(200_000), now);
+    assert_eq!(taken, 87_040);
+    net.run_for(Duration::from_secs(1));
+    assert!(net.ends[CLIENT].events.contains(&Event::Writable));
+}
