@@ -9,8 +9,6 @@ pub struct ReceiveConfig {
     pub acknowledgments: AckPolicy,
     /// How much may be on its way to this end.
     pub window: WindowPolicy,
-    /// How long before the run's start the last tick of the host's clock was.
-    pub phase: Duration,
 }
 
 /// When acknowledgments leave.
@@ -56,7 +54,6 @@ impl ReceiveConfig {
                 buffer_bytes: 131_072,
                 maximum_buffer_bytes: 6_291_456,
             },
-            phase: Duration::ZERO,
         }
     }
 
@@ -68,7 +65,6 @@ impl ReceiveConfig {
                 timer: Duration::from_millis(250),
             },
             window: WindowPolicy::Fixed { bytes: 4 * 536 },
-            phase: Duration::ZERO,
         }
     }
 
@@ -80,7 +76,6 @@ impl ReceiveConfig {
                 timer: Duration::from_millis(200),
             },
             window: WindowPolicy::Fixed { bytes: 65_535 },
-            phase: Duration::ZERO,
         }
     }
 

@@ -64,8 +64,6 @@ pub struct Receiver {
     window: Window,
     advertised: Advertised,
     terms: Terms,
-    /// The host's clock is ahead of the run's by this much; everything inside counts by it.
-    phase: Duration,
     /// When the last segment came or left.
     touched: Instant,
 }
@@ -73,7 +71,6 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that expects `next`, after a handshake with these `terms`.
     pub fn new(config: &ReceiveConfig, terms: Terms, next: u32, now: Instant) -> Self {
-        let now = now + config.phase;
         Self {
             reassembly: Reassembly::new(next),
             sack: Sack::default(),
@@ -84,7 +81,6 @@ impl Receiver {
                 bytes: terms.window,
             },
             terms,
-            phase: config.phase,
             touched: now,
         }
     }
@@ -123,7 +119,6 @@ impl Receiver {
         if payload.is_empty() && !fin {
             return Arrived::default();
         }
-        let now = now + self.phase;
         self.touched = now;
         self.sack.forget_duplicate();
         let arrived = self.place(sequence, payload, fin, push, now);
@@ -155,10 +150,7 @@ impl Receiver {
 
     /// When an acknowledgment is to leave.
     pub fn ack_due(&self) -> AckDue {
-        match self.acknowledgment.due() {
-            AckDue::At(at) => AckDue::At(at - self.phase),
-            due => due,
-        }
+        self.acknowledgment.due()
     }
 
     /// An acknowledgment is due now, whatever the rules of delay say: a FIN came while this end was closed already, a
@@ -177,19 +169,19 @@ impl Receiver {
             acknowledgment: self.next_expected(),
             bytes: choice.bytes,
         };
-        self.touched = now + self.phase;
+        self.touched = now;
         self.sack.forget_duplicate();
         self.acknowledgment.acknowledged();
     }
 
     /// A segment with payload left, after [`Receiver::ack_sent`] was called for it.
     pub fn data_sent(&mut self, now: Instant) {
-        self.acknowledgment.data_sent(now + self.phase);
+        self.acknowledgment.data_sent(now);
     }
 
     /// Makes an acknowledgment due whose delay has ended.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.acknowledgment.handle_timeout(now + self.phase);
+        self.acknowledgment.handle_timeout(now);
     }
 
     /// What the sending side knows of the path: the smoothed round-trip time and the retransmission time-out bound the

@@ -38,17 +38,6 @@ fn a_single_segment_waits_40_ms_and_the_rest_of_a_jiffy() {
 }
 
 #[test]
-fn a_tick_comes_when_the_hosts_clock_says_so() {
-    let config = ReceiveConfig {
-        phase: Duration::from_millis(1),
-        ..ReceiveConfig::linux()
-    };
-    let mut host = Host::new(&config, true);
-    host.quick_segments();
-    assert_eq!(host.waits(), Some(MIN_DELAY + Duration::from_millis(3)));
-}
-
-#[test]
 fn a_delay_that_ended_doubles_the_next_one_up_to_the_round_trip_time_or_the_minimum() {
     let mut host = patient();
     host.follows(64, false);
