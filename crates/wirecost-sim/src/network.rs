@@ -20,12 +20,12 @@ use wirecost_proto::bare::Transport as Kind;
 use wirecost_proto::path::Links;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
 
-use crate::queue::{Queue, What};
+use crate::queue::Queue;
 use crate::slab::Slab;
 use crate::tap::{Packet, Tap, Transport};
 use crate::world::Settings;
 use datagrams::Fragmented;
-use flight::{Content, Flight};
+use flight::{Flight, Place};
 use flow::Flow;
 
 /// What lies between the applications.
@@ -35,7 +35,7 @@ pub(crate) struct Network<L, T> {
     pub(crate) now: Instant,
     pub(crate) queue: Queue,
     pub(crate) flows: Slab<Flow>,
-    flights: Slab<Flight>,
+    flights: Slab<Place>,
     fragmented: Slab<Fragmented>,
     pub(crate) links: L,
     pub(crate) tap: T,
@@ -45,8 +45,12 @@ pub(crate) struct Network<L, T> {
     deliveries: Vec<Delivery>,
     /// The spans of the packet at hand.
     spans: Vec<Span>,
-    /// Buffers of packets that have arrived.
-    spare: Vec<Vec<u8>>,
+    /// Packets that have arrived.
+    #[expect(
+        clippy::vec_box,
+        reason = "packets stay where they are in memory, and are used again"
+    )]
+    spare: Vec<Box<Flight>>,
 }
 
 /// A packet about to enter its link: what its flow does not say.
@@ -140,40 +144,10 @@ impl<L: Links, T: Tap> Network<L, T> {
         self.deliveries.retain(|delivery| delivery.flip_bit.is_none());
     }
 
-    /// Lets the copies of what has entered the link arrive.
-    fn fly(&mut self, flow: u32, direction: Direction, content: Content) {
-        let copies = u32::try_from(self.deliveries.len()).unwrap_or(u32::MAX);
-        if copies == 0 {
-            return self.recycle(content);
-        }
-        if let Some(flow) = self.flows.get_mut(flow) {
-            flow.in_flight += copies;
-        }
-        let flight = self.flights.insert(Flight {
-            flow,
-            direction,
-            copies,
-            content,
-        });
-        for delivery in &self.deliveries {
-            self.queue.push(delivery.at, What::Arrival { flight });
-        }
-    }
-
     /// Lets go of a flow that nobody has anything of any more.
     pub(crate) fn release(&mut self, flow: u32) {
         if self.flows.get(flow).is_some_and(Flow::is_over) {
             self.flows.remove(flow);
         }
-    }
-
-    /// An empty buffer.
-    fn buffer(&mut self) -> Vec<u8> {
-        self.spare.pop().unwrap_or_default()
-    }
-
-    fn keep(&mut self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        self.spare.push(buffer);
     }
 }

@@ -1,7 +1,7 @@
 //! What is still to happen, by time.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use wirecost_proto::{Direction, Instant};
 
@@ -89,6 +89,10 @@ impl Ord for Event {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     heap: BinaryHeap<Reverse<Event>>,
+    /// What happens at the instant at hand above the sockets: no heap need find it.
+    soon: VecDeque<Event>,
+    /// The instant at hand.
+    now: Instant,
     scheduled: u64,
 }
 
@@ -111,16 +115,24 @@ impl Queue {
     fn push_in_turn(&mut self, at: Instant, turn: u64, what: What) {
         self.scheduled += 1;
         let order = turn | self.scheduled;
-        self.heap.push(Reverse(Event { at, order, what }));
+        let event = Event { at, order, what };
+        if at == self.now && turn == ABOVE_SOCKETS {
+            self.soon.push_back(event);
+        } else {
+            self.heap.push(Reverse(event));
+        }
     }
 
     /// Takes the next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Instant) -> Option<(Instant, What)> {
-        let Reverse(next) = self.heap.peek()?;
-        if next.at > until {
-            return None;
-        }
-        let Reverse(next) = self.heap.pop()?;
+        let next = match (self.soon.front(), self.heap.peek()) {
+            (Some(soon), heaped) if heaped.is_none_or(|Reverse(heaped)| soon < heaped) => {
+                self.soon.pop_front()
+            }
+            (_, Some(Reverse(next))) if next.at <= until => self.heap.pop().map(|Reverse(next)| next),
+            _ => None,
+        }?;
+        self.now = next.at;
         Some((next.at, next.what))
     }
 }

@@ -174,15 +174,16 @@ where
     }
 
     /// Takes a packet out of its link.
-    fn arrive(&mut self, flight: u32) {
-        let Some((flow, direction, content)) = self.network.take_content(flight) else {
+    fn arrive(&mut self, number: u32) {
+        let Some((flow, direction, flight)) = self.network.take_flight(number) else {
             return;
         };
-        match &content {
-            Content::Segment { segment, payload } => {
-                self.network.segment_arrived(flow, direction, segment, payload);
+        match &flight.content {
+            Content::Segment(segment) => {
+                self.network
+                    .segment_arrived(flow, direction, segment, &flight.payload);
             }
-            Content::Datagram(bytes) => self.datagram_arrived(flow, direction, bytes),
+            Content::Datagram => self.datagram_arrived(flow, direction, &flight.payload),
             Content::Fragment { datagram, number } => {
                 if let Some(bytes) = self.network.reassemble(*datagram, *number) {
                     self.datagram_arrived(flow, direction, &bytes);
@@ -190,9 +191,8 @@ where
                 }
             }
             Content::Unreachable => self.device_refused(flow, direction),
-            Content::Taken => {}
         }
-        self.network.landed(flight, content);
+        self.network.landed(number, flow, flight);
     }
 
     fn datagram_arrived(&mut self, flow: u32, direction: Direction, bytes: &[u8]) {

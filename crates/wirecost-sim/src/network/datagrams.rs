@@ -68,9 +68,10 @@ impl<L: Links, T: Tap> Network<L, T> {
             payload: bytes,
             spans,
         });
-        let mut kept = self.buffer();
-        kept.extend_from_slice(bytes);
-        self.fly(flow, direction, Content::Datagram(kept));
+        let mut flight = self.new_flight();
+        flight.content = Content::Datagram;
+        flight.payload.extend_from_slice(bytes);
+        self.fly(flow, direction, flight);
         Ok(())
     }
 
@@ -84,10 +85,8 @@ impl<L: Links, T: Tap> Network<L, T> {
     ) {
         let total = udp::HEADER_BYTES + bytes.len();
         let fragments = total.div_ceil(part_bytes);
-        let mut kept = self.buffer();
-        kept.extend_from_slice(bytes);
         let datagram = self.fragmented.insert(Fragmented {
-            bytes: kept,
+            bytes: bytes.to_vec(),
             arrived: vec![false; fragments],
             flights: u32::try_from(fragments).unwrap_or(u32::MAX),
         });
@@ -113,7 +112,9 @@ impl<L: Links, T: Tap> Network<L, T> {
                 spans: &part_spans,
             });
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            self.fly(flow, direction, Content::Fragment { datagram, number });
+            let mut flight = self.new_flight();
+            flight.content = Content::Fragment { datagram, number };
+            self.fly(flow, direction, flight);
         }
         self.spans = part_spans;
     }
@@ -164,7 +165,9 @@ impl<L: Links, T: Tap> Network<L, T> {
             payload: &quoted,
             spans: &[],
         });
-        self.fly(flow, reverse, Content::Unreachable);
+        let mut flight = self.new_flight();
+        flight.content = Content::Unreachable;
+        self.fly(flow, reverse, flight);
     }
 
     pub(super) fn forget_fragment(&mut self, datagram: u32) {
@@ -172,10 +175,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             return;
         };
         fragmented.flights -= 1;
-        if fragmented.flights == 0
-            && let Some(fragmented) = self.fragmented.remove(datagram)
-        {
-            self.keep(fragmented.bytes);
+        if fragmented.flights == 0 {
+            self.fragmented.remove(datagram);
         }
     }
 }

@@ -5,69 +5,99 @@ use wirecost_proto::path::Links;
 use wirecost_tcp::Segment;
 
 use super::Network;
+use crate::queue::What;
 use crate::tap::Tap;
 
 /// A packet on its way, in as many copies as its link makes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Flight {
-    pub(crate) flow: u32,
-    pub(crate) direction: Direction,
-    pub(crate) copies: u32,
     pub(crate) content: Content,
+    /// What follows the transport header.
+    pub(crate) payload: Vec<u8>,
+    copies: u32,
 }
 
 /// What a packet carries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Content {
-    Segment {
-        segment: Segment,
-        payload: Vec<u8>,
-    },
-    Datagram(Vec<u8>),
+    Segment(Segment),
+    Datagram,
     Fragment {
-        /// Index of the datagram.
+        /// Index of the datagram, which has the payload.
         datagram: u32,
         /// The fragment's number in it.
         number: u32,
     },
     /// An ICMP error: nobody has the port that a datagram was for.
+    #[default]
     Unreachable,
-    /// Taken out while it is being handled.
-    Taken,
+}
+
+/// A packet's place among those on their way.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) flow: u32,
+    pub(crate) direction: Direction,
+    /// Not there while it is being handled.
+    flight: Option<Box<Flight>>,
 }
 
 impl<L: Links, T: Tap> Network<L, T> {
-    /// Takes the content of a packet that arrives, to be given back to [`Network::landed`].
-    pub(crate) fn take_content(&mut self, flight: u32) -> Option<(u32, Direction, Content)> {
-        let arriving = self.flights.get_mut(flight)?;
-        let content = std::mem::replace(&mut arriving.content, Content::Taken);
-        Some((arriving.flow, arriving.direction, content))
+    /// A packet without anything in it.
+    #[expect(
+        clippy::unnecessary_box_returns,
+        reason = "packets stay where they are in memory, and are used again"
+    )]
+    pub(super) fn new_flight(&mut self) -> Box<Flight> {
+        self.spare.pop().unwrap_or_default()
     }
 
-    /// Keeps the content for the copies that are still on their way, or its memory for other packets.
-    pub(crate) fn landed(&mut self, flight: u32, content: Content) {
-        let Some(arrived) = self.flights.get_mut(flight) else {
-            return;
-        };
-        arrived.copies -= 1;
-        let (flow, is_last) = (arrived.flow, arrived.copies == 0);
-        if is_last {
-            self.flights.remove(flight);
-            self.recycle(content);
-        } else {
-            arrived.content = content;
+    /// Lets the copies of what has entered the link arrive.
+    pub(super) fn fly(&mut self, flow: u32, direction: Direction, mut flight: Box<Flight>) {
+        let copies = u32::try_from(self.deliveries.len()).unwrap_or(u32::MAX);
+        if copies == 0 {
+            return self.recycle(flight);
         }
-        if let Some(entry) = self.flows.get_mut(flow) {
-            entry.in_flight -= 1;
+        flight.copies = copies;
+        if let Some(flow) = self.flows.get_mut(flow) {
+            flow.in_flight += copies;
+        }
+        let flight = self.flights.insert(Place {
+            flow,
+            direction,
+            flight: Some(flight),
+        });
+        for delivery in &self.deliveries {
+            self.queue.push(delivery.at, What::Arrival { flight });
+        }
+    }
+
+    /// Takes a packet that arrives, to be given back to [`Network::landed`].
+    pub(crate) fn take_flight(&mut self, flight: u32) -> Option<(u32, Direction, Box<Flight>)> {
+        let place = self.flights.get_mut(flight)?;
+        Some((place.flow, place.direction, place.flight.take()?))
+    }
+
+    /// Keeps the packet for the copies that are still on their way, or its memory for other packets.
+    pub(crate) fn landed(&mut self, number: u32, flow: u32, mut flight: Box<Flight>) {
+        flight.copies -= 1;
+        if flight.copies == 0 {
+            self.flights.remove(number);
+            self.recycle(flight);
+        } else if let Some(place) = self.flights.get_mut(number) {
+            place.flight = Some(flight);
+        }
+        if let Some(flow) = self.flows.get_mut(flow) {
+            flow.in_flight -= 1;
         }
         self.release(flow);
     }
 
-    pub(super) fn recycle(&mut self, content: Content) {
-        match content {
-            Content::Segment { payload, .. } | Content::Datagram(payload) => self.keep(payload),
-            Content::Fragment { datagram, .. } => self.forget_fragment(datagram),
-            Content::Unreachable | Content::Taken => {}
+    pub(super) fn recycle(&mut self, mut flight: Box<Flight>) {
+        if let Content::Fragment { datagram, .. } = flight.content {
+            self.forget_fragment(datagram);
         }
+        flight.payload.clear();
+        self.spare.push(flight);
     }
 }

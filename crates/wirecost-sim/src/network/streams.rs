@@ -6,7 +6,7 @@ use wirecost_tcp::{Connection, Segment, Transmit};
 use wirecost_wire::tcp::Flags;
 
 use super::described::Described;
-use super::flight::Content;
+use super::flight::{Content, Flight};
 use super::flow::{Body, Flow};
 use super::socket::Socket;
 use super::{Entering, Network, ip_header_bytes};
@@ -149,7 +149,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             offset: 0,
             payload_bytes: 0,
         };
-        self.send_segment(flow, receiver, &transmit, Vec::new());
+        let flight = self.new_flight();
+        self.send_segment(flow, receiver, &transmit, flight);
     }
 
     /// Lets a connection do what is due.
@@ -173,12 +174,12 @@ impl<L: Links, T: Tap> Network<L, T> {
     pub(crate) fn pump(&mut self, flow: u32, direction: Direction) {
         let now = self.now;
         loop {
-            let mut payload = self.buffer();
+            let mut flight = self.new_flight();
             let socket = self.socket(flow, direction);
-            match socket.and_then(|socket| socket.connection.poll_transmit(&mut payload, now)) {
-                Some(transmit) => self.send_segment(flow, direction, &transmit, payload),
+            match socket.and_then(|socket| socket.connection.poll_transmit(&mut flight.payload, now)) {
+                Some(transmit) => self.send_segment(flow, direction, &transmit, flight),
                 None => {
-                    self.keep(payload);
+                    self.spare.push(flight);
                     break;
                 }
             }
@@ -255,7 +256,13 @@ impl<L: Links, T: Tap> Network<L, T> {
         Ok(is_flushed)
     }
 
-    fn send_segment(&mut self, flow: u32, direction: Direction, transmit: &Transmit, payload: Vec<u8>) {
+    fn send_segment(
+        &mut self,
+        flow: u32,
+        direction: Direction,
+        transmit: &Transmit,
+        mut flight: Box<Flight>,
+    ) {
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
         let Some(entry) = self.flows.get_mut(flow) else {
@@ -281,13 +288,13 @@ impl<L: Links, T: Tap> Network<L, T> {
                 placement,
                 acknowledges,
             },
-            wire_bytes: header_bytes + payload.len(),
-            payload: &payload,
+            wire_bytes: header_bytes + flight.payload.len(),
+            payload: &flight.payload,
             spans: &spans,
         });
         self.spans = spans;
-        let segment = transmit.segment;
-        self.fly(flow, direction, Content::Segment { segment, payload });
+        flight.content = Content::Segment(transmit.segment);
+        self.fly(flow, direction, flight);
     }
 }
 

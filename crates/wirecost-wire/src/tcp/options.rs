@@ -105,7 +105,7 @@ impl SackBlocks {
 
     /// The blocks, in their order.
     pub fn iter(&self) -> impl Iterator<Item = SackBlock> {
-        self.blocks.into_iter().take(self.count)
+        self.blocks.get(..self.count).unwrap_or_default().iter().copied()
     }
 
     fn from_wire(bytes: &[u8]) -> Self {
