@@ -1,0 +1,71 @@
+//! The `linux` preset held against the kernel, segment by segment.
+//!
+//! Each file in `traces/` shows one rule: what the two applications do, what the link does to single packets, and the
+//! packets that the kernel sent. The same actions are replayed on two connections in virtual time; every segment must
+//! have the flags, relative sequence and acknowledgment numbers, length and SACK blocks of the kernel's, in the order of
+//! its direction, and leave within the trace's tolerance of the kernel's time. PSH and windows are not compared, except
+//! PSH where the trace says `push`. docs/models/tcp.md tells the rules; `capture-trace FILE...`, as root, takes the
+//! packets again.
+//!
+//! Lines of a trace, `#` before a comment:
+//!
+//! ```text
+//! delay 12.5ms                     of the link, each way
+//! tolerance 10ms                   of times; timers of hosts run in ticks of 4 ms
+//! until 2s                         the end
+//! lose > 3,5-7                     the third and the fifth to seventh packet to the server are lost
+//! hold < 4 3ms                     the fourth packet to the client takes 3 ms longer
+//! again > 2 500ms                  a second copy arrives 500 ms after the first
+//! option client keep-alive 3s 1s 2 or nagle, or fast-open; of `client`, `server` or `both`
+//! lazy server                      reads only when told so; otherwise all that is there, after each instant's packets
+//! at 1s client write 132           or connect, open N (Fast Open), read N, eager, shutdown, close, abort
+//! packets
+//!   1000.066 > PA  1+132 1 win 502 milliseconds, direction, flags, sequence+length, acknowledgment, options
+//! ```
+
+mod replay;
+
+macro_rules! traces {
+    ($($name:ident $file:literal)*) => {$(
+        #[test]
+        fn $name() {
+            replay::check(include_str!(concat!("traces/", $file, ".trace")));
+        }
+    )*};
+}
+
+traces! {
+    abort "abort"
+    ack_by_read "ack-by-read"
+    ack_lost "ack-lost"
+    delayed_ack_piggyback "delayed-ack-piggyback"
+    delayed_ack "delayed-ack"
+    duplicate "duplicate"
+    every_second_segment "every-second-segment"
+    fast_retransmit "fast-retransmit"
+    fin_alone "fin-alone"
+    fin_with_data "fin-with-data"
+    half_close "half-close"
+    initial_window "initial-window"
+    lost_retransmission "lost-retransmission"
+    nagle "nagle"
+    ping_pong "ping-pong"
+    quick_ack_ends "quick-ack-ends"
+    quick_ack_of_many "quick-ack-of-many"
+    quick_ack "quick-ack"
+    reordering "reordering"
+    reset_of_data_after_close "reset-of-data-after-close"
+    reset_of_unread_data "reset-of-unread-data"
+    retransmission_time_out "retransmission-time-out"
+    simultaneous_close "simultaneous-close"
+    slow_start_after_idle "slow-start-after-idle"
+    spurious_time_out "spurious-time-out"
+    syn_ack_lost "syn-ack-lost"
+    syn_ack_retry "syn-ack-retry"
+    syn_options "syn-options"
+    syn_retransmission "syn-retransmission"
+    tail_loss_probe_of_one "tail-loss-probe-of-one"
+    tail_loss_probe "tail-loss-probe"
+    time_wait "time-wait"
+    window_lost "window-lost"
+}
