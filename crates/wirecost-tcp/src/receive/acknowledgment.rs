@@ -96,6 +96,13 @@ impl Acknowledgment {
         }
     }
 
+    /// A run that stood at `place` among those told has grown.
+    pub(super) const fn run_grown(&mut self, place: usize) {
+        if let Self::Linux(linux) = self {
+            linux.run_grown(place);
+        }
+    }
+
     /// A segment came again or from outside the window.
     pub(super) fn refused(&mut self, advertised: u32) {
         match self {

@@ -98,7 +98,8 @@ impl Receiver {
         if let Some(again) = again {
             self.sack.note_duplicate(again);
         }
-        self.sack.note_held(run);
+        let place = self.sack.note_held(run);
+        self.acknowledgment.run_grown(place);
         self.keep(arrival);
         let held = self.held_bytes();
         if let Window::Linux(space) = &mut self.window {

@@ -58,7 +58,8 @@ impl ReceiveConfig {
     }
 
     /// lwIP as its own `opt.h` sets it: a window of four segments of 536 bytes (`TCP_WND`), acknowledgments by the timer
-    /// of 250 ms (`TCP_TMR_INTERVAL`).
+    /// of 250 ms (`TCP_TMR_INTERVAL`). A filled gap is acknowledged at once (RFC 5681, section 4.2), which lwIP leaves to
+    /// the rule of every second segment.
     pub const fn lwip_small() -> Self {
         Self {
             acknowledgments: AckPolicy::EverySecond {

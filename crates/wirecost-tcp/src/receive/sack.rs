@@ -17,10 +17,14 @@ impl Sack {
     /// The most blocks beside the timestamps option (RFC 2018, section 3).
     const BESIDE_TIMESTAMPS: usize = 3;
 
-    /// Puts the run that has just grown in front; runs that it took in go.
-    pub(super) fn note_held(&mut self, run: SackBlock) {
-        let others = self.blocks.iter().filter(|block| joined(block, &run).is_none());
+    /// Puts the run that has just grown in front; runs that it took in go. Returns its place before: behind all others
+    /// where it is new.
+    pub(super) fn note_held(&mut self, run: SackBlock) -> usize {
+        let is_apart = |block: &SackBlock| joined(block, &run).is_none();
+        let place = self.blocks.iter().take_while(is_apart).count();
+        let others = self.blocks.iter().filter(is_apart);
         self.blocks = core::iter::once(run).chain(others).collect();
+        place
     }
 
     /// Forgets what the next sequence number has passed.

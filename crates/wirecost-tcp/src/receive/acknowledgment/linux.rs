@@ -35,6 +35,9 @@ const DUPLICATES_AT_ONCE: u8 = 3;
 /// Duplicate acknowledgments held back before one leaves (`net.ipv4.tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u8 = 44;
 
+/// Runs that each acknowledgment can be relied on to tell (`TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED_RUNS: usize = 2;
+
 /// How long duplicate acknowledgments are held back (`net.ipv4.tcp_comp_sack_delay_ns`).
 const COMPRESSION: Duration = Duration::from_millis(1);
 
@@ -163,6 +166,14 @@ impl Linux {
     pub(crate) fn out_of_order(&mut self, arrival: Arrival) {
         self.measure(arrival);
         self.owe();
+    }
+
+    /// Acknowledgments are not held back while more runs change than a lost one may leave untold
+    /// (Linux: tcp_sack_new_ofo_skb).
+    pub(crate) const fn run_grown(&mut self, place: usize) {
+        if place >= EXPECTED_RUNS && self.compressed.is_some() {
+            self.at_once();
+        }
     }
 
     /// Linux: tcp_enter_quickack_mode, from tcp_data_queue and tcp_send_dupack.

@@ -122,3 +122,17 @@ fn from_the_fourth_on_duplicate_acknowledgments_are_held_back_for_a_twentieth_of
     }
     assert_eq!(host.waits(), Some(Duration::from_micros(500)));
 }
+
+#[test]
+fn a_third_run_is_told_although_acknowledgments_are_held_back() {
+    let mut host = Host::linux();
+    host.quick_segments();
+    host.receiver.ack_sent(host.now);
+    host.receiver.note_echo(1, 11, 600);
+    let next = host.receiver.next_expected();
+    for (place, at_once) in [(1, true), (3, true), (4, true), (5, false), (7, true)] {
+        host.arrives(next + place * 64, 64, false);
+        assert_eq!(host.acknowledges(), at_once, "segment {place}");
+    }
+    assert_eq!(told(&host).len(), 3);
+}
