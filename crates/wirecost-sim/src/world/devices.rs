@@ -135,6 +135,9 @@ where
         }
         if slot.endpoint_wakes.is_some_and(|at| at <= now) {
             self.device_input(index, Input::Timeout, &[]);
+        } else if let Some(at) = slot.endpoint_wakes {
+            // It was put off after this wake-up had been queued for it.
+            self.wake_device_at(index, at);
         }
         self.advance(index);
     }
