@@ -102,7 +102,7 @@ impl Socket {
         self.fin_requested = true;
     }
 
-    /// Gives the connection what it takes, as one write; then the FIN, if it was asked for.
+    /// Gives the connection what it takes, as one write.
     ///
     /// # Errors
     /// The connection is gone and bytes are left, or a FIN; told once.
@@ -118,15 +118,22 @@ impl Socket {
         if let Some(unsent) = self.unsent.get(self.sent..).filter(|unsent| !unsent.is_empty()) {
             self.sent += self.connection.write(unsent, now);
         }
-        if is_fin_due && self.is_flushed() {
-            self.fin_sent = true;
-            self.connection.shutdown(now);
-        }
         if self.is_flushed() && self.unsent.capacity() > UNSENT_LIMIT {
             self.unsent = Vec::new();
             self.sent = 0;
         }
         Ok(())
+    }
+
+    /// Gives the connection the FIN that was asked for, behind the last byte; whether there was one.
+    pub(crate) fn finish(&mut self, now: Instant) -> bool {
+        let is_due = self.is_accepted && !self.broken && self.fin_requested && !self.fin_sent;
+        if !is_due || !self.is_flushed() {
+            return false;
+        }
+        self.fin_sent = true;
+        self.connection.shutdown(now);
+        true
     }
 
     /// Whether both directions are closed.

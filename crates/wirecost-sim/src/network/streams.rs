@@ -252,7 +252,12 @@ impl<L: Links, T: Tap> Network<L, T> {
         };
         socket.flush(now)?;
         let is_flushed = socket.is_flushed();
+        // A write is sent before the socket is shut down: the two never share a segment that the window has room for.
         self.pump(flow, direction);
+        let socket = self.socket(flow, direction);
+        if socket.is_some_and(|socket| socket.finish(now)) {
+            self.pump(flow, direction);
+        }
         Ok(is_flushed)
     }
 
