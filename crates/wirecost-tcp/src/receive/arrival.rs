@@ -9,6 +9,19 @@ use super::window::Window;
 use super::{Arrived, Receiver, autotune};
 
 impl Receiver {
+    /// Takes what a Fast Open SYN carries, which stands at the next sequence number expected: the SYN-ACK acknowledges it.
+    /// It is not counted as a segment of the peer's, so that the delay of acknowledgments stays unset
+    /// (Linux: tcp_fastopen_add_skb).
+    pub fn take_early_data(&mut self, payload: &[u8], fin: bool) -> Arrived {
+        self.keep(payload.len() as u32);
+        self.reassembly.append(payload, fin);
+        Arrived {
+            in_order_bytes: payload.len(),
+            fin_reached: fin,
+            duplicate: false,
+        }
+    }
+
     /// Tells old, new and impossible segments apart.
     pub(super) fn place(
         &mut self,
@@ -63,7 +76,7 @@ impl Receiver {
 
     fn append(&mut self, payload: &[u8], arrival: Arrival, now: Instant) -> Arrived {
         let before = self.available();
-        self.keep(arrival);
+        self.keep(arrival.bytes);
         let joined = self.reassembly.append(payload, arrival.fin);
         let known = self.segment_bytes();
         self.acknowledgment.in_order(arrival, self.advertised.bytes, now);
@@ -100,7 +113,7 @@ impl Receiver {
         }
         let place = self.sack.note_held(run);
         self.acknowledgment.run_grown(place);
-        self.keep(arrival);
+        self.keep(arrival.bytes);
         let held = self.held_bytes();
         if let Window::Linux(space) = &mut self.window {
             space.hold(held);
@@ -113,11 +126,11 @@ impl Receiver {
     }
 
     /// Counts the memory of a segment that is kept.
-    fn keep(&mut self, arrival: Arrival) {
+    fn keep(&mut self, bytes: u32) {
         if let Window::Linux(space) = &mut self.window
-            && arrival.bytes > 0
+            && bytes > 0
         {
-            space.keep(arrival.bytes);
+            space.keep(bytes);
         }
     }
 

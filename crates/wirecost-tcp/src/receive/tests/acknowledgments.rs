@@ -220,6 +220,18 @@ fn a_fin_before_any_byte_waits_a_jiffy() {
 }
 
 #[test]
+fn data_with_a_syn_does_not_set_the_delay() {
+    let mut host = Host::linux();
+    let arrived = host.receiver.take_early_data(&stream(1, 100), false);
+    assert_eq!(arrived.in_order_bytes, 100);
+    assert_eq!(host.receiver.ack_due(), AckDue::No);
+    host.receiver.ack_sent(host.now);
+    host.answers();
+    host.finishes();
+    assert!(host.waits() < Some(2 * JIFFY));
+}
+
+#[test]
 fn a_segment_that_came_before_is_acknowledged_at_once_and_makes_acknowledgments_quick() {
     let mut host = interactive();
     assert!(host.arrives(1, 64, true).duplicate);
