@@ -166,7 +166,7 @@ pub struct CompareArguments {
 
     /// How to run: sim in virtual time, live on kernel sockets over the emulated link, auto first the one and then the
     /// other where the machine allows it
-    #[arg(long, value_name = "ENGINE", default_value_t = Engine::Live)]
+    #[arg(long, value_name = "ENGINE", default_value_t = Engine::Auto)]
     pub engine: Engine,
 
     /// Cells that are simulated side by side [default: as many as there are CPUs]

@@ -35,7 +35,7 @@ fn what_json_prints_is_the_summary() {
     common::need_root();
     let home = common::open_folder();
     let arguments = [
-        "compare", "udp", "-n", "2", "--settle", "200ms", "--out", "run", "--json", "-",
+        "compare", "--engine", "live", "udp", "-n", "2", "--settle", "200ms", "--out", "run", "--json", "-",
     ];
     let said = common::said(common::wirecost(home.path()).args(arguments));
     let printed: Value = serde_json::from_str(&said.stdout).expect("stdout holds JSON and nothing else");

@@ -120,6 +120,7 @@ fn conclude(
     if let Some(failure) = failure {
         output::note(format_args!("error: {failure}"));
         output::note(format_args!("hint: what was measured before is in {kept}"));
+        output::note(format_args!("resume:  {}", resume::command(folder.path())));
         return Ok(ExitCode::from(exit::CELLS_FAILED));
     }
     if interrupted {

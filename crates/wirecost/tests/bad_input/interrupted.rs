@@ -18,6 +18,8 @@ fn long_run(home: &Path, more: &[&str]) -> Child {
     command
         .args([
             "compare",
+            "--engine",
+            "live",
             "mqtt-qos1",
             "-n",
             "400",
@@ -144,7 +146,9 @@ fn a_closed_pipe_does_not_end_the_run() {
     need_root();
     let home = open_folder();
     let mut command = wirecost(home.path());
-    command.args(["compare", "tcp", "-n", "5", "--settle", "200ms", "--out", "run"]);
+    command.args([
+        "compare", "--engine", "live", "tcp", "-n", "5", "--settle", "200ms", "--out", "run",
+    ]);
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -163,8 +167,9 @@ fn a_closed_pipe_does_not_end_the_run() {
 fn the_first_line_says_what_runs_and_where_it_goes() {
     need_root();
     let home = open_folder();
-    let said =
-        said(wirecost(home.path()).args(["compare", "udp", "-n", "2", "--settle", "200ms", "--out", "run"]));
+    let said = said(wirecost(home.path()).args([
+        "compare", "--engine", "live", "udp", "-n", "2", "--settle", "200ms", "--out", "run",
+    ]));
     let first = said.stderr.lines().next().expect("a line");
     assert!(
         first.starts_with("wirecost ") && first.contains("udp") && first.ends_with("into run"),

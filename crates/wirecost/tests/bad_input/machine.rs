@@ -27,7 +27,7 @@ fn without_namespaces_a_live_run_says_what_to_do() {
     // In a user namespace of its own a process may forbid itself further ones, as an administrator may everybody.
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
                   --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\"";
-    let arguments = ["compare", "tcp", "-n", "1", "--out", out];
+    let arguments = ["compare", "--engine", "live", "tcp", "-n", "1", "--out", out];
     let said = said(&mut in_namespaces(
         "--user --map-root-user",
         script,
@@ -59,7 +59,9 @@ fn a_missing_target_names_its_package() {
         ("libcoap", "coap-con", "libcoap3-bin"),
     ] {
         let home = open_folder();
-        let arguments = ["compare", stack, "-n", "1", "--target", target, "--out", "run"];
+        let arguments = [
+            "compare", "--engine", "live", stack, "-n", "1", "--target", target, "--out", "run",
+        ];
         let said = said(&mut in_namespaces("--mount", script, home.path(), &arguments));
         assert_eq!(said.code, Some(11), "{}", said.stderr);
         assert!(said.line("error: cannot find ").is_some(), "{}", said.stderr);
@@ -86,7 +88,8 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_measured() {
     let run = disk.join("run");
     let run = run.to_str().expect("a text");
     let arguments = [
-        "compare", "tcp", "-s", "10kB", "-n", "200", "--settle", "200ms", "--rtt", "5ms", "-q", "--out", run,
+        "compare", "--engine", "live", "tcp", "-s", "10kB", "-n", "200", "--settle", "200ms", "--rtt", "5ms",
+        "-q", "--out", run,
     ];
     let said = said(&mut in_namespaces("--mount", &script, home.path(), &arguments));
     assert_eq!(said.code, Some(13), "{}", said.stderr);
@@ -146,7 +149,16 @@ fn a_folder_that_the_user_may_not_write_is_refused_before_anything_runs() {
     let locked = home.path().join("locked");
     std::fs::create_dir(&locked).expect("a folder of root's");
     let mut command = wirecost(home.path());
-    command.args(["compare", "tcp", "-n", "1", "--out", "locked/run"]);
+    command.args([
+        "compare",
+        "--engine",
+        "live",
+        "tcp",
+        "-n",
+        "1",
+        "--out",
+        "locked/run",
+    ]);
     let said = said(&mut as_nobody(command, home.path()));
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(
@@ -167,6 +179,8 @@ fn too_few_open_files_are_found_before_the_run() {
         "--nofile=100:100",
         WIRECOST,
         "compare",
+        "--engine",
+        "live",
         "tcp",
         "-n",
         "100",

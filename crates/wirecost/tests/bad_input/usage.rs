@@ -68,7 +68,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("compare -n 0", "-n must be at least 1", ""),
     (
         "compare -n 4000000000",
-        "more than the 60000 that one run holds: lower -n",
+        "more than the 60000 devices that one run holds: lower -n",
         "",
     ),
     (
@@ -161,9 +161,71 @@ const CASES: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "compare --engine sim",
-        "invalid value 'sim' for '--engine <ENGINE>'",
+        "compare --engine ns3",
+        "unknown engine \"ns3\"; the engines are auto, sim, live",
         "",
+    ),
+    (
+        "compare --engine sim --target mosquitto mqtt-qos1",
+        "leave out --target mosquitto, or take --engine live",
+        "",
+    ),
+    (
+        "compare --engine sim -n 5000000",
+        "more than the 4000000 devices that one run holds: lower -n",
+        "",
+    ),
+    (
+        "compare --vary sizes=1B",
+        "cannot vary \"sizes\" (did you mean size?)",
+        "",
+    ),
+    (
+        "compare --vary size",
+        "--vary takes KEY=VALUE,..., got \"size\"",
+        "hint: for example --vary size=16B,1kB",
+    ),
+    (
+        "compare --vary size=1B --vary size=2B",
+        "--vary size stands twice",
+        "",
+    ),
+    ("compare --vary rtt=5", "\"5\" has no unit", ""),
+    (
+        "compare --vary interval=1s,1s",
+        "interval with its messages per connection 2 of 2 has been asked for before",
+        "",
+    ),
+    ("compare --jobs 0", "invalid value '0' for '--jobs <N>'", ""),
+    (
+        "compare --shared-link",
+        "--shared-link works in virtual time only, so far: add --engine sim",
+        "",
+    ),
+    (
+        "compare --clients 10",
+        "required arguments were not provided",
+        "--shared-link",
+    ),
+    (
+        "compare --resume",
+        "--resume needs the folder of the run to go on with",
+        "hint: --resume DIR",
+    ),
+    (
+        "compare --resume nowhere",
+        "there is no run to go on with: cannot read nowhere/scenario.resolved.yaml",
+        "hint: leave out --resume",
+    ),
+    (
+        "compare --resume here --out there",
+        "--out there is another one",
+        "",
+    ),
+    (
+        "compare --resume-changed",
+        "required arguments were not provided",
+        "--resume",
     ),
     (
         "compare mqtt-qos0 --resource #",

@@ -104,7 +104,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Runs `wirecost compare` with arguments that are separated by blanks, into a folder that lives as long as this.
+    /// Runs `wirecost compare` with arguments that are separated by blanks, into a folder that lives as long as this; on
+    /// kernel sockets where they name no engine.
     pub(crate) fn compare(arguments: &str) -> Self {
         need_root();
         Self::of(arguments, |command, _| command)
@@ -122,6 +123,9 @@ impl Run {
         command
             .args(["compare", "--out", "run", "-q"])
             .args(arguments.split(' '));
+        if !arguments.contains("--engine ") {
+            command.args(["--engine", "live"]);
+        }
         let said = said(&mut prepare(command, home.path()));
         assert_eq!(
             said.code,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::results::journal::{self, Entry};
 use crate::results::{CellFile, ResultsError, RunFolder};
@@ -74,22 +74,77 @@ fn version_difference(entries: &[Entry]) -> Option<String> {
 
 /// What was asked for then and now, field by field.
 fn scenario_differences(earlier: &str, now: &ResolvedScenario) -> Vec<String> {
-    let earlier: Value = match serde_saphyr::from_str::<ResolvedScenario>(earlier) {
-        Ok(earlier) => serde_json::json!(earlier),
+    let earlier = match serde_saphyr::from_str::<ResolvedScenario>(earlier) {
+        Ok(earlier) => fields(&earlier),
         Err(error) => return vec![format!("scenario.resolved.yaml cannot be read: {error}")],
     };
-    let now = serde_json::json!(now);
-    let (Some(earlier), Some(now)) = (earlier.as_object(), now.as_object()) else {
-        return Vec::new();
-    };
+    let now = fields(now);
     let names: BTreeSet<&String> = earlier.keys().chain(now.keys()).collect();
-    let words = |value: Option<&Value>| value.map_or("not given".to_owned(), Value::to_string);
     names
         .into_iter()
-        .filter(|name| earlier.get(*name) != now.get(*name))
-        .map(|name| {
-            let (was, is) = (words(earlier.get(name)), words(now.get(name)));
-            format!("{name} was {was}, is {is}")
-        })
+        .filter_map(|name| difference(name, earlier.get(name), now.get(name)))
         .collect()
+}
+
+/// A scenario by its fields; a link is told by its words.
+fn fields(scenario: &ResolvedScenario) -> Map<String, Value> {
+    let mut fields = match serde_json::json!(scenario) {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    let links = scenario.links.iter().map(|link| Value::String(link.to_string()));
+    fields.insert("links".into(), links.collect());
+    fields
+}
+
+/// How a field differs, in words: of a list only what has come and gone.
+fn difference(name: &str, was: Option<&Value>, is: Option<&Value>) -> Option<String> {
+    if was == is {
+        return None;
+    }
+    if let (Some(Value::Array(was)), Some(Value::Array(is))) = (was, is) {
+        let beyond = |list: &[Value], other: &[Value]| {
+            let items = list.iter().filter(|item| !other.contains(item));
+            items.map(words).collect::<Vec<_>>().join(", ")
+        };
+        return Some(match (beyond(is, was), beyond(was, is)) {
+            (come, gone) if gone.is_empty() && come.is_empty() => format!("{name} has another order"),
+            (come, gone) if gone.is_empty() => format!("{name} now has {come}"),
+            (come, gone) if come.is_empty() => format!("{name} no longer has {gone}"),
+            (come, gone) => format!("{name} now has {come} and no longer {gone}"),
+        });
+    }
+    let text = |value: Option<&Value>| value.map_or("not given".into(), words);
+    Some(format!("{name} was {}, is {}", text(was), text(is)))
+}
+
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::options::tests::options;
+
+    #[test]
+    fn differences_are_said_field_by_field() {
+        let earlier = options(&["tcp", "coap-con"]);
+        let mut now = options(&["tcp", "udp"]);
+        now.seed = 1;
+        now.links[0].up.loss = wirecost_link::Loss::Bernoulli("5%".parse().expect("a probability"));
+        let text = serde_saphyr::to_string(&earlier.to_scenario()).expect("YAML");
+        assert_eq!(
+            scenario_differences(&text, &earlier.to_scenario()),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            scenario_differences(&text, &now.to_scenario()),
+            [
+                "links now has delay 12500us, loss 5% up 0% down and no longer delay 12500us",
+                "seed was 42, is 1",
+                "stacks now has udp and no longer coap-con",
+            ]
+        );
+    }
 }

@@ -1,0 +1,118 @@
+//! Virtual time and kernel sockets side by side, and the one without the other.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::process::Command;
+
+use wirecost_lab::results::Summary;
+
+use common::{Run, WIRECOST, need_program, need_root, open_folder, said, summary_in, wirecost};
+
+fn engines(summary: &Summary) -> Vec<(&str, &str, &str)> {
+    let cells = summary.cells.iter();
+    cells
+        .map(|cell| (cell.stack.as_str(), cell.engine.as_str(), cell.target.as_str()))
+        .collect()
+}
+
+#[test]
+fn both_engines_stand_side_by_side_and_say_whether_they_agree() {
+    let run = Run::compare("udp,coap-con -n 4 --settle 200ms --engine auto");
+    assert_eq!(
+        engines(&run.summary),
+        [
+            ("udp", "sim", "builtin"),
+            ("udp", "live", "builtin"),
+            ("coap-con", "sim", "builtin"),
+            ("coap-con", "live", "builtin"),
+        ]
+    );
+    for cell in &run.summary.cells {
+        let agreement = cell.agreement.as_ref();
+        assert_eq!(agreement.is_some(), cell.engine == "live");
+        assert!(agreement.is_none_or(|agreement| agreement.equal), "{agreement:?}");
+        assert!(agreement.is_none_or(|agreement| agreement.median_ratio.is_some()));
+    }
+    assert!(run.file("capture/sim.pcapng").exists() && run.file("capture/all.pcapng").exists());
+}
+
+#[test]
+fn beside_a_foreign_server_the_simulation_stays_builtin_and_nothing_is_held_against_it() {
+    need_program("mosquitto", "mosquitto");
+    let run = Run::compare("mqtt-qos1 -n 2 --settle 200ms --engine auto --target mosquitto");
+    assert_eq!(
+        engines(&run.summary),
+        [
+            ("mqtt-qos1", "sim", "builtin"),
+            ("mqtt-qos1", "live", "mosquitto")
+        ]
+    );
+    assert!(run.summary.cells.iter().all(|cell| cell.agreement.is_none()));
+}
+
+#[test]
+fn without_namespaces_everything_is_simulated_and_what_is_missing_is_said() {
+    need_root();
+    let home = open_folder();
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
+                  --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, WIRECOST]);
+    command.args(["compare", "udp,coap-con", "-n", "30", "--out", "run"]);
+    let said = said(command.current_dir(home.path()));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let line = said
+        .line("simulated only: ")
+        .expect("one line of what is missing");
+    assert!(line.contains("cannot create a user namespace"), "{line}");
+    assert!(
+        line.contains("For live runs: ") && line.contains("sudo wirecost"),
+        "{line}"
+    );
+    let summary = summary_in(&home.path().join("run"));
+    assert_eq!(
+        engines(&summary),
+        [("udp", "sim", "builtin"), ("coap-con", "sim", "builtin")]
+    );
+    assert!(!summary.interrupted);
+}
+
+#[test]
+fn virtual_time_needs_no_privileges() {
+    let home = open_folder();
+    let mut command = wirecost(home.path());
+    command.args("compare udp --engine sim -n 30 --out run".split(' '));
+    let said = said(&mut common::as_nobody(command, home.path()));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let summary = summary_in(&home.path().join("run"));
+    let cell = &summary.cells[0];
+    assert!(cell.valid && cell.warnings.is_empty(), "{:?}", cell.warnings);
+    assert!(cell.cpu.client.is_none() && cell.cpu.reason.is_some());
+    assert_eq!(cell.outcomes.delivered, 30);
+}
+
+#[test]
+fn the_first_figures_come_before_the_live_run() {
+    need_root();
+    let home = open_folder();
+    let arguments = "compare udp,coap-con -n 2 --settle 200ms --out run";
+    let said = said(wirecost(home.path()).args(arguments.split(' ')));
+    let lines: Vec<&str> = said.stderr.lines().collect();
+    let place = |prefix: &str| lines.iter().position(|line| line.starts_with(prefix));
+    let (first, link) = (place("simulated: udp 128 B: "), place("link: RTT asked"));
+    assert!(first.is_some() && first < link, "{}", said.stderr);
+}
+
+#[test]
+fn live_cells_of_several_mtus_are_several_batches_of_one_run() {
+    let run = Run::compare("tcp -s 2kB -n 2 --settle 200ms --engine live --vary mtu=600B,1500B");
+    let packets: Vec<f64> = run
+        .summary
+        .cells
+        .iter()
+        .filter_map(|cell| Some(cell.message.as_ref()?.up.packets.mean))
+        .collect();
+    assert!(packets[0] > packets[1], "{packets:?}");
+    assert!(run.file("capture/all-2.pcapng").exists());
+}

@@ -1,0 +1,249 @@
+//! Sweeps in virtual time: their cells, what is left of them when they end early, and how they go on.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+use wirecost_lab::results::RunFolder;
+use wirecost_lab::results::Summary;
+use wirecost_lab::results::journal::{self, Entry};
+use wirecost_wire::pcapng::{Block, Reader};
+
+use common::{Said, ended, eventually, open_folder, said, signal, summary_in, wirecost};
+
+/// A sweep of 60 cells that takes a while.
+const SWEEP: &str = "compare udp,coap-con,mqtt-qos1 --engine sim -n 60 -q --jobs 1 \
+                     --vary size=16B,128B,1kB,2kB,4kB --vary rtt=5ms,25ms --vary loss=0%,5%";
+
+/// Starts a sweep into the folder `run`.
+fn sweep(home: &Path, more: &[&str]) -> Child {
+    let mut command = wirecost(home);
+    command.args(SWEEP.split_whitespace()).args(more);
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("wirecost starts")
+}
+
+fn run(home: &Path, line: &str) -> Said {
+    said(wirecost(home).args(line.split_whitespace()))
+}
+
+/// The cells as `summary.json` has them, to the byte.
+fn cells(run: &Path) -> String {
+    let text = std::fs::read_to_string(run.join("summary.json")).expect("summary.json");
+    let value: Value = serde_json::from_str(&text).expect("JSON");
+    value["cells"].to_string()
+}
+
+fn keys(summary: &Summary) -> BTreeSet<String> {
+    summary.cells.iter().map(|cell| cell.key.clone()).collect()
+}
+
+#[test]
+fn a_sweep_that_was_interrupted_goes_on_and_comes_to_the_same_cells() {
+    let whole = open_folder();
+    let done = ended(sweep(whole.path(), &["--out", "run"]));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+
+    let home = open_folder();
+    let child = sweep(home.path(), &["--out", "run"]);
+    eventually("the first cell", || {
+        std::fs::read_dir(home.path().join("run/cells")).is_ok_and(|cells| cells.count() > 4)
+    });
+    signal(child.id(), "INT");
+    let stopped = ended(child);
+    assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
+    let part = summary_in(&home.path().join("run"));
+    assert!(part.interrupted);
+    assert!((1..60).contains(&part.cells.len()), "{} cells", part.cells.len());
+    let command = stopped.line("resume:  ").expect("how to go on");
+    assert!(
+        command.starts_with("wirecost compare ") && command.ends_with("--resume run"),
+        "{command}"
+    );
+
+    let before = journal_keys(&home.path().join("run"));
+    let line = command.trim_start_matches("wirecost ");
+    let resumed = run(home.path(), line);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(cells(&home.path().join("run")), cells(&whole.path().join("run")));
+    for file in ["samples.csv", "ladder.json"] {
+        let of = |home: &Path| std::fs::read(home.join("run").join(file)).expect("a file");
+        assert_eq!(of(home.path()), of(whole.path()), "{file}");
+    }
+    let after = journal_keys(&home.path().join("run"));
+    assert_eq!(after.len(), 60, "no cell is run twice");
+    assert_eq!(after[..before.len()], before);
+}
+
+/// The keys of the cells in the journal, in their order.
+fn journal_keys(run: &Path) -> Vec<String> {
+    let entries = journal::read(&RunFolder::open(run)).expect("a journal");
+    entries
+        .iter()
+        .filter_map(Entry::finished_key)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn a_sweep_whose_process_was_killed_goes_on_too() {
+    let home = open_folder();
+    let mut child = sweep(home.path(), &["--out", "run"]);
+    eventually("the first cells", || {
+        std::fs::read_dir(home.path().join("run/cells")).is_ok_and(|cells| cells.count() > 4)
+    });
+    signal(child.id(), "KILL");
+    child.wait().expect("it ends");
+    assert!(!home.path().join("run/summary.json").exists());
+    let resumed = ended(sweep(home.path(), &["--resume", "--out", "run"]));
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(summary_in(&home.path().join("run")).cells.len(), 60);
+}
+
+#[test]
+fn another_question_is_not_gone_on_with_unless_it_is_asked_for() {
+    let home = open_folder();
+    let first = "compare udp,coap-con --engine sim -n 30 -q --vary size=16B,128B";
+    assert_eq!(run(home.path(), &format!("{first} --out run")).code, Some(0));
+    let more = "compare udp,coap-con --engine sim -n 30 -q --vary size=16B,128B,1kB";
+    let refused = run(home.path(), &format!("{more} --resume run"));
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert_eq!(
+        refused.line("error: "),
+        Some("run holds another run: size now has 1kB"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("--resume-changed"), "{}", refused.stderr);
+
+    let before = summary_in(&home.path().join("run"));
+    let changed = run(home.path(), &format!("{more} --resume run --resume-changed"));
+    assert_eq!(changed.code, Some(0), "{}", changed.stderr);
+    let after = summary_in(&home.path().join("run"));
+    assert!(keys(&after).is_superset(&keys(&before)));
+    assert_eq!(
+        journal_keys(&home.path().join("run")).len(),
+        6,
+        "4 cells, and 2 that were missing"
+    );
+}
+
+#[test]
+fn keys_name_the_question_and_not_its_place() {
+    let home = open_folder();
+    let few = run(home.path(), "compare coap-con --engine sim -n 30 -q --out few");
+    let many = run(
+        home.path(),
+        "compare udp,coap-con --engine sim -n 30 -q --size 16B,128B --out many",
+    );
+    assert_eq!((few.code, many.code), (Some(0), Some(0)));
+    let (few, many) = (
+        summary_in(&home.path().join("few")),
+        summary_in(&home.path().join("many")),
+    );
+    let same: Vec<_> = many
+        .cells
+        .iter()
+        .filter(|cell| cell.key == few.cells[0].key)
+        .collect();
+    assert_eq!(same, [&few.cells[0]], "the same key, the same figures");
+}
+
+#[test]
+fn threads_change_no_cell() {
+    let home = open_folder();
+    let line = "compare coap-con,mqtt-qos1 --engine sim -n 30 -q --loss 5% --size 16B,128B";
+    for jobs in ["1", "2", "7"] {
+        assert_eq!(
+            run(home.path(), &format!("{line} -j {jobs} --out run{jobs}")).code,
+            Some(0)
+        );
+    }
+    let one = cells(&home.path().join("run1"));
+    assert_eq!(one, cells(&home.path().join("run2")));
+    assert_eq!(one, cells(&home.path().join("run7")));
+}
+
+#[test]
+fn every_dimension_makes_cells() {
+    let home = open_folder();
+    let line = "compare --engine sim -n 2 -q --out run --vary stack=coap-con,mqtt-qos1 --vary interval=500ms,2s \
+                --vary messages-per-connection=1,3 --vary mtu=600B,1500B --vary rate=1Mbit,10Mbit";
+    assert_eq!(run(home.path(), line).code, Some(0));
+    let summary = summary_in(&home.path().join("run"));
+    assert_eq!(summary.cells.len(), 32);
+    assert_eq!(keys(&summary).len(), 32);
+    let of = |messages, interval_ns| {
+        let cells = summary.cells.iter();
+        cells
+            .filter(|cell| (cell.messages_per_connection, cell.interval_ns) == (messages, Some(interval_ns)))
+            .count()
+    };
+    assert_eq!(
+        [
+            of(1, 500_000_000),
+            of(1, 2_000_000_000),
+            of(3, 500_000_000),
+            of(3, 2_000_000_000)
+        ],
+        [8; 4]
+    );
+    assert!(
+        summary
+            .cells
+            .iter()
+            .all(|cell| cell.outcomes.offered == 2 * cell.messages_per_connection)
+    );
+}
+
+#[test]
+fn the_capture_of_a_sweep_has_its_secrets_first_and_only_its_owner_reads_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = open_folder();
+    let line = "compare mqtt-qos1+tls1.3,coap-con --engine sim -n 2 -q --out run";
+    assert_eq!(run(home.path(), line).code, Some(0));
+    let capture = home.path().join("run/capture/sim.pcapng");
+    let mode = std::fs::metadata(&capture)
+        .expect("a capture")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let file = std::fs::File::open(&capture).expect("readable");
+    let blocks: Vec<Block> = Reader::new(file).map(|block| block.expect("a block")).collect();
+    let first_packet = blocks.iter().position(|block| matches!(block, Block::Packet(_)));
+    let last_secret = blocks
+        .iter()
+        .rposition(|block| matches!(block, Block::Secrets(_)));
+    assert!(
+        last_secret.is_some() && last_secret < first_packet,
+        "{last_secret:?} {first_packet:?}"
+    );
+    let comments: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Packet(packet) => packet.comment.as_deref(),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        comments[0].starts_with("mqtt-qos1+tls1.3 128 B | connect | original | delivered after 12.500 ms")
+    );
+    assert!(
+        comments
+            .iter()
+            .any(|comment| comment.starts_with("coap-con 128 B | message | "))
+    );
+    let parts = std::fs::read_dir(home.path().join("run/cells")).expect("cells");
+    let extensions: BTreeSet<_> = parts
+        .flatten()
+        .filter_map(|entry| Some(entry.path().extension()?.to_owned()))
+        .collect();
+    assert_eq!(extensions, BTreeSet::from(["json".into()]));
+}
