@@ -98,6 +98,8 @@ pub(crate) struct Synchronized {
     /// The segments that leave at once.
     burst: Burst,
     waits_for_room: bool,
+    /// Whether the acknowledgment is due that completes the handshake.
+    greets: bool,
     /// Whether the application has let go of the connection.
     is_detached: bool,
     cookie: Option<Cookie>,
@@ -163,6 +165,7 @@ impl Synchronized {
             small: 0,
             burst: Burst::default(),
             waits_for_room: false,
+            greets: false,
             is_detached: false,
             cookie: None,
             config,

@@ -62,8 +62,8 @@ impl Synchronized {
         if !segment.has(Flags::SYN) {
             return self.handle_segment(segment, payload, events, now);
         }
-        // RFC 9293, section 3.10.7.3, fourth: SYN-SENT is left with an ACK at once (Linux: unless it is in ping-pong mode).
-        self.receiver.acknowledge_now();
+        // RFC 9293, section 3.10.7.3, fourth: SYN-SENT is left with an ACK, before anything that was written.
+        self.greets = true;
         self.take_text(segment.sequence.wrapping_add(1), segment, payload, events, now)
     }
 
@@ -73,8 +73,9 @@ impl Synchronized {
         let is_reset = segment.has(Flags::RST);
         let is_in_window = self.receiver.is_acceptable(segment.sequence, length);
         if !is_reset && (self.is_from_the_past(segment, length, now) || !is_in_window) {
-            let has_data = length > 0 && !segment.has(Flags::SYN);
-            if self.may_refuse(has_data, now) {
+            if segment.has(Flags::SYN) {
+                self.challenge(now);
+            } else if self.may_refuse(length > 0, now) {
                 self.receiver.refuse(segment.sequence, length);
             }
             return Screened::Dropped;

@@ -37,6 +37,9 @@ impl Synchronized {
         {
             return Some(self.transmit_syn_ack(syn_ack, now));
         }
+        if core::mem::take(&mut self.greets) {
+            return Some(self.transmit_bare(Flags::ACK, self.next_sequence(), now));
+        }
         if let Some(probe) = self.silence.probe.take() {
             return Some(self.transmit_probe(probe, payload, now));
         }

@@ -1,12 +1,19 @@
 //! Timers for when the peer says nothing: zero-window probes, keep-alive, FIN-WAIT-2.
 
+use core::time::Duration;
+
 use wirecost_proto::{Instant, ResetReason, TimerTable};
+use wirecost_wire::tcp::Flags;
 
 use super::{Course, Synchronized};
 use crate::config::KeepAlive;
 use crate::connection::State;
 use crate::receive::AckDue;
 use crate::recovery::Timeout;
+use crate::segment::Segment;
+
+/// Window probes without an answer after which the connection is given up (Linux: net.ipv4.tcp_retries2).
+const MAX_UNANSWERED_PROBES: u8 = 15;
 
 /// Timers that a peer's answer stops.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +47,8 @@ pub(super) struct Silence {
     timers: TimerTable<3>,
     /// Zero-window probes since the window was open.
     window_probes: u8,
+    /// Of them those since the peer was heard.
+    unanswered: u8,
     keep_alive_probes: u8,
     heard: Instant,
     /// The probe to be sent next.
@@ -55,6 +64,7 @@ impl Silence {
         Self {
             timers,
             window_probes: 0,
+            unanswered: 0,
             keep_alive_probes: 0,
             heard: now,
             probe: None,
@@ -69,6 +79,7 @@ impl Silence {
     pub(super) const fn heard(&mut self, now: Instant) {
         self.heard = now;
         self.keep_alive_probes = 0;
+        self.unanswered = 0;
     }
 
     pub(super) fn wait_for_fin(&mut self, until: Instant) {
@@ -99,10 +110,10 @@ impl Synchronized {
         if let Some(opening) = &mut self.handshake
             && !opening.handle_timeout(now)
         {
-            return timed_out();
+            return timed_out(None);
         }
         if self.recovery.handle_timeout(self.next_segment_fits(), now) == Timeout::GiveUp {
-            return timed_out();
+            return timed_out(None);
         }
         self.note_round_trip();
         self.handle_silence(now)
@@ -113,12 +124,16 @@ impl Synchronized {
             return Course::Closed;
         }
         if self.silence.timers.expire(Timer::Persist, now) {
+            if self.silence.unanswered >= MAX_UNANSWERED_PROBES {
+                return timed_out(None);
+            }
             self.silence.probe = Some(Probe::Window);
             self.silence.window_probes = self.silence.window_probes.saturating_add(1);
+            self.silence.unanswered += 1;
             self.arm_persist(now);
         }
-        if self.silence.timers.expire(Timer::KeepAlive, now) && !self.keep_alive(now) {
-            return timed_out();
+        if self.silence.timers.expire(Timer::KeepAlive, now) {
+            return self.keep_alive(now);
         }
         Course::Stay
     }
@@ -141,38 +156,44 @@ impl Synchronized {
             .rto()
             .saturating_mul(1 << doublings)
             .min(self.config.maximum_persist);
-        let deadline = self.config.granularity.deadline(now, delay);
-        self.silence.timers.set(Timer::Persist, deadline);
+        self.arm(Timer::Persist, delay, now);
     }
 
-    /// RFC 9293, section 3.8.4; false once the peer has not answered often enough.
-    fn keep_alive(&mut self, now: Instant) -> bool {
+    /// RFC 9293, section 3.8.4.
+    fn keep_alive(&mut self, now: Instant) -> Course {
         let Some(config) = self.config.keep_alive else {
-            return true;
+            return Course::Stay;
         };
-        let due = self.silence.heard + config.idle;
         // What is in flight asks for an answer already (Linux: `tcp_keepalive_timer`).
-        if self.is_in_flight() || self.unsent() > 0 {
-            self.silence.timers.set(Timer::KeepAlive, now + config.idle);
-            return true;
-        }
-        if now < due {
-            self.silence.timers.set(Timer::KeepAlive, due);
-            return true;
+        let is_busy = self.is_in_flight() || self.unsent() > 0;
+        let silent = if is_busy {
+            Duration::ZERO
+        } else {
+            now.saturating_since(self.silence.heard)
+        };
+        if silent < config.idle {
+            self.arm(Timer::KeepAlive, config.idle - silent, now);
+            return Course::Stay;
         }
         if self.silence.keep_alive_probes >= config.probes {
-            return false;
+            let reset = self.header(Flags::RST | Flags::ACK, self.next_sequence(), now);
+            return timed_out(Some(reset));
         }
         self.silence.keep_alive_probes += 1;
         self.silence.probe = Some(Probe::KeepAlive);
-        self.silence.timers.set(Timer::KeepAlive, now + config.interval);
-        true
+        self.arm(Timer::KeepAlive, config.interval, now);
+        Course::Stay
+    }
+
+    fn arm(&mut self, timer: Timer, delay: Duration, now: Instant) {
+        let deadline = self.config.granularity.deadline(now, delay);
+        self.silence.timers.set(timer, deadline);
     }
 }
 
-const fn timed_out() -> Course {
+const fn timed_out(answer: Option<Segment>) -> Course {
     Course::Reset {
-        answer: None,
+        answer,
         reason: Some(ResetReason::TimedOut),
     }
 }

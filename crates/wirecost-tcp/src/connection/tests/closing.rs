@@ -28,7 +28,7 @@ fn a_fin_rides_on_the_last_data_that_was_not_sent() {
     connection.shutdown(Instant::START);
     net.run_for(Duration::from_secs(1));
     let last = flags(&[Flags::FIN, Flags::PSH]);
-    assert_eq!(trace(&net)[2], (CLIENT, last, 1, 1, 128));
+    assert_eq!(trace(&net)[3], (CLIENT, last, 1, 1, 128));
     assert_eq!(states(&net), [Some(State::TimeWait), Some(State::Closed)]);
 }
 

@@ -82,7 +82,8 @@ fn an_idle_connection_is_kept_alive_and_given_up_when_nobody_answers() {
     assert_eq!(net.sent[3].segment.sequence, ISS[CLIENT]);
     net.lost = (net.sent.len()..1_000).collect();
     net.run_for(Duration::from_secs(100));
-    assert_eq!(net.sent.len(), 9 + 3);
+    // Three probes and the reset.
+    assert_eq!(net.sent.len(), 9 + 3 + 1);
     assert_eq!(
         net.ends[CLIENT].events,
         [Event::Opened, Event::Reset(ResetReason::TimedOut)]
