@@ -11,9 +11,7 @@
 mod measure;
 mod pairs;
 
-use std::time::Duration;
-
-use pairs::{coap, datagrams, idle, mqtt, segments, stream};
+use pairs::{coap, cpu_time, datagrams, idle, mqtt, segments, stream};
 use wirecost_sim::{Recording, Tally};
 
 /// A case and what it counts.
@@ -129,11 +127,4 @@ fn print_idle_memory(is_smoke: bool) {
         let (asleep, open) = idle::memory(hosts, transport);
         println!("{name:<28} {asleep:>10} {open:>12}");
     }
-}
-
-/// CPU time of this thread, by the kernel's scheduler.
-fn cpu_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());
-    Duration::from_nanos(nanos.unwrap_or_default())
 }

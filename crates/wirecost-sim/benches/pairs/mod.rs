@@ -1,7 +1,7 @@
 //! One client and one server, and hosts that do nothing.
 
 pub(crate) mod idle;
-mod script;
+pub(crate) mod script;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use wirecost_mqtt::quality::QoS;
 use wirecost_mqtt::{broker, client as mqtt_client};
 use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::driver::{Device, Service};
-use wirecost_proto::hosts::{HostIndex, device_address, server_address};
+use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::Links;
 use wirecost_proto::{Content, Direction, Endpoint, Instant, Path, Rng, Script};
 use wirecost_sim::{Finished, Settings, Tap, World};
@@ -44,7 +44,7 @@ impl OnlyLink {
         Self::of(config)
     }
 
-    fn of(config: LinkConfig) -> Self {
+    pub(crate) fn of(config: LinkConfig) -> Self {
         Self(Link::new(config, Rng::new(1)))
     }
 
@@ -164,7 +164,7 @@ where
 pub(crate) fn device<C, D>(host: HostIndex, transport: Transport, endpoint: C, script: D) -> Device<C, D> {
     Device {
         host,
-        local: SocketAddr::new(device_address(host, false).expect("an address"), 0),
+        local: SocketAddr::new(simulated_address(host, false).expect("an address"), 0),
         remote: SocketAddr::new(server_address(false), 7_000),
         transport,
         endpoint,
@@ -178,4 +178,11 @@ pub(crate) fn service<S>(transport: Transport, endpoint: S) -> Service<S> {
         transport,
         endpoint,
     }
+}
+
+/// CPU time of this thread, by the kernel's scheduler.
+pub(crate) fn cpu_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or_default())
 }

@@ -16,6 +16,8 @@ pub(crate) struct Exchanges<E: Endpoint, F> {
     command: F,
     opens: fn(&E::Event) -> bool,
     answers: Option<fn(&E::Event) -> bool>,
+    gives_up: fn(&E::Event) -> bool,
+    given_up: u64,
     is_connecting: bool,
     opened: Option<Instant>,
     sent: u64,
@@ -34,6 +36,8 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
             command,
             opens: |_| false,
             answers: Some(|_| false),
+            gives_up: |_| false,
+            given_up: 0,
             is_connecting: false,
             opened: None,
             sent: 0,
@@ -53,6 +57,10 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
             answers: Some(answers),
             ..self
         }
+    }
+
+    pub(crate) fn given_up_by(self, gives_up: fn(&E::Event) -> bool) -> Self {
+        Self { gives_up, ..self }
     }
 
     /// Nothing answers.
@@ -79,7 +87,7 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
     /// When the next message is due; `None` before something happens.
     fn due(&self) -> Option<Instant> {
         let opened = self.opened?;
-        if self.answers.is_some() && self.answered < self.sent {
+        if self.answers.is_some() && self.answered + self.given_up < self.sent {
             return None;
         }
         if self.sent == 0 {
@@ -94,6 +102,7 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Script<E> for Exchanges<E, F> {
         if (self.opens)(&event) {
             self.opened = Some(now);
         }
+        self.given_up += u64::from((self.gives_up)(&event));
         if self.answers.is_some_and(|answers| answers(&event)) {
             self.answered += 1;
             let nanos = now.saturating_since(self.last).as_nanos() as u64;
