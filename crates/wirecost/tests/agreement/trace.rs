@@ -1,0 +1,105 @@
+//! What a device and its server exchanged, without what differs from run to run: time stamps, initial sequence numbers,
+//! ports, IP identifications and secrets.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use wirecost_proto::Direction;
+use wirecost_wire::ip::{Packet, Protocol};
+use wirecost_wire::tcp::{Flags, Segment};
+
+/// One packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) direction: Direction,
+    /// Bytes of the IP packet.
+    pub(crate) length: usize,
+    /// What a TCP header says.
+    pub(crate) tcp: Option<TcpStep>,
+}
+
+/// A TCP header, its numbers relative to the initial ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TcpStep {
+    /// The flags but PSH, which tells how the sender's writes fell.
+    pub(crate) flags: u8,
+    pub(crate) sequence: u32,
+    /// None where there is no ACK flag.
+    pub(crate) acknowledgment: Option<u32>,
+    /// Bytes behind the header.
+    pub(crate) payload: usize,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>4} {:>4} B", self.direction.name(), self.length)?;
+        let Some(tcp) = self.tcp else { return Ok(()) };
+        let names = [("FIN", 1), ("SYN", 2), ("RST", 4), ("ACK", 16)];
+        let flags = names.iter().filter(|(_, bit)| tcp.flags & bit != 0);
+        let flags: Vec<&str> = flags.map(|(name, _)| *name).collect();
+        write!(f, " {} seq {}", flags.join("+"), tcp.sequence)?;
+        if let Some(acknowledgment) = tcp.acknowledgment {
+            write!(f, " ack {acknowledgment}")?;
+        }
+        write!(f, " len {}", tcp.payload)
+    }
+}
+
+/// What one device and its server exchanged, in the order of entry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace {
+    pub(crate) steps: Vec<Step>,
+    /// The initial sequence numbers of the connection at hand, by direction.
+    initial: BTreeMap<Direction, u32>,
+}
+
+impl Trace {
+    /// Takes the next packet.
+    pub(crate) fn push(&mut self, direction: Direction, bytes: &[u8]) {
+        let packet = Packet::new(bytes).expect("an IP packet");
+        let tcp = (packet.protocol() == Protocol::Tcp && packet.has_upper_header())
+            .then(|| self.tcp(direction, packet.payload()));
+        self.steps.push(Step {
+            direction,
+            length: packet.total_bytes(),
+            tcp,
+        });
+    }
+
+    fn tcp(&mut self, direction: Direction, bytes: &[u8]) -> TcpStep {
+        let segment = Segment::new(bytes).expect("a TCP segment");
+        let flags = segment.flags();
+        if flags.contains(Flags::SYN) {
+            self.initial.insert(direction, segment.sequence_number());
+        }
+        let initial = |way: Direction| self.initial.get(&way).copied().unwrap_or_default();
+        let acknowledgment = segment
+            .acknowledgment_number()
+            .wrapping_sub(initial(direction.reverse()));
+        TcpStep {
+            flags: flags.bits() & !Flags::PSH.bits(),
+            sequence: segment.sequence_number().wrapping_sub(initial(direction)),
+            acknowledgment: flags.contains(Flags::ACK).then_some(acknowledgment),
+            payload: segment.payload().len(),
+        }
+    }
+
+    /// The first packet that differs, with those before it; `None` where there is none.
+    pub(crate) fn difference(&self, simulated: &Self) -> Option<String> {
+        let pairs = self.steps.iter().zip(&simulated.steps);
+        let same = pairs.take_while(|(live, simulated)| live == simulated).count();
+        if same == self.steps.len() && same == simulated.steps.len() {
+            return None;
+        }
+        let mut text = format!("the first {same} packets are the same; then\n");
+        let context = same.saturating_sub(4);
+        for (name, steps) in [("live", &self.steps), ("simulated", &simulated.steps)] {
+            text += &format!("  {name}:\n");
+            for (place, step) in steps.iter().enumerate().skip(context).take(same + 4 - context) {
+                let mark = if place < same { ' ' } else { '!' };
+                text += &format!("   {mark}{place:>4} {step}\n");
+            }
+        }
+        Some(text)
+    }
+}
