@@ -13,8 +13,10 @@ mod ends;
 mod facts;
 mod grid;
 mod heat;
+mod interval;
 mod ladder;
 mod listing;
+mod logplot;
 mod samples;
 mod scope;
 mod selection;
@@ -37,6 +39,7 @@ use connect::Matrix;
 use facts::Facts;
 use grid::Grid;
 use heat::HeatMaps;
+use interval::Intervals;
 use ladder::Ladders;
 use samples::Samples;
 use selection::Selection;
@@ -59,6 +62,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     let samples = Samples::of(&results.samples);
     let sweep = Sweep::of(&results.summary);
     let maps = HeatMaps::of(&sweep, &samples);
+    let intervals = Intervals::of(&results.summary, &sweep);
     let page = Page {
         css: include_str!("../templates/style.css"),
         js: include_str!("../templates/report.js"),
@@ -70,8 +74,12 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
             .map(|group| GroupView::of(group, &samples))
             .collect(),
         drawn: selection.words,
-        rules: controls::rules(maps.controls()),
+        rules: controls::rules(
+            maps.controls()
+                .chain(intervals.iter().flat_map(Intervals::controls)),
+        ),
         maps,
+        intervals,
         tables: all.iter().map(grid::figures).collect(),
         differences: differences(&results.summary),
         is_long: results.summary.cells.len() > MANY,
@@ -94,6 +102,7 @@ struct Page<'a> {
     /// Style of the panels that buttons choose.
     rules: String,
     maps: HeatMaps,
+    intervals: Option<Intervals>,
     /// Which groups are drawn, where not all are.
     drawn: Option<String>,
     tables: Vec<Grid>,

@@ -123,6 +123,10 @@ fn a_screenshot_can_be_taken() {
         ("matrix", common::matrix()),
         ("engines", common::both_engines()),
         (
+            "intervals",
+            common::intervals(&common::STACKS[3..], &[10, 60, 120, 300, 900, 3_600], &[1, 60]),
+        ),
+        (
             "sweep",
             common::sweep(
                 &common::STACKS,

@@ -76,6 +76,40 @@ fn intervals_that_overlap_are_not_separable() {
     assert!(maps.contains("too few samples for an interval"));
 }
 
+fn far_apart() -> Results {
+    let seconds = [10, 60, 300, 900, 3_600];
+    common::intervals(&["mqtt-qos1", "coap-con"], &seconds, &[1, 60])
+}
+
+#[test]
+fn the_interval_has_an_axis_where_it_varies() {
+    assert!(!report(&small()).unwrap().contains("id=\"interval\""));
+    let axis = section(&report(&far_apart()).unwrap(), "interval", "ladder");
+    // Bytes and time in two widths; CoAP has no connection to keep, and one line.
+    assert_eq!(axis.matches("<svg").count(), 4);
+    for label in ["mqtt-qos1 ×1:", "mqtt-qos1 ×60:", "coap-con:"] {
+        assert_eq!(axis.matches(&format!("<title>{label}")).count(), 4, "{label}");
+    }
+}
+
+#[test]
+fn keep_alive_makes_kept_connections_dearer_than_new_ones() {
+    let axis = section(&report(&far_apart()).unwrap(), "interval", "ladder");
+    // 299 B a message and 562 B a connection; 60 messages carry one connection, and 59 pauses with a ping a minute.
+    assert!(axis.contains("mqtt-qos1 ×1,10000000000,861.0000"), "{axis}");
+    assert!(axis.contains("mqtt-qos1 ×60,10000000000,308.3667"), "{axis}");
+    assert!(axis.contains("mqtt-qos1 ×60,900000000000,2511.0333"), "{axis}");
+    let found = axis
+        .split("<li>")
+        .skip(1)
+        .find(|item| item.contains("mqtt-qos1 ×1 costs less than mqtt-qos1 ×60"))
+        .unwrap();
+    assert!(
+        found.starts_with("from an interval of about 4.4 min on") && found.contains("(861 B each)"),
+        "{found}"
+    );
+}
+
 #[test]
 fn panels_are_chosen_without_a_script() {
     let html = report(&small()).unwrap();

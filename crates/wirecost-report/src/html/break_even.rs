@@ -6,19 +6,24 @@ use wirecost_lab::results::Cell;
 
 use super::Figure;
 use super::ends::{self, End};
-use super::svg::{Anchor, Svg};
+use super::logplot::{LogPlot, TOP};
+use super::svg::Svg;
 use crate::columns::{Column, overlap};
 use crate::export::quoted;
 use crate::figures::BothWays;
 use crate::groups::Group;
 use crate::number;
 
-const TOP: f64 = 14.0;
-const LEFT: f64 = 46.0;
-const SPAN: f64 = 270.0;
 /// Most messages of a connection that are drawn, and its decades.
 const MOST: f64 = 10_000.0;
 const DECADES: f64 = 4.0;
+const TICKS: [(f64, &str); 5] = [
+    (1.0, "1"),
+    (10.0, "10"),
+    (100.0, "100"),
+    (1_000.0, "1,000"),
+    (MOST, "10,000"),
+];
 /// Points of a curve per decade.
 const STEPS: u32 = 12;
 
@@ -183,49 +188,14 @@ impl Crossing {
     }
 }
 
-/// Where things lie in a figure of one width.
-struct Plot {
-    right: f64,
-    span: f64,
-    /// Logarithms of the least and the most that is drawn.
-    least: f64,
-    most: f64,
-}
-
-impl Plot {
-    fn new(lines: &[Line], width: f64) -> Self {
-        let ends = lines.iter().flat_map(|line| [line.at(1.0), line.at(MOST)]);
-        let ends: Vec<f64> = ends.filter(|cost| *cost > 0.0).map(f64::log10).collect();
-        let least = ends.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (least, most) = if least <= most { (least, most) } else { (0.0, 1.0) };
-        Self {
-            right: ends::right(lines.iter().map(|line| line.label.as_str()), width),
-            span: SPAN.max(lines.len() as f64 * ends::LINE),
-            least: least - 0.04,
-            most: most + 0.04,
-        }
-    }
-
-    fn x(&self, n: f64) -> f64 {
-        LEFT + n.log10() / DECADES * (self.right - LEFT)
-    }
-
-    fn y(&self, cost: f64) -> f64 {
-        let share = (cost.max(f64::MIN_POSITIVE).log10() - self.least) / (self.most - self.least);
-        TOP + self.span * (1.0 - share)
-    }
-
-    fn bottom(&self) -> f64 {
-        TOP + self.span
-    }
-}
-
 fn draw(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str, width: f64) -> String {
-    let plot = Plot::new(lines, width);
-    let mut svg = Svg::new(width, plot.bottom() + 40.0);
-    message_axis(&mut svg, &plot);
-    cost_axis(&mut svg, &plot, quantity);
+    let ends = lines.iter().flat_map(|line| [line.at(1.0), line.at(MOST)]);
+    let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+    let plot = LogPlot::new([1.0, MOST], ends, &labels, width);
+    let mut svg = Svg::new(width, plot.height());
+    let ticks = TICKS.map(|(n, text)| (n, text.to_owned()));
+    plot.value_axis(&mut svg, &ticks, "messages per connection");
+    plot.cost_axis(&mut svg, quantity.unit);
     for line in lines {
         let points: Vec<[f64; 2]> = counts().map(|n| [plot.x(n), plot.y(line.at(n))]).collect();
         svg.polyline(
@@ -253,49 +223,6 @@ fn draw(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str, 
     );
     let description: Vec<String> = lines.iter().map(|line| summary(line, quantity)).collect();
     svg.finish(name, &description.join(". "))
-}
-
-fn message_axis(svg: &mut Svg, plot: &Plot) {
-    for (n, text) in [
-        (1.0, "1"),
-        (10.0, "10"),
-        (100.0, "100"),
-        (1_000.0, "1,000"),
-        (MOST, "10,000"),
-    ] {
-        let x = plot.x(n);
-        svg.line("grid", [x, TOP], [x, plot.bottom()]);
-        svg.text("tick", Anchor::Middle, [x, plot.bottom() + 15.0], text);
-    }
-    let middle = (LEFT + plot.right) / 2.0;
-    svg.text(
-        "muted",
-        Anchor::Middle,
-        [middle, plot.bottom() + 33.0],
-        "messages per connection",
-    );
-}
-
-/// Grid lines at round multiples of each power of ten.
-fn cost_axis(svg: &mut Svg, plot: &Plot, quantity: Quantity) {
-    svg.line("axis", [LEFT, TOP], [LEFT, plot.bottom()]);
-    svg.text("muted", Anchor::End, [LEFT - 5.0, TOP - 4.0], quantity.unit);
-    let decades = plot.least.floor() as i32..=plot.most.ceil() as i32;
-    let factors: &[f64] = match plot.most - plot.least {
-        span if span < 1.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
-        _ => &[1.0, 2.0, 5.0],
-    };
-    let ticks = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
-    for cost in ticks.filter(|cost| (plot.least..=plot.most).contains(&cost.log10())) {
-        let y = plot.y(cost);
-        svg.line("grid", [LEFT, y], [plot.right, y]);
-        svg.text(
-            "tick",
-            Anchor::End,
-            [LEFT - 5.0, y + 3.5],
-            &number::trimmed(cost, 3),
-        );
-    }
 }
 
 /// The numbers of messages that curves are drawn at, evenly spread over the axis.

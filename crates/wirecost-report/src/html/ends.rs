@@ -14,6 +14,11 @@ pub(super) fn class(number: usize) -> String {
     format!("s{}{again}", number % COLORS)
 }
 
+/// The number of a second curve of the same colour: a dotted one.
+pub(super) const fn again(number: usize) -> usize {
+    number % COLORS + COLORS
+}
+
 /// Where a curve ends, and how it is called.
 pub(super) struct End {
     pub(super) label: String,

@@ -13,7 +13,7 @@ use wirecost_lab::results::Cell;
 use super::controls::{Control, Controls, panel_classes};
 use super::ends;
 use super::samples::Samples;
-use super::sweep::{Dimension, Sweep, Value};
+use super::sweep::{Dimension, Slice, Sweep, Value};
 use crate::columns::INSEPARABLE;
 use crate::export::quoted;
 use crate::number;
@@ -104,11 +104,7 @@ fn axes(sweep: &Sweep<'_>) -> Vec<[Dimension; 2]> {
 impl HeatMap {
     fn of(sweep: &Sweep<'_>, samples: &Samples<'_>, axes: [Dimension; 2], number: usize) -> Self {
         let [down, across] = axes;
-        let fixed: Vec<&(Dimension, Vec<Value>)> = sweep
-            .varied
-            .iter()
-            .filter(|(dimension, _)| !axes.contains(dimension))
-            .collect();
+        let fixed = sweep.varied_besides(&axes);
         let figures: Vec<Figures<'_>> = METRICS
             .iter()
             .map(|metric| Figures::of(sweep, samples, metric))
@@ -122,11 +118,11 @@ impl HeatMap {
         for (dimension, values) in &fixed {
             controls.choose(dimension.name(), values.iter().map(|value| value.text.clone()));
         }
-        let slices = slices(sweep, &fixed);
+        let slices = sweep.slices(&fixed);
         let panel = |(metric, figures): (usize, &Figures<'_>)| -> Vec<Panel> {
             let of_slice = |slice: &Slice<'_>| {
                 let classes = [&[metric], slice.chosen.as_slice()].concat();
-                slice.panel(sweep, figures, axes, panel_classes(&classes))
+                Panel::of(slice, sweep, figures, axes, panel_classes(&classes))
             };
             slices.iter().map(of_slice).collect()
         };
@@ -157,51 +153,18 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// The cells at one value of everything that is not an axis.
-struct Slice<'a> {
-    /// Which value, for each of the fixed dimensions.
-    chosen: Vec<usize>,
-    /// The values in words.
-    words: Vec<String>,
-    cells: Vec<(usize, &'a Cell)>,
-}
-
-/// The slices of a sweep, in the order of the fixed dimensions' values.
-fn slices<'a>(sweep: &Sweep<'a>, fixed: &[&(Dimension, Vec<Value>)]) -> Vec<Slice<'a>> {
-    let mut by_choice: BTreeMap<Vec<usize>, Vec<(usize, &Cell)>> = BTreeMap::new();
-    for (index, cell) in &sweep.cells {
-        let choose = |(dimension, values): &&(Dimension, Vec<Value>)| {
-            let value = dimension.of(cell);
-            values.iter().position(|other| *other == value).unwrap_or(0)
-        };
-        let chosen = fixed.iter().map(choose).collect();
-        by_choice.entry(chosen).or_default().push((*index, cell));
-    }
-    let slice = |(chosen, cells): (Vec<usize>, Vec<(usize, &'a Cell)>)| {
-        let word = |((dimension, values), place): (&&(Dimension, Vec<Value>), &usize)| {
-            Some(format!("{} {}", dimension.name(), values.get(*place)?.text))
-        };
-        Slice {
-            words: fixed.iter().zip(&chosen).filter_map(word).collect(),
-            chosen,
-            cells,
-        }
-    };
-    by_choice.into_iter().map(slice).collect()
-}
-
-impl Slice<'_> {
-    fn panel(
-        &self,
+impl Panel {
+    fn of(
+        slice: &Slice<'_>,
         sweep: &Sweep<'_>,
         figures: &Figures<'_>,
         axes: [Dimension; 2],
         classes: String,
-    ) -> Panel {
+    ) -> Self {
         let [downs, acrosses] = axes.map(|dimension| sweep.values(dimension).unwrap_or_default());
         let metric = figures.metric;
         let mut contests: BTreeMap<(Value, Value), Vec<Standing>> = BTreeMap::new();
-        for (index, cell) in &self.cells {
+        for (index, cell) in &slice.cells {
             if let Some(estimate) = figures.by_cell.get(index) {
                 let [down, across] = axes.map(|dimension| dimension.of(cell));
                 let standing = Standing {
@@ -225,8 +188,8 @@ impl Slice<'_> {
             (down.text.clone(), acrosses.iter().map(&mut place).collect())
         };
         let rows: Vec<(String, Vec<Place>)> = downs.iter().map(&mut row).collect();
-        let fixed = self.words.iter().map(|word| format!(", {word}"));
-        Panel {
+        let fixed = slice.words.iter().map(|word| format!(", {word}"));
+        Self {
             classes,
             caption: format!(
                 "Least {} ({}), {}{}",

@@ -1,5 +1,7 @@
 //! The quantities that a run varies, and where each cell lies in them.
 
+use std::collections::BTreeMap;
+
 use wirecost_lab::results::{Cell, Summary};
 
 use crate::figures::{both_ways, loss, other_words, rate, rtt_ns, time};
@@ -84,12 +86,15 @@ impl Dimension {
     }
 }
 
+/// A dimension that varies, and its values in order.
+pub(super) type Varied = (Dimension, Vec<Value>);
+
 /// The cells of a run that maps and axes are drawn of, all of one engine.
 pub(super) struct Sweep<'a> {
     /// Each cell with its index in the summary.
     pub(super) cells: Vec<(usize, &'a Cell)>,
     /// What varies among them, and its values.
-    pub(super) varied: Vec<(Dimension, Vec<Value>)>,
+    varied: Vec<Varied>,
     /// Whatever competes, in the order of the run: stacks and their starts.
     pub(super) contenders: Vec<String>,
     /// Which engine it is, in words; empty where the run has no other.
@@ -142,11 +147,53 @@ impl<'a> Sweep<'a> {
             .unwrap_or(0)
     }
 
+    /// What varies besides some dimensions.
+    pub(super) fn varied_besides(&self, axes: &[Dimension]) -> Vec<&Varied> {
+        let varied = self.varied.iter();
+        varied
+            .filter(|(dimension, _)| !axes.contains(dimension))
+            .collect()
+    }
+
+    /// The cells by the values of the `fixed` dimensions, in the order of these values.
+    pub(super) fn slices(&self, fixed: &[&Varied]) -> Vec<Slice<'a>> {
+        let mut by_choice: BTreeMap<Vec<usize>, Vec<(usize, &Cell)>> = BTreeMap::new();
+        for (index, cell) in &self.cells {
+            let choose = |(dimension, values): &&Varied| {
+                let value = dimension.of(cell);
+                values.iter().position(|other| *other == value).unwrap_or(0)
+            };
+            let chosen = fixed.iter().map(choose).collect();
+            by_choice.entry(chosen).or_default().push((*index, cell));
+        }
+        let slice = |(chosen, cells): (Vec<usize>, Vec<(usize, &'a Cell)>)| {
+            let word = |((dimension, values), place): (&&Varied, &usize)| {
+                Some(format!("{} {}", dimension.name(), values.get(*place)?.text))
+            };
+            Slice {
+                words: fixed.iter().zip(&chosen).filter_map(word).collect(),
+                chosen,
+                cells,
+            }
+        };
+        by_choice.into_iter().map(slice).collect()
+    }
+
     /// The values of a dimension, where it varies.
     pub(super) fn values(&self, dimension: Dimension) -> Option<&[Value]> {
         let varied = self.varied.iter().find(|(varied, _)| *varied == dimension)?;
         Some(&varied.1)
     }
+}
+
+/// The cells at one value of every dimension but some.
+pub(super) struct Slice<'a> {
+    /// Which value, for each of the fixed dimensions.
+    pub(super) chosen: Vec<usize>,
+    /// The values in words.
+    pub(super) words: Vec<String>,
+    /// Each cell with its index in the summary.
+    pub(super) cells: Vec<(usize, &'a Cell)>,
 }
 
 fn values(cells: &[(usize, &Cell)], dimension: Dimension) -> Vec<Value> {

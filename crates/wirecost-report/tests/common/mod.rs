@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod engines;
+mod intervals;
 mod machine;
 mod packets;
 mod sweep;
@@ -16,6 +17,7 @@ use wirecost_lab::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario};
 use wirecost_proto::Rng;
 
 pub(crate) use engines::{DIFFERENCE, both_engines, simulated};
+pub(crate) use intervals::intervals;
 pub(crate) use machine::environment;
 pub(crate) use packets::{Packet, packets};
 pub(crate) use sweep::sweep;

@@ -1,0 +1,324 @@
+//! What a message costs when messages are far apart: everything that a device and its server sent, keep-alive included,
+//! divided by the messages, over the interval between them. Both axes are logarithmic.
+//!
+//! Where the run has connections of one message and of many, there is a line for each, and where they cross, keeping the
+//! connection stops to pay off or begins to.
+
+mod crossing;
+
+use serde::Serialize;
+use wirecost_lab::results::{Cell, Section, Summary};
+
+use super::Figure;
+use super::controls::{Control, Controls, panel_classes};
+use super::ends::{self, End};
+use super::logplot::{LogPlot, TOP};
+use super::selection::{DRAWN, spread_out};
+use super::svg::Svg;
+use super::sweep::{Dimension, Slice, Sweep};
+use crate::columns::Column;
+use crate::export::quoted;
+use crate::figures::time;
+use crate::number;
+use crossing::Crossing;
+
+/// The lines of a run over the interval.
+#[derive(Serialize)]
+pub(super) struct Intervals {
+    engine: &'static str,
+    keep_alive: String,
+    controls: Vec<Control>,
+    panels: Vec<Panel>,
+}
+
+/// The lines at one size and link.
+#[derive(Serialize)]
+struct Panel {
+    classes: String,
+    quantities: Vec<Drawn>,
+}
+
+/// One quantity, and in words where its lines cross.
+#[derive(Serialize)]
+struct Drawn {
+    name: &'static str,
+    figure: Figure,
+    crossings: Vec<String>,
+}
+
+/// What is counted per message.
+struct Quantity {
+    name: &'static str,
+    unit: &'static str,
+    write: fn(f64) -> String,
+    of: fn(&Cell) -> Option<Cost>,
+}
+
+/// The cost of a message, and the 95 % interval where it is noisy.
+#[derive(Clone, Copy)]
+struct Cost {
+    each: f64,
+    interval: Option<[f64; 2]>,
+}
+
+const QUANTITIES: [Quantity; 2] = [
+    Quantity {
+        name: "Wire bytes per message, connect, keep-alive and close included",
+        unit: "B",
+        write: number::bytes,
+        of: bytes,
+    },
+    Quantity {
+        name: "Time per message, connect included",
+        unit: "ms",
+        write: |millis| number::millis(millis * 1e6),
+        of: millis,
+    },
+];
+
+/// Wire bytes of both directions over all phases, per message.
+fn bytes(cell: &Cell) -> Option<Cost> {
+    let messages = messages(cell)?;
+    let phases = [&cell.connect, &cell.message, &cell.keep_alive, &cell.close];
+    let sum = |section: &Section| section.up.wire.sum + section.down.wire.sum;
+    let all: u64 = phases.into_iter().flatten().map(sum).sum();
+    Some(Cost {
+        each: all as f64 / messages,
+        interval: None,
+    })
+}
+
+/// Response time and the message's share of the connect, in milliseconds. Nobody waits for a keep-alive or a close.
+fn millis(cell: &Cell) -> Option<Cost> {
+    let response = cell.message.as_ref()?.response_time_ns.as_ref()?.mean;
+    let connects = cell
+        .connect
+        .as_ref()
+        .and_then(|connect| connect.response_time_ns.as_ref());
+    let connect = connects.map_or(0.0, |times| times.mean * times.n as f64) / messages(cell)?;
+    let around = |bounds: [f64; 2]| bounds.map(|ns| (ns + connect) / 1e6);
+    Some(Cost {
+        each: (response + connect) / 1e6,
+        interval: Column::Mean.interval(cell).map(around),
+    })
+}
+
+fn messages(cell: &Cell) -> Option<f64> {
+    let messages = cell.message.as_ref()?.samples;
+    (messages > 0).then_some(messages as f64)
+}
+
+impl Intervals {
+    /// The lines of a run; null where the interval does not vary.
+    pub(super) fn of(summary: &Summary, sweep: &Sweep<'_>) -> Option<Self> {
+        let intervals: Vec<u64> = intervals(sweep);
+        if intervals.len() < 2 {
+            return None;
+        }
+        let fixed = sweep.varied_besides(&[Dimension::Interval, Dimension::Messages]);
+        let slices = sweep.slices(&fixed);
+        let drawn = spread_out(&slices, DRAWN);
+        let mut controls = Controls::new("interval", 0);
+        controls.choose("at", drawn.iter().map(|slice| slice.words.join(", ")));
+        let panel = |(number, slice): (usize, &&Slice<'_>)| Panel {
+            classes: panel_classes(&[number]),
+            quantities: QUANTITIES
+                .iter()
+                .map(|quantity| quantity.drawn(sweep, slice, &intervals))
+                .collect(),
+        };
+        Some(Self {
+            engine: sweep.engine,
+            keep_alive: summary.scenario.keep_alive.clone(),
+            controls: controls.finish(),
+            panels: drawn.iter().enumerate().map(panel).collect(),
+        })
+    }
+
+    /// The buttons.
+    pub(super) fn controls(&self) -> impl Iterator<Item = &Control> {
+        self.controls.iter()
+    }
+}
+
+/// The intervals of a run in nanoseconds, ascending.
+fn intervals(sweep: &Sweep<'_>) -> Vec<u64> {
+    let mut all: Vec<u64> = sweep
+        .cells
+        .iter()
+        .filter_map(|(_, cell)| cell.interval_ns)
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|nanos| *nanos > 0);
+    all
+}
+
+/// The cost of one stack's messages over the interval.
+struct Line {
+    label: String,
+    contender: usize,
+    number: usize,
+    /// Interval in nanoseconds, ascending, and the cost.
+    points: Vec<(f64, Cost)>,
+}
+
+impl Quantity {
+    fn drawn(&self, sweep: &Sweep<'_>, slice: &Slice<'_>, intervals: &[u64]) -> Drawn {
+        let lines = self.lines(sweep, slice, intervals);
+        let crossings = Crossing::all(&lines);
+        let name = [vec![format!("{} by interval", self.name)], slice.words.clone()]
+            .concat()
+            .join(", ");
+        Drawn {
+            name: self.name,
+            figure: Figure::new(
+                |width| self.draw(&lines, &crossings, intervals, &name, width),
+                self.data(&lines),
+            ),
+            crossings: crossings
+                .iter()
+                .map(|crossing| crossing.words(&lines, self))
+                .collect(),
+        }
+    }
+
+    /// A line per contender and number of messages per connection; one where there is no connection.
+    fn lines(&self, sweep: &Sweep<'_>, slice: &Slice<'_>, intervals: &[u64]) -> Vec<Line> {
+        let mut kinds: Vec<(usize, u64)> = Vec::new();
+        for (_, cell) in &slice.cells {
+            let kind = (sweep.contender(cell), cell.messages_per_connection);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let most = |contender: usize| {
+            kinds
+                .iter()
+                .filter(|kind| kind.0 == contender)
+                .map(|kind| kind.1)
+                .max()
+        };
+        let line = |(contender, messages): &(usize, u64)| {
+            let of_kind = |cell: &&Cell| {
+                sweep.contender(cell) == *contender && cell.messages_per_connection == *messages
+            };
+            let cells: Vec<&Cell> = slice
+                .cells
+                .iter()
+                .map(|(_, cell)| *cell)
+                .filter(of_kind)
+                .collect();
+            let connects = cells.iter().any(|cell| cell.connect.is_some());
+            let kept = most(*contender) == Some(*messages);
+            let times = if connects && sweep.values(Dimension::Messages).is_some() {
+                format!(" ×{messages}")
+            } else {
+                String::new()
+            };
+            (connects || kept).then(|| Line {
+                label: sweep.contenders.get(*contender).cloned().unwrap_or_default() + &times,
+                contender: *contender,
+                number: if kept { *contender } else { ends::again(*contender) },
+                points: self.points(&cells, intervals),
+            })
+        };
+        kinds
+            .iter()
+            .filter_map(line)
+            .filter(|line| !line.points.is_empty())
+            .collect()
+    }
+
+    /// The cost at each interval. A connection per message has none, and costs the same at any.
+    fn points(&self, cells: &[&Cell], intervals: &[u64]) -> Vec<(f64, Cost)> {
+        let point = |nanos: &u64| {
+            let here = |cell: &&&Cell| cell.interval_ns == Some(*nanos);
+            let anywhere = |cell: &&&Cell| cell.interval_ns.is_none() && cell.messages_per_connection == 1;
+            let cell = cells.iter().find(here).or_else(|| cells.iter().find(anywhere))?;
+            Some((*nanos as f64, (self.of)(cell)?))
+        };
+        intervals.iter().filter_map(point).collect()
+    }
+
+    fn draw(
+        &self,
+        lines: &[Line],
+        crossings: &[Crossing],
+        intervals: &[u64],
+        name: &str,
+        width: f64,
+    ) -> String {
+        let costs = lines
+            .iter()
+            .flat_map(|line| line.points.iter().map(|(_, cost)| cost.each));
+        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+        let ends = [intervals.first(), intervals.last()].map(|end| end.map_or(1.0, |nanos| *nanos as f64));
+        let plot = LogPlot::new(ends, costs, &labels, width);
+        let mut svg = Svg::new(width, plot.height());
+        let ticks: Vec<(f64, String)> = intervals
+            .iter()
+            .map(|nanos| (*nanos as f64, time(*nanos)))
+            .collect();
+        plot.value_axis(&mut svg, &ticks, "interval between messages");
+        plot.cost_axis(&mut svg, self.unit);
+        for line in lines {
+            let points: Vec<[f64; 2]> = line
+                .points
+                .iter()
+                .map(|(at, cost)| [plot.x(*at), plot.y(cost.each)])
+                .collect();
+            svg.polyline(
+                &format!("curve {}", ends::class(line.number)),
+                &points,
+                &self.summary(line),
+            );
+        }
+        for crossing in crossings {
+            let class = format!("mark {}", ends::class(lines[crossing.cheaper].number));
+            let at = [plot.x(crossing.at), plot.y(crossing.cost)];
+            svg.circle(&class, at, 3.0, &crossing.words(lines, self));
+        }
+        let end = |line: &Line| {
+            let (at, cost) = line.points.last()?;
+            Some(End {
+                label: line.label.clone(),
+                number: line.number,
+                at: [plot.x(*at), plot.y(cost.each)],
+            })
+        };
+        ends::draw(
+            &mut svg,
+            lines.iter().filter_map(end).collect(),
+            plot.right,
+            [TOP, plot.bottom()],
+        );
+        let description: Vec<String> = lines.iter().map(|line| self.summary(line)).collect();
+        svg.finish(name, &description.join(". "))
+    }
+
+    fn summary(&self, line: &Line) -> String {
+        let said = |(at, cost): &(f64, Cost)| {
+            format!(
+                "{} {} at {}",
+                (self.write)(cost.each),
+                self.unit,
+                time(*at as u64)
+            )
+        };
+        let points: Vec<String> = line.points.iter().map(said).collect();
+        format!("{}: {}", line.label, points.join(", "))
+    }
+
+    fn data(&self, lines: &[Line]) -> String {
+        let unit = self.unit;
+        let mut csv = format!("stack,interval_ns,{unit},low_{unit},high_{unit}\n");
+        for line in lines {
+            for (at, Cost { each, interval }) in &line.points {
+                let [low, high] = interval.unwrap_or([*each; 2]);
+                csv += &format!("{},{at},{each:.4},{low:.4},{high:.4}\n", quoted(&line.label));
+            }
+        }
+        csv
+    }
+}

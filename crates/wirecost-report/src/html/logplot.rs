@@ -1,0 +1,106 @@
+//! The frame of figures whose axes are both logarithmic: cost upwards, what it depends on to the right.
+
+use super::ends;
+use super::svg::{Anchor, Svg, text_width};
+use crate::number;
+
+/// Where the plot begins.
+pub(super) const TOP: f64 = 14.0;
+const LEFT: f64 = 46.0;
+const SPAN: f64 = 270.0;
+/// Size of the labels of the axis.
+const FONT: f64 = 10.5;
+
+/// Where things lie in a figure of one width.
+pub(super) struct LogPlot {
+    /// The right edge.
+    pub(super) right: f64,
+    span: f64,
+    /// Logarithms of the ends of the axis to the right.
+    across: [f64; 2],
+    /// Logarithms of the least and the most cost that is drawn.
+    up: [f64; 2],
+}
+
+impl LogPlot {
+    /// A plot from `across[0]` to `across[1]` that has place for all positive `costs` and for `labels` beside it.
+    pub(super) fn new(
+        across: [f64; 2],
+        costs: impl Iterator<Item = f64>,
+        labels: &[&str],
+        width: f64,
+    ) -> Self {
+        let costs: Vec<f64> = costs.filter(|cost| *cost > 0.0).map(f64::log10).collect();
+        let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = costs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (least, most) = if least <= most { (least, most) } else { (0.0, 1.0) };
+        Self {
+            right: ends::right(labels.iter().copied(), width),
+            span: SPAN.max(labels.len() as f64 * ends::LINE),
+            across: across.map(f64::log10),
+            up: [least - 0.04, most + 0.04],
+        }
+    }
+
+    /// The place of a value.
+    pub(super) fn x(&self, value: f64) -> f64 {
+        let [from, to] = self.across;
+        LEFT + (value.log10() - from) / (to - from) * (self.right - LEFT)
+    }
+
+    /// The place of a cost.
+    pub(super) fn y(&self, cost: f64) -> f64 {
+        let [least, most] = self.up;
+        let share = (cost.max(f64::MIN_POSITIVE).log10() - least) / (most - least);
+        TOP + self.span * (1.0 - share)
+    }
+
+    /// The lower edge.
+    pub(super) const fn bottom(&self) -> f64 {
+        TOP + self.span
+    }
+
+    /// The height of the figure, axis and its name included.
+    pub(super) const fn height(&self) -> f64 {
+        self.bottom() + 40.0
+    }
+
+    /// Grid lines at the `ticks`, labelled where the one before leaves place, and the axis' name.
+    pub(super) fn value_axis(&self, svg: &mut Svg, ticks: &[(f64, String)], name: &str) {
+        let mut edge = f64::NEG_INFINITY;
+        for (value, text) in ticks {
+            let x = self.x(*value);
+            svg.line("grid", [x, TOP], [x, self.bottom()]);
+            let half = text_width(text, FONT) / 2.0;
+            if x - half > edge {
+                svg.text("tick", Anchor::Middle, [x, self.bottom() + 15.0], text);
+                edge = x + half + 3.0;
+            }
+        }
+        let middle = (LEFT + self.right) / 2.0;
+        svg.text("muted", Anchor::Middle, [middle, self.bottom() + 33.0], name);
+    }
+
+    /// Grid lines at round multiples of each power of ten.
+    pub(super) fn cost_axis(&self, svg: &mut Svg, unit: &str) {
+        svg.line("axis", [LEFT, TOP], [LEFT, self.bottom()]);
+        svg.text("muted", Anchor::End, [LEFT - 5.0, TOP - 4.0], unit);
+        let [least, most] = self.up;
+        let decades = least.floor() as i32..=most.ceil() as i32;
+        let factors: &[f64] = match most - least {
+            span if span < 1.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+            _ => &[1.0, 2.0, 5.0],
+        };
+        let ticks = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
+        for cost in ticks.filter(|cost| (least..=most).contains(&cost.log10())) {
+            let y = self.y(cost);
+            svg.line("grid", [LEFT, y], [self.right, y]);
+            svg.text(
+                "tick",
+                Anchor::End,
+                [LEFT - 5.0, y + 3.5],
+                &number::trimmed(cost, 3),
+            );
+        }
+    }
+}
