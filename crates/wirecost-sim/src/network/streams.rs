@@ -1,8 +1,10 @@
 //! TCP: connections over the links, and the segments between them.
 
+use std::time::Duration;
+
 use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
-use wirecost_tcp::{Connection, Segment, Transmit};
+use wirecost_tcp::{Config, Connection, Segment, Transmit};
 use wirecost_wire::tcp::Flags;
 
 use super::described::Described;
@@ -64,6 +66,10 @@ impl Flow {
 
 /// Which of a host's random numbers are initial sequence numbers (RFC 9293 section 3.4.1).
 const INITIAL_SEQUENCES: u64 = 0x7369_6d31;
+/// Which of a host's random numbers say where the ticks of the machine stand when a connection opens.
+const CLOCK_PHASES: u64 = 0x7369_6d32;
+/// The period of the coarsest ticks by which timers of interest are rounded, in nanoseconds.
+const CLOCK_PERIOD: u64 = 1_024_000_000_000;
 
 impl<L: Links, T: Tap> Network<L, T> {
     /// The end of a flow that sends in `direction`.
@@ -78,6 +84,17 @@ impl<L: Links, T: Tap> Network<L, T> {
             .at(u64::from(flow.client.port())) as u32
     }
 
+    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, and nobody
+    /// knows where its ticks stand when they open.
+    fn config(&self, config: &Config, flow: &Flow) -> Config {
+        let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
+        let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
+        Config {
+            clock_phase: Duration::from_nanos(phase),
+            ..config.clone()
+        }
+    }
+
     /// Opens a connection from the device's side.
     pub(crate) fn connect(&mut self, flow: u32) {
         let now = self.now;
@@ -85,7 +102,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             return;
         };
         let initial = self.initial_sequence(entry, Direction::Up);
-        let connection = Connection::connect(self.settings.device_tcp.clone(), initial, now);
+        let config = self.config(&self.settings.device_tcp, entry);
+        let connection = Connection::connect(config, initial, now);
         if let Some(entry) = self.flows.get_mut(flow) {
             entry.place(Direction::Up, Socket::connecting(connection), initial);
         }
@@ -133,7 +151,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             return;
         };
         let initial = self.initial_sequence(entry, Direction::Down);
-        let connection = Connection::accept(self.settings.server_tcp.clone(), syn, initial, now);
+        let config = self.config(&self.settings.server_tcp, entry);
+        let connection = Connection::accept(config, syn, initial, now);
         if let Some(entry) = self.flows.get_mut(flow) {
             entry.place(Direction::Down, Socket::answering(connection), initial);
         }
