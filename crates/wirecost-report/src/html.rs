@@ -74,13 +74,14 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
             .map(|group| GroupView::of(group, &samples))
             .collect(),
         drawn: selection.words,
+        count: all.len(),
         rules: controls::rules(
             maps.controls()
                 .chain(intervals.iter().flat_map(Intervals::controls)),
         ),
         maps,
         intervals,
-        tables: all.iter().map(grid::figures).collect(),
+        tables: tables(&all),
         differences: differences(&results.summary),
         is_long: results.summary.cells.len() > MANY,
         ladders: Ladders::of(&results.ladders),
@@ -99,6 +100,8 @@ struct Page<'a> {
     asked: String,
     summary: &'a Summary,
     groups: Vec<GroupView>,
+    /// How many groups there are.
+    count: usize,
     /// Style of the panels that buttons choose.
     rules: String,
     maps: HeatMaps,
@@ -167,6 +170,16 @@ impl GroupView {
             tail: curves::figure(group, samples, curves::Origin::Fastest),
         }
     }
+}
+
+/// The table of each group, as long as there are not too many rows in all.
+fn tables(groups: &[Group<'_>]) -> Vec<Grid> {
+    let mut rows = 0;
+    let has_place = |group: &&Group<'_>| {
+        rows += group.cells.len();
+        rows <= grid::ROWS || rows == group.cells.len()
+    };
+    groups.iter().take_while(has_place).map(grid::figures).collect()
 }
 
 /// The footnotes of the agreement column.

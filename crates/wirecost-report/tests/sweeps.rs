@@ -134,7 +134,7 @@ fn hostile_names_stay_text_in_maps() {
 
 #[test]
 fn a_thousand_cells_stay_readable() {
-    let results = common::sweep(
+    let mut results = common::sweep(
         &common::STACKS,
         &[1, 16, 128, 1_000, 10_000],
         &[5, 25, 50, 100, 200],
@@ -164,4 +164,15 @@ fn a_thousand_cells_stay_readable() {
             .count(),
         1_000
     );
+    let more = results.summary.cells.clone();
+    results
+        .summary
+        .cells
+        .extend(more.into_iter().map(|cell| wirecost_lab::results::Cell {
+            messages_per_connection: 2,
+            ..cell
+        }));
+    let html = report(&results).unwrap();
+    assert!(html.contains("125 more combinations; summary.csv holds all."));
+    assert!(html.contains("1000 more rows; summary.csv holds all."));
 }

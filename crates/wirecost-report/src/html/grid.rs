@@ -8,13 +8,18 @@ use crate::groups::Group;
 use crate::names::is_modelled;
 use crate::number;
 
+/// Rows of one kind that a report has at most.
+pub(super) const ROWS: usize = 1_000;
+
 /// A table: a head, and rows that begin with a name.
 #[derive(Serialize)]
 pub(super) struct Grid {
     pub(super) caption: String,
     /// Name and unit of each column, the name's own included.
     pub(super) head: Vec<(String, String)>,
-    pub(super) rows: Vec<GridRow>,
+    rows: Vec<GridRow>,
+    /// Rows that have no place.
+    beyond: usize,
 }
 
 /// One row.
@@ -61,12 +66,15 @@ impl GridRow {
 
 impl Grid {
     /// A table of plain values; `head` is name and unit of each column.
-    pub(super) fn new(caption: &str, head: &[(&str, &str)], rows: Vec<GridRow>) -> Self {
+    pub(super) fn new(caption: &str, head: &[(&str, &str)], mut rows: Vec<GridRow>) -> Self {
+        let beyond = rows.len().saturating_sub(ROWS);
+        rows.truncate(ROWS);
         let own = |(name, unit): &(&str, &str)| ((*name).to_owned(), (*unit).to_owned());
         Self {
             caption: caption.to_owned(),
             head: head.iter().map(own).collect(),
             rows,
+            beyond,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use wirecost_lab::results::{Cell, Summary};
 
+use super::layout::wrapped;
 use super::notes;
 use super::style::Style;
 use crate::columns::{Column, INSEPARABLE, Rank, ends_with_arrival};
@@ -45,10 +46,16 @@ pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<Strin
         lines.push(format!("and {} more groups", groups.len() - MOST));
     }
     lines.push(String::new());
-    lines.push(style.faint(&number::clipped(
-        &format!("{INSEPARABLE}N: N others are not separable from it, as their 95 % intervals overlap"),
-        width,
-    )));
+    let notes = [
+        format!("{INSEPARABLE}N: N others are not separable from it, as their 95 % intervals overlap"),
+        "bytes under loss are means: the maps of report.html tell which are separable".to_owned(),
+    ];
+    lines.extend(
+        notes
+            .iter()
+            .flat_map(|note| wrapped(note, width))
+            .map(|line| style.faint(&line)),
+    );
     lines.extend(notes::below_best(summary, style, width));
     lines
 }
