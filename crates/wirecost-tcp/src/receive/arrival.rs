@@ -15,6 +15,9 @@ impl Receiver {
     pub fn take_early_data(&mut self, payload: &[u8], fin: bool) -> Arrived {
         self.keep(payload.len() as u32);
         self.reassembly.append(payload, fin);
+        if fin {
+            self.acknowledgment.finished();
+        }
         Arrived {
             in_order_bytes: payload.len(),
             fin_reached: fin,
@@ -43,6 +46,7 @@ impl Receiver {
                 ..Arrived::default()
             };
         }
+        // RFC 9293, section 3.10.7.4, seventh: nothing is expected behind a FIN.
         if self.reassembly.is_finished() || !is_before(sequence, next.wrapping_add(self.promised())) {
             self.acknowledgment.refused(self.advertised.bytes);
             return Arrived::default();
@@ -113,7 +117,9 @@ impl Receiver {
         }
         let place = self.sack.note_held(run);
         self.acknowledgment.run_grown(place);
-        self.keep(arrival.bytes);
+        if again.is_none_or(|again| distance(again.left, again.right) < payload.len()) {
+            self.keep(arrival.bytes);
+        }
         let held = self.held_bytes();
         if let Window::Linux(space) = &mut self.window {
             space.hold(held);

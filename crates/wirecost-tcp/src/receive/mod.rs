@@ -115,7 +115,6 @@ impl Receiver {
         push: bool,
         now: Instant,
     ) -> Arrived {
-        // RFC 9293, section 3.10.7.4, eighth: nothing is expected behind a FIN.
         if payload.is_empty() && !fin {
             return Arrived::default();
         }
