@@ -270,7 +270,11 @@ impl Synchronized {
             };
         }
         let push = segment.has(Flags::PSH);
-        let arrived = self.receiver.handle_data(sequence, payload, fin, push, now);
+        let arrived = if self.handshake.is_some() && segment.has(Flags::SYN) {
+            self.receiver.take_early_data(payload, fin)
+        } else {
+            self.receiver.handle_data(sequence, payload, fin, push, now)
+        };
         if arrived.in_order_bytes > 0 {
             events.push(Event::Readable);
         }

@@ -254,6 +254,7 @@ impl Synchronized {
             && room > 0
             && let Some(part) = self.unsent_part()
         {
+            self.silence.stop_persist();
             let bytes = part.bytes.min(room);
             let part = Part {
                 bytes,

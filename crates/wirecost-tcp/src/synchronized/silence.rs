@@ -82,6 +82,12 @@ impl Silence {
         self.unanswered = 0;
     }
 
+    /// Something is in flight that will be answered, or there is nothing to be sent.
+    pub(super) fn stop_persist(&mut self) {
+        self.timers.stop(Timer::Persist);
+        self.window_probes = 0;
+    }
+
     pub(super) fn wait_for_fin(&mut self, until: Instant) {
         self.timers.set(Timer::FinWait2, until);
     }
@@ -141,8 +147,7 @@ impl Synchronized {
     /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
     pub(super) fn update_persist(&mut self, now: Instant) {
         if self.is_in_flight() || self.unsent() == 0 || self.next_segment_fits() {
-            self.silence.timers.stop(Timer::Persist);
-            self.silence.window_probes = 0;
+            self.silence.stop_persist();
         } else if self.silence.timers.deadline(Timer::Persist).is_none() {
             self.arm_persist(now);
         }
