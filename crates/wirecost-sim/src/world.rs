@@ -104,9 +104,6 @@ pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
     events: u64,
 }
 
-/// Bytes that an application reads at once at most.
-const READ_BYTES: usize = 65_536;
-
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,

@@ -17,13 +17,13 @@ pub(crate) struct Socket {
     /// Whether the handshake is complete.
     pub(crate) is_open: bool,
     /// Whether everything up to the peer's FIN has arrived.
-    pub(crate) peer_has_closed: bool,
+    peer_has_closed: bool,
     /// Why it is gone, if it is.
     pub(crate) reset: Option<ResetReason>,
     fin_requested: bool,
     fin_sent: bool,
     /// Whether the application knows that the peer has closed.
-    pub(crate) fin_received: bool,
+    fin_received: bool,
     /// Whether a write has failed: nothing more is given to the connection.
     broken: bool,
     /// The earliest wake-up of the connection that the queue holds.
@@ -31,6 +31,21 @@ pub(crate) struct Socket {
     /// Whether the queue holds a wake-up of the application.
     pub(crate) wakes_application: bool,
 }
+
+/// What reading found.
+pub(crate) enum Readable {
+    /// Bytes, in the buffer.
+    Bytes,
+    /// Nothing now.
+    Nothing,
+    /// The peer's FIN.
+    PeerClosed,
+    /// The connection is gone.
+    Reset(ResetReason),
+}
+
+/// Bytes that an application reads at once at most.
+const READ_BYTES: usize = 65_536;
 
 impl Socket {
     /// The end that opens.
@@ -134,6 +149,21 @@ impl Socket {
         self.fin_sent = true;
         self.connection.shutdown(now);
         true
+    }
+
+    /// Reads what is there into the empty `buffer`.
+    pub(crate) fn read(&mut self, buffer: &mut Vec<u8>, now: Instant) -> Readable {
+        if !self.is_accepted || self.fin_received {
+            return Readable::Nothing;
+        }
+        if self.connection.read(buffer, READ_BYTES, now) > 0 {
+            return Readable::Bytes;
+        }
+        if self.peer_has_closed {
+            self.fin_received = true;
+            return Readable::PeerClosed;
+        }
+        self.reset.map_or(Readable::Nothing, Readable::Reset)
     }
 
     /// Whether both directions are closed.

@@ -10,7 +10,7 @@ use wirecost_wire::tcp::Flags;
 use super::described::Described;
 use super::flight::{Content, Flight};
 use super::flow::{Body, Flow};
-use super::socket::Socket;
+use super::socket::{Readable, Socket};
 use super::{Entering, Network, ip_header_bytes};
 use crate::queue::What;
 use crate::tap::{Tap, Transport};
@@ -278,6 +278,20 @@ impl<L: Links, T: Tap> Network<L, T> {
             self.pump(flow, direction);
         }
         Ok(is_flushed)
+    }
+
+    /// Reads what an end has; TCP may acknowledge it or open its window before the application sees it.
+    pub(crate) fn read(&mut self, flow: u32, direction: Direction, buffer: &mut Vec<u8>) -> Readable {
+        let now = self.now;
+        buffer.clear();
+        let Some(socket) = self.socket(flow, direction) else {
+            return Readable::Nothing;
+        };
+        let readable = socket.read(buffer, now);
+        if matches!(readable, Readable::Bytes) {
+            self.pump(flow, direction);
+        }
+        readable
     }
 
     fn send_segment(

@@ -10,8 +10,8 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason, Script};
 
 use super::World;
-use super::devices::Readable;
 use crate::network::flow::{Body, Flow, ServerEnd};
+use crate::network::socket::Readable;
 use crate::network::streams::earlier;
 use crate::queue::What;
 use crate::tap::Tap;
@@ -207,7 +207,7 @@ where
         // Who does not read what it is sent is not read either: its requests would fill the memory with answers.
         while let Some(end) = self.server_end(flow).filter(|end| !end.congested) {
             let id = end.id;
-            match self.read_socket(flow, Direction::Down, &mut buffer) {
+            match self.network.read(flow, Direction::Down, &mut buffer) {
                 Readable::Bytes => {
                     let input = Input::Received {
                         flow: id,

@@ -1,0 +1,148 @@
+//! A device's endpoint: its input, and what it says.
+
+use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::Observer;
+use wirecost_proto::path::Links;
+use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason, Script};
+
+use super::super::World;
+use crate::tap::Tap;
+
+impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
+where
+    C: Endpoint<Error: std::fmt::Display>,
+    D: Script<C>,
+    S: Endpoint<Error: std::fmt::Display>,
+    L: Links,
+    T: Tap,
+    O: Observer<S>,
+{
+    pub(in crate::world) fn device_received(&mut self, index: usize, bytes: &[u8]) {
+        if let Some(slot) = self.devices.get(index) {
+            let flow = slot.flow_id();
+            self.device_input(index, Input::Received { flow, bytes }, bytes);
+        }
+    }
+
+    pub(in crate::world) fn device_flow_input(
+        &mut self,
+        index: usize,
+        input: impl FnOnce(FlowId) -> Input<'static, C::Command>,
+    ) {
+        if let Some(slot) = self.devices.get(index) {
+            let input = input(slot.flow_id());
+            self.device_input(index, input, &[]);
+        }
+    }
+
+    /// Gives the endpoint an input and carries out what it says. `received` are the bytes of the input, if any.
+    pub(in crate::world) fn device_input(
+        &mut self,
+        index: usize,
+        input: Input<'_, C::Command>,
+        received: &[u8],
+    ) {
+        let now = self.network.now;
+        let Some(slot) = self.devices.get_mut(index).filter(|slot| slot.error.is_none()) else {
+            return;
+        };
+        if let Err(error) = slot.device.endpoint.handle_input(input, now) {
+            slot.error = Some(error.to_string());
+            return;
+        }
+        let mut out = std::mem::take(&mut self.out);
+        while let Some(slot) = self.devices.get_mut(index) {
+            out.clear();
+            match slot.device.endpoint.poll_output(&mut out) {
+                Output::Transmit { .. } => self.device_transmits(index, &out),
+                Output::Consumed { .. } => slot.note_consumed(received, &out),
+                Output::Close { reset, .. } => self.close_flow(index, reset),
+                Output::Event(event) => slot.device.script.event(event, now),
+                Output::Timeout(at) => {
+                    slot.endpoint_wakes = at;
+                    break;
+                }
+            }
+        }
+        self.out = out;
+        if let Some(at) = self.devices.get(index).and_then(|slot| slot.endpoint_wakes) {
+            self.wake_device_at(index, at);
+        }
+        self.flush(index);
+    }
+
+    fn device_transmits(&mut self, index: usize, out: &Buffer) {
+        let now = self.network.now;
+        let Some(slot) = self.devices.get_mut(index) else {
+            return;
+        };
+        slot.note_transmitted(out);
+        let Some(flow) = slot.socket else {
+            return;
+        };
+        if slot.device.transport == Transport::Stream {
+            return self.network.queue_bytes(flow, Direction::Up, out);
+        }
+        let sent = self
+            .network
+            .send_datagram(flow, Direction::Up, out.bytes(), out.spans());
+        if sent.is_err() {
+            slot.device.script.failed(ResetReason::Local, now);
+        }
+    }
+
+    fn close_flow(&mut self, index: usize, reset: bool) {
+        let Some(slot) = self.devices.get(index) else {
+            return;
+        };
+        let Some(flow) = slot.socket else {
+            return;
+        };
+        let now = self.network.now;
+        match self.network.socket(flow, Direction::Up) {
+            Some(socket) if reset => {
+                socket.connection.abort(now);
+                self.close_socket(index);
+            }
+            Some(socket) => socket.request_fin(),
+            None => self.close_socket(index),
+        }
+    }
+
+    pub(in crate::world) fn flush(&mut self, index: usize) {
+        let now = self.network.now;
+        let Some(slot) = self.devices.get(index) else {
+            return;
+        };
+        let flushed = match (slot.socket, slot.device.transport) {
+            // What waited for the socket has gone with it.
+            (None, _) => false,
+            (Some(_), Transport::Datagram) => true,
+            (Some(flow), Transport::Stream) => match self.network.flush(flow, Direction::Up) {
+                Ok(flushed) => flushed,
+                Err(reason) => return self.read_out(index, reason),
+            },
+        };
+        if let Some(slot) = self.devices.get_mut(index).filter(|_| flushed)
+            && std::mem::take(&mut slot.unsent_command)
+        {
+            slot.device.script.sent(now);
+        }
+        self.note_congestion(index);
+        self.drop_closed(index);
+    }
+
+    /// Withholds commands while too much is unsent, and lets the endpoint know when no longer.
+    fn note_congestion(&mut self, index: usize) {
+        let Some(slot) = self.devices.get_mut(index) else {
+            return;
+        };
+        let socket = slot
+            .socket
+            .and_then(|flow| self.network.socket(flow, Direction::Up));
+        let congested = socket.is_some_and(|socket| socket.is_congested());
+        if std::mem::replace(&mut slot.congested, congested) && !congested {
+            self.device_flow_input(index, |flow| Input::Writable { flow });
+        }
+    }
+}
