@@ -33,6 +33,10 @@ use crate::timerfd::TimerFd;
 /// How long before a deadline the forwarder stops sleeping: more than the wake-up takes on a machine at work.
 pub const SPIN: Duration = Duration::from_micros(60);
 
+/// The same where the hosts share the forwarder's CPU: no reader takes a socket between two packets of a burst whose sender
+/// was held up for less.
+const SHARED_SPIN: Duration = Duration::from_millis(1);
+
 /// Packets read from one port before due deliveries get their turn.
 const BATCH: usize = 32;
 /// Turns of reading, delivering and spinning before a glance at what else has happened.
@@ -220,6 +224,7 @@ impl<L: Links + Send> Forwarder<L> {
     /// Reads and delivers until nothing is readable and nothing is due within [`SPIN`], then sets the timer; or for
     /// [`ROUNDS`], lest endless traffic hide that it is to stop.
     fn carry(&mut self, buffer: &mut [u8]) -> io::Result<Pause> {
+        let spin = if self.shares_one_cpu { SHARED_SPIN } else { SPIN };
         for _ in 0..ROUNDS {
             let up = self.receive(Direction::Up, buffer)?;
             let down = self.receive(Direction::Down, buffer)?;
@@ -228,9 +233,9 @@ impl<L: Links + Send> Forwarder<L> {
                 continue;
             }
             match self.pending.peek() {
-                Some(Reverse((due, ..))) if *due <= self.clock.now() + SPIN => std::hint::spin_loop(),
+                Some(Reverse((due, ..))) if *due <= self.clock.now() + spin => std::hint::spin_loop(),
                 Some(Reverse((due, ..))) => {
-                    self.timer.arm(&self.clock, *due - SPIN)?;
+                    self.timer.arm(&self.clock, *due - spin)?;
                     return Ok(Pause::UntilWoken);
                 }
                 None => return Ok(Pause::UntilWoken),
