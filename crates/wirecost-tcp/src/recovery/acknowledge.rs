@@ -179,8 +179,11 @@ impl Recovery {
         let second = ack.sack.iter().nth(1);
         let is_duplicate = is_duplicate_report(&first, second.as_ref(), ack.acknowledgment)
             && self.take_duplicate(&first, effect);
-        for (index, block) in ack.sack.iter().enumerate() {
-            let is_duplicate = is_duplicate && index == 0;
+        // In order, so that a block does not seem to have been overtaken by another of the same acknowledgment.
+        let mut least = None;
+        while let Some((block, is_first)) = next_block(ack, least) {
+            least = Some(block);
+            let is_duplicate = is_duplicate && is_first;
             if self.is_valid(&block, ack.acknowledgment, is_duplicate) {
                 self.take_block(&block, is_duplicate, ack.acknowledgment, effect, now);
             }
@@ -192,10 +195,19 @@ impl Recovery {
         }
     }
 
-    /// Whether a block lies in what is out (RFC 2018, section 4).
+    /// Whether a block lies in what is out (RFC 2018, section 4), or reports a duplicate since the last reduction. (Linux:
+    /// `tcp_is_sackblock_valid`)
     fn is_valid(&self, block: &SackBlock, una: u32, is_duplicate: bool) -> bool {
-        let is_run = is_before(block.left, block.right) && !is_after(block.right, self.scoreboard.next());
-        is_run && (is_after(block.left, una) || (is_duplicate && is_after(block.right, una)))
+        if !is_before(block.left, block.right) || is_after(block.right, self.scoreboard.next()) {
+            return false;
+        }
+        if is_after(block.left, una) {
+            return true;
+        }
+        // What was acknowledged before this acknowledgment has left the scoreboard.
+        let is_new = is_after(block.right, self.scoreboard.una()) && !is_after(block.right, una);
+        let is_since = |marker| is_after(block.right, marker);
+        is_duplicate && is_new && self.undo.marker.is_some_and(is_since)
     }
 
     /// Counts a segment that arrived twice (RFC 2883, section 4); `false` where this end cannot have caused it. (Linux:
@@ -351,8 +363,9 @@ impl Recovery {
             next: self.scoreboard.next(),
         };
         self.rtt.measure(&sample, &self.clock);
-        // RFC 6298, section 5.7, and Karn: a valid measurement ends the backing off.
+        // RFC 6298, section 5, and Karn: a valid measurement ends the backing off.
         self.rto_ticks = self.rtt.rto_ticks();
+        self.doublings = 0;
     }
 
     /// The round trip of the handshake.
@@ -471,6 +484,17 @@ fn is_duplicate_report(first: &SackBlock, second: Option<&SackBlock>, acknowledg
     let is_within =
         |outer: &SackBlock| !is_after(first.right, outer.right) && !is_before(first.left, outer.left);
     is_before(first.left, acknowledgment) || second.is_some_and(is_within)
+}
+
+/// The block that follows `previous` in the order of sequence numbers, and whether it stands first in the acknowledgment.
+fn next_block(ack: &Ack, previous: Option<SackBlock>) -> Option<(SackBlock, bool)> {
+    let order = |block: &SackBlock| block.left.wrapping_sub(ack.acknowledgment) as i32;
+    ack.sack
+        .iter()
+        .enumerate()
+        .filter(|(_, block)| previous.is_none_or(|previous| order(block) > order(&previous)))
+        .min_by_key(|(_, block)| order(block))
+        .map(|(index, block)| (block, index == 0))
 }
 
 /// Whether the timestamp that came back was sent before the segment's retransmission: the first transmission arrived.

@@ -63,6 +63,8 @@ pub struct RecoveryConfig {
     pub minimum_rto: Duration,
     /// The greatest time-out.
     pub maximum_rto: Duration,
+    /// How often the time-out doubles at most while nothing is heard.
+    pub maximum_doublings: u32,
     /// When an end stops to retransmit.
     pub give_up: GiveUp,
     /// When an end does so that nobody reads from any more.
@@ -85,6 +87,7 @@ impl RecoveryConfig {
             fallback_rto: Duration::from_secs(3),
             minimum_rto: Duration::from_millis(200),
             maximum_rto: Duration::from_secs(120),
+            maximum_doublings: u32::MAX,
             // Linux: `tcp_model_timeout` of `tcp_retries2` = 15: 1,023 times 200 ms, then six times 120 s.
             give_up: GiveUp::After(Duration::from_millis(924_600)),
             // Linux: `tcp_orphan_retries`, 8 where the setting is 0: 511 times 200 ms.
@@ -101,7 +104,10 @@ impl RecoveryConfig {
             rtt_filter: RttFilter::Ticks,
             initial_rto: Duration::from_secs(3),
             minimum_rto: Duration::from_millis(500),
-            maximum_rto: Duration::from_secs(16_383),
+            // lwIP: 0x7fff ticks.
+            maximum_rto: Duration::from_millis(16_383_500),
+            // lwIP: `tcp_backoff`.
+            maximum_doublings: 7,
             give_up: GiveUp::Retransmissions(12),
             give_up_orphaned: GiveUp::Retransmissions(12),
             ..Self::plain()
@@ -133,6 +139,7 @@ impl RecoveryConfig {
             fallback_rto: Duration::from_secs(3),
             minimum_rto: Duration::from_secs(1),
             maximum_rto: Duration::from_secs(60),
+            maximum_doublings: u32::MAX,
             give_up: GiveUp::Retransmissions(15),
             give_up_orphaned: GiveUp::Retransmissions(8),
         }

@@ -148,6 +148,8 @@ pub(crate) struct Recovery {
     timer: Option<Timer>,
     /// The time-out, in ticks, backed off.
     rto_ticks: u64,
+    /// How often it was doubled.
+    doublings: u32,
     /// Time-outs since SND.UNA last advanced.
     timeouts: u32,
     /// Whether the acknowledgments after a time-out may show that it was spurious (F-RTO).
@@ -189,6 +191,7 @@ impl Recovery {
             undo: Undo::default(),
             probe: TailProbe::default(),
             timer: None,
+            doublings: 0,
             timeouts: 0,
             is_forward_rto: false,
             retransmit: Retransmit::Nothing,
@@ -218,6 +221,7 @@ impl Recovery {
             // Linux: `tcp_enter_loss` reduces the threshold for a lost SYN as for any segment.
             let threshold = self.algorithm.threshold_after_loss(self.window.cwnd());
             self.window.set_ssthresh(threshold);
+            self.algorithm = Algorithm::new(self.config.congestion_control);
         }
         // RFC 6928, section 2, and RFC 5681, section 3.1: one segment after a lost SYN; RFC 6298's shorter first time-out
         // makes that wrong once. (Linux: `tcp_init_transfer`)

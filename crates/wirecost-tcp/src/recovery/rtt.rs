@@ -96,7 +96,9 @@ impl RttEstimator {
 
     /// Linux: `tcp_rtt_estimator`, `tcp_set_rto`.
     fn measure_linux(&mut self, sample: &RttSample, clock: &TickClock) -> u64 {
-        let rtt = sample.micros as i64;
+        // A host takes time beyond the path's, so that it never measures a whole number of ticks, on which the time-out would
+        // come a tick sooner than any live one.
+        let rtt = sample.micros as i64 + 1;
         let floor = self.minimum_rto_micros as i64;
         if self.srtt == 0 {
             self.srtt = rtt << 3;

@@ -34,10 +34,10 @@ fn a_lost_first_segment_is_mended_after_three_selective_acknowledgments() {
 fn a_lost_last_segment_is_probed_for_after_two_round_trips() {
     let mut simulation = Simulation::new(&linux(), RTT, 10, |_, number| number == 9);
     let end = simulation.run();
-    // At 20 ms, jiffy 5, one segment is out: 40 ms and 200 ms for its acknowledgment, but not more than the time-out of 220 ms,
-    // 55 jiffies; the wheel looks at them one later.
-    assert_eq!(simulation.retransmissions(), [(244_000, 9)]);
-    assert_eq!(end, 264_000);
+    // At 20 ms, jiffy 5, one segment is out: 40 ms and 200 ms for its acknowledgment, but not more than the time-out of 220.001 ms,
+    // 56 jiffies; the wheel looks at them one later.
+    assert_eq!(simulation.retransmissions(), [(248_000, 9)]);
+    assert_eq!(end, 268_000);
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn two_lost_last_segments_are_probed_for_sooner() {
 fn a_lost_only_segment_waits_for_the_delayed_acknowledgment() {
     let mut simulation = Simulation::new(&linux(), RTT, 1, |_, number| number == 0);
     simulation.run();
-    // Armed at 0: the time-out of 220 ms, 55 jiffies, comes before the probe after 40 + 200 ms.
-    assert_eq!(simulation.retransmissions(), [(224_000, 0)]);
+    // Armed at 0: the time-out of 220.001 ms, 56 jiffies, comes before the probe after 40 + 200 ms.
+    assert_eq!(simulation.retransmissions(), [(228_000, 0)]);
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn the_time_out_doubles_while_nothing_is_heard() {
         .iter()
         .map(|(time, _)| *time)
         .collect();
-    // The probe after 220 ms, which starts the time-out of 220 ms again; that doubles: 110 jiffies and 220 are counted in eights.
-    assert_eq!(times[0], 224_000);
+    // The probe after 56 jiffies, which starts the time-out again; that doubles: 112 jiffies and 224 are counted in eights.
+    assert_eq!(times[0], 228_000);
     for (number, gap) in times.windows(2).map(|pair| pair[1] - pair[0]).enumerate() {
-        let nominal = 220_000 << number;
+        let nominal = 224_000 << number;
         assert!((nominal..nominal + 36_000).contains(&gap), "{number}: {gap}");
     }
 }

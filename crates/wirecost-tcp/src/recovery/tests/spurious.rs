@@ -14,8 +14,8 @@ fn interrupted(sending: &Sending) -> u64 {
 fn an_echo_of_the_first_transmission_takes_a_time_out_back() {
     let mut simulation = Simulation::new(&Config::linux(1_460), RTT, 5, |_, _| false).delaying(interrupted);
     simulation.run();
-    // The probe for the last segment, then the time-out: 220 ms after the probe, 55 jiffies and one.
-    assert_eq!(simulation.retransmissions(), [(48_000, 4), (272_000, 0)]);
+    // The probe for the last segment, then the time-out: 220.001 ms after the probe, 56 jiffies and one.
+    assert_eq!(simulation.retransmissions(), [(48_000, 4), (276_000, 0)]);
     let recovery = &simulation.recovery;
     assert_eq!(
         (recovery.congestion_window(), recovery.slow_start_threshold()),
@@ -33,7 +33,7 @@ fn without_timestamps_new_data_shows_that_a_time_out_was_spurious() {
     // RFC 5682, section 3.1: data sent before the time-out is acknowledged that was not retransmitted. The probe was new data.
     let mut simulation = Simulation::new(&config, RTT, 40, |_, _| false).delaying(interrupted);
     simulation.run();
-    assert_eq!(simulation.retransmissions(), [(272_000, 0)]);
+    assert_eq!(simulation.retransmissions(), [(276_000, 0)]);
     assert_eq!(simulation.recovery.slow_start_threshold(), NO_THRESHOLD);
 }
 
