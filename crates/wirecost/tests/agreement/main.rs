@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod large;
 mod small;
 mod trace;
 mod traces;

@@ -1,56 +1,84 @@
 //! Connect, 1 B, 128 B and 10 kB, close, without loss.
 
-use crate::traces::{Repeats, both};
+use crate::trace::Trace;
+use crate::traces::{Traces, live, simulated};
 
 /// Not 25 ms: QUIC's acknowledgments wait as long (RFC 9000 section 18.2, max_ack_delay), so that one of them and the
-/// next packet would come at the same time.
-const LINK: &str = "--rtt 20ms";
+/// next packet would come at the same time. And no multiple of the 10 ms between the starts of two devices, lest one's
+/// packets hold up the other's.
+const LINK: &str = "--rtt 31ms";
 const SIZES: &str = "--size 1B,128B,10kB";
 
+/// Runs before it is said that the engines differ. A machine that holds up the sender of a burst for more than a
+/// millisecond lets a reader in between, which is another exchange: such a run is made again, and what differed is printed.
+const RUNS: usize = 3;
+
 /// Holds every repeat of every cell against virtual time.
-fn hold(stacks: &str, repeats: Repeats) {
+fn hold(stacks: &str) {
     let arguments = format!("{stacks} {SIZES} {LINK} -n 5 --record-hosts 1000");
-    let (live, simulated) = both(&arguments);
+    let simulated = simulated(&arguments);
+    let mut runs = (0..RUNS).map(|_| differences(&live(&arguments), &simulated));
+    assert!(runs.any(|text| text.is_empty()), "{RUNS} runs differ: {stacks}");
+}
+
+/// What differs between the engines, cell by cell.
+fn differences(live: &Traces, simulated: &Traces) -> String {
     assert_eq!(
         live.keys().collect::<Vec<_>>(),
         simulated.keys().collect::<Vec<_>>(),
         "both engines run the same cells"
     );
+    let differences = live
+        .iter()
+        .filter_map(|(cell, live)| difference(cell, live, &simulated[cell]));
+    let text: String = differences.collect();
+    eprint!("{text}");
+    text
+}
+
+/// What is wrong with the repeats of a cell, with the first packet that differs.
+fn difference(cell: &str, live: &[Trace], simulated: &[Trace]) -> Option<String> {
+    let expected = simulated.first().expect("a simulated device");
+    let apart = simulated.iter().find_map(|trace| trace.difference(expected));
+    if let Some(text) = apart {
+        return Some(format!("{cell}: two simulated devices differ: {text}"));
+    }
     let differences: Vec<String> = live
         .iter()
-        .filter_map(|(cell, live)| repeats.difference(cell, live, &simulated[cell]))
+        .filter_map(|trace| trace.difference(expected))
         .collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    let first = differences.first()?;
+    let (count, of) = (differences.len(), live.len());
+    Some(format!(
+        "{cell}: {count} of {of} repeats differ; the first: {first}"
+    ))
 }
 
 #[test]
 fn datagrams_without_protection() {
-    hold("udp,udp+cose,coap-non,coap-con,coap-con+oscore,coap-con+cose", Repeats::All);
+    hold("udp,udp+cose,coap-non,coap-con,coap-con+oscore,coap-con+cose");
 }
 
 #[test]
 fn datagrams_over_dtls() {
-    hold(
-        "udp+dtls1.3,coap-non+dtls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk",
-        Repeats::All,
-    );
+    hold("udp+dtls1.3,coap-non+dtls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk");
 }
 
 #[test]
 fn quic() {
-    hold("http3 --start cold,resumed,0rtt", Repeats::All);
+    hold("http3 --start cold,resumed,0rtt");
 }
 
 #[test]
 fn tcp_without_protection() {
-    hold("tcp,mqtt-qos0,mqtt-qos1,mqtt-qos2", Repeats::All);
-    hold("mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,mqtt-qos1+cose", Repeats::All);
-    hold("http1,amqp-settled,amqp-unsettled", Repeats::All);
+    hold("tcp,mqtt-qos0,mqtt-qos1,mqtt-qos2");
+    hold("mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,mqtt-qos1+cose");
+    hold("http1,amqp-settled,amqp-unsettled");
 }
 
 #[test]
 fn tcp_with_tls() {
-    hold("tcp+tls1.3,mqtt-qos1+tls1.3 --start cold,resumed,0rtt", Repeats::All);
-    hold("http1+tls1.3,amqp-unsettled+tls1.3 --start cold,resumed,0rtt", Repeats::All);
-    hold("tcp+tls1.2,mqtt5-qos1+tls1.2,http1+tls1.2,amqp-settled+tls1.2", Repeats::All);
+    hold("tcp+tls1.3,mqtt-qos1+tls1.3 --start cold,resumed,0rtt");
+    hold("http1+tls1.3,amqp-unsettled+tls1.3 --start cold,resumed,0rtt");
+    hold("tcp+tls1.2,mqtt5-qos1+tls1.2,http1+tls1.2,amqp-settled+tls1.2");
 }

@@ -30,6 +30,38 @@ pub(crate) struct TcpStep {
     pub(crate) payload: usize,
 }
 
+/// What is counted of one direction of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Segments with data.
+    pub(crate) data_segments: u64,
+    /// Bytes of data, those sent again included.
+    pub(crate) data_bytes: u64,
+    /// Bytes of data that were sent before.
+    pub(crate) resent_bytes: u64,
+    /// Segments that acknowledge and do nothing else.
+    pub(crate) pure_acknowledgments: u64,
+}
+
+impl Counts {
+    /// Counts a segment; `sent` is the end of what its sender has sent of the connection at hand.
+    fn count(&mut self, tcp: TcpStep, sent: &mut u64) {
+        let starts = tcp.flags & (Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits()) != 0;
+        if tcp.flags & Flags::SYN.bits() != 0 {
+            *sent = 0;
+        }
+        let (start, payload) = (u64::from(tcp.sequence), tcp.payload as u64);
+        if payload > 0 {
+            self.data_segments += 1;
+            self.data_bytes += payload;
+            self.resent_bytes += sent.saturating_sub(start).min(payload);
+            *sent = (*sent).max(start + payload);
+        } else if !starts {
+            self.pure_acknowledgments += 1;
+        }
+    }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>4} {:>4} B", self.direction.name(), self.length)?;
@@ -82,6 +114,18 @@ impl Trace {
             acknowledgment: flags.contains(Flags::ACK).then_some(acknowledgment),
             payload: segment.payload().len(),
         }
+    }
+
+    /// What is counted of TCP, up and down.
+    pub(crate) fn counts(&self) -> [Counts; 2] {
+        let mut counts = [Counts::default(); 2];
+        let mut sent = [0; 2];
+        for step in &self.steps {
+            let Some(tcp) = step.tcp else { continue };
+            let way = step.direction as usize;
+            counts[way].count(tcp, &mut sent[way]);
+        }
+        counts
     }
 
     /// The first packet that differs, with those before it; `None` where there is none.

@@ -14,40 +14,20 @@ use crate::trace::Trace;
 /// The traces of devices by what a capture's comments call their cell.
 pub(crate) type Traces = BTreeMap<String, Vec<Trace>>;
 
-/// How many repeats must be as in virtual time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repeats {
-    /// Each of them.
-    All,
+/// What devices exchange over the kernel, link and hosts on one CPU.
+pub(crate) fn live(arguments: &str) -> Traces {
+    let run = Run::compare(&format!("--engine live --one-cpu {arguments}"));
+    read(&run.file("capture/all.pcapng"))
 }
 
-impl Repeats {
-    /// What is wrong with the repeats of a cell, with the first packet that differs.
-    pub(crate) fn difference(self, cell: &str, live: &[Trace], simulated: &[Trace]) -> Option<String> {
-        let expected = simulated.first().expect("a simulated device");
-        let apart = simulated.iter().find_map(|trace| trace.difference(expected));
-        if let Some(text) = apart {
-            return Some(format!("{cell}: two simulated devices differ: {text}"));
-        }
-        let differences: Vec<String> = live.iter().filter_map(|trace| trace.difference(expected)).collect();
-        let first = differences.first()?;
-        let (count, of) = (differences.len(), live.len());
-        Some(format!("{cell}: {count} of {of} repeats differ; the first: {first}"))
-    }
-}
-
-/// Runs both engines.
-pub(crate) fn both(arguments: &str) -> (Traces, Traces) {
-    let live = Run::compare(&format!("--engine live --one-cpu {arguments}"));
-    let simulated = Run::compare(&format!("--engine sim {arguments}"));
-    (
-        read(&live.file("capture/all.pcapng")),
-        read(&simulated.file("capture/sim.pcapng")),
-    )
+/// The same in virtual time.
+pub(crate) fn simulated(arguments: &str) -> Traces {
+    let run = Run::compare(&format!("--engine sim {arguments}"));
+    read(&run.file("capture/sim.pcapng"))
 }
 
 /// The traces of a capture.
-pub(crate) fn read(capture: &Path) -> Traces {
+fn read(capture: &Path) -> Traces {
     let file = std::fs::File::open(capture).expect("a capture");
     let mut by_device: BTreeMap<(String, IpAddr), Trace> = BTreeMap::new();
     for block in Reader::new(file) {
