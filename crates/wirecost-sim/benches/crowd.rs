@@ -93,7 +93,11 @@ impl Crowd {
                 .opened_by(|event| matches!(event, coap::Event::Opened))
                 .answered_by(|event| matches!(event, coap::Event::Response(_)))
                 .given_up_by(|event| matches!(event, coap::Event::TimedOut { .. }))
-                .among_others(self.start(host, spread), Rc::clone(&histogram));
+                .among_others(
+                    self.share(host, self.interval),
+                    self.first_message(host, spread),
+                    Rc::clone(&histogram),
+                );
             let client = coap::Client::new(coap::Config::new(Rng::new(1).host(host.into())));
             device(host, Transport::Datagram, client, script)
         };
@@ -119,7 +123,11 @@ impl Crowd {
             let script = script
                 .opened_by(|event| matches!(event, mqtt::Event::Connected { .. }))
                 .answered_by(|event| matches!(event, mqtt::Event::Acknowledged { .. }))
-                .among_others(self.start(host, spread), Rc::clone(&histogram));
+                .among_others(
+                    self.share(host, self.interval),
+                    self.first_message(host, spread),
+                    Rc::clone(&histogram),
+                );
             let config = mqtt::Config {
                 client_id: Text::new(&format!("wc-{host:07}")).expect("a short name").into(),
                 ..mqtt::Config::default()
@@ -136,8 +144,13 @@ impl Crowd {
         );
     }
 
-    /// When a device starts: its part of the time over which all of them do.
-    fn start(&self, host: u32, spread: Duration) -> Instant {
+    /// When a device sends its first message: all have connected by then.
+    fn first_message(&self, host: u32, spread: Duration) -> Instant {
+        self.share(host, spread) + self.interval
+    }
+
+    /// A device's part of the time over which all of them do something.
+    fn share(&self, host: u32, spread: Duration) -> Instant {
         let nanos = spread.as_nanos() * u128::from(host) / u128::from(self.devices);
         Instant::START + Duration::from_nanos(nanos as u64)
     }

@@ -23,6 +23,9 @@ pub(crate) struct Exchanges<E: Endpoint, F> {
     sent: u64,
     last: Instant,
     answered: u64,
+    /// When it connects.
+    connects: Instant,
+    /// When the first message is due.
     starts: Instant,
     histogram: Rc<Histogram>,
 }
@@ -43,6 +46,7 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
             sent: 0,
             last: Instant::START,
             answered: 0,
+            connects: Instant::START,
             starts: Instant::START,
             histogram: Rc::default(),
         }
@@ -71,9 +75,10 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
         }
     }
 
-    /// Begins at this time, and notes times in a histogram that others use too.
-    pub(crate) fn among_others(self, starts: Instant, histogram: Rc<Histogram>) -> Self {
+    /// Connects and begins at these times, and notes times in a histogram that others use too.
+    pub(crate) fn among_others(self, connects: Instant, starts: Instant, histogram: Rc<Histogram>) -> Self {
         Self {
+            connects,
             starts,
             histogram,
             ..self
@@ -90,10 +95,8 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Exchanges<E, F> {
         if self.answers.is_some() && self.answered + self.given_up < self.sent {
             return None;
         }
-        if self.sent == 0 {
-            return Some(opened);
-        }
-        Some(self.last + self.interval)
+        let messages = u32::try_from(self.sent).unwrap_or(u32::MAX);
+        Some(opened.max(self.starts) + self.interval * messages)
     }
 }
 
@@ -117,8 +120,8 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Script<E> for Exchanges<E, F> {
     fn sent(&mut self, _: Instant) {}
 
     fn next(&mut self, context: Context) -> Step<E::Command> {
-        if context.now < self.starts {
-            return Step::Wait(Some(self.starts));
+        if context.now < self.connects {
+            return Step::Wait(Some(self.connects));
         }
         if !self.is_connecting {
             self.is_connecting = true;
