@@ -129,9 +129,9 @@ impl Connection {
     /// An end that opens: its SYN is to be transmitted. `initial_sequence` is the caller's choice.
     ///
     /// With a Fast Open cookie it counts as open at once, and the SYN waits for the first write.
-    pub fn connect(config: Config, initial_sequence: u32, now: Instant) -> Self {
+    pub fn connect(config: Config, initial_sequence: u32, _: Instant) -> Self {
         let clock_phase = config.clock_phase;
-        let opening = Opening::connect(config, initial_sequence, now + clock_phase);
+        let opening = Opening::connect(config, initial_sequence);
         let mut connection = Self::new(Stage::Closed, clock_phase);
         if opening.is_fast() {
             connection.events.push(Event::Opened);
@@ -156,7 +156,7 @@ impl Connection {
     ) -> Self {
         let clock_phase = config.clock_phase;
         let now = now + clock_phase;
-        let opening = Opening::accept(config, syn, initial_sequence, now);
+        let opening = Opening::accept(config, syn, initial_sequence);
         let mut connection = Self::new(Stage::Closed, clock_phase);
         match opening.peer.filter(|_| opening.takes_data_of(syn)) {
             Some(peer) => {

@@ -3,27 +3,24 @@
 //! 1. SYN, with what this end offers; SYN-SENT.
 //! 2. SYN-ACK, with what of it the peer offers too; the peer is in SYN-RECEIVED.
 //! 3. ACK: both are open.
+//!
+//! - `offer`: what SYN and SYN-ACK say
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
-use wirecost_wire::tcp::{Flags, SackBlocks};
+use wirecost_wire::tcp::Flags;
 
 use crate::buffers::SendBuffer;
 use crate::config::{Config, FastOpen};
 use crate::connection::Transmit;
 use crate::recovery;
-use crate::segment::{Cookie, Segment, TIMESTAMPS_BYTES, Timestamps, is_before};
+use crate::segment::{Segment, is_before};
 
-/// The send MSS towards a peer that names none (RFC 9293, section 3.7.1), in bytes.
-const DEFAULT_MSS: u16 = 536;
+mod offer;
 
-/// The least send MSS that Linux lets a peer ask for (`TCP_MIN_MSS`), in bytes.
-const MINIMUM_MSS: u16 = 88;
-
-/// The largest shift of a window (RFC 7323, section 2.3).
-const MAXIMUM_SHIFT: u8 = 14;
+pub(crate) use offer::PeerSyn;
 
 /// Between two SYN-ACKs that retransmitted SYNs cause (Linux: net.ipv4.tcp_invalid_ratelimit).
 const REPEATED_SYN_INTERVAL: Duration = Duration::from_millis(500);
@@ -42,30 +39,15 @@ pub(crate) struct Opening {
     syn_bytes: u32,
     /// Whether this end has sent the first SYN.
     is_active: bool,
+    /// How often it was sent again, and how often of that because its time was out.
     retransmissions: u8,
+    timeouts: u8,
     first_sent: Option<Instant>,
-    last_sent: Instant,
+    /// When a SYN that came again was answered last.
+    answered: Option<Instant>,
     timeout: Duration,
     deadline: Option<Instant>,
     is_due: bool,
-}
-
-/// What the peer's SYN said, as far as this end agrees.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PeerSyn {
-    /// The sequence number after the SYN.
-    pub(crate) next: u32,
-    /// The largest segment to be sent, without options.
-    pub(crate) send_mss: u16,
-    /// The shift of the peer's windows and of this end's; `None` where windows are not scaled.
-    pub(crate) shifts: Option<(u8, u8)>,
-    /// The peer's clock, where both use timestamps.
-    pub(crate) timestamp: Option<u32>,
-    pub(crate) selective: bool,
-    /// The window in bytes.
-    pub(crate) window: u32,
-    /// What this end's SYN-ACK says to the peer's Fast Open option.
-    pub(crate) cookie: Option<Cookie>,
 }
 
 /// What a segment does to a connection that is not open.
@@ -82,7 +64,7 @@ pub(crate) enum Step {
 }
 
 impl Opening {
-    pub(crate) fn connect(config: Config, initial_sequence: u32, now: Instant) -> Self {
+    pub(crate) fn connect(config: Config, initial_sequence: u32) -> Self {
         Self {
             // RFC 7413, section 4.2.1: the SYN waits for the data that it is to carry.
             is_due: !matches!(config.fast_open, FastOpen::Connect(_)),
@@ -95,53 +77,19 @@ impl Opening {
             syn_bytes: 0,
             is_active: true,
             retransmissions: 0,
+            timeouts: 0,
             first_sent: None,
-            last_sent: now,
+            answered: None,
             deadline: None,
         }
     }
 
-    pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32, now: Instant) -> Self {
-        let mut opening = Self::connect(config, initial_sequence, now);
+    pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32) -> Self {
+        let mut opening = Self::connect(config, initial_sequence);
         opening.peer = Some(opening.agree(syn));
         opening.is_active = false;
         opening.is_due = true;
         opening
-    }
-
-    /// What both ends offer.
-    fn agree(&self, syn: &Segment) -> PeerSyn {
-        let config = &self.config;
-        let offered = syn.maximum_segment_size.unwrap_or(DEFAULT_MSS).max(MINIMUM_MSS);
-        let shifts = syn.window_scale.zip(config.receive.window_scale());
-        let timestamp = syn
-            .timestamps
-            .filter(|_| config.timestamps)
-            .map(|stamps| stamps.value);
-        PeerSyn {
-            next: syn.sequence.wrapping_add(1),
-            send_mss: offered.min(config.maximum_segment_size),
-            // RFC 7323, section 2.3: a larger shift counts as 14.
-            shifts: shifts.map(|(theirs, ours)| (theirs.min(MAXIMUM_SHIFT), ours)),
-            timestamp,
-            selective: syn.sack_permitted && config.selective_acknowledgments,
-            // RFC 7323, section 2.2: the window of a SYN is never scaled.
-            window: u32::from(syn.window),
-            cookie: self.cookie_for(syn),
-        }
-    }
-
-    fn cookie_for(&self, syn: &Segment) -> Option<Cookie> {
-        match (self.config.fast_open, syn.fast_open) {
-            // RFC 7413, section 4.2.2: a cookie that is asked for, or that was wrong, is given anew.
-            (FastOpen::Accept(cookie), Some(theirs)) if theirs != cookie => Some(cookie),
-            _ => None,
-        }
-    }
-
-    /// Whether `syn` brings the cookie that lets its data in.
-    pub(crate) fn takes_data_of(&self, syn: &Segment) -> bool {
-        matches!((self.config.fast_open, syn.fast_open), (FastOpen::Accept(cookie), Some(theirs)) if theirs == cookie)
     }
 
     /// Whether the application counts as connected already (RFC 7413).
@@ -186,13 +134,13 @@ impl Opening {
     /// Takes a segment that is meant for this connection.
     pub(crate) fn handle_segment(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> Step {
         match self.peer {
-            None => self.handle_in_syn_sent(segment, payload_bytes, now),
+            None => self.handle_in_syn_sent(segment, payload_bytes),
             Some(peer) => self.handle_in_syn_received(peer, segment, payload_bytes, now),
         }
     }
 
     /// RFC 9293, section 3.10.7.3.
-    fn handle_in_syn_sent(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> Step {
+    fn handle_in_syn_sent(&mut self, segment: &Segment, payload_bytes: usize) -> Step {
         let has_ack = segment.has(Flags::ACK);
         if has_ack && !self.is_acknowledged_by(segment) {
             return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
@@ -215,7 +163,6 @@ impl Opening {
         self.peer = Some(peer);
         self.is_due = true;
         self.timeout = self.config.handshake.initial_timeout;
-        self.last_sent = now;
         Step::Stay
     }
 
@@ -232,18 +179,15 @@ impl Opening {
             if segment.has(Flags::ACK) && self.is_acknowledged_by(segment) {
                 return Step::Open(peer);
             }
-            self.is_due |= now.saturating_since(self.last_sent) >= REPEATED_SYN_INTERVAL;
+            self.answer_again(now);
             return Step::Stay;
         }
         let window = u32::from(self.window());
         let is_inside = segment.sequence.wrapping_sub(peer.next) < window.max(1);
         if !is_inside {
             // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
-            return if segment.has(Flags::RST) {
-                Step::Stay
-            } else {
-                Step::Answer(self.expectation(peer, now))
-            };
+            let answer = (!segment.has(Flags::RST)).then(|| self.expectation(peer, now));
+            return answer.map_or(Step::Stay, Step::Answer);
         }
         if segment.has(Flags::RST) {
             // RFC 5961, section 3.2: only the exact sequence number ends it.
@@ -261,6 +205,16 @@ impl Opening {
             Step::Open(peer)
         } else {
             Step::Stay
+        }
+    }
+
+    /// The SYN has come again: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).
+    fn answer_again(&mut self, now: Instant) {
+        let is_soon = |last: Instant| now.saturating_since(last) < REPEATED_SYN_INTERVAL;
+        if self.first_sent.is_some() && !self.answered.is_some_and(is_soon) {
+            self.answered = Some(now);
+            self.retransmissions = self.retransmissions.saturating_add(1);
+            self.is_due = true;
         }
     }
 
@@ -291,7 +245,6 @@ impl Opening {
             None => self.syn(payload, now),
         };
         self.first_sent.get_or_insert(now);
-        self.last_sent = now;
         self.deadline = Some(self.config.granularity.deadline(now, self.timeout));
         let payload_bytes = if self.peer.is_none() && self.retransmissions == 0 {
             self.syn_bytes
@@ -302,82 +255,6 @@ impl Opening {
             segment,
             offset: 0,
             payload_bytes,
-        })
-    }
-
-    fn syn(&mut self, payload: &mut Vec<u8>, now: Instant) -> Segment {
-        let config = &self.config;
-        let mut segment = Segment {
-            sequence: self.initial_sequence,
-            flags: Flags::SYN,
-            window: self.window(),
-            maximum_segment_size: Some(config.maximum_segment_size),
-            window_scale: config.receive.window_scale(),
-            sack_permitted: config.selective_acknowledgments,
-            timestamps: self.timestamps(now),
-            ..Segment::default()
-        };
-        // Linux: a retransmitted SYN goes without data and without cookie (`tcp_retransmit_timer`).
-        if self.retransmissions == 0 {
-            segment.fast_open = match config.fast_open {
-                FastOpen::Request => Some(Cookie::REQUEST),
-                FastOpen::Connect(cookie) => Some(cookie),
-                FastOpen::Off | FastOpen::Accept(_) => None,
-            };
-            if matches!(config.fast_open, FastOpen::Connect(_)) {
-                self.syn_bytes = self.early_data(&segment, payload);
-            }
-        }
-        segment
-    }
-
-    /// The data that fits into a SYN of the default segment size (RFC 7413, section 4.2.1).
-    fn early_data(&self, syn: &Segment, payload: &mut Vec<u8>) -> u32 {
-        let options = syn.header_bytes() - wirecost_wire::tcp::HEADER_BYTES;
-        // Linux takes the path's segment size (`tcp_send_syn_data`), as the cookie stands for an earlier connection.
-        let room =
-            usize::from(self.config.maximum_segment_size).saturating_sub(options.max(TIMESTAMPS_BYTES));
-        self.send.copy(0, room, payload) as u32
-    }
-
-    /// RFC 9293, section 3.5; each option only where the SYN had it.
-    fn syn_ack(&self, peer: PeerSyn, now: Instant) -> Segment {
-        Segment {
-            sequence: self.initial_sequence,
-            acknowledgment: peer.next,
-            flags: Flags::SYN | Flags::ACK,
-            window: self.window(),
-            maximum_segment_size: Some(self.config.maximum_segment_size),
-            window_scale: peer.shifts.map(|(_, shift)| shift),
-            sack_permitted: peer.selective,
-            timestamps: self.timestamps(now),
-            sack: SackBlocks::default(),
-            fast_open: peer.cookie,
-        }
-    }
-
-    /// The window of the SYN or SYN-ACK: whole segments of what the peer will send (Linux: an end that connects does not
-    /// know yet of timestamps, `tcp_connect_init`).
-    pub(crate) fn window(&self) -> u16 {
-        let has_timestamps = self.peer.is_some_and(|peer| peer.timestamp.is_some());
-        let options = if has_timestamps {
-            TIMESTAMPS_BYTES as u32
-        } else {
-            0
-        };
-        let segment_bytes = u32::from(self.config.maximum_segment_size).saturating_sub(options);
-        let window = self.config.receive.initial_window(segment_bytes);
-        u16::try_from(window).unwrap_or(u16::MAX)
-    }
-
-    fn timestamps(&self, now: Instant) -> Option<Timestamps> {
-        let echo = match &self.peer {
-            None => self.config.timestamps.then_some(0),
-            Some(peer) => peer.timestamp,
-        };
-        echo.map(|echo| Timestamps {
-            value: clock(self.initial_sequence, now),
-            echo,
         })
     }
 
@@ -396,12 +273,13 @@ impl Opening {
             None => (handshake.syn_retries, handshake.linear_syn_timeouts),
             Some(_) => (handshake.syn_ack_retries, 0),
         };
-        if self.retransmissions >= retries {
+        if self.timeouts >= retries {
             return false;
         }
-        self.retransmissions += 1;
+        self.timeouts += 1;
+        self.retransmissions = self.retransmissions.saturating_add(1);
         // RFC 6298, section 5.5; Linux: the first time-outs of a SYN do not double (`tcp_syn_linear_timeouts`).
-        if self.retransmissions > linear {
+        if self.timeouts > linear {
             self.timeout = self.timeout.saturating_mul(2).min(handshake.maximum_timeout);
         }
         self.is_due = true;
@@ -418,7 +296,11 @@ impl Opening {
         recovery::Opening {
             rtt: self.round_trip(echo, now),
             is_active: self.is_active,
-            retransmissions: u32::from(self.retransmissions),
+            // Linux: a SYN-ACK that only SYNs have called for again is no sign of congestion (`tcp_create_openreq_child`).
+            retransmissions: u32::from(
+                self.retransmissions
+                    .min(if self.timeouts > 0 { u8::MAX } else { 1 }),
+            ),
             is_spurious: self.retransmissions > 0 && echo.is_some() && echo == first,
             has_sack: peer.selective,
             segment_bytes: u32::from(peer.segment_bytes()),
@@ -433,18 +315,6 @@ impl Opening {
         let millis = clock(self.initial_sequence, now).wrapping_sub(echo?);
         // An echo of the future is no measurement.
         (!is_before(millis, 0)).then(|| Duration::from_millis(u64::from(millis)))
-    }
-}
-
-impl PeerSyn {
-    /// Bytes of payload in a full segment.
-    pub(crate) const fn segment_bytes(&self) -> u16 {
-        let options = if self.timestamp.is_some() {
-            TIMESTAMPS_BYTES as u16
-        } else {
-            0
-        };
-        self.send_mss - options
     }
 }
 

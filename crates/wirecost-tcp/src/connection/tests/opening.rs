@@ -205,3 +205,15 @@ fn a_syn_with_data_that_is_lost_comes_again_without() {
     assert_eq!((net.sent[1].bytes, net.sent[1].segment.fast_open), (0, None));
     assert_eq!(net.ends[SERVER].received, pattern(300));
 }
+
+#[test]
+fn a_syn_that_comes_again_is_answered_beside_the_timer() {
+    let mut net = Net::linux(DELAY);
+    // Both SYN-ACKs of the first second: the one to the SYN, and the timer's.
+    net.lost = [1, 3].into();
+    net.run_for(Duration::from_millis(1_080));
+    let from: Vec<_> = trace(&net).iter().map(|segment| (segment.0, segment.1)).collect();
+    let (syn, syn_ack) = ((CLIENT, Flags::SYN), (SERVER, flags(&[Flags::SYN])));
+    assert_eq!(from, [syn, syn_ack, syn, syn_ack, syn_ack, (CLIENT, Flags::ACK)]);
+    assert_eq!(net.ends[SERVER].state(), Some(State::Established));
+}

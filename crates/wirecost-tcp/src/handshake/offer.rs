@@ -1,0 +1,162 @@
+//! What SYN and SYN-ACK say, and what of it both ends have in common.
+
+use alloc::vec::Vec;
+
+use wirecost_proto::Instant;
+use wirecost_wire::tcp::{self, Flags, SackBlocks};
+
+use super::{Opening, clock};
+use crate::config::FastOpen;
+use crate::segment::{Cookie, Segment, TIMESTAMPS_BYTES, Timestamps};
+
+/// The send MSS towards a peer that names none (RFC 9293, section 3.7.1), in bytes.
+const DEFAULT_MSS: u16 = 536;
+
+/// The least send MSS that Linux lets a peer ask for (`TCP_MIN_MSS`), in bytes.
+const MINIMUM_MSS: u16 = 88;
+
+/// The largest shift of a window (RFC 7323, section 2.3).
+const MAXIMUM_SHIFT: u8 = 14;
+
+/// What the peer's SYN said, as far as this end agrees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerSyn {
+    /// The sequence number after the SYN.
+    pub(crate) next: u32,
+    /// The largest segment to be sent, without options.
+    pub(crate) send_mss: u16,
+    /// The shift of the peer's windows and of this end's; `None` where windows are not scaled.
+    pub(crate) shifts: Option<(u8, u8)>,
+    /// The peer's clock, where both use timestamps.
+    pub(crate) timestamp: Option<u32>,
+    pub(crate) selective: bool,
+    /// The window in bytes.
+    pub(crate) window: u32,
+    /// What this end's SYN-ACK says to the peer's Fast Open option.
+    pub(crate) cookie: Option<Cookie>,
+}
+
+impl PeerSyn {
+    /// Bytes of payload in a full segment.
+    pub(crate) const fn segment_bytes(&self) -> u16 {
+        let options = if self.timestamp.is_some() {
+            TIMESTAMPS_BYTES as u16
+        } else {
+            0
+        };
+        self.send_mss.saturating_sub(options)
+    }
+}
+
+impl Opening {
+    /// What both ends offer.
+    pub(super) fn agree(&self, syn: &Segment) -> PeerSyn {
+        let config = &self.config;
+        let offered = syn.maximum_segment_size.unwrap_or(DEFAULT_MSS).max(MINIMUM_MSS);
+        let shifts = syn.window_scale.zip(config.receive.window_scale());
+        let timestamp = syn
+            .timestamps
+            .filter(|_| config.timestamps)
+            .map(|stamps| stamps.value);
+        PeerSyn {
+            next: syn.sequence.wrapping_add(1),
+            send_mss: offered.min(config.maximum_segment_size),
+            // RFC 7323, section 2.3: a larger shift counts as 14.
+            shifts: shifts.map(|(theirs, ours)| (theirs.min(MAXIMUM_SHIFT), ours)),
+            timestamp,
+            selective: syn.sack_permitted && config.selective_acknowledgments,
+            // RFC 7323, section 2.2: the window of a SYN is never scaled.
+            window: u32::from(syn.window),
+            cookie: self.cookie_for(syn),
+        }
+    }
+
+    fn cookie_for(&self, syn: &Segment) -> Option<Cookie> {
+        match (self.config.fast_open, syn.fast_open) {
+            // RFC 7413, section 4.2.2: a cookie that is asked for, or that was wrong, is given anew.
+            (FastOpen::Accept(cookie), Some(theirs)) if theirs != cookie => Some(cookie),
+            _ => None,
+        }
+    }
+
+    /// Whether `syn` brings the cookie that lets its data in.
+    pub(crate) fn takes_data_of(&self, syn: &Segment) -> bool {
+        matches!((self.config.fast_open, syn.fast_open), (FastOpen::Accept(cookie), Some(theirs)) if theirs == cookie)
+    }
+
+    pub(super) fn syn(&mut self, payload: &mut Vec<u8>, now: Instant) -> Segment {
+        let config = &self.config;
+        let mut segment = Segment {
+            sequence: self.initial_sequence,
+            flags: Flags::SYN,
+            window: self.window(),
+            maximum_segment_size: Some(config.maximum_segment_size),
+            window_scale: config.receive.window_scale(),
+            sack_permitted: config.selective_acknowledgments,
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        };
+        // Linux: a retransmitted SYN goes without data and without cookie (`tcp_retransmit_timer`).
+        if self.retransmissions == 0 {
+            segment.fast_open = match config.fast_open {
+                FastOpen::Request => Some(Cookie::REQUEST),
+                FastOpen::Connect(cookie) => Some(cookie),
+                FastOpen::Off | FastOpen::Accept(_) => None,
+            };
+            if matches!(config.fast_open, FastOpen::Connect(_)) {
+                self.syn_bytes = self.early_data(&segment, payload);
+            }
+        }
+        segment
+    }
+
+    /// The data that fits into a SYN of the default segment size (RFC 7413, section 4.2.1).
+    fn early_data(&self, syn: &Segment, payload: &mut Vec<u8>) -> u32 {
+        let options = syn.header_bytes() - tcp::HEADER_BYTES;
+        // Linux takes the path's segment size (`tcp_send_syn_data`), as the cookie stands for an earlier connection.
+        let room =
+            usize::from(self.config.maximum_segment_size).saturating_sub(options.max(TIMESTAMPS_BYTES));
+        self.send.copy(0, room, payload) as u32
+    }
+
+    /// RFC 9293, section 3.5; each option only where the SYN had it.
+    pub(super) fn syn_ack(&self, peer: PeerSyn, now: Instant) -> Segment {
+        Segment {
+            sequence: self.initial_sequence,
+            acknowledgment: peer.next,
+            flags: Flags::SYN | Flags::ACK,
+            window: self.window(),
+            maximum_segment_size: Some(self.config.maximum_segment_size),
+            window_scale: peer.shifts.map(|(_, shift)| shift),
+            sack_permitted: peer.selective,
+            timestamps: self.timestamps(now),
+            sack: SackBlocks::default(),
+            fast_open: peer.cookie,
+        }
+    }
+
+    /// The window of the SYN or SYN-ACK: whole segments of what the peer will send (Linux: an end that connects does not
+    /// know yet of timestamps, `tcp_connect_init`).
+    pub(crate) fn window(&self) -> u16 {
+        let has_timestamps = self.peer.is_some_and(|peer| peer.timestamp.is_some());
+        let options = if has_timestamps {
+            TIMESTAMPS_BYTES as u32
+        } else {
+            0
+        };
+        let segment_bytes = u32::from(self.config.maximum_segment_size).saturating_sub(options);
+        let window = self.config.receive.initial_window(segment_bytes);
+        u16::try_from(window).unwrap_or(u16::MAX)
+    }
+
+    pub(super) fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        let echo = match &self.peer {
+            None => self.config.timestamps.then_some(0),
+            Some(peer) => peer.timestamp,
+        };
+        echo.map(|echo| Timestamps {
+            value: clock(self.initial_sequence, now),
+            echo,
+        })
+    }
+}
