@@ -124,10 +124,15 @@ impl Window {
         self.set_cwnd(self.cwnd.saturating_add(grown));
     }
 
-    /// Judges the use of the window after a transmission; `true` where nothing but the application held the sender back for
-    /// `idle_ticks`, which calls for [`Window::decay`].
-    pub(crate) fn validate(&mut self, outstanding: &Outstanding, tick: u64, idle_ticks: u64) -> bool {
-        let is_limiting = outstanding.in_flight >= self.cwnd;
+    /// Judges the use of the window, which `is_limiting` the sender or not, after a transmission; `true` where nothing but the
+    /// application held it back for `idle_ticks`, which calls for [`Window::decay`].
+    pub(crate) fn validate(
+        &mut self,
+        outstanding: &Outstanding,
+        is_limiting: bool,
+        tick: u64,
+        idle_ticks: u64,
+    ) -> bool {
         let usage = &mut self.usage;
         let is_new_round = !is_before(outstanding.una, usage.round_end);
         let is_more = !usage.is_limiting && outstanding.segments > usage.most_outstanding;

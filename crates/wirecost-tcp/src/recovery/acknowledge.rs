@@ -53,8 +53,8 @@ pub(super) struct Effect {
     /// When the first and the last segment were sent that were acknowledged, and those selectively acknowledged.
     acknowledged_sent: Option<(u64, u64)>,
     sacked_sent: Option<(u64, u64)>,
-    /// Segments delivered when the newest segment was sent that has now arrived, and which that is.
-    newest: Option<(u64, u32, u32)>,
+    /// The segment sent last of those that arrived now: the how manieth, and how many were delivered when it was sent.
+    newest: Option<(u32, u32)>,
 }
 
 impl Effect {
@@ -70,11 +70,8 @@ impl Effect {
     }
 
     fn note_delivered(&mut self, record: &Record) {
-        let is_newer = self.newest.is_none_or(|(sent, end, _)| {
-            record.sent_micros > sent || (record.sent_micros == sent && is_after(record.end(), end))
-        });
-        if is_newer {
-            self.newest = Some((record.sent_micros, record.end(), record.delivered));
+        if self.newest.is_none_or(|(order, _)| is_after(record.order, order)) {
+            self.newest = Some((record.order, record.delivered));
         }
     }
 }
@@ -138,7 +135,7 @@ impl Recovery {
         self.take_acknowledged(ack.acknowledgment, effect, now);
         self.measure(effect, prior_sacked, now);
         self.settle_acknowledged(effect, prior_highest);
-        if let Some((_, _, delivered)) = effect.newest {
+        if let Some((_, delivered)) = effect.newest {
             self.rack.adapt_window(delivered, self.delivered);
         }
         self.end_probe(ack.acknowledgment, effect, now);
@@ -388,7 +385,7 @@ impl Recovery {
         let advanced = self.scoreboard.una().wrapping_sub(effect.prior_una);
         let is_alone = effect
             .newest
-            .is_some_and(|(_, _, delivered)| delivered + 1 == self.delivered);
+            .is_some_and(|(_, delivered)| delivered + 1 == self.delivered);
         effect.acknowledged == 1
             && prior_sacked == 0
             && advanced < self.segment_bytes

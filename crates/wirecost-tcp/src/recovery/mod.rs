@@ -11,11 +11,13 @@
 //! - `rtt`: round trips and the time-out that follows
 //! - `undo`: reductions taken back (RFC 3522, RFC 3708)
 //! - `new_reno`: duplicates instead of selective acknowledgments (RFC 6582)
+//! - `deferral`: segments that wait for a moment, to leave together
 //! - `clock`, `sequence`: units of time, order of sequence numbers
 
 mod acknowledge;
 pub(crate) mod clock;
 pub mod config;
+mod deferral;
 mod new_reno;
 mod prr;
 mod rack;
@@ -37,6 +39,7 @@ use crate::congestion::Algorithm;
 use crate::congestion::window::{Outstanding, Window};
 pub(crate) use clock::{TickClock, micros};
 pub use config::{CongestionControl, GiveUp, RecoveryConfig, RttFilter};
+pub(crate) use deferral::Waiting;
 use prr::Reduction;
 use rack::Rack;
 use rto::Timer;
@@ -160,10 +163,13 @@ pub(crate) struct Recovery {
     /// Segments found lost, again or for the first time.
     found_lost: u32,
     retransmissions: u32,
+    /// Segments sent, again or for the first time.
+    sent_count: u32,
     /// Segments that the peer reported to have arrived twice.
     duplicates: u32,
     largest_window: u32,
     last_sent_tick: u64,
+    last_sent_micros: u64,
 }
 
 impl Recovery {
@@ -198,9 +204,11 @@ impl Recovery {
             delivered: 1,
             found_lost: 0,
             retransmissions: 0,
+            sent_count: 0,
             duplicates: 0,
             largest_window: 0,
             last_sent_tick: clock.ticks(now),
+            last_sent_micros: 0,
         }
     }
 
@@ -244,6 +252,8 @@ impl Recovery {
             self.algorithm.resume(self.last_sent_tick, self.clock.ticks(now));
         }
         self.last_sent_tick = self.clock.ticks(now);
+        self.last_sent_micros = micros(now);
+        self.sent_count = self.sent_count.wrapping_add(1);
         if sequence == self.scoreboard.next() {
             self.sent_first(sequence, len, now);
         } else {
@@ -257,6 +267,7 @@ impl Recovery {
             sequence,
             len,
             delivered: self.delivered,
+            order: self.sent_count,
             tags: Tags::default(),
             sent_micros: micros(now),
         });
@@ -280,11 +291,12 @@ impl Recovery {
             return;
         };
         let is_probe = self.probe.is_due();
-        let delivered = self.delivered;
+        let (delivered, order) = (self.delivered, self.sent_count);
         self.scoreboard.retag(index, |record| {
             record.tags.retransmitted |= !is_probe;
             record.tags.ever_retransmitted = true;
             record.delivered = delivered;
+            record.order = order;
             record.sent_micros = micros(now);
         });
         self.retransmissions += 1;
@@ -346,7 +358,10 @@ impl Recovery {
     fn validate_window(&mut self, now: Instant) {
         let tick = self.clock.ticks(now);
         let outstanding = self.outstanding();
-        let is_unused = self.window.validate(&outstanding, tick, self.rto_ticks);
+        let is_limiting = outstanding.in_flight >= self.window.cwnd();
+        let is_unused = self
+            .window
+            .validate(&outstanding, is_limiting, tick, self.rto_ticks);
         if !is_unused || !self.config.slow_start_after_idle {
             return;
         }
@@ -355,6 +370,13 @@ impl Recovery {
         } else {
             self.window.stamp(tick);
         }
+    }
+
+    /// The window keeps data back, although a segment of it may leave.
+    fn note_window_limits(&mut self, now: Instant) {
+        let outstanding = self.outstanding();
+        self.window
+            .validate(&outstanding, true, self.clock.ticks(now), self.rto_ticks);
     }
 
     fn outstanding(&self) -> Outstanding {

@@ -11,9 +11,9 @@ const PERSIST: u8 = 16;
 /// What RACK remembers.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
-    /// Of those that arrived the segment that was sent last: when, in microseconds (RACK.xmit_ts), and the sequence number
-    /// after it (RACK.end_seq).
-    newest: Option<(u64, u32)>,
+    /// Of those that arrived the segment that was sent last: the how manieth it was. The standard tells those sent at one time
+    /// apart by sequence numbers (RACK.xmit_ts, RACK.end_seq); in virtual time many are, retransmissions among them.
+    newest: Option<u32>,
     /// Its round trip, in microseconds (RACK.rtt).
     rtt_micros: u64,
     /// Whether it changed since losses were last looked for.
@@ -79,9 +79,8 @@ impl Rack {
         }
         self.has_advanced = true;
         self.rtt_micros = rtt_micros;
-        let sent = (record.sent_micros, record.end());
-        if self.newest.is_none_or(|newest| is_sent_after(sent, newest)) {
-            self.newest = Some(sent);
+        if self.newest.is_none_or(|newest| is_after(record.order, newest)) {
+            self.newest = Some(record.order);
         }
     }
 
@@ -168,7 +167,7 @@ impl Rack {
                 break;
             };
             // Nothing beyond was sent as early: retransmissions are below what first went after them.
-            if !record.tags.ever_retransmitted && record.sent_micros > newest.0 {
+            if !record.tags.ever_retransmitted && is_after(record.order, newest) {
                 break;
             }
             if !is_overdue(record, newest) {
@@ -195,14 +194,9 @@ impl Tags {
 }
 
 /// Whether a segment sent after `record` has arrived, and `record` may be in the network.
-fn is_overdue(record: &Record, newest: (u64, u32)) -> bool {
+fn is_overdue(record: &Record, newest: u32) -> bool {
     let is_awaited = !record.tags.sacked && (!record.tags.lost || record.tags.retransmitted);
-    is_awaited && is_sent_after(newest, (record.sent_micros, record.end()))
-}
-
-/// RFC 8985, section 6.2, step 2: by time, then by sequence number.
-const fn is_sent_after(one: (u64, u32), other: (u64, u32)) -> bool {
-    one.0 > other.0 || (one.0 == other.0 && is_after(one.1, other.1))
+    is_awaited && is_after(newest, record.order)
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(super) struct Record {
     pub(super) len: u32,
     /// Segments delivered when it was last sent.
     pub(super) delivered: u32,
+    /// How many segments were sent before it last was: what was sent at the same time was sent one after the other.
+    pub(super) order: u32,
     /// What is known of it.
     pub(super) tags: Tags,
     /// When it was last sent, in microseconds.
@@ -125,11 +127,6 @@ impl Scoreboard {
     /// The last segment sent.
     pub(super) fn tail(&self) -> Option<&Record> {
         self.records.back()
-    }
-
-    /// The segments, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter()
     }
 
     /// The segment that starts at `sequence` or covers it.

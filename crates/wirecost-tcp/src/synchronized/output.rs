@@ -11,7 +11,7 @@ use super::{Fin, Synchronized};
 use crate::config::Nagle;
 use crate::connection::Transmit;
 use crate::receive::AckDue;
-use crate::recovery::Range;
+use crate::recovery::{Range, Waiting};
 use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES};
 
 /// A part of the stream, with the FIN behind it where that is sent too.
@@ -46,7 +46,9 @@ impl Synchronized {
         if let Some(range) = self.recovery.next_retransmission() {
             return Some(self.retransmit(&range, payload, now));
         }
-        if let Some(part) = self.next_part() {
+        if let Some(part) = self.next_part()
+            && !self.is_deferred(part, now)
+        {
             return Some(self.transmit_new(part, payload, now));
         }
         self.burst = Burst::default();
@@ -170,6 +172,23 @@ impl Synchronized {
         self.burst.is_full = part.bytes == segment;
         // Linux pushes what it has segmented itself (`__tcp_transmit_skb`).
         self.config.burst.is_some() && self.burst.left == 0 && !self.burst.is_single
+    }
+
+    /// Whether the next burst waits for the acknowledgment to come.
+    fn is_deferred(&mut self, part: Part, now: Instant) -> bool {
+        let segment = self.room_in_segment();
+        let Some(burst) = self.config.burst.filter(|_| self.burst.left == 0) else {
+            return false;
+        };
+        let unsent = self.send.end().saturating_sub(part.offset);
+        let waiting = Waiting {
+            bytes: u32::try_from(unsent).unwrap_or(u32::MAX),
+            burst_bytes: burst.segments(&self.pace(segment)).saturating_mul(segment),
+            window_room: self.room_in_window(),
+            window_bytes: self.window.bytes,
+            is_last: self.fin == Fin::Due,
+        };
+        !self.recovery.is_probing() && self.recovery.defers(&waiting, now)
     }
 
     /// Segments that leave at once, `part` the first of them: as far as the windows and the bytes go, and no more than a

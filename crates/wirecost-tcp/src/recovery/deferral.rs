@@ -1,0 +1,128 @@
+//! Segments held back for a moment, so that more of them leave at once when the next acknowledgment comes. (Linux:
+//! `tcp_tso_should_defer`)
+
+use wirecost_proto::Instant;
+
+use super::state::State;
+use super::{Recovery, micros};
+
+/// Data that was never sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// How much there is, in bytes.
+    pub(crate) bytes: u32,
+    /// The most that leaves at once, in bytes.
+    pub(crate) burst_bytes: u32,
+    /// What of the peer's window is left, in bytes.
+    pub(crate) window_room: u32,
+    /// The peer's window, in bytes.
+    pub(crate) window_bytes: u32,
+    /// Whether a FIN follows.
+    pub(crate) is_last: bool,
+}
+
+/// An acknowledgment that is due within this time is waited for, and one that came within this time after segments left, in
+/// microseconds.
+const PATIENCE_MICROS: u64 = 1_000;
+
+/// With this part of the window at hand nothing is held back. (net.ipv4.tcp_tso_win_divisor)
+const WINDOW_DIVISOR: u32 = 3;
+
+impl Recovery {
+    /// Whether `waiting` is to wait for the next acknowledgment although a segment of it may leave.
+    pub(crate) fn defers(&mut self, waiting: &Waiting, now: Instant) -> bool {
+        let room = self.window.cwnd().saturating_sub(self.scoreboard.in_flight());
+        let congestion_room = room.saturating_mul(self.segment_bytes);
+        let limit = congestion_room.min(waiting.window_room);
+        if waiting.bytes <= self.segment_bytes || self.is_pressing(waiting, limit) || !self.awaits_ack(now) {
+            return false;
+        }
+        if waiting.bytes < limit {
+            // Nothing but more data could make the burst longer.
+            return !waiting.is_last;
+        }
+        if congestion_room < waiting.window_room {
+            self.note_window_limits(now);
+        }
+        true
+    }
+
+    /// Whether enough may leave at once.
+    fn is_pressing(&self, waiting: &Waiting, limit: u32) -> bool {
+        let window = self.window.cwnd().saturating_mul(self.segment_bytes);
+        let part = window.min(waiting.window_bytes) / WINDOW_DIVISOR;
+        self.state >= State::Recovery || limit >= waiting.burst_bytes || limit >= part
+    }
+
+    /// Whether segments have just left and an acknowledgment is due.
+    fn awaits_ack(&self, now: Instant) -> bool {
+        let now = micros(now);
+        let Some((head, srtt_eighths)) = self.scoreboard.head().zip(self.rtt.srtt_eighths()) else {
+            return false;
+        };
+        let srtt = srtt_eighths / 8;
+        let expected = head.sent_micros + srtt;
+        let is_recent = now.saturating_sub(self.last_sent_micros) <= PATIENCE_MICROS;
+        is_recent && expected.saturating_sub(now) <= (srtt / 2).min(PATIENCE_MICROS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{MSS, at, ms, opened, sequence_of};
+    use super::super::{Ack, Recovery};
+    use super::*;
+    use crate::Config;
+    use core::time::Duration;
+
+    const WAITING: Waiting = Waiting {
+        bytes: 10 * MSS,
+        burst_bytes: 2 * MSS,
+        window_room: 60_000,
+        window_bytes: 65_160,
+        is_last: false,
+    };
+
+    /// Ten segments left at 0, and one of them is acknowledged at 20 ms: two more may leave.
+    fn acknowledged() -> Recovery {
+        let mut recovery = opened(&Config::linux(1_460), Duration::from_millis(20));
+        for segment in 0..10 {
+            recovery.sent(sequence_of(segment), MSS, at(0));
+        }
+        let ack = Ack {
+            acknowledgment: sequence_of(1),
+            window_bytes: 65_160,
+            ..Ack::default()
+        };
+        recovery.handle_ack(&ack, at(ms(20)));
+        recovery
+    }
+
+    #[test]
+    fn the_first_acknowledgment_after_a_pause_lets_segments_go() {
+        assert!(!acknowledged().defers(&WAITING, at(ms(20))));
+    }
+
+    #[test]
+    fn what_the_next_acknowledgment_allows_waits_for_more() {
+        let mut recovery = acknowledged();
+        recovery.sent(sequence_of(10), MSS, at(ms(20)));
+        assert_eq!((recovery.in_flight(), recovery.congestion_window()), (10, 11));
+        // One segment of eleven is less than a third of the window.
+        assert!(recovery.defers(&WAITING, at(ms(20))));
+        assert!(!recovery.defers(&WAITING, at(ms(22))), "the pause is long enough");
+        let last = Waiting {
+            bytes: MSS,
+            ..WAITING
+        };
+        assert!(!recovery.defers(&last, at(ms(20))), "a single segment is Nagle's");
+        let narrow = Waiting {
+            window_bytes: 3 * MSS,
+            ..WAITING
+        };
+        assert!(
+            !recovery.defers(&narrow, at(ms(20))),
+            "a third of the peer's window"
+        );
+    }
+}
