@@ -84,7 +84,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         tables: tables(&all),
         differences: differences(&results.summary),
         is_long: results.summary.cells.len() > MANY,
-        ladders: Ladders::of(&results.ladders),
+        ladders: Ladders::of(&results.ladders, &all),
         facts: facts::all(results),
         scenario: listing::of(&results.summary.scenario),
         layers: Layer::ALL.map(Layer::name),

@@ -99,17 +99,19 @@ impl Names {
         }
     }
 
-    /// `=` or `≠` with the number of its footnote, and the ratio of the medians.
+    /// `=`, or `≠` with the number of its footnote, or neither under loss, and the ratio of the medians.
     fn agreement(&self, agreement: &Agreement) -> String {
-        let sign = if agreement.equal { "=" } else { "≠" };
+        let sign = match (agreement.equal, &agreement.first_difference) {
+            (true, _) => "=",
+            (false, Some(_)) => "≠",
+            (false, None) => "",
+        };
         let note = difference_of(agreement).and_then(|text| self.differences.iter().position(|d| *d == text));
         let note = note.map(|index| raised(index + 1)).unwrap_or_default();
         let ratio = agreement.median_ratio.map(|ratio| number::digits(ratio, 3));
-        [format!("{sign}{note}")]
-            .into_iter()
-            .chain(ratio)
-            .collect::<Vec<_>>()
-            .join(" ")
+        let parts = [Some(format!("{sign}{note}")), ratio].into_iter().flatten();
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join(" ")
     }
 
     /// The footnotes of the agreement column: number, what differs, and the cells that it first differs in.

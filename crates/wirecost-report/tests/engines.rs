@@ -68,6 +68,10 @@ fn a_figure_draws_one_engine() {
     let html = report(&results).unwrap();
     assert!(html.contains("The figures draw what was measured"));
     assert!(!html.contains("<title>udp (sim)") && html.contains("<title>udp: "));
+    assert_eq!(
+        html.matches("<div class=\"ladder\">").count(),
+        common::STACKS.len()
+    );
     for cell in results
         .summary
         .cells
@@ -79,6 +83,10 @@ fn a_figure_draws_one_engine() {
     let html = report(&results).unwrap();
     assert!(html.contains("The figures draw what was simulated"));
     assert!(html.contains("<title>udp (sim): ") && !html.contains("<title>udp: "));
+    assert_eq!(
+        html.matches("<div class=\"ladder\">").count(),
+        common::STACKS.len()
+    );
 }
 
 #[test]

@@ -81,6 +81,7 @@ pub fn ladder(
     };
     packets.retain(|packet| !script.is_before_connect(packet.entered));
     Some(Ladder {
+        cell: None,
         stack: planned.stack.to_string(),
         start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,

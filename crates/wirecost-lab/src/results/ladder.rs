@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The packets of one device of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ladder {
+    /// Index of the cell in `summary.json`; absent in the files of cells, and in folders of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u64>,
     /// Name of the stack.
     pub stack: String,
     /// How its connection starts.

@@ -3,12 +3,15 @@
 
 mod flights;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use wirecost_lab::results::{Ladder, LadderPacket};
 
 use super::selection::{DRAWN, spread_out};
 use super::svg::{Anchor, Svg, fitted, spread, text_width};
 use crate::export::quoted;
+use crate::groups::Group;
 use crate::number;
 use flights::Flight;
 
@@ -49,8 +52,14 @@ pub(super) struct Ladders {
 
 impl Ladders {
     /// All ladders; of more than [`DRAWN`], those of some groups, evenly spread over the run.
-    pub(super) fn of(ladders: &[Ladder]) -> Self {
-        let groups = by_group(ladders);
+    ///
+    /// Of a cell that both engines ran, the one is drawn that the figures draw.
+    pub(super) fn of(ladders: &[Ladder], groups: &[Group<'_>]) -> Self {
+        let places = places(groups);
+        let place = |ladder: &Ladder| ladder.cell.and_then(|cell| places.get(&cell).copied());
+        let is_charted = |ladder: &&Ladder| ladder.cell.is_none() || place(ladder).is_some();
+        let ladders: Vec<&Ladder> = ladders.iter().filter(is_charted).collect();
+        let groups = by_group(&ladders, place);
         let count = (groups.len() * DRAWN / ladders.len().max(1)).max(1);
         if ladders.len() <= DRAWN {
             return Self {
@@ -74,12 +83,21 @@ impl Ladders {
     }
 }
 
-/// The ladders by payload size and link, in the order of the run.
-fn by_group(ladders: &[Ladder]) -> Vec<Vec<&Ladder>> {
+/// The number of the group of each cell that figures draw.
+fn places(groups: &[Group<'_>]) -> BTreeMap<u64, usize> {
+    let of_group = |(number, group): (usize, &Group<'_>)| -> Vec<(u64, usize)> {
+        let cells = group.charted().cells.into_iter();
+        cells.map(|(index, _)| (index as u64, number)).collect()
+    };
+    groups.iter().enumerate().flat_map(of_group).collect()
+}
+
+/// The ladders by group, payload size and link, in the order of the run.
+fn by_group<'a>(ladders: &[&'a Ladder], place: impl Fn(&Ladder) -> Option<usize>) -> Vec<Vec<&'a Ladder>> {
     let mut groups: Vec<Vec<&Ladder>> = Vec::new();
     for ladder in ladders {
-        let of_one_kind =
-            |first: &&Ladder| (first.payload_bytes, &first.link) == (ladder.payload_bytes, &ladder.link);
+        let kind = |ladder: &Ladder| (place(ladder), ladder.payload_bytes, ladder.link.clone());
+        let of_one_kind = |first: &&Ladder| kind(first) == kind(ladder);
         match groups
             .iter_mut()
             .find(|group| group.first().is_some_and(of_one_kind))

@@ -125,7 +125,8 @@ fn footnotes(summary: &Summary, names: &Names) -> Vec<String> {
         ),
         (
             names.keys().contains(&Key::Agreement),
-            "= packets and bytes of each phase are as simulated, ≠ they differ; then the medians, live by simulated"
+            "= packets and bytes of each phase are as simulated, ≠ they differ, neither: not compared under loss; then the \
+             medians, live by simulated"
                 .to_owned(),
         ),
     ];

@@ -1,7 +1,7 @@
 //! A run of both engines.
 
 use wirecost_lab::results::summary::{Agreement, Cpu};
-use wirecost_lab::results::{Cell, Results};
+use wirecost_lab::results::{Cell, Ladder, Results};
 
 /// What one stack first differs in.
 pub(crate) const DIFFERENCE: &str = "message down: 2 packets live, 1 simulated";
@@ -18,6 +18,17 @@ pub(crate) fn both_engines() -> Results {
         .chain(live.iter().cloned().map(agreeing))
         .collect();
     let first_live = live.len() as u64;
+    let drawn = (0..).zip(std::mem::take(&mut results.ladders));
+    let simulated = drawn.map(|(index, ladder)| Ladder {
+        cell: Some(index),
+        ..ladder
+    });
+    let simulated: Vec<Ladder> = simulated.collect();
+    let live = simulated.iter().map(|ladder| Ladder {
+        cell: ladder.cell.map(|index| index + first_live),
+        ..ladder.clone()
+    });
+    results.ladders = simulated.iter().cloned().chain(live).collect();
     let rows = std::mem::take(&mut results.samples);
     results.samples = rows.clone();
     results.samples.extend(rows.into_iter().map(|mut row| {

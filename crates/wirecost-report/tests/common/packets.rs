@@ -189,6 +189,7 @@ pub(crate) fn ladder(stack: &str, payload: u64, rtt_ms: u64, packets: &[Packet])
         payload: p.payload,
     };
     Ladder {
+        cell: None,
         stack: stack.into(),
         start: "cold".into(),
         payload_bytes: payload,
