@@ -1,6 +1,7 @@
 //! Segments between two connections with nothing between, and the memory of an open connection.
 
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
+#[allow(dead_code, reason = "there are no endpoints here")]
 mod measure;
 
 use std::time::Duration;

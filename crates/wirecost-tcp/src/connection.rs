@@ -87,19 +87,6 @@ impl Transmit {
 ///
 /// After every call that takes `now`, call [`Connection::poll_transmit`] until it returns `None`, then
 /// [`Connection::poll_event`] until it returns `None`, then arm a timer for [`Connection::next_timeout`].
-///
-/// ```
-/// use wirecost_proto::Instant;
-/// use wirecost_tcp::{Config, Connection, State};
-///
-/// let (now, mut payload) = (Instant::START, Vec::new());
-/// let mut client = Connection::connect(Config::linux(1460), 1_000, now);
-/// let syn = client.poll_transmit(&mut payload, now).unwrap().segment;
-/// let mut server = Connection::accept(Config::linux(1460), &syn, 2_000, now);
-/// let syn_ack = server.poll_transmit(&mut payload, now).unwrap().segment;
-/// client.handle_segment(&syn_ack, &[], now);
-/// assert_eq!(client.state(), State::Established);
-/// ```
 #[derive(Debug)]
 pub struct Connection {
     stage: Stage,

@@ -9,6 +9,25 @@
 //!
 //! Nothing here has a socket, a clock or randomness of its own: segments, time and the initial sequence number come in
 //! as arguments, segments go out through [`Connection::poll_transmit`].
+//!
+//! ```
+//! use wirecost_proto::Instant;
+//! use wirecost_tcp::{Connection, Preset};
+//!
+//! let (now, mut payload) = (Instant::START, Vec::new());
+//! let config = Preset::Linux.config(1460);
+//! let mut client = Connection::connect(config.clone(), 1_000, now);
+//! let syn = client.poll_transmit(&mut payload, now).unwrap().segment;
+//! let mut server = Connection::accept(config, &syn, 2_000, now);
+//! let syn_ack = server.poll_transmit(&mut payload, now).unwrap().segment;
+//! client.handle_segment(&syn_ack, &payload, now);
+//! assert_eq!(client.write(b"hello", now), 5);
+//! while let Some(transmit) = client.poll_transmit(&mut payload, now) {
+//!     server.handle_segment(&transmit.segment, &payload, now);
+//!     payload.clear();
+//! }
+//! assert_eq!(server.available(), 5);
+//! ```
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

@@ -8,7 +8,6 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
 use wirecost_wire::tcp::Flags;
@@ -357,7 +356,7 @@ impl Synchronized {
 
     /// Lets the receiver know what this end measures.
     fn note_round_trip(&mut self) {
-        let timeout: Duration = self.recovery.rto();
+        let timeout = self.recovery.rto();
         self.receiver
             .note_round_trip(self.recovery.smoothed_rtt(), timeout);
     }
