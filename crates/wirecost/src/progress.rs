@@ -166,6 +166,18 @@ impl SweepProgress for Screen {
         }
     }
 
+    fn in_virtual_time(&mut self, at: Duration, of: Duration) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => place(bar, at.as_secs(), of.as_secs(), "s of virtual time"),
+            None => self.line(format_args!(
+                "{}/{} s of virtual time",
+                at.as_secs(),
+                of.as_secs()
+            )),
+        }
+    }
+
     fn simulated(&mut self, cell: &Cell) {
         if self.previews == 0 {
             return;

@@ -188,7 +188,8 @@ fn counters_of(context: &Context<'_>, cell: usize, direction: Direction) -> Coun
     sum
 }
 
-fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
+/// What the link did when it was checked and while it was used.
+pub(super) fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
     let nanos: Vec<u64> = round_trips.iter().map(|rtt| rtt.as_nanos() as u64).collect();
     let rtt_samples = nanos.len() as u64;
     let median = Sample::new(nanos).and_then(|sample| sample.quantile(0.5));

@@ -14,7 +14,7 @@ use crate::stack::channels::ChannelOptions;
 use crate::stack::client::ClientConfig;
 
 /// How long a client may take to connect, beside four round trips.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an IPv4 header without options and a UDP header.
 const IPV4_UDP_BYTES: usize = 20 + 8;
 /// Bytes of an IPv6 header and a UDP header.

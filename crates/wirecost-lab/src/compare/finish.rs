@@ -151,36 +151,37 @@ impl Default for Collected {
 }
 
 impl Collected {
+    /// Takes a cell; its response times go to `latency/<cell>-<stack>-<bytes>B.hgrm`.
     fn take(&mut self, folder: &RunFolder, file: CellFile) -> Result<(), ResultsError> {
         let index = self.cells.len();
         let rows = file.rows(folder, index)?;
-        write_histogram(folder, index, &file.cell, &rows)?;
+        if let Some(distribution) = file.distribution.clone().or_else(|| distribution(&rows)) {
+            let name = format!(
+                "latency/{index:03}-{}-{}B.hgrm",
+                file.cell.stack, file.cell.payload_bytes
+            );
+            folder.write(&name, distribution.as_bytes())?;
+        }
         for row in &rows {
             self.samples += &row.to_csv();
             self.samples.push('\n');
         }
         self.cells.push(file.cell);
-        self.ladders.extend(file.ladder);
+        self.ladders.extend(file.ladder.map(|ladder| Ladder {
+            cell: Some(index as u64),
+            ..ladder
+        }));
         Ok(())
     }
 }
 
-/// A histogram of the response times of a cell that has any: `latency/<cell>-<stack>-<bytes>B.hgrm`.
-fn write_histogram(
-    folder: &RunFolder,
-    index: usize,
-    cell: &Cell,
-    rows: &[SampleRow],
-) -> Result<(), ResultsError> {
+/// The distribution of the response times of devices as a `.hgrm` file; `None` where there are none.
+fn distribution(rows: &[SampleRow]) -> Option<String> {
     let mut histogram = Histogram::new();
     rows.iter()
         .filter_map(|row| row.response_time_ns)
         .for_each(|nanos| histogram.record(nanos));
-    if histogram.is_empty() {
-        return Ok(());
-    }
-    let name = format!("latency/{index:03}-{}-{}B.hgrm", cell.stack, cell.payload_bytes);
-    folder.write(&name, Hgrm(&histogram).to_string().as_bytes())
+    (!histogram.is_empty()).then(|| Hgrm(&histogram).to_string())
 }
 
 /// The machine, and of its live batches the last one: settings and medium are the same for all.

@@ -14,7 +14,7 @@ use wirecost_proto::{BitRate, ByteSize, Probability};
 use wirecost_security::Start;
 
 use crate::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario, ResolvedSchedule};
-use crate::stack::Stack;
+use crate::stack::{Application, Channel, Stack};
 pub use crate::target::Target;
 pub use engine::{Engine, UnknownEngine};
 
@@ -206,6 +206,12 @@ impl Options {
             Some(_) if self.engine != Engine::Sim => {
                 absurd("--shared-link works in virtual time only, so far: add --engine sim".into())
             }
+            Some(_) if self.schedules.iter().any(|schedule| schedule.interval.is_none()) => {
+                absurd("devices that share a link send at an interval: add --interval".into())
+            }
+            Some(_) if self.starts != [Start::Cold] => {
+                absurd("devices that share a link start cold, so far: leave out --start".into())
+            }
             Some(Fleet { spread: Some(spread) }) if spread > LONGEST_WAIT => {
                 let spread = DisplayDuration(spread);
                 absurd(format!("--spread must be at most 1 h, got {spread}"))
@@ -230,7 +236,7 @@ impl Options {
             .flat_map(|stack| self.starts.iter().map(|start| (*stack, *start)));
         let mut refusals = Vec::new();
         for (stack, start) in ways {
-            match stack.cannot_start(start) {
+            match stack.cannot_start(start).or_else(|| self.cannot_share(stack)) {
                 None => return Ok(()),
                 Some(reason) => refusals.push(reason),
             }
@@ -240,6 +246,18 @@ impl Options {
             .next()
             .unwrap_or_else(|| "no stack and no start is asked for".into());
         Err(OptionsError::Absurd(format!("nothing to run: {reason}")))
+    }
+
+    /// Why devices of a stack cannot share a link; `None` where they can, or have a link each.
+    pub(super) fn cannot_share(&self, stack: Stack) -> Option<String> {
+        self.fleet?;
+        if !stack.is_answered() {
+            return Some(format!(
+                "nothing answers {stack}: on a shared link only answers are timed, so far"
+            ));
+        }
+        (stack.channel != Channel::Plain || stack.application == Application::Http3)
+            .then(|| format!("{stack} is protected: devices that share a link speak in the clear, so far"))
     }
 
     /// What is to be sent must fit into memory and into a day.

@@ -200,6 +200,7 @@ fn planned_cell(
     let refused = not_spoken
         .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
+        .or_else(|| options.cannot_share(stack))
         .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
     let mut cell = PlannedCell {
         stack,

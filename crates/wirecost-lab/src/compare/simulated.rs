@@ -34,6 +34,7 @@ use crate::stack::client::ClientError;
 use crate::stack::{Credentials, Message};
 use crate::target::Target;
 use sink::Kept;
+pub(super) use threads::side_by_side;
 pub use threads::simulate;
 
 /// Why the CPU sections of a simulated cell are null.

@@ -12,15 +12,17 @@ pub mod resume;
 mod store;
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use wirecost_live::EnvironmentError;
 
 use super::finish::{self, Before};
+use super::fleet::{self, FleetResult, Pace};
 use super::live::{self, Progress, RunError};
 use super::options::{Engine, MAX_DEVICES, Options};
 use super::plan::Plan;
 use super::simulated::{CellResult, SimulationError, simulate};
-use crate::results::{Cell, ResultsError, RunFolder, Summary};
+use crate::results::{Cell, CellFile, ResultsError, RunFolder, Summary};
 pub(crate) use batch::LiveFacts;
 pub use resume::Earlier;
 use store::Store;
@@ -32,6 +34,9 @@ pub trait SweepProgress: Progress {
 
     /// A simulated cell has its figures.
     fn simulated(&mut self, cell: &Cell);
+
+    /// A fleet is so far in its virtual time, of how much.
+    fn in_virtual_time(&mut self, at: Duration, of: Duration);
 }
 
 /// What is to be run, and where its results go.
@@ -131,18 +136,38 @@ impl Sweep<'_> {
             of: cells.len(),
             refused: None,
         });
-        let simulated = simulate(
-            self.options,
-            plan,
-            &cells,
-            self.jobs,
-            &mut |result| taker.borrow_mut().take(&result),
-            &|| taker.borrow_mut().is_over(),
-        );
+        let stop = || taker.borrow_mut().is_over();
+        let simulated = match self.options.fleet {
+            None => {
+                let mut take = |result| taker.borrow_mut().take(&result);
+                simulate(self.options, plan, &cells, self.jobs, &mut take, &stop)
+            }
+            Some(_) => self.simulate_fleets(plan, &cells, &taker),
+        };
         match taker.into_inner().refused {
             Some(refused) => Err(refused.into()),
             None => simulated.map_err(run_error),
         }
+    }
+
+    fn simulate_fleets(
+        &self,
+        plan: &Plan,
+        cells: &[usize],
+        taker: &RefCell<Taker<'_, '_>>,
+    ) -> Result<(), SimulationError> {
+        let pace = Pace::default();
+        let durations = cells
+            .iter()
+            .map(|cell| fleet::duration(self.options, &plan.cells[*cell]));
+        let longest = durations.max().unwrap_or_default();
+        let mut take = |result| taker.borrow_mut().take_fleet(result);
+        let stop = || {
+            let mut taker = taker.borrow_mut();
+            taker.progress.in_virtual_time(pace.at(), longest);
+            taker.is_over()
+        };
+        fleet::simulate(self.options, plan, cells, self.jobs, &pace, &mut take, &stop)
     }
 
     fn go_live(&self, plan: &Plan, store: &mut Store<'_>, progress: &mut dyn SweepProgress) -> Live {
@@ -186,7 +211,7 @@ impl Sweep<'_> {
         let capture = store.next_capture();
         let (results, facts) = batch::figures(&options, run, self.folder, &capture)?;
         for ((cell, rows, ladder), index) in results.into_iter().zip(cells) {
-            store.put(*index, cell, &rows, ladder)?;
+            store.put(*index, CellFile::new(cell, &rows, ladder))?;
         }
         Ok(facts)
     }
@@ -224,12 +249,23 @@ struct Taker<'a, 'b> {
 
 impl Taker<'_, '_> {
     fn take(&mut self, result: &CellResult) {
-        if self.refused.is_some() {
-            return;
+        if self.refused.is_none() {
+            self.refused = self.store.put_simulated(self.plan, result).err();
+            self.taken(&result.cell);
         }
-        self.refused = self.store.put_simulated(self.plan, result).err();
+    }
+
+    fn take_fleet(&mut self, result: FleetResult) {
+        if self.refused.is_none() {
+            let file = CellFile::of_sums(result.cell.clone(), result.distribution);
+            self.refused = self.store.put(result.index, file).err();
+            self.taken(&result.cell);
+        }
+    }
+
+    fn taken(&mut self, cell: &Cell) {
         self.done += 1;
-        self.progress.simulated(&result.cell);
+        self.progress.simulated(cell);
         self.progress.simulating(self.done, self.of);
     }
 

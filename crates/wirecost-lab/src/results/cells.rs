@@ -18,6 +18,9 @@ pub struct CellFile {
     pub ladder: Option<Ladder>,
     /// One row of `samples.csv` per device; their first column means nothing here.
     pub samples: Vec<String>,
+    /// The distribution of response times as a `.hgrm` file, where there are no rows to make it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<String>,
 }
 
 impl CellFile {
@@ -27,6 +30,15 @@ impl CellFile {
             cell,
             ladder,
             samples: rows.iter().map(SampleRow::to_csv).collect(),
+            distribution: None,
+        }
+    }
+
+    /// What a cell has come to of which there are sums only.
+    pub fn of_sums(cell: Cell, distribution: Option<String>) -> Self {
+        Self {
+            distribution,
+            ..Self::new(cell, &[], None)
         }
     }
 

@@ -88,6 +88,9 @@ fn devices_share_a_link_in_virtual_time_only() {
     assert!(text.contains("add --engine sim"), "{text}");
     let mut simulated = options(&["coap-con"]);
     (simulated.engine, simulated.fleet, simulated.samples) = (Engine::Sim, fleet, 100_000);
+    let text = simulated.validate().expect_err("no interval").to_string();
+    assert!(text.contains("add --interval"), "{text}");
+    simulated.schedules[0].interval = Some(Duration::from_secs(60));
     assert_eq!(simulated.validate(), Ok(()));
 }
 

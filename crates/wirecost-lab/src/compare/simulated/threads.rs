@@ -30,6 +30,20 @@ pub fn simulate(
     stop: &dyn Fn() -> bool,
 ) -> Result<(), SimulationError> {
     let simulation = Simulation::new(options, plan);
+    side_by_side(cells, jobs, &|cell| simulation.cell(cell), on_cell, stop)
+}
+
+/// The same for anything that makes a result of a cell.
+///
+/// # Errors
+/// The first cell that came to none.
+pub(in crate::compare) fn side_by_side<R: Send>(
+    cells: &[usize],
+    jobs: usize,
+    run: &(dyn Fn(usize) -> Result<R, SimulationError> + Sync),
+    on_cell: &mut dyn FnMut(R),
+    stop: &dyn Fn() -> bool,
+) -> Result<(), SimulationError> {
     let queue = Queue {
         cells,
         next: AtomicUsize::new(0),
@@ -39,8 +53,8 @@ pub fn simulate(
     let (done, results) = mpsc::sync_channel(jobs * WAITING);
     thread::scope(|scope| {
         for _ in 0..jobs {
-            let (queue, simulation, done) = (&queue, &simulation, done.clone());
-            scope.spawn(move || work(queue, simulation, &done));
+            let (queue, done) = (&queue, done.clone());
+            scope.spawn(move || work(queue, run, &done));
         }
         drop(done);
         let outcome = in_order(&results, &queue, on_cell, stop);
@@ -70,24 +84,28 @@ impl Queue<'_> {
 }
 
 /// A cell's place in the order, and what came of it.
-type Done = (usize, Result<CellResult, SimulationError>);
+type Done<R> = (usize, Result<R, SimulationError>);
 
-fn work(queue: &Queue<'_>, simulation: &Simulation<'_>, done: &SyncSender<Done>) {
+fn work<R>(
+    queue: &Queue<'_>,
+    run: &(dyn Fn(usize) -> Result<R, SimulationError> + Sync),
+    done: &SyncSender<Done<R>>,
+) {
     while let Some((place, cell)) = queue.next() {
         // Nobody takes results any more where an earlier cell has failed.
-        if done.send((place, simulation.cell(cell))).is_err() {
+        if done.send((place, run(cell))).is_err() {
             return;
         }
     }
 }
 
-fn in_order(
-    results: &Receiver<Done>,
+fn in_order<R>(
+    results: &Receiver<Done<R>>,
     queue: &Queue<'_>,
-    on_cell: &mut dyn FnMut(CellResult),
+    on_cell: &mut dyn FnMut(R),
     stop: &dyn Fn() -> bool,
 ) -> Result<(), SimulationError> {
-    let mut early: BTreeMap<usize, Result<CellResult, SimulationError>> = BTreeMap::new();
+    let mut early: BTreeMap<usize, Result<R, SimulationError>> = BTreeMap::new();
     let mut place = 0;
     loop {
         queue.stopped.fetch_or(stop(), Ordering::Relaxed);

@@ -7,7 +7,7 @@ use crate::compare::options::Options;
 use crate::compare::plan::{Plan, identity};
 use crate::compare::simulated::CellResult;
 use crate::results::journal::{self, Entry};
-use crate::results::{Cell, CellFile, Ladder, ResultsError, RunFolder, SampleRow};
+use crate::results::{CellFile, ResultsError, RunFolder};
 
 /// The cells of a results folder.
 pub(super) struct Store<'a> {
@@ -45,18 +45,12 @@ impl<'a> Store<'a> {
     }
 
     /// Keeps a cell: one that has fewer samples than asked for has figures, but is not finished.
-    pub(super) fn put(
-        &mut self,
-        index: usize,
-        cell: Cell,
-        rows: &[SampleRow],
-        ladder: Option<Ladder>,
-    ) -> Result<(), ResultsError> {
+    pub(super) fn put(&mut self, index: usize, file: CellFile) -> Result<(), ResultsError> {
+        let cell = &file.cell;
         let engines = self.options.engine.of_cells();
         let place = engines.iter().position(|engine| *engine == cell.engine);
         let index = index * engines.len() + place.unwrap_or_default();
-        let entry = Entry::of_cell(index, &cell, u64::from(self.options.samples));
-        let file = CellFile::new(cell, rows, ladder);
+        let entry = Entry::of_cell(index, cell, u64::from(self.options.samples));
         file.write(self.folder)?;
         journal::append(self.folder, &entry)?;
         if entry.is_finished() {
@@ -69,12 +63,8 @@ impl<'a> Store<'a> {
     pub(super) fn put_simulated(&mut self, plan: &Plan, result: &CellResult) -> Result<(), ResultsError> {
         captures::write_part(self.folder, &plan.cells[result.index], result)?;
         self.simulated.push(result.cell.key.clone());
-        self.put(
-            result.index,
-            result.cell.clone(),
-            &result.rows,
-            result.ladder.clone(),
-        )
+        let file = CellFile::new(result.cell.clone(), &result.rows, result.ladder.clone());
+        self.put(result.index, file)
     }
 
     /// The name of a capture that no other batch or run has written.

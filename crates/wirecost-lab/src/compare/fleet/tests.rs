@@ -1,0 +1,119 @@
+use std::cell::RefCell;
+use std::time::Duration;
+
+use super::*;
+use crate::compare::options::tests::options;
+use crate::compare::options::{Engine, Fleet as Shared, LinkConfig, QueueLimit, Schedule};
+use crate::results::summary::Section;
+
+/// A fleet of 200 devices, three messages each, one every ten seconds, over an uplink of 100 kbit/s.
+fn fleet(stack: &str, spread: Option<Duration>) -> Options {
+    let mut link = LinkConfig::symmetric(Duration::from_millis(50));
+    link.up.rate = "100kbit".parse().ok();
+    link.up.queue = Some(QueueLimit::Bytes(8_192));
+    Options {
+        engine: Engine::Sim,
+        samples: 200,
+        links: vec![link],
+        schedules: vec![Schedule {
+            messages: 3,
+            warm_up: false,
+            interval: Some(Duration::from_secs(10)),
+        }],
+        fleet: Some(Shared { spread }),
+        ..options(&[stack])
+    }
+}
+
+fn cell_of(options: &Options) -> Cell {
+    let plan = Plan::new(options);
+    let cells = RefCell::new(Vec::new());
+    let pace = Pace::default();
+    let taken = simulate(
+        options,
+        &plan,
+        &[0],
+        1,
+        &pace,
+        &mut |result| cells.borrow_mut().push(result.cell),
+        &|| false,
+    );
+    taken.expect("a fleet");
+    cells.into_inner().pop().expect("a cell")
+}
+
+fn dropped(cell: &Cell) -> u64 {
+    let achieved = cell.link.achieved.as_ref().expect("a link that was used");
+    achieved.queue_dropped_up.expect("a queue")
+}
+
+fn resent(section: &Section) -> f64 {
+    section.by_cause["retransmission"].up
+}
+
+#[test]
+fn a_fleet_that_is_spread_evenly_loses_nothing() {
+    for stack in ["coap-con", "mqtt-qos1"] {
+        let cell = cell_of(&fleet(stack, None));
+        assert!(
+            cell.valid && cell.warnings.is_empty(),
+            "{stack}: {:?}",
+            cell.warnings
+        );
+        assert_eq!(
+            (cell.outcomes.offered, cell.outcomes.acknowledged),
+            (600, 600),
+            "{stack}"
+        );
+        assert_eq!(dropped(&cell), 0, "{stack}");
+        let message = cell.message.expect("messages");
+        assert_eq!(
+            (message.samples, message.up.payload.sum),
+            (600, 600 * 128),
+            "{stack}"
+        );
+        assert_eq!(resent(&message), 0.0, "{stack}");
+        assert_eq!(
+            cell.connect.map(|connect| connect.samples),
+            (stack != "coap-con").then_some(200)
+        );
+    }
+}
+
+#[test]
+fn a_burst_fills_the_queue_and_what_it_drops_is_sent_again() {
+    for stack in ["coap-con", "mqtt-qos1"] {
+        let even = cell_of(&fleet(stack, None));
+        let burst = cell_of(&fleet(stack, Some(Duration::from_millis(500))));
+        assert!(dropped(&burst) > 0, "{stack}");
+        let (even, burst) = (even.message.expect("messages"), burst.message.expect("messages"));
+        assert!(resent(&burst) > 0.0, "{stack}");
+        let p50 = |section: &Section| section.response_time_ns.as_ref().and_then(|times| times.p50);
+        assert!(p50(&burst) > p50(&even), "{stack}");
+        let delay = burst.one_way_delay_ns.expect("delays");
+        // 8 kB at 100 kbit/s wait 655 ms at most, behind a propagation delay of 25 ms and a packet's own time.
+        assert!(
+            delay.max > 600_000_000 && delay.max < 710_000_000,
+            "{stack}: {}",
+            delay.max
+        );
+    }
+}
+
+#[test]
+fn a_fleet_is_the_same_again() {
+    let options = fleet("mqtt-qos1", Some(Duration::from_secs(1)));
+    assert_eq!(cell_of(&options), cell_of(&options));
+}
+
+#[test]
+fn a_fleet_that_is_stopped_has_what_it_measured() {
+    let options = fleet("coap-con", None);
+    let plan = Plan::new(&options);
+    let pace = Pace::default();
+    pace.stop();
+    let offered = RefCell::new(None);
+    let mut take = |result: FleetResult| *offered.borrow_mut() = Some(result.cell.outcomes.offered);
+    simulate(&options, &plan, &[0], 1, &pace, &mut take, &|| false).expect("a fleet");
+    assert_eq!(offered.into_inner(), Some(0));
+}
