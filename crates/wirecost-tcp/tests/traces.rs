@@ -34,25 +34,54 @@ macro_rules! traces {
     )*};
 }
 
+/// Replays every trace of the folder `WIRECOST_TRACES`: for traces that are not rules yet, such as random ones.
+#[test]
+#[ignore = "needs a folder of traces"]
+fn a_folder_of_traces_agrees() {
+    let folder = std::env::var("WIRECOST_TRACES").expect("WIRECOST_TRACES names a folder");
+    let files = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|file| file.expect("a file").path());
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    let differ = |file: &&std::path::PathBuf| {
+        let text = std::fs::read_to_string(file).expect("a text");
+        let compared = replay::compare(&text);
+        let _ = compared
+            .as_ref()
+            .inspect_err(|difference| println!("{}: {difference}", file.display()));
+        compared.is_err()
+    };
+    assert_eq!(
+        files.iter().filter(differ).count(),
+        0,
+        "of {} traces",
+        files.len()
+    );
+}
+
 traces! {
     abort "abort"
     ack_by_read "ack-by-read"
     ack_lost "ack-lost"
-    delayed_ack_piggyback "delayed-ack-piggyback"
+    challenge_ack "challenge-ack"
     delayed_ack "delayed-ack"
+    delayed_ack_piggyback "delayed-ack-piggyback"
     duplicate "duplicate"
     every_second_segment "every-second-segment"
+    fast_open "fast-open"
     fast_retransmit "fast-retransmit"
     fin_alone "fin-alone"
     fin_with_data "fin-with-data"
     half_close "half-close"
     initial_window "initial-window"
+    keep_alive "keep-alive"
     lost_retransmission "lost-retransmission"
     nagle "nagle"
     ping_pong "ping-pong"
+    quick_ack "quick-ack"
     quick_ack_ends "quick-ack-ends"
     quick_ack_of_many "quick-ack-of-many"
-    quick_ack "quick-ack"
     reordering "reordering"
     reset_of_data_after_close "reset-of-data-after-close"
     reset_of_unread_data "reset-of-unread-data"
@@ -64,8 +93,10 @@ traces! {
     syn_ack_retry "syn-ack-retry"
     syn_options "syn-options"
     syn_retransmission "syn-retransmission"
-    tail_loss_probe_of_one "tail-loss-probe-of-one"
     tail_loss_probe "tail-loss-probe"
+    tail_loss_probe_of_one "tail-loss-probe-of-one"
     time_wait "time-wait"
+    two_losses "two-losses"
     window_lost "window-lost"
+    zero_window "zero-window"
 }
