@@ -176,3 +176,27 @@ fn a_thousand_cells_stay_readable() {
     assert!(html.contains("125 more combinations; summary.csv holds all."));
     assert!(html.contains("1000 more rows; summary.csv holds all."));
 }
+
+#[test]
+fn a_fleet_without_rows_has_its_curve_from_the_quantiles() {
+    let mut results = common::eight_stacks();
+    results.samples.clear();
+    let html = report(&results).unwrap();
+    let latency = section(&html, "latency", "table");
+    let times = results.summary.cells[7]
+        .message
+        .as_ref()
+        .unwrap()
+        .response_time_ns
+        .as_ref()
+        .unwrap();
+    let p99 = times.p99.unwrap() as f64 / 1e6;
+    assert!(
+        latency.contains(&format!("coap-con,99.0000,{p99:.6}")),
+        "{latency}"
+    );
+    assert!(
+        latency.contains("<title>coap-con: 25.06 to 25.26 ms, median 25.10 ms, 150 samples</title>"),
+        "{latency}"
+    );
+}

@@ -1,7 +1,7 @@
 //! Latency percentile curves on HdrHistogram's axis: percentile p lies at log10(1 / (1 - p)), so that every nine takes
 //! as much room as the one before.
 
-use wirecost_lab::results::Cell;
+use wirecost_lab::results::{Cell, SampleRow};
 
 use super::Figure;
 use super::ends::{self, End};
@@ -28,11 +28,14 @@ pub(super) enum Origin {
     Fastest,
 }
 
-/// One stack's response times, sorted, in milliseconds, with its place among the colours.
+/// One stack's response times with its place among the colours.
 struct Series {
     label: String,
     number: usize,
-    millis: Vec<f64>,
+    /// Samples.
+    n: usize,
+    /// (log10(1 / (1 - p)), milliseconds), ascending.
+    points: Vec<(f64, f64)>,
 }
 
 /// The curves of a group.
@@ -50,33 +53,54 @@ pub(super) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -
 
 fn series(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Vec<Series> {
     let of_cell = |(number, (index, cell)): (usize, &(usize, &Cell))| {
-        let rows = samples.of_cell(*index).iter();
-        let mut nanos: Vec<u64> = rows.filter_map(|row| row.response_time_ns).collect();
-        nanos.sort_unstable();
-        let first = if origin == Origin::Fastest {
-            *nanos.first()?
-        } else {
-            0
+        let points = match samples.of_cell(*index) {
+            [] => of_quantiles(cell)?,
+            rows => of_samples(rows),
+        };
+        let first = match origin {
+            Origin::Zero => 0.0,
+            Origin::Fastest => points.first()?.1,
         };
         let mark = if ends_with_arrival(cell) { TO_ARRIVAL } else { "" };
         Some(Series {
             label: group.names.marked_label(cell) + mark,
             number,
-            millis: nanos.iter().map(|ns| (ns - first) as f64 / 1e6).collect(),
+            n: cell.message.as_ref()?.response_time_ns.as_ref()?.n as usize,
+            points: points
+                .into_iter()
+                .map(|(nines, ns)| (nines, (ns - first) / 1e6))
+                .collect(),
         })
     };
     let run = |(_, (_, cell)): &(usize, &(usize, &Cell))| cell.not_run.is_none();
     let series = group.cells.iter().enumerate().filter(run).filter_map(of_cell);
-    series.filter(|series| !series.millis.is_empty()).collect()
+    series.filter(|series| !series.points.is_empty()).collect()
 }
 
-impl Series {
-    /// Each sample as (log10(1 / (1 - p)), milliseconds), p at the middle of the sample's share.
-    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        let n = self.millis.len() as f64;
-        let point = move |(index, millis): (usize, &f64)| ((n / (n - index as f64 - 0.5)).log10(), *millis);
-        self.millis.iter().enumerate().map(point)
-    }
+/// Each sample in nanoseconds, p at the middle of the sample's share.
+fn of_samples(rows: &[&SampleRow]) -> Vec<(f64, f64)> {
+    let mut nanos: Vec<u64> = rows.iter().filter_map(|row| row.response_time_ns).collect();
+    nanos.sort_unstable();
+    let n = nanos.len() as f64;
+    let point = |(index, nanos): (usize, &u64)| ((n / (n - index as f64 - 0.5)).log10(), *nanos as f64);
+    nanos.iter().enumerate().map(point).collect()
+}
+
+/// What the summary tells of a cell without rows, as of a fleet: the extremes and the quantiles between them.
+fn of_quantiles(cell: &Cell) -> Option<Vec<(f64, f64)>> {
+    let times = cell.message.as_ref()?.response_time_ns.as_ref()?;
+    let quantiles = [
+        (0.5, times.p50),
+        (0.9, times.p90),
+        (0.95, times.p95),
+        (0.99, times.p99),
+    ];
+    let least = (0.0, times.min as f64);
+    let most = ((2.0 * times.n as f64).log10(), times.max as f64);
+    let between = quantiles
+        .into_iter()
+        .filter_map(|(share, nanos): (f64, Option<u64>)| Some((-(1.0 - share).log10(), nanos? as f64)));
+    Some(std::iter::once(least).chain(between).chain([most]).collect())
 }
 
 /// Where things lie in a figure of one width.
@@ -89,11 +113,11 @@ struct Plot {
 
 impl Plot {
     fn new(series: &[Series], width: f64) -> Self {
-        let samples = series.iter().map(|s| s.millis.len()).max().unwrap_or(1);
+        let samples = series.iter().map(|s| s.n).max().unwrap_or(1).max(1);
         let most = series
             .iter()
-            .filter_map(|s| s.millis.last())
-            .copied()
+            .filter_map(|s| s.points.last())
+            .map(|(_, millis)| *millis)
             .fold(0.0, f64::max);
         Self {
             right: ends::right(series.iter().map(|s| s.label.as_str()), width),
@@ -184,17 +208,17 @@ fn time_axis(svg: &mut Svg, plot: &Plot) {
 /// The curve's points, less those nearer than a pixel to the one before; the last always stays.
 fn thinned(series: &Series, plot: &Plot) -> Vec<[f64; 2]> {
     let mut points: Vec<[f64; 2]> = Vec::new();
-    for (nines, millis) in series.points() {
-        let point = [plot.x(nines), plot.y(millis)];
+    for (nines, millis) in &series.points {
+        let point = [plot.x(*nines), plot.y(*millis)];
         let near = |last: &[f64; 2]| (last[0] - point[0]).abs() < 1.0 && (last[1] - point[1]).abs() < 1.0;
         if !points.last().is_some_and(near) {
             points.push(point);
         }
     }
     let last = series
-        .points()
+        .points
         .last()
-        .map(|(nines, millis)| [plot.x(nines), plot.y(millis)]);
+        .map(|(nines, millis)| [plot.x(*nines), plot.y(*millis)]);
     points.extend(last);
     points
 }
@@ -202,7 +226,7 @@ fn thinned(series: &Series, plot: &Plot) -> Vec<[f64; 2]> {
 /// Each name beside the end of its curve.
 fn labels(svg: &mut Svg, plot: &Plot, series: &[Series]) {
     let end = |series: &Series| {
-        let (nines, millis) = series.points().last().unwrap_or_default();
+        let (nines, millis) = series.points.last().copied().unwrap_or_default();
         End {
             label: series.label.clone(),
             number: series.number,
@@ -218,20 +242,22 @@ fn labels(svg: &mut Svg, plot: &Plot, series: &[Series]) {
 }
 
 fn summary(series: &Series) -> String {
-    let at = |index: usize| series.millis.get(index).copied().unwrap_or_default();
-    let n = series.millis.len();
-    let [least, median, most] =
-        [at(0), at(n / 2), at(n.saturating_sub(1))].map(|ms| number::millis(ms * 1e6));
+    let half = 2f64.log10();
+    let ends = [series.points.first(), series.points.last()];
+    let [least, most] = ends.map(|end| end.map_or(0.0, |(_, millis)| *millis));
+    let median = series.points.iter().find(|(nines, _)| *nines >= half - 1e-9);
+    let median = median.map_or(most, |(_, millis)| *millis);
+    let [least, median, most] = [least, median, most].map(|ms| number::millis(ms * 1e6));
     format!(
-        "{}: {least} to {most} ms, median {median} ms, {n} samples",
-        series.label
+        "{}: {least} to {most} ms, median {median} ms, {} samples",
+        series.label, series.n
     )
 }
 
 fn data(series: &[Series]) -> String {
     let mut csv = "stack,percentile,ms\n".to_owned();
     for series in series {
-        for (nines, millis) in series.points() {
+        for (nines, millis) in &series.points {
             let percentile = 100.0 * (1.0 - 10f64.powf(-nines));
             csv += &format!("{},{percentile:.4},{millis:.6}\n", quoted(&series.label));
         }

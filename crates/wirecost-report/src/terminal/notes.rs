@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirecost_lab::results::summary::Warning;
 use wirecost_lab::results::{Cell, Summary};
 
 use super::bar;
@@ -13,6 +14,8 @@ use crate::groups::{Group, heading};
 use crate::names::{INVALID, Key, Names, is_modelled};
 use crate::number::{self, plain};
 
+/// The kind of the warning that the footnotes of the agreement column tell already.
+const DIFFERS: &str = "simulation-differs";
 /// Lines of one kind that are told at most.
 const MOST: usize = 12;
 
@@ -236,7 +239,8 @@ fn invalid(summary: &Summary, names: &Names) -> Vec<String> {
 fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterator<Item = (String, String)> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for cell in &summary.cells {
-        for warning in cell.warnings.iter().filter(|w| w.invalidates == invalidates) {
+        let told = |warning: &&Warning| warning.invalidates == invalidates && warning.kind != DIFFERS;
+        for warning in cell.warnings.iter().filter(told) {
             let cells = texts.entry(plain(&warning.text)).or_default();
             let label = names.label(cell);
             if !cells.contains(&label) {
