@@ -225,7 +225,7 @@ impl<L: Links, T: Tap> Network<L, T> {
     fn wake_application(&mut self, flow: u32, sends: Direction) {
         let what = What::Application { flow, sends };
         match self.settings.wake {
-            Wake::EachSegment => self.queue.push_at_once(self.now, what),
+            Wake::EachSegment => self.queue.push_at_once(what),
             Wake::AfterBurst => self.queue.push(self.now, what),
         }
     }
