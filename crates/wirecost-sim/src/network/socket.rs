@@ -117,6 +117,11 @@ impl Socket {
         self.fin_requested = true;
     }
 
+    /// Whether neither bytes nor a FIN wait for the connection.
+    pub(crate) const fn has_nothing_to_give(&self) -> bool {
+        self.is_flushed() && (self.fin_sent || !self.fin_requested)
+    }
+
     /// Gives the connection what it takes, as one write.
     ///
     /// # Errors

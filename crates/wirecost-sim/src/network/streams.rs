@@ -269,6 +269,9 @@ impl<L: Links, T: Tap> Network<L, T> {
         let Some(socket) = self.socket(flow, direction) else {
             return Ok(true);
         };
+        if socket.has_nothing_to_give() {
+            return Ok(true);
+        }
         socket.flush(now)?;
         let is_flushed = socket.is_flushed();
         // A write is sent before the socket is shut down: the two never share a segment that the window has room for.
