@@ -11,7 +11,8 @@
 //!
 //! ```text
 //! delay 12.5ms                     of the link, each way
-//! tolerance 10ms                   of times; timers of hosts run in ticks of 4 ms
+//! rate 10mbit                      of the link, each way; no limit where it is not said
+//! tolerance 5ms                    of times; timers of hosts run in ticks of 4 ms
 //! until 2s                         the end
 //! lose > 3,5-7                     the third and the fifth to seventh packet to the server are lost
 //! hold < 4 3ms                     the fourth packet to the client takes 3 ms longer
@@ -66,16 +67,21 @@ traces! {
     ack_lost "ack-lost"
     challenge_ack "challenge-ack"
     delayed_ack "delayed-ack"
+    delayed_ack_of_a_long_path "delayed-ack-of-a-long-path"
     delayed_ack_piggyback "delayed-ack-piggyback"
     duplicate "duplicate"
     every_second_segment "every-second-segment"
     fast_open "fast-open"
     fast_retransmit "fast-retransmit"
     fin_alone "fin-alone"
+    fin_lost "fin-lost"
     fin_with_data "fin-with-data"
+    first_data_lost "first-data-lost"
     half_close "half-close"
+    idle_quick_ack "idle-quick-ack"
     initial_window "initial-window"
     keep_alive "keep-alive"
+    last_ack_lost "last-ack-lost"
     lost_retransmission "lost-retransmission"
     nagle "nagle"
     ping_pong "ping-pong"
@@ -83,9 +89,11 @@ traces! {
     quick_ack_ends "quick-ack-ends"
     quick_ack_of_many "quick-ack-of-many"
     reordering "reordering"
+    reordering_is_learnt "reordering-is-learnt"
     reset_of_data_after_close "reset-of-data-after-close"
     reset_of_unread_data "reset-of-unread-data"
     retransmission_time_out "retransmission-time-out"
+    retransmissions_together "retransmissions-together"
     simultaneous_close "simultaneous-close"
     slow_start_after_idle "slow-start-after-idle"
     spurious_time_out "spurious-time-out"
@@ -94,9 +102,19 @@ traces! {
     syn_options "syn-options"
     syn_retransmission "syn-retransmission"
     tail_loss_probe "tail-loss-probe"
+    tail_loss_probe_of_a_short_path "tail-loss-probe-of-a-short-path"
     tail_loss_probe_of_one "tail-loss-probe-of-one"
     time_wait "time-wait"
     two_losses "two-losses"
     window_lost "window-lost"
+    window_update "window-update"
     zero_window "zero-window"
+}
+
+#[test]
+fn every_trace_is_replayed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces");
+    let files = std::fs::read_dir(folder).expect("the traces").count();
+    let listed = include_str!("traces.rs").lines().skip_while(|line| !line.starts_with("traces! {"));
+    assert_eq!(listed.skip(1).take_while(|line| *line != "}").count(), files);
 }

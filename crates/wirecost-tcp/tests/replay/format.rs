@@ -72,7 +72,9 @@ pub(crate) struct Packet {
     pub(crate) sequence: u32,
     pub(crate) bytes: u32,
     pub(crate) acknowledgment: u32,
-    /// The options but timestamps, which are named on SYNs only; the window and what became of the packet are not here.
+    /// As in the header; shown, not compared.
+    pub(crate) window: u16,
+    /// The options but timestamps, which are named on SYNs only; what became of the packet is not here.
     pub(crate) options: String,
 }
 
@@ -94,7 +96,12 @@ impl fmt::Display for Packet {
             Side::Server => '<',
         };
         let milliseconds = self.at.as_secs_f64() * 1e3;
-        write!(f, "{milliseconds:10.3} {direction} {}", self.compared(true))
+        write!(
+            f,
+            "{milliseconds:10.3} {direction} {} win {}",
+            self.compared(true),
+            self.window
+        )
     }
 }
 
@@ -102,6 +109,8 @@ impl fmt::Display for Packet {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) delay: Duration,
+    /// Bits per second.
+    pub(crate) rate: Option<f64>,
     pub(crate) tolerance: Duration,
     pub(crate) until: Duration,
     pub(crate) push: bool,
@@ -132,6 +141,7 @@ impl Trace {
         match *words {
             [] => {}
             ["delay", time] => self.delay = duration(time),
+            ["rate", rate] => self.rate = Some(bits_per_second(rate)),
             ["tolerance", time] => self.tolerance = duration(time),
             ["until", time] => self.until = duration(time),
             ["push"] => self.push = true,
@@ -194,7 +204,7 @@ fn parse_act(words: &[&str]) -> Act {
 fn packet(line: &str) -> Packet {
     let (line, rest) = line.split_once(" win ").expect("a window");
     // The window comes first, what became of the packet last.
-    let rest = rest.split_once(' ').map_or("", |(_, options)| options);
+    let (window, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     let end = [" lost", " held", " again", "lost", "held", "again"];
     let end = end
         .iter()
@@ -218,12 +228,19 @@ fn packet(line: &str) -> Packet {
         sequence: sequence.parse().expect("a sequence number"),
         bytes: bytes.parse().expect("a length"),
         acknowledgment: acknowledgment.parse().expect("an acknowledgment number"),
+        window: window.parse().expect("a window"),
         options,
     }
 }
 
 fn number(text: &str) -> usize {
     text.parse().unwrap_or_else(|_| panic!("not a number: {text}"))
+}
+
+fn bits_per_second(text: &str) -> f64 {
+    let megabits = text.strip_suffix("mbit").expect("a rate in mbit");
+    let megabits: f64 = megabits.parse().unwrap_or_else(|_| panic!("not a rate: {text}"));
+    megabits * 1e6
 }
 
 fn duration(text: &str) -> Duration {

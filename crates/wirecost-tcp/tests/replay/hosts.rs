@@ -11,6 +11,8 @@ use super::format::{Act, Fault, Packet, Side, SocketOption, Trace};
 
 /// The largest segment on a path of 1,500 bytes.
 const MAXIMUM_SEGMENT_SIZE: u16 = 1_460;
+/// An IPv4 header without options.
+const IP_HEADER_BYTES: usize = 20;
 /// Each side's first sequence number: near the end, so that every trace wraps.
 const INITIAL_SEQUENCE: [u32; 2] = [u32::MAX - 50, u32::MAX - 500];
 /// Events after which a replay is taken to be endless.
@@ -24,6 +26,7 @@ pub(crate) fn replay(trace: &Trace) -> Vec<Packet> {
         hosts: Side::ALL.map(|side| Host::new(trace, side)),
         flying: BTreeMap::new(),
         entered: [0; 2],
+        departures: [Instant::START; 2],
         packets: Vec::new(),
     };
     for _ in 0..MAX_EVENTS {
@@ -110,16 +113,20 @@ impl Host {
 
     /// Reads all there is, as a process does that runs after the interrupt, and writes what did not fit before.
     fn turn(&mut self, now: Instant) {
+        let mut may_write = false;
         if let Some(connection) = self.connections.last_mut() {
             while let Some(event) = connection.poll_event() {
                 self.is_open |= event == Event::Opened;
+                may_write |= matches!(event, Event::Opened | Event::Writable);
             }
             self.cookie = self.cookie.or_else(|| connection.fast_open_cookie());
         }
         if self.has_let_go {
             return;
         }
-        self.write(now);
+        if may_write {
+            self.write(now);
+        }
         while !self.is_lazy && self.read(65_536, now) > 0 {}
     }
 
@@ -132,8 +139,11 @@ impl Host {
                 self.turn(now);
             }
             Act::Write(bytes) => {
+                let is_blocked = self.unwritten > 0;
                 self.unwritten += bytes;
-                self.write(now);
+                if !is_blocked {
+                    self.write(now);
+                }
             }
             Act::Read(limit) => {
                 self.read(limit, now);
@@ -161,6 +171,8 @@ struct Replay<'a> {
     hosts: [Host; 2],
     flying: BTreeMap<(Instant, usize), Flying>,
     entered: [usize; 2],
+    /// When the last bit of each side's packets so far leaves.
+    departures: [Instant; 2],
     packets: Vec<Packet>,
 }
 
@@ -271,7 +283,8 @@ impl Replay<'_> {
         self.entered[from as usize] += 1;
         let key = (from, self.entered[from as usize]);
         let faults = self.trace.faults.get(&key).map_or(&[][..], Vec::as_slice);
-        let mut at = self.now + self.trace.delay;
+        let wire_bytes = IP_HEADER_BYTES + segment.header_bytes() + payload.len();
+        let mut at = self.depart(from, wire_bytes) + self.trace.delay;
         let mut copies = Vec::new();
         for fault in faults {
             match *fault {
@@ -296,6 +309,15 @@ impl Replay<'_> {
         }
     }
 
+    fn depart(&mut self, from: Side, wire_bytes: usize) -> Instant {
+        let departure = &mut self.departures[from as usize];
+        if let Some(rate) = self.trace.rate {
+            let serialisation = Duration::from_secs_f64(8.0 * wire_bytes as f64 / rate);
+            *departure = self.now.max(*departure) + serialisation;
+        }
+        self.now.max(*departure)
+    }
+
     fn describe(&self, from: Side, segment: &Segment, bytes: usize) -> Packet {
         let relative = |number: u32, of: Side| number.wrapping_sub(INITIAL_SEQUENCE[of as usize]);
         let has_ack = segment.flags.contains(Flags::ACK);
@@ -307,6 +329,7 @@ impl Replay<'_> {
             sequence: relative(segment.sequence, from),
             bytes: u32::try_from(bytes).expect("a segment's length"),
             acknowledgment: if has_ack { acknowledgment } else { 0 },
+            window: segment.window,
             options: options(segment, |edge| relative(edge, from.other())),
         }
     }
