@@ -7,6 +7,7 @@
 //! - `send_window`: what the peer lets this end send
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use wirecost_proto::{Instant, ResetReason};
@@ -97,6 +98,8 @@ pub(crate) struct Synchronized {
     /// The segments that leave at once.
     burst: Burst,
     waits_for_room: bool,
+    /// Retransmissions to be sent before anything else.
+    early: VecDeque<Transmit>,
     /// Whether the acknowledgment is due that completes the handshake.
     greets: bool,
     /// Whether the application has let go of the connection.
@@ -164,6 +167,7 @@ impl Synchronized {
             small: 0,
             burst: Burst::default(),
             waits_for_room: false,
+            early: VecDeque::new(),
             greets: false,
             is_detached: false,
             cookie: None,

@@ -48,6 +48,9 @@ impl Synchronized {
         if !self.take_acknowledgment(segment, payload.len(), events, now) {
             return self.course(now);
         }
+        if !payload.is_empty() {
+            self.retransmit_early(now);
+        }
         self.take_text(segment.sequence, segment, payload, events, now)
     }
 

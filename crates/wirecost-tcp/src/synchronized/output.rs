@@ -43,13 +43,14 @@ impl Synchronized {
         if let Some(probe) = self.silence.probe.take() {
             return Some(self.transmit_probe(probe, payload, now));
         }
-        if let Some(range) = self.recovery.next_retransmission() {
-            return Some(self.retransmit(&range, payload, now));
+        if let Some(transmit) = self.early.pop_front().or_else(|| self.retransmit(now)) {
+            return Some(self.with_payload(transmit, payload));
         }
         if let Some(part) = self.next_part()
             && !self.is_deferred(part, now)
         {
-            return Some(self.transmit_new(part, payload, now));
+            let transmit = self.transmit_new(part, now);
+            return Some(self.with_payload(transmit, payload));
         }
         self.burst = Burst::default();
         (self.receiver.ack_due() == AckDue::Now)
@@ -147,7 +148,7 @@ impl Synchronized {
         }
     }
 
-    fn transmit_new(&mut self, part: Part, payload: &mut Vec<u8>, now: Instant) -> Transmit {
+    fn transmit_new(&mut self, part: Part, now: Instant) -> Transmit {
         let sequence = self.next_sequence();
         self.recovery.sent(sequence, part.length(), now);
         let push = self.note_burst(part);
@@ -158,7 +159,7 @@ impl Synchronized {
         if part.fin {
             self.fin = Fin::Sent;
         }
-        self.transmit(part, sequence, push, payload, now)
+        self.transmit(part, sequence, push, now)
     }
 
     /// Counts `part` as the next segment of what the host gives to its network at once; whether it is the last of several.
@@ -216,10 +217,19 @@ impl Synchronized {
         }
     }
 
-    fn retransmit(&mut self, range: &Range, payload: &mut Vec<u8>, now: Instant) -> Transmit {
-        let part = self.part_of(range);
+    /// Retransmits before the text of the segment is taken that has called for it: with the acknowledgment of before (Linux:
+    /// `tcp_ack` calls `tcp_xmit_recovery`).
+    pub(super) fn retransmit_early(&mut self, now: Instant) {
+        while let Some(transmit) = self.retransmit(now) {
+            self.early.push_back(transmit);
+        }
+    }
+
+    fn retransmit(&mut self, now: Instant) -> Option<Transmit> {
+        let range = self.recovery.next_retransmission()?;
+        let part = self.part_of(&range);
         self.recovery.sent(range.sequence, part.length(), now);
-        self.transmit(part, range.sequence, false, payload, now)
+        Some(self.transmit(part, range.sequence, false, now))
     }
 
     /// The part of the stream that a range of sequence numbers is.
@@ -235,20 +245,10 @@ impl Synchronized {
         }
     }
 
-    fn transmit(
-        &mut self,
-        part: Part,
-        sequence: u32,
-        push: bool,
-        payload: &mut Vec<u8>,
-        now: Instant,
-    ) -> Transmit {
-        let copied = self.send.copy(part.offset, part.bytes as usize, payload);
+    fn transmit(&mut self, part: Part, sequence: u32, push: bool, now: Instant) -> Transmit {
+        let ends_write = part.bytes > 0 && self.send.pushes_at(part.offset + u64::from(part.bytes));
         let mut flags = Flags::ACK;
-        if push {
-            flags |= Flags::PSH;
-        }
-        if copied > 0 && self.send.pushes_at(part.offset + copied as u64) {
+        if push || ends_write {
             flags |= Flags::PSH;
         }
         if part.fin {
@@ -256,13 +256,22 @@ impl Synchronized {
         }
         let segment = self.header(flags, sequence, now);
         self.note_acknowledged(now);
-        if copied > 0 {
+        if part.bytes > 0 {
             self.receiver.data_sent(now);
         }
         Transmit {
             segment,
             offset: part.offset,
+            payload_bytes: part.bytes,
+        }
+    }
+
+    fn with_payload(&self, transmit: Transmit, payload: &mut Vec<u8>) -> Transmit {
+        let count = transmit.payload_bytes as usize;
+        let copied = self.send.copy(transmit.offset, count, payload);
+        Transmit {
             payload_bytes: copied as u32,
+            ..transmit
         }
     }
 
@@ -280,7 +289,8 @@ impl Synchronized {
                 fin: part.fin && bytes == part.bytes,
                 ..part
             };
-            return self.transmit_new(part, payload, now);
+            let transmit = self.transmit_new(part, now);
+            return self.with_payload(transmit, payload);
         }
         // Linux probes with a sequence number that was acknowledged, and without data (`tcp_xmit_probe_skb`).
         let sequence = self.unacknowledged_sequence().wrapping_sub(1);
