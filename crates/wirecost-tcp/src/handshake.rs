@@ -16,7 +16,8 @@ use crate::buffers::SendBuffer;
 use crate::config::{Config, FastOpen};
 use crate::connection::Transmit;
 use crate::recovery;
-use crate::segment::{Segment, is_before};
+use crate::segment::Segment;
+use crate::sequence::is_before;
 
 mod offer;
 

@@ -41,6 +41,7 @@ mod handshake;
 pub mod receive;
 pub mod recovery;
 pub mod segment;
+mod sequence;
 mod synchronized;
 pub mod timers;
 

@@ -6,7 +6,8 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::Flags;
 
 use super::Transmit;
-use crate::segment::{Segment, is_before};
+use crate::segment::Segment;
+use crate::sequence::is_before;
 
 /// What is left of a connection.
 #[derive(Debug)]

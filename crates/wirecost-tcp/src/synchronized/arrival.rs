@@ -9,7 +9,8 @@ use super::{Course, Fin, PeerClock, Synchronized};
 use crate::connection::{Event, Events, State};
 use crate::handshake::clock;
 use crate::recovery::Ack;
-use crate::segment::{Segment, is_before};
+use crate::segment::Segment;
+use crate::sequence::is_before;
 
 /// How long a peer's clock counts after it was seen last (RFC 7323, section 5.5).
 const CLOCK_LIFETIME: Duration = Duration::from_secs(24 * 24 * 60 * 60);

@@ -1,6 +1,7 @@
 //! What the peer lets this end send (RFC 9293, section 3.8.6).
 
-use crate::segment::{Segment, is_before};
+use crate::segment::Segment;
+use crate::sequence::is_before;
 
 /// SND.WND with what an update needs.
 #[derive(Clone, Copy, Debug)]
