@@ -360,7 +360,7 @@ impl Synchronized {
 
     /// Lets the receiver know what this end measures.
     fn note_round_trip(&mut self) {
-        let timeout = self.recovery.rto();
+        let timeout = self.recovery.backed_off_rto();
         self.receiver
             .note_round_trip(self.recovery.smoothed_rtt(), timeout);
     }

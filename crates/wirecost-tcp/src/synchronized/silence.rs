@@ -158,7 +158,7 @@ impl Synchronized {
         let doublings = u32::from(self.silence.window_probes).min(16);
         let delay = self
             .recovery
-            .rto()
+            .backed_off_rto()
             .saturating_mul(1 << doublings)
             .min(self.config.maximum_persist);
         self.arm(Timer::Persist, delay, now);
