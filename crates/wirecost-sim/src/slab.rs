@@ -48,6 +48,12 @@ impl<T> Slab<T> {
         value
     }
 
+    /// All values with their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let places = (0..).zip(&self.places);
+        places.filter_map(|(number, place)| Some((number, place.as_ref()?)))
+    }
+
     /// All values, by their numbers.
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
         self.places.into_iter().flatten()

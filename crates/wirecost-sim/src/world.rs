@@ -145,19 +145,39 @@ where
         }
     }
 
-    /// Lets everything happen until every device has finished or `until`.
+    /// Lets everything happen until `until`, or until every device has finished and what its connections still had to
+    /// send has arrived: elsewhere a run goes on for others, and a late segment is not a lost one.
     pub fn run(mut self, until: Instant) -> Finished<D, L, T, O> {
         for device in 0..self.devices.len() {
             self.wake_device_at(device, Instant::START);
         }
-        while self.running > 0
-            && let Some((at, what)) = self.network.queue.pop(until)
-        {
-            self.network.now = at;
-            self.events += 1;
-            self.happen(what);
-        }
+        while self.running > 0 && self.step(until) {}
+        // What has settled may be unsettled again by an answer that comes late: the first is looked for anew.
+        while let Some(flow) = self.network.first_unsettled()
+            && self.settle(flow, until)
+        {}
         self.into_finished()
+    }
+
+    /// Lets things happen until a flow's connection has nothing on its way; false where `until` comes first.
+    fn settle(&mut self, flow: u32, until: Instant) -> bool {
+        while self.network.is_unsettled(flow) {
+            if !self.step(until) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Lets the next thing happen; false where that is later than `until`, or nothing does.
+    fn step(&mut self, until: Instant) -> bool {
+        let Some((at, what)) = self.network.queue.pop(until) else {
+            return false;
+        };
+        self.network.now = at;
+        self.events += 1;
+        self.happen(what);
+        true
     }
 
     fn happen(&mut self, what: What) {

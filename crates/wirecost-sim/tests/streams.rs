@@ -152,6 +152,20 @@ fn ipv6_segments_are_20_bytes_shorter() {
 }
 
 #[test]
+fn what_a_finished_device_still_had_to_send_arrives_all_the_same() {
+    let mut config = delay(5);
+    config.up.loss = Loss::Bernoulli(Probability::new(0.5).expect("a probability"));
+    let talker = || Talker {
+        lingers: Duration::ZERO,
+        ..Talker::with(2_000, 1)
+    };
+    let devices = (0..20).map(|host| device(host, Transport::Stream, talker()));
+    let finished = world(settings(), devices.collect(), OwnLinks::new(20, config, 1), ()).run(end());
+    let done = |host: &usize| finished.devices[*host].script.failures.is_empty();
+    assert_eq!(finished.observer.0.len(), (0..20).filter(done).count());
+}
+
+#[test]
 fn a_thousand_devices_share_a_link_and_none_is_lost() {
     let mut config = LinkConfig::symmetric(Duration::from_millis(20));
     config.up.rate = Some("1Mbit".parse().expect("a rate"));

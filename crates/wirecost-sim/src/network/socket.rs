@@ -176,6 +176,14 @@ impl Socket {
         self.fin_sent && self.fin_received
     }
 
+    /// Whether a SYN, bytes or a FIN are not acknowledged.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        use State::{Closing, FinWait1, LastAck, SynReceived, SynSent};
+        let state = self.connection.state();
+        let control = matches!(state, SynSent | SynReceived | FinWait1 | Closing | LastAck);
+        control || self.connection.unacknowledged() > 0
+    }
+
     /// Whether neither an application nor the protocol needs it any more.
     pub(crate) fn is_over(&self) -> bool {
         !self.is_owned && self.connection.state() == State::Closed

@@ -46,6 +46,15 @@ impl Flow {
         }
     }
 
+    /// Whether one of the ends has something to send that has not arrived, as far as it knows.
+    fn is_unsettled(&self) -> bool {
+        let Body::Stream(streams) = &self.body else {
+            return false;
+        };
+        let mut sockets = streams.sockets.iter().flatten();
+        sockets.any(|socket| socket.is_unsettled())
+    }
+
     fn place(&mut self, direction: Direction, socket: Socket, initial: u32) {
         if let Body::Stream(streams) = &mut self.body {
             streams.described[direction as usize].initial = initial;
@@ -228,6 +237,17 @@ impl<L: Links, T: Tap> Network<L, T> {
             Wake::EachSegment => self.queue.push_at_once(what),
             Wake::AfterBurst => self.queue.push(self.now, what),
         }
+    }
+
+    /// A connection that has something on its way, if there is one.
+    pub(crate) fn first_unsettled(&self) -> Option<u32> {
+        let mut flows = self.flows.iter();
+        flows.find_map(|(number, flow)| flow.is_unsettled().then_some(number))
+    }
+
+    /// Whether a connection has something on its way.
+    pub(crate) fn is_unsettled(&self, flow: u32) -> bool {
+        self.flows.get(flow).is_some_and(Flow::is_unsettled)
     }
 
     /// Removes an end that nobody needs, and the flow with it where it was the last.

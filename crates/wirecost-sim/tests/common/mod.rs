@@ -16,8 +16,10 @@ use wirecost_sim::{Settings, Tap, World};
 pub(crate) const PORT: u16 = 7_000;
 
 /// Sends so many messages of so many bytes at intervals, and closes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Talker {
+    /// How long it waits after its close.
+    pub(crate) lingers: Duration,
     pub(crate) bytes: usize,
     pub(crate) messages: u32,
     pub(crate) interval: Duration,
@@ -30,6 +32,26 @@ pub(crate) struct Talker {
     pub(crate) failures: Vec<ResetReason>,
     pub(crate) connecting: bool,
     pub(crate) closing: Option<Instant>,
+}
+
+impl Default for Talker {
+    fn default() -> Self {
+        Self {
+            // What is still on its way arrives, and a connection is closed by both.
+            lingers: Duration::from_secs(100),
+            bytes: 0,
+            messages: 0,
+            interval: Duration::ZERO,
+            starts: Instant::START,
+            sent_messages: 0,
+            sent: Vec::new(),
+            opened: None,
+            closed: None,
+            failures: Vec::new(),
+            connecting: false,
+            closing: None,
+        }
+    }
 }
 
 impl Talker {
@@ -90,10 +112,7 @@ impl Script<Client> for Talker {
                 self.closing = Some(now);
                 Step::Command(ClientCommand::Close)
             }
-            // What is still on its way arrives, and a connection is closed by both.
-            Some(closing) if now < closing + Duration::from_secs(100) => {
-                Step::Wait(Some(closing + Duration::from_secs(100)))
-            }
+            Some(closing) if now < closing + self.lingers => Step::Wait(Some(closing + self.lingers)),
             Some(_) => Step::Finished,
         }
     }
