@@ -123,6 +123,34 @@ fn a_stream_of_messages_is_labelled_so() {
 }
 
 #[test]
+fn a_warning_of_every_cell_names_none_of_them() {
+    let mut summary = common::eight_stacks().summary;
+    for cell in &mut summary.cells {
+        cell.warnings.push(wirecost_lab::results::summary::Warning {
+            kind: "few-samples".into(),
+            text: "only 20 samples: below 30".into(),
+            invalidates: false,
+        });
+    }
+    let warned = |summary: &wirecost_lab::results::Summary, line: &str| {
+        let text = table(
+            summary,
+            &TableOptions {
+                width: 140,
+                color: false,
+            },
+        );
+        assert!(text.contains(line), "{text}");
+    };
+    warned(&summary, "warning: every cell: only 20 samples: below 30\n");
+    summary.cells[0].warnings.clear();
+    warned(
+        &summary,
+        "warning: udp, mqtt-qos0, mqtt-qos1, mqtt-qos2, mqtt5-qos1, coap-non and 1 more: only 20 samples",
+    );
+}
+
+#[test]
 fn messages_that_did_not_arrive_are_told() {
     let mut summary = common::eight_stacks().summary;
     let outcomes = &mut summary.cells[0].outcomes;

@@ -111,10 +111,7 @@ impl HeatMap {
             .filter(|figures| figures.by_cell.len() > 1)
             .collect();
         let mut controls = Controls::new("map", number);
-        controls.choose(
-            "cheapest in",
-            figures.iter().map(|figures| figures.metric.name.to_owned()),
-        );
+        controls.choose("by", figures.iter().map(|figures| figures.metric.name.to_owned()));
         for (dimension, values) in &fixed {
             controls.choose(dimension.name(), values.iter().map(|value| value.text.clone()));
         }

@@ -1,6 +1,6 @@
 //! What stands below the table: legend, footnotes that the table needs, warnings, validity.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wirecost_lab::results::summary::Warning;
 use wirecost_lab::results::{Cell, Summary};
@@ -248,7 +248,27 @@ fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterato
             }
         }
     }
-    texts.into_iter().map(|(text, cells)| (text, cells.join(", ")))
+    let ran: BTreeSet<String> = summary
+        .cells
+        .iter()
+        .filter(|cell| cell.not_run.is_none())
+        .map(|cell| names.label(cell))
+        .collect();
+    let all = ran.len();
+    texts
+        .into_iter()
+        .map(move |(text, cells)| (text, listed(&cells, all)))
+}
+
+/// The cells by name, the first of many, or that it is all of them.
+fn listed(cells: &[String], all: usize) -> String {
+    /// Cells that are named at most.
+    const NAMED: usize = 6;
+    match cells.len() {
+        count if count > 1 && count == all => "every cell".to_owned(),
+        0..=NAMED => cells.join(", "),
+        count => format!("{} and {} more", cells[..NAMED].join(", "), count - NAMED),
+    }
 }
 
 fn verdict(summary: &Summary) -> String {
