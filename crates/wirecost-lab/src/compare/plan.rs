@@ -132,6 +132,14 @@ impl Plan {
         devices.min(u64::try_from(started).unwrap_or(u64::MAX))
     }
 
+    /// How long the starts of the devices of some cells take, one after the other.
+    pub fn starts_take(&self, cells: impl Iterator<Item = usize>, options: &Options) -> Duration {
+        let cells = cells
+            .map(|cell| &self.cells[cell])
+            .filter(|cell| cell.not_run.is_none());
+        cells.map(start_gap).sum::<Duration>() * options.samples
+    }
+
     /// The random stream of a device.
     pub fn rng_of(&self, device: &PlannedDevice) -> Rng {
         self.cells[device.cell].rng.host(u64::from(device.sample))
@@ -153,11 +161,15 @@ fn planned_devices(options: &Options, cells: &[PlannedCell]) -> Vec<PlannedDevic
     let mut devices = Vec::with_capacity(order.len());
     for (cell, sample) in order {
         devices.push(PlannedDevice { cell, sample, start });
-        let planned = &cells[cell];
-        let bytes = planned.payload.len() as u64 * (planned.schedule.messages + 1);
-        start += START_GAP.max(Duration::from_secs(bytes) / PAYLOAD_RATE);
+        start += start_gap(&cells[cell]);
     }
     devices
+}
+
+/// Time between the start of a device of a cell and that of the next device.
+fn start_gap(cell: &PlannedCell) -> Duration {
+    let bytes = cell.payload.len() as u64 * (cell.schedule.messages + 1);
+    START_GAP.max(Duration::from_secs(bytes) / PAYLOAD_RATE)
 }
 
 fn planned_cells(options: &Options) -> Vec<PlannedCell> {

@@ -20,7 +20,7 @@ use super::finish::{self, Before};
 use super::fleet::{self, FleetResult, Pace};
 use super::live::{self, Progress, RunError};
 use super::options::{Engine, MAX_DEVICES, Options};
-use super::plan::Plan;
+use super::plan::{Plan, identity};
 use super::simulated::{CellResult, SimulationError, simulate};
 use crate::results::{Cell, CellFile, ResultsError, RunFolder, Summary};
 pub(crate) use batch::LiveFacts;
@@ -50,8 +50,16 @@ pub struct Sweep<'a> {
     pub earlier: Earlier,
     /// Cells that may be simulated side by side.
     pub jobs: usize,
-    /// The command that repeats the run.
-    pub command: String,
+}
+
+/// What a sweep has left on disk, cell by cell, to be put together.
+#[derive(Debug)]
+pub struct Measured<'a> {
+    options: &'a Options,
+    folder: &'a RunFolder,
+    plan: Plan,
+    live: Live,
+    interrupted: bool,
 }
 
 /// What a comparison has come to.
@@ -79,13 +87,16 @@ struct Live {
     error: Option<RunError>,
 }
 
-impl Sweep<'_> {
-    /// Runs what is missing, and writes the results folder from all cells. Call it before any thread starts.
+/// A live run that takes longer is announced.
+const LONG: Duration = Duration::from_secs(60);
+
+impl<'a> Sweep<'a> {
+    /// Runs what is missing, each cell on disk when it has figures. Call it before any thread starts.
     ///
     /// # Errors
     /// A cell cannot be simulated, a file cannot be written, or a live run was demanded and none of its cells came to
     /// figures.
-    pub fn run(self, before: &Before, progress: &mut dyn SweepProgress) -> Result<Outcome, RunError> {
+    pub fn run(self, progress: &mut dyn SweepProgress) -> Result<Measured<'a>, RunError> {
         let plan = Plan::new(self.options);
         let mut store = Store::new(self.folder, self.options, self.earlier.finished.clone());
         if self.options.engine.simulates() {
@@ -98,26 +109,12 @@ impl Sweep<'_> {
         if let Some(error) = live.error.take_if(|_| store.is_empty()) {
             return Err(error);
         }
-        let capture = captures::merge(self.folder, &store.simulated);
-        let cut_short = |error| format!("the capture of virtual time is cut short: {error}");
-        let failure = live.failure.take().or_else(|| capture.err().map(cut_short));
-        let interrupted = live.interrupted || progress.is_interrupted();
-        let ended_early = interrupted || failure.is_some() || live.error.is_some();
-        let summary = finish::assemble(&finish::Assembly {
+        Ok(Measured {
             options: self.options,
-            plan: &plan,
             folder: self.folder,
-            command: self.command,
-            live: &live.facts,
-            before,
-            ended_early,
-        })?;
-        Ok(Outcome {
-            summary,
-            interrupted,
-            failure,
-            not_live: live.refused,
-            error: live.error,
+            interrupted: live.interrupted || progress.is_interrupted(),
+            plan,
+            live,
         })
     }
 
@@ -174,6 +171,14 @@ impl Sweep<'_> {
         let mut live = Live::default();
         let cells = store.missing(plan, "live");
         let batches = batch::batches(self.options, plan, &cells, MAX_DEVICES);
+        let pace = plan.starts_take(cells.iter().copied(), self.options);
+        if pace > LONG {
+            let minutes = pace.as_secs() / 60;
+            progress.note(&format!(
+                "live: {} cells take {minutes} min or more; Ctrl-C keeps what there is, --engine sim does without",
+                cells.len()
+            ));
+        }
         let count = batches.len();
         for (number, cells) in (1..).zip(&batches) {
             if count > 1 {
@@ -214,6 +219,36 @@ impl Sweep<'_> {
             store.put(*index, CellFile::new(cell, &rows, ladder))?;
         }
         Ok(facts)
+    }
+}
+
+impl Measured<'_> {
+    /// Writes the results folder's files about all cells, whichever run measured them.
+    ///
+    /// # Errors
+    /// A cell cannot be read back, or a file cannot be written.
+    pub fn write(mut self, before: &Before, command: String) -> Result<Outcome, RunError> {
+        let (options, plan) = (self.options, &self.plan);
+        let simulated = plan.cells.iter().map(|cell| identity::key(options, cell, "sim"));
+        let capture = captures::merge(self.folder, simulated);
+        let cut_short = |error| format!("the capture of virtual time is cut short: {error}");
+        let failure = self.live.failure.take().or_else(|| capture.err().map(cut_short));
+        let summary = finish::assemble(&finish::Assembly {
+            options,
+            plan,
+            folder: self.folder,
+            command,
+            live: &self.live.facts,
+            before,
+            ended_early: self.interrupted || failure.is_some() || self.live.error.is_some(),
+        })?;
+        Ok(Outcome {
+            summary,
+            interrupted: self.interrupted,
+            failure,
+            not_live: self.live.refused,
+            error: self.live.error,
+        })
     }
 }
 

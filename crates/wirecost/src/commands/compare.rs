@@ -38,11 +38,11 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
         folder: &folder,
         earlier,
         jobs: jobs(&arguments),
-        command: command_line(),
     };
-    let outcome = sweep.run(&before, &mut screen);
+    let measured = sweep.run(&mut screen);
     screen.clear();
-    let outcome = outcome.inspect_err(|_| remove_if_empty(&folder))?;
+    let measured = measured.inspect_err(|_| remove_if_empty(&folder))?;
+    let outcome = screen.working("writing the results", || measured.write(&before, command_line()))?;
     conclude(&arguments, outcome, &folder, &screen)
 }
 

@@ -203,6 +203,26 @@ const CASES: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "compare coap-con --engine sim --shared-link",
+        "devices that share a link send at an interval: add --interval",
+        "",
+    ),
+    (
+        "compare coap-con --engine sim --shared-link --interval 1s --start resumed",
+        "devices that share a link start cold, so far: leave out --start",
+        "",
+    ),
+    (
+        "compare udp --engine sim --shared-link --interval 1s",
+        "nothing to run: nothing answers udp: on a shared link only answers are timed, so far",
+        "",
+    ),
+    (
+        "compare coap-con --engine sim --shared-link --interval 1s --spread 2h",
+        "--spread must be at most 1 h, got 120min",
+        "",
+    ),
+    (
         "compare --clients 10",
         "required arguments were not provided",
         "--shared-link",

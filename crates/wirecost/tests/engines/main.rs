@@ -3,11 +3,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use wirecost_lab::results::Summary;
 
-use common::{Run, WIRECOST, need_program, need_root, open_folder, said, summary_in, wirecost};
+use common::{
+    Run, WIRECOST, ended, need_program, need_root, open_folder, said, signal, summary_in, wirecost,
+};
 
 fn engines(summary: &Summary) -> Vec<(&str, &str, &str)> {
     let cells = summary.cells.iter();
@@ -115,4 +117,32 @@ fn live_cells_of_several_mtus_are_several_batches_of_one_run() {
         .collect();
     assert!(packets[0] > packets[1], "{packets:?}");
     assert!(run.file("capture/all-2.pcapng").exists());
+}
+
+#[test]
+fn a_live_run_that_was_interrupted_goes_on_too() {
+    need_root();
+    let home = open_folder();
+    let line = "compare udp,coap-con -n 100 --settle 200ms --rtt 5ms -q --engine live";
+    let mut command = wirecost(home.path());
+    command.args(line.split(' ')).args(["--out", "run"]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("wirecost starts");
+    std::thread::sleep(std::time::Duration::from_millis(2_000));
+    signal(child.id(), "INT");
+    let stopped = ended(child);
+    assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
+    let resumed = said(
+        wirecost(home.path())
+            .args(line.split(' '))
+            .args(["--resume", "run"]),
+    );
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let summary = summary_in(&home.path().join("run"));
+    assert!(!summary.interrupted);
+    let offered: Vec<u64> = summary.cells.iter().map(|cell| cell.outcomes.offered).collect();
+    assert_eq!(offered, [100, 100]);
 }

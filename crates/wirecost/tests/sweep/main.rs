@@ -9,8 +9,8 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 use wirecost_lab::results::RunFolder;
-use wirecost_lab::results::Summary;
 use wirecost_lab::results::journal::{self, Entry};
+use wirecost_lab::results::{Cell, Summary};
 use wirecost_wire::pcapng::{Block, Reader};
 
 use common::{Said, ended, eventually, open_folder, said, signal, summary_in, wirecost};
@@ -246,4 +246,34 @@ fn the_capture_of_a_sweep_has_its_secrets_first_and_only_its_owner_reads_it() {
         .filter_map(|entry| Some(entry.path().extension()?.to_owned()))
         .collect();
     assert_eq!(extensions, BTreeSet::from(["json".into()]));
+}
+
+#[test]
+fn a_fleet_shares_its_link_and_shows_what_its_queue_refused() {
+    let home = open_folder();
+    let fleet = "compare coap-con,mqtt-qos1 --engine sim -q --shared-link --clients 300 --interval 10s \
+                 --messages-per-connection 3 --up rate=100kbit,queue=8kB --keep-alive 0s";
+    for (folder, spread) in [("even", "10s"), ("burst", "500ms")] {
+        let said = run(home.path(), &format!("{fleet} --spread {spread} --out {folder}"));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+    }
+    let of = |folder: &str| summary_in(&home.path().join(folder)).cells;
+    for (even, burst) in of("even").iter().zip(&of("burst")) {
+        let refused = |cell: &Cell| {
+            let achieved = cell.link.achieved.as_ref().expect("a link that was used");
+            achieved.queue_dropped_up
+        };
+        assert_eq!(
+            (even.outcomes.acknowledged, refused(even)),
+            (900, Some(0)),
+            "{}",
+            even.stack
+        );
+        assert!(refused(burst) > Some(0), "{}", burst.stack);
+        let resent = |cell: &Cell| cell.message.as_ref().expect("messages").by_cause["retransmission"].up;
+        assert_eq!(resent(even), 0.0, "{}", even.stack);
+        assert!(resent(burst) > 0.0, "{}", burst.stack);
+        assert_ne!(even.key, burst.key);
+    }
+    assert!(home.path().join("burst/latency/001-mqtt-qos1-128B.hgrm").exists());
 }

@@ -61,8 +61,8 @@ fn utc_nanos(at: Instant) -> u64 {
 
 /// Puts the packets of cells, by their keys, behind those that the capture holds already, and removes them from beside
 /// the cells.
-pub(super) fn merge(folder: &RunFolder, cells: &[String]) -> io::Result<()> {
-    let parts = cells.iter().map(|key| folder.file(&part(key)));
+pub(super) fn merge(folder: &RunFolder, cells: impl Iterator<Item = String>) -> io::Result<()> {
+    let parts = cells.map(|key| folder.file(&part(&key)));
     let parts: Vec<PathBuf> = parts.filter(|path| path.exists()).collect();
     if parts.is_empty() {
         return Ok(());

@@ -15,8 +15,6 @@ pub(super) struct Store<'a> {
     options: &'a Options,
     /// Keys of the cells that need not be run any more.
     finished: BTreeSet<String>,
-    /// Keys of the cells that this run has simulated, in their order.
-    pub(super) simulated: Vec<String>,
 }
 
 impl<'a> Store<'a> {
@@ -25,7 +23,6 @@ impl<'a> Store<'a> {
             folder,
             options,
             finished,
-            simulated: Vec::new(),
         }
     }
 
@@ -62,7 +59,6 @@ impl<'a> Store<'a> {
     /// Keeps a simulated cell with its packets.
     pub(super) fn put_simulated(&mut self, plan: &Plan, result: &CellResult) -> Result<(), ResultsError> {
         captures::write_part(self.folder, &plan.cells[result.index], result)?;
-        self.simulated.push(result.cell.key.clone());
         let file = CellFile::new(result.cell.clone(), &result.rows, result.ladder.clone());
         self.put(result.index, file)
     }
