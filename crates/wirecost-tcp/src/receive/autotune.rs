@@ -57,7 +57,7 @@ struct Demand {
 impl Space {
     /// Linux: tcp_init_buffer_space.
     pub(super) fn new(buffer: u32, maximum: u32, terms: &Terms, next: u32, now: Instant) -> Self {
-        let announced_bytes = u32::from(terms.maximum_segment_size);
+        let announced_bytes = terms.segment_bytes();
         let whole = buffer >> (RATIO_BITS - DEFAULT_RATIO.ilog2());
         // One segment stays in reserve.
         let clamp = whole.saturating_sub(announced_bytes).max(2 * announced_bytes);
@@ -180,6 +180,10 @@ impl Space {
         if is_full && millis < i32::MAX as u32 / 1000 {
             self.demand.sample(millis.max(1) * 1000, false);
         }
+    }
+
+    pub(super) const fn forget_echo(&mut self) {
+        self.demand.last_echo = None;
     }
 
     /// Measures without timestamps: a window's worth of bytes takes a round-trip time at least

@@ -198,6 +198,14 @@ impl Receiver {
         }
     }
 
+    /// The segment that ended a handshake is over: the next may measure with the same timestamp (Linux: it is taken in
+    /// SYN-RECEIVED, where nothing is measured).
+    pub const fn forget_echo(&mut self) {
+        if let Window::Linux(space) = &mut self.window {
+            space.forget_echo();
+        }
+    }
+
     /// The acknowledgment number: the next sequence number expected.
     pub const fn next_expected(&self) -> u32 {
         self.reassembly.next()

@@ -2,12 +2,7 @@
 
 use wirecost_wire::tcp::SackBlock;
 
-pub(super) use crate::segment::is_before;
-
-/// Whether `a` comes after `b`.
-pub(super) const fn is_after(a: u32, b: u32) -> bool {
-    is_before(b, a)
-}
+pub(super) use crate::sequence::{is_after, is_before};
 
 /// The later of two.
 pub(super) const fn latest(a: u32, b: u32) -> u32 {

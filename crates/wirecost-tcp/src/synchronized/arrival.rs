@@ -64,7 +64,9 @@ impl Synchronized {
         now: Instant,
     ) -> Course {
         if !segment.has(Flags::SYN) {
-            return self.handle_segment(segment, payload, events, now);
+            let course = self.handle_segment(segment, payload, events, now);
+            self.receiver.forget_echo();
+            return course;
         }
         // RFC 9293, section 3.10.7.3, fourth: SYN-SENT is left with an ACK, before anything that was written.
         self.greets = true;
