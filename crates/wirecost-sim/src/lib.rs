@@ -3,9 +3,80 @@
 //!
 //! - [`world`]: hosts, their flows and the events between them
 //! - [`tap`]: who sees the packets at the entry of the link
+//! - `network`: flows, their sockets, packets on their way, links, and the time
+//! - `queue`: what is still to happen, by time; `slab`: values by number
 //!
 //! A simulation is a function of what it is made of: the same devices, services, links and settings give the same
-//! packets at the same times, on any machine.
+//! packets at the same times, on any machine. What it leaves out stands in docs/models/simulation.md.
+//!
+//! ```
+//! use std::net::SocketAddr;
+//! use std::time::Duration;
+//!
+//! use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent, Transport};
+//! use wirecost_proto::driver::{Device, Observer, Service};
+//! use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
+//! use wirecost_proto::path::{FixedDelay, Links};
+//! use wirecost_proto::script::{Context, Script, Step};
+//! use wirecost_proto::{Instant, Path, ResetReason, Rng};
+//! use wirecost_sim::{Recording, Settings, World};
+//!
+//! /// Sends one message.
+//! struct Once(Vec<Step<ClientCommand>>);
+//!
+//! impl Script<Client> for Once {
+//!     fn event(&mut self, _: ClientEvent, _: Instant) {}
+//!     fn failed(&mut self, _: ResetReason, _: Instant) {}
+//!     fn sent(&mut self, _: Instant) {}
+//!     fn next(&mut self, _: Context) -> Step<ClientCommand> {
+//!         self.0.pop().unwrap_or(Step::Wait(None))
+//!     }
+//! }
+//!
+//! /// Notes when messages arrive.
+//! struct Arrivals(Vec<Instant>);
+//!
+//! impl Observer<Server> for Arrivals {
+//!     fn event(&mut self, _: usize, _: Option<SocketAddr>, _: ServerEvent, now: Instant) {
+//!         self.0.push(now);
+//!     }
+//! }
+//!
+//! struct OneLink(FixedDelay);
+//!
+//! impl Links for OneLink {
+//!     fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
+//!         Some(&mut self.0)
+//!     }
+//! }
+//!
+//! let server = SocketAddr::new(server_address(false), 7_000);
+//! let payload = [7; 128].as_slice().into();
+//! let device = Device {
+//!     host: 0,
+//!     local: SocketAddr::new(simulated_address(0, false).unwrap(), 0),
+//!     remote: server,
+//!     transport: Transport::Datagram,
+//!     endpoint: Client::new(Transport::Datagram),
+//!     script: Once(vec![Step::Command(ClientCommand::Send(payload)), Step::Connect]),
+//! };
+//! let service = Service {
+//!     address: server,
+//!     transport: Transport::Datagram,
+//!     endpoint: Server::new(Transport::Datagram),
+//! };
+//! let world = World::new(
+//!     Settings::linux(1_500, false, Rng::new(1)),
+//!     vec![device],
+//!     vec![service],
+//!     OneLink(FixedDelay(Duration::from_millis(25))),
+//!     Recording::new(),
+//!     Arrivals(Vec::new()),
+//! );
+//! let finished = world.run(Instant::from_millis(1_000));
+//! assert_eq!(finished.observer.0, [Instant::from_millis(25)]);
+//! assert_eq!(finished.tap.records().len(), 2, "the packet and its delivery");
+//! ```
 
 mod network;
 mod queue;
