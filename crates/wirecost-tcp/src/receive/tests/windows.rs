@@ -37,6 +37,34 @@ fn the_first_windows_are_those_of_a_live_capture() {
 }
 
 #[test]
+fn the_window_of_a_slow_link_grows_by_two_segments_until_the_buffer_is_full() {
+    // A live capture at 1 Mbit/s, where each segment is read before the next; in units of 128 bytes.
+    let mut host = Host::linux();
+    for window in [532, 555, 577, 600, 623, 629, 629] {
+        host.follows(FULL, false);
+        assert!(host.acknowledges());
+        assert_eq!(host.receiver.advertised.bytes >> 7, window);
+        host.reads();
+        host.after_millis(12);
+    }
+}
+
+#[test]
+fn the_segment_that_ended_the_handshake_measures_nothing() {
+    let mut host = Host::linux();
+    host.receiver.note_echo(1, 25, 0);
+    host.receiver.forget_echo();
+    host.receiver.note_echo(1, 500, FULL);
+    assert_eq!(host.receiver.window.rtt(), Some(Duration::from_millis(499)));
+    // The same timestamp does not measure again; a shorter time counts at once, a longer one by an eighth.
+    host.receiver.note_echo(1, 600, FULL);
+    host.receiver.note_echo(600, 625, FULL);
+    assert_eq!(host.receiver.window.rtt(), Some(Duration::from_millis(25)));
+    host.receiver.note_echo(700, 733, FULL);
+    assert_eq!(host.receiver.window.rtt(), Some(Duration::from_millis(26)));
+}
+
+#[test]
 fn a_window_that_nobody_empties_closes_and_opens_with_the_read() {
     let mut host = Host::linux();
     let mut arrived = 0;
