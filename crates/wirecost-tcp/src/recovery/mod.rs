@@ -388,11 +388,6 @@ impl Recovery {
         }
     }
 
-    /// The time-out before it is backed off.
-    pub(crate) fn rto(&self) -> Duration {
-        self.clock.duration(self.rtt.rto_ticks())
-    }
-
     /// The time-out, backed off.
     pub(crate) fn backed_off_rto(&self) -> Duration {
         self.clock.duration(self.rto_ticks)

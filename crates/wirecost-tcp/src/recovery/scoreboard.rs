@@ -44,7 +44,7 @@ impl Record {
 /// What was sent and is not acknowledged, in the order of sequence numbers.
 ///
 /// `in_flight` is what the network holds: sent, less what arrived out of order, less what is lost, and retransmissions again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     records: VecDeque<Record>,
     una: u32,
