@@ -182,11 +182,8 @@ fn planned_cells(options: &Options) -> Vec<PlannedCell> {
     for link in 0..options.links.len() {
         for payload in &payloads {
             for schedule in &options.schedules {
-                for stack in &options.stacks {
-                    for start in &options.starts {
-                        cells.push(planned_cell(options, link, payload, *schedule, (*stack, *start)));
-                    }
-                }
+                let planned = |way| planned_cell(options, link, payload, *schedule, way);
+                cells.extend(options.ways().map(planned));
             }
         }
     }
