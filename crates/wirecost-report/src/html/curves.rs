@@ -19,6 +19,9 @@ const LEFT: f64 = 46.0;
 /// Pixels between the labels of two percentiles.
 const TICK: f64 = 36.0;
 
+/// What the axis reaches to where no time is longer: in virtual time every sample may take the same.
+const LEAST_MS: f64 = 0.1;
+
 /// What response times are counted from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -122,7 +125,7 @@ impl Plot {
         Self {
             right: ends::right(series.iter().map(|s| s.label.as_str()), width),
             nines: (2.0 * samples as f64).log10(),
-            most_ms: (most * 1.04).max(0.001),
+            most_ms: (most * 1.04).max(LEAST_MS),
         }
     }
 

@@ -18,23 +18,54 @@ use crate::number::{self, plain};
 const DIFFERS: &str = "simulation-differs";
 /// Lines of one kind that are told at most.
 const MOST: usize = 12;
+/// And in a long run.
+const FEW: usize = 3;
 
-/// The lines below the best of a long run.
+/// The lines below the best of a long run: what is told of many cells is told of the first, and counted.
 pub(super) fn below_best(summary: &Summary, style: &Style, width: usize) -> Vec<String> {
     let names = &Names::of(summary);
+    let few = |lines| capped(lines, FEW);
     let remarks = [
-        differences(summary, names),
-        shortfalls(summary, names),
-        full_queues(summary, names),
-        warnings(summary, names),
+        few(differences(summary, names)),
+        few(shortfalls(summary, names)),
+        few(full_queues(summary, names)),
+        by_kind(summary, names, false),
     ];
-    let remarks = remarks.into_iter().flat_map(capped);
+    let remarks = remarks.into_iter().flatten();
     let mut lines: Vec<String> = remarks.flat_map(|remark| wrapped(&remark, width)).collect();
-    let invalid = capped(invalid(summary, names));
-    let invalid = invalid.into_iter().flat_map(|reason| wrapped(&reason, width));
+    let invalid = by_kind(summary, names, true);
+    let invalid = invalid.iter().flat_map(|reason| wrapped(reason, width));
     lines.extend(invalid.map(|line| style.alarm(&line)));
     lines.push(verdict(summary));
     lines
+}
+
+/// One line per kind of warning: how many cells have it, and what it says of the first.
+fn by_kind(summary: &Summary, names: &Names, invalidates: bool) -> Vec<String> {
+    let mut kinds: BTreeMap<&str, (usize, String)> = BTreeMap::new();
+    for cell in &summary.cells {
+        for warning in told(cell, invalidates) {
+            let first = || {
+                format!(
+                    "{}, {}: {}",
+                    names.label(cell),
+                    heading(cell),
+                    plain(&warning.text)
+                )
+            };
+            kinds.entry(&warning.kind).or_insert_with(|| (0, first())).0 += 1;
+        }
+    }
+    let sign = if invalidates {
+        format!("{INVALID} INVALID")
+    } else {
+        "warning".to_owned()
+    };
+    let line = |(_, (count, first)): (&str, (usize, String))| match count {
+        1 => format!("{sign}: {first}"),
+        count => format!("{sign}: {first} (and {} more cells alike)", count - 1),
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 /// The lines below the table.
@@ -64,9 +95,9 @@ pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: us
         full_queues(summary, names),
         warnings(summary, names),
     ];
-    let remarks = remarks.into_iter().flat_map(capped);
+    let remarks = remarks.into_iter().flat_map(|lines| capped(lines, MOST));
     lines.extend(remarks.flat_map(|remark| wrapped(&remark, width)));
-    let invalid = capped(invalid(summary, names))
+    let invalid = capped(invalid(summary, names), MOST)
         .into_iter()
         .flat_map(|reason| wrapped(&reason, width));
     lines.extend(invalid.map(|line| style.alarm(&line)));
@@ -75,10 +106,10 @@ pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: us
 }
 
 /// The first lines of a long list, and how many there are beyond them.
-fn capped(mut lines: Vec<String>) -> Vec<String> {
-    let beyond = lines.len().saturating_sub(MOST);
+fn capped(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    let beyond = lines.len().saturating_sub(most);
     if beyond > 0 {
-        lines.truncate(MOST);
+        lines.truncate(most);
         lines.push(format!("  and {beyond} more of these; report.html has them"));
     }
     lines
@@ -235,12 +266,17 @@ fn invalid(summary: &Summary, names: &Names) -> Vec<String> {
         .collect()
 }
 
+/// The warnings of a cell that no footnote tells already.
+fn told(cell: &Cell, invalidates: bool) -> impl Iterator<Item = &Warning> {
+    let told = move |warning: &&Warning| warning.invalidates == invalidates && warning.kind != DIFFERS;
+    cell.warnings.iter().filter(told)
+}
+
 /// Each warning once, with the cells that it is about.
 fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterator<Item = (String, String)> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for cell in &summary.cells {
-        let told = |warning: &&Warning| warning.invalidates == invalidates && warning.kind != DIFFERS;
-        for warning in cell.warnings.iter().filter(told) {
+        for warning in told(cell, invalidates) {
             let cells = texts.entry(plain(&warning.text)).or_default();
             let label = names.label(cell);
             if !cells.contains(&label) {

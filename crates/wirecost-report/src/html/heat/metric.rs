@@ -45,8 +45,8 @@ pub(super) struct Metric {
 
 /// Every metric, in the order of the controls.
 pub(super) const METRICS: [Metric; 7] = [
-    metric("bytes per message", "B", Scope::All, message_bytes),
     metric("bytes per answered message", "B", Scope::Answered, message_bytes),
+    metric("bytes per message", "B", Scope::All, message_bytes),
     metric("response time, p50", "ms", Scope::Answered, median),
     metric("response time, p99", "ms", Scope::Answered, tail),
     metric("time to arrival, p50", "ms", Scope::Arrived, median),
