@@ -223,5 +223,4 @@ const fn cubic_root(cube: u64) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "cubic_tests.rs"]
 mod tests;

@@ -103,5 +103,4 @@ impl HyStart {
 }
 
 #[cfg(test)]
-#[path = "hystart_tests.rs"]
 mod tests;

@@ -191,5 +191,4 @@ pub(super) const fn ends_round(sample: &AckSample, round_end: u32) -> bool {
 }
 
 #[cfg(test)]
-#[path = "window_tests.rs"]
 mod tests;

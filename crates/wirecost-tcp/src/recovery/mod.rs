@@ -408,11 +408,6 @@ impl Recovery {
         self.scoreboard.in_flight()
     }
 
-    /// SND.UNA.
-    pub(crate) const fn unacknowledged(&self) -> u32 {
-        self.scoreboard.una()
-    }
-
     /// The smoothed round trip, where it is counted in microseconds and was measured.
     pub(crate) fn smoothed_rtt(&self) -> Option<Duration> {
         self.rtt

@@ -74,5 +74,4 @@ impl Reduction {
 }
 
 #[cfg(test)]
-#[path = "prr_tests.rs"]
 mod tests;

@@ -200,5 +200,4 @@ fn is_overdue(record: &Record, newest: u32) -> bool {
 }
 
 #[cfg(test)]
-#[path = "rack_tests.rs"]
 mod tests;

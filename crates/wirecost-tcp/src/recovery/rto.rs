@@ -206,5 +206,4 @@ impl Recovery {
 }
 
 #[cfg(test)]
-#[path = "rto_tests.rs"]
 mod tests;

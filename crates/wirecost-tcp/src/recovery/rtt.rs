@@ -231,5 +231,4 @@ impl MinRtt {
 }
 
 #[cfg(test)]
-#[path = "rtt_tests.rs"]
 mod tests;

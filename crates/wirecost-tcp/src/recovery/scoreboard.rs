@@ -291,5 +291,4 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
-#[path = "scoreboard_tests.rs"]
 mod tests;

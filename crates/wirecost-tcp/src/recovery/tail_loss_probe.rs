@@ -157,5 +157,4 @@ impl Recovery {
 }
 
 #[cfg(test)]
-#[path = "tail_loss_probe_tests.rs"]
 mod tests;

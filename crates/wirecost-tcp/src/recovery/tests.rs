@@ -116,7 +116,7 @@ impl Simulation {
         self.transmit(0);
         let mut now = 0;
         while !self.is_done() {
-            let timeout = self.recovery.next_timeout().map(|deadline| micros(deadline));
+            let timeout = self.recovery.next_timeout().map(micros);
             let event = self.events.first_key_value().map(|((due, _), _)| *due);
             match (event, timeout) {
                 (Some(due), timeout) if timeout.is_none_or(|timeout| due <= timeout) => {
@@ -137,7 +137,7 @@ impl Simulation {
     }
 
     fn is_done(&self) -> bool {
-        self.gave_up || self.recovery.unacknowledged() == sequence_of(self.end)
+        self.gave_up || self.recovery.scoreboard.una() == sequence_of(self.end)
     }
 
     /// What holds at any time.

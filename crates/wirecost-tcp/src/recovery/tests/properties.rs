@@ -49,7 +49,7 @@ proptest! {
             step(&mut recovery, &mut rng, &mut next, now);
             recovery.scoreboard.check();
             prop_assert!(recovery.congestion_window() >= 1);
-            prop_assert!(!is_after(recovery.unacknowledged(), recovery.scoreboard.next()));
+            prop_assert!(!is_after(recovery.scoreboard.una(), recovery.scoreboard.next()));
         }
     }
 }
