@@ -97,7 +97,8 @@ pub struct Config {
     pub time_wait: Duration,
     /// How long a connection that its application has let go of waits in FIN-WAIT-2.
     pub fin_wait_2: Duration,
-    /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1).
+    /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1). Probes carry no byte, as Linux's,
+    /// with every preset.
     pub maximum_persist: Duration,
     /// When an idle connection is probed; `None`: never, the default (RFC 9293, section 3.8.4).
     pub keep_alive: Option<KeepAlive>,
@@ -235,12 +236,12 @@ impl Config {
             selective_acknowledgments: false,
             nagle: Nagle::Off,
             handshake: HandshakeConfig {
-                // LWIP_TCP_RTO_TIME, TCP_SYNMAXRTX.
+                // LWIP_TCP_RTO_TIME; TCP_SYNMAXRTX, without doubling; what TCP_SYN_RCVD_TIMEOUT, 20 s, leaves time for.
                 initial_timeout: Duration::from_secs(3),
                 maximum_timeout: Duration::from_secs(60),
-                linear_syn_timeouts: 0,
+                linear_syn_timeouts: 6,
                 syn_retries: 6,
-                syn_ack_retries: 6,
+                syn_ack_retries: 2,
             },
             // TCP_SLOW_INTERVAL.
             granularity: Granularity::Ticks(Duration::from_millis(500)),

@@ -292,8 +292,9 @@ impl Synchronized {
         self.course(now)
     }
 
+    /// Whether the text ends, or the FIN stands, beyond what has arrived (Linux: `tcp_rcv_state_process`).
     fn brings_news(&self, sequence: u32, payload: &[u8]) -> bool {
         let end = sequence.wrapping_add(payload.len() as u32);
-        !payload.is_empty() && is_before(self.receiver.next_expected(), end)
+        is_before(self.receiver.next_expected(), end)
     }
 }

@@ -83,7 +83,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn no_segment_does_harm(
         point in 0u8..10,

@@ -174,3 +174,18 @@ fn what_had_arrived_is_readable_after_the_end() {
     assert_eq!(net.ends[CLIENT].connection().read(&mut read, 600, now), 400);
     assert_eq!(read, pattern(1_000));
 }
+
+#[test]
+fn a_fin_beyond_a_gap_is_reset_by_an_end_that_was_let_go_of() {
+    let mut net = opened();
+    let now = net.now;
+    net.ends[CLIENT].connection().close(now);
+    net.settle(CLIENT);
+    net.lost = [net.sent.len()].into();
+    net.write(SERVER, &pattern(5));
+    net.ends[SERVER].closes = true;
+    net.settle(SERVER);
+    net.run_for(DELAY + DELAY / 2);
+    assert_eq!(trace(&net).pop(), Some((CLIENT, Flags::RST, 1, 0, 0)));
+    assert_eq!(states(&net)[CLIENT], Some(State::Closed));
+}
