@@ -84,6 +84,36 @@ fn the_report_opens_without_errors_and_draws_every_figure() {
     assert!(dom.contains("id=\"glossary\"") && dom.ends_with("</html>\n"));
 }
 
+/// The style sheet alone shows one panel of each map, that of the buttons chosen; the script only looks.
+#[test]
+fn a_map_shows_the_panel_that_its_buttons_choose() {
+    const LOOK: &str = r#"<script>
+        const shown = () => [...document.querySelectorAll(".pick")].map(pick => [...pick.querySelectorAll(".panel")]
+            .filter(panel => getComputedStyle(panel).display !== "none").map(panel => panel.className).join("+")).join(" ");
+        const before = shown();
+        document.querySelector("input[name='map0-0'].l0v1").checked = true;
+        document.querySelector("input[name='map0-1'].l1v1").checked = true;
+        document.title = before + " then " + shown();
+        </script></body>"#;
+    let browser = Browser::new();
+    let sweep = common::sweep(
+        &["udp", "coap-con", "mqtt-qos1"],
+        &[16, 128],
+        &[25, 100],
+        &[0.0, 0.2],
+    );
+    let page = report(&sweep).unwrap().replace("</body>", LOOK);
+    let (dom, log) = browser.open_page(&page, &["--dump-dom"]);
+    assert_eq!(console(&log), Vec::<&str>::new());
+    let title = dom.split("<title>").nth(1).unwrap();
+    let before = "panel p0v0 p1v0 panel p0v0 p1v0";
+    let after = "panel p0v1 p1v1 panel p0v0 p1v0";
+    assert!(
+        title.starts_with(&format!("{before} then {after}</title>")),
+        "{title:.200}"
+    );
+}
+
 #[test]
 fn an_error_in_the_console_is_noticed() {
     let browser = Browser::new();
