@@ -175,20 +175,14 @@ impl Opening {
         payload_bytes: usize,
         now: Instant,
     ) -> Step {
+        let acknowledges = segment.has(Flags::ACK) && self.is_acknowledged_by(segment);
         if segment.has(Flags::SYN) && segment.sequence.wrapping_add(1) == peer.next {
             // In a simultaneous open the SYN comes again with an ACK.
-            if segment.has(Flags::ACK) && self.is_acknowledged_by(segment) {
+            if acknowledges {
                 return Step::Open(peer);
             }
             self.answer_again(now);
             return Step::Stay;
-        }
-        let window = u32::from(self.window());
-        let is_inside = segment.sequence.wrapping_sub(peer.next) < window.max(1);
-        if !is_inside {
-            // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
-            let answer = (!segment.has(Flags::RST)).then(|| self.expectation(peer, now));
-            return answer.map_or(Step::Stay, Step::Answer);
         }
         if segment.has(Flags::RST) {
             // RFC 5961, section 3.2: only the exact sequence number ends it.
@@ -199,14 +193,16 @@ impl Opening {
                 Step::Stay
             };
         }
-        if segment.has(Flags::SYN) || (segment.has(Flags::ACK) && !self.is_acknowledged_by(segment)) {
-            return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
+        if segment.sequence.wrapping_sub(peer.next) >= u32::from(self.window()).max(1) {
+            // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
+            return Step::Answer(self.expectation(peer, now));
         }
-        if segment.has(Flags::ACK) {
-            Step::Open(peer)
-        } else {
-            Step::Stay
+        if acknowledges && !segment.has(Flags::SYN) {
+            return Step::Open(peer);
         }
+        let is_wrong = segment.has(Flags::SYN) || segment.has(Flags::ACK);
+        let reset = segment.reset(payload_bytes).filter(|_| is_wrong);
+        reset.map_or(Step::Stay, Step::Answer)
     }
 
     /// The SYN has come again: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).

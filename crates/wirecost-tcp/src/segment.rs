@@ -2,8 +2,6 @@
 
 use wirecost_wire::tcp::{self, Flags, Options, Repr, SackBlocks, TcpOption};
 
-pub(crate) use crate::sequence::is_before;
-
 /// The two clocks of the timestamps option (RFC 7323, section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
