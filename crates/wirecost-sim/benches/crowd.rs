@@ -130,6 +130,8 @@ impl Crowd {
                 );
             let config = mqtt::Config {
                 client_id: Text::new(&format!("wc-{host:07}")).expect("a short name").into(),
+                // Messages keep the connection alive: pings would be most of the traffic.
+                keep_alive: u16::try_from(2 * self.interval.as_secs()).unwrap_or(u16::MAX),
                 ..mqtt::Config::default()
             };
             device(host, Transport::Stream, mqtt::Client::new(config), script)
@@ -211,7 +213,7 @@ fn print_outcome<C: Endpoint, F: Fn(u64) -> C::Command, G: Fn(u32) -> usize>(
     let failed = finished
         .devices
         .iter()
-        .filter(|report| !report.finished || report.error.is_some());
+        .filter(|report| !report.script.is_complete());
     let up = finished.links.0.counters(Direction::Up);
     let totals = finished.tap.totals().first().cloned().unwrap_or_default();
     println!(
