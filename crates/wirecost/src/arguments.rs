@@ -182,12 +182,11 @@ pub struct CompareArguments {
     #[arg(long)]
     pub shared_link: bool,
 
-    /// Devices of a cell that share a link
+    /// Devices of a cell that share a link: what -n says otherwise
     #[arg(
         long,
         value_name = "N",
         requires = "shared_link",
-        conflicts_with = "count",
         allow_hyphen_values = true
     )]
     pub clients: Option<u32>,
