@@ -8,8 +8,8 @@ use wirecost_stats::Sample;
 
 use super::analysis::{DeviceMeasurement, Traffic};
 use super::options::Options;
-use super::plan::identity;
 use super::outcome::{Outcome, messages, outcomes};
+use super::plan::identity;
 use super::plan::{DeviceLinks, Plan, PlannedCell};
 use super::sampler::Mark;
 use super::sections::{
@@ -137,7 +137,10 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         target: source.target.clone(),
         key: identity::key(options, planned, source.engine),
         messages_per_connection: planned.schedule.messages,
-        interval_ns: planned.schedule.interval.map(|interval| interval.as_nanos() as u64),
+        interval_ns: planned
+            .schedule
+            .interval
+            .map(|interval| interval.as_nanos() as u64),
         agreement: None,
         valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,

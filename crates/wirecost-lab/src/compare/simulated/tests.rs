@@ -42,7 +42,15 @@ fn first_difference(one: &[CellResult], two: &[CellResult]) -> Option<(String, u
     })
 }
 
-const DATAGRAM_STACKS: [&str; 8] = [
+const STACKS: [&str; 16] = [
+    "tcp",
+    "tcp+tls1.3",
+    "mqtt-qos0",
+    "mqtt-qos1+tls1.2",
+    "mqtt5-qos2",
+    "amqp-unsettled",
+    "http1+cose",
+    "http1+tls1.3",
     "udp",
     "udp+cose",
     "coap-non",
@@ -54,8 +62,8 @@ const DATAGRAM_STACKS: [&str; 8] = [
 ];
 
 #[test]
-fn every_stack_on_datagrams_is_measured() {
-    for result in simulated(&DATAGRAM_STACKS, |_| {}, 2) {
+fn every_stack_is_measured() {
+    for result in simulated(&STACKS, |_| {}, 2) {
         let cell = &result.cell;
         let told = (&cell.stack, &cell.warnings, &cell.outcomes);
         assert_eq!((cell.engine.as_str(), cell.valid), ("sim", true), "{told:?}");
@@ -93,8 +101,8 @@ fn cells_do_not_depend_on_threads() {
     let lossy = |options: &mut Options| {
         options.links[0].up.loss = wirecost_link::Loss::Bernoulli("10%".parse().expect("a probability"));
     };
-    let one = simulated(&DATAGRAM_STACKS, lossy, 1);
-    let two = simulated(&DATAGRAM_STACKS, lossy, 2);
+    let one = simulated(&STACKS, lossy, 1);
+    let two = simulated(&STACKS, lossy, 2);
     assert_eq!(json(&one), json(&two));
     assert_eq!(first_difference(&one, &two), None);
 }
