@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_lab::results::summary::{Bytes, Count, Link, LinkDirection};
 use wirecost_lab::results::{Cell, Section};
+use wirecost_lab::scenario::ResolvedScenario;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, Layer, Probability};
 
@@ -140,6 +141,16 @@ pub(crate) fn link_words(link: &Link) -> String {
         .chain(impairments(link).into_iter().filter_map(|(_, words)| words))
         .collect();
     words.join(", ")
+}
+
+/// How many devices a cell has, and whether they share its link.
+pub(crate) fn samples(scenario: &ResolvedScenario) -> String {
+    let samples = scenario.samples;
+    if scenario.shared_link {
+        format!("{samples} devices sharing one link per cell")
+    } else {
+        format!("{samples} samples per cell")
+    }
 }
 
 /// What else the link does, besides delay, loss and rate: `mtu 576B`; empty where it does nothing else.

@@ -228,8 +228,8 @@ fn asked(results: &Results) -> String {
         engine => format!("measured {engine}"),
     };
     format!(
-        "What does one message of {sizes} cost over {} on {links}, {engines}, {} samples per cell?",
+        "What does one message of {sizes} cost over {} on {links}, {engines}, {}?",
         scenario.stacks.join(", "),
-        scenario.samples,
+        figures::samples(scenario),
     )
 }

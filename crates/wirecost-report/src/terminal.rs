@@ -14,7 +14,7 @@ mod style;
 use wirecost_lab::results::{Cell, Summary};
 
 use crate::columns::{Column, Rank};
-use crate::figures::link_words;
+use crate::figures::{link_words, samples};
 use crate::groups::Group;
 use crate::names::Names;
 use crate::number;
@@ -107,7 +107,7 @@ pub fn cell_line(cell: &Cell) -> String {
 }
 
 fn heading(summary: &Summary, group: &Group<'_>) -> String {
-    format!("{}, {} samples per cell", group.heading, summary.scenario.samples)
+    format!("{}, {}", group.heading, samples(&summary.scenario))
 }
 
 /// A group's rows, each value ranked among the cells of the group.

@@ -200,3 +200,12 @@ fn a_fleet_without_rows_has_its_curve_from_the_quantiles() {
         "{latency}"
     );
 }
+
+#[test]
+fn devices_that_share_a_link_are_told() {
+    let mut results = common::eight_stacks();
+    results.summary.scenario.shared_link = true;
+    let words = "150 devices sharing one link per cell";
+    assert!(report(&results).unwrap().contains(words));
+    assert!(table(&results.summary, &TableOptions::default()).contains(words));
+}
