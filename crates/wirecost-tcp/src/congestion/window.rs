@@ -1,7 +1,7 @@
 //! The congestion window and how much of it is used.
 
 use super::AckSample;
-use crate::recovery::sequence::{is_after, is_before};
+use crate::sequence::{is_after, is_before};
 
 /// The congestion window, in segments.
 #[derive(Clone, Debug)]

@@ -7,78 +7,17 @@
 //! 5. the timer starts again (RFC 6298, section 5.3);
 //! 6. the window grows (RFC 5681, section 3.1) or falls (RFC 6937).
 
-use wirecost_proto::Instant;
-use wirecost_wire::tcp::SackBlock;
+use core::time::Duration;
 
+use wirecost_proto::Instant;
+
+use super::effect::{Effect, span};
 use super::rtt::RttSample;
 use super::scoreboard::Record;
-use super::sequence::{is_after, is_before};
 use super::state::State;
 use super::{Ack, Acked, Recovery, Retransmit, micros, milliseconds};
 use crate::congestion::AckSample;
-use core::time::Duration;
-
-/// What an acknowledgment was found to say, step by step.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Effect {
-    pub(super) prior_una: u32,
-    pub(super) echo: Option<u32>,
-    pub(super) has_new_data: bool,
-    has_data: bool,
-    updates_window: bool,
-    /// SND.UNA advanced.
-    pub(super) advances: bool,
-    /// Segments left the scoreboard.
-    acknowledged: u32,
-    /// Segments were selectively acknowledged.
-    pub(super) sacked_data: bool,
-    /// A segment was reported to have arrived twice.
-    reports_duplicate: bool,
-    /// That was the tail loss probe.
-    pub(super) is_probe_duplicate: bool,
-    /// It is a duplicate acknowledgment (RFC 5681, section 2).
-    pub(super) is_duplicate: bool,
-    /// What was never retransmitted and sent before the state was entered has arrived.
-    pub(super) delivered_original: bool,
-    /// A retransmitted segment was acknowledged.
-    acknowledged_retransmission: bool,
-    /// What was selectively acknowledged was not acknowledged with what precedes it.
-    pub(super) is_reneging: bool,
-    /// A retransmission was found lost.
-    pub(super) lost_retransmission: bool,
-    /// The timer starts again.
-    pub(super) restarts_timer: bool,
-    /// The lowest sequence number that others overtook.
-    overtaken: Option<u32>,
-    /// When the first and the last segment were sent that were acknowledged, and those selectively acknowledged.
-    acknowledged_sent: Option<(u64, u64)>,
-    sacked_sent: Option<(u64, u64)>,
-    /// The segment sent last of those that arrived now: the how manieth, and how many were delivered when it was sent.
-    newest: Option<(u32, u32)>,
-}
-
-impl Effect {
-    /// Whether more than an acknowledgment came. (Linux: `FLAG_NOT_DUP`)
-    pub(super) const fn is_not_duplicate(&self) -> bool {
-        self.has_data || self.updates_window || self.acknowledged > 0
-    }
-
-    fn note_overtaken(&mut self, sequence: u32) {
-        if self.overtaken.is_none_or(|lowest| is_before(sequence, lowest)) {
-            self.overtaken = Some(sequence);
-        }
-    }
-
-    fn note_delivered(&mut self, record: &Record) {
-        if self.newest.is_none_or(|(order, _)| is_after(record.order, order)) {
-            self.newest = Some((record.order, record.delivered));
-        }
-    }
-}
-
-fn span(sent: Option<(u64, u64)>, latest: u64) -> Option<(u64, u64)> {
-    Some((sent.map_or(latest, |(first, _)| first), latest))
-}
+use crate::sequence::{is_after, is_before};
 
 impl Recovery {
     /// Takes an acknowledgment that is acceptable (RFC 9293, section 3.10.7.4); one of what was never sent is ignored.
@@ -166,125 +105,6 @@ impl Recovery {
             || effect.sacked_data
             || effect.reports_duplicate
             || self.state != State::Open
-    }
-
-    /// Tags what was selectively acknowledged. (Linux: `tcp_sacktag_write_queue`)
-    fn take_sack(&mut self, ack: &Ack, effect: &mut Effect, now: Instant) {
-        let Some(first) = ack.sack.iter().next() else {
-            return;
-        };
-        let second = ack.sack.iter().nth(1);
-        let is_duplicate = is_duplicate_report(&first, second.as_ref(), ack.acknowledgment)
-            && self.take_duplicate(&first, effect);
-        // In order, so that a block does not seem to have been overtaken by another of the same acknowledgment.
-        let mut least = None;
-        while let Some((block, is_first)) = next_block(ack, least) {
-            least = Some(block);
-            let is_duplicate = is_duplicate && is_first;
-            if self.is_valid(&block, ack.acknowledgment, is_duplicate) {
-                self.take_block(&block, is_duplicate, ack.acknowledgment, effect, now);
-            }
-        }
-        if (self.state != State::Loss || self.undo.marker.is_some())
-            && let Some(overtaken) = effect.overtaken.take()
-        {
-            self.note_reordering(overtaken);
-        }
-    }
-
-    /// Whether a block lies in what is out (RFC 2018, section 4), or reports a duplicate since the last reduction. (Linux:
-    /// `tcp_is_sackblock_valid`)
-    fn is_valid(&self, block: &SackBlock, una: u32, is_duplicate: bool) -> bool {
-        if !is_before(block.left, block.right) || is_after(block.right, self.scoreboard.next()) {
-            return false;
-        }
-        if is_after(block.left, una) {
-            return true;
-        }
-        // What was acknowledged before this acknowledgment has left the scoreboard.
-        let is_new = is_after(block.right, self.scoreboard.una()) && !is_after(block.right, una);
-        let is_since = |marker| is_after(block.right, marker);
-        is_duplicate && is_new && self.undo.marker.is_some_and(is_since)
-    }
-
-    /// Counts a segment that arrived twice (RFC 2883, section 4); `false` where this end cannot have caused it. (Linux:
-    /// `tcp_check_dsack`, `tcp_dsack_seen`)
-    fn take_duplicate(&mut self, block: &SackBlock, effect: &mut Effect) -> bool {
-        let len = block.right.wrapping_sub(block.left);
-        if !is_before(block.left, block.right) || len > self.largest_window {
-            return false;
-        }
-        let segments = len.div_ceil(self.segment_bytes.max(1));
-        effect.is_probe_duplicate |= len <= self.segment_bytes && self.probe.ends_at(block.right);
-        self.duplicates += segments;
-        if self.duplicates > self.retransmissions {
-            return false;
-        }
-        if !effect.is_probe_duplicate {
-            self.rack.note_duplicate();
-        }
-        effect.reports_duplicate = true;
-        self.delivered += segments;
-        if !is_after(block.right, effect.prior_una) {
-            self.undo.note_duplicates(block.right, segments);
-        }
-        true
-    }
-
-    fn take_block(
-        &mut self,
-        block: &SackBlock,
-        is_duplicate: bool,
-        una: u32,
-        effect: &mut Effect,
-        now: Instant,
-    ) {
-        let start = self.scoreboard.first_from(block.left);
-        for index in start..self.scoreboard.len() {
-            let Some(record) = self.scoreboard.get(index).copied() else {
-                break;
-            };
-            if is_after(record.end(), block.right) {
-                break;
-            }
-            if is_duplicate && record.tags.ever_retransmitted {
-                self.undo.note_duplicates(record.end(), 1);
-                if record.tags.sacked {
-                    effect.note_overtaken(record.sequence);
-                }
-            }
-            if !is_after(record.end(), una) {
-                continue;
-            }
-            if !record.tags.sacked {
-                self.take_sacked(index, &record, effect, now);
-            }
-            if is_duplicate && record.tags.retransmitted {
-                self.scoreboard
-                    .retag(index, |record| record.tags.retransmitted = false);
-            }
-        }
-    }
-
-    /// Tags a segment that has arrived out of order. (Linux: `tcp_sacktag_one`)
-    fn take_sacked(&mut self, index: usize, record: &Record, effect: &mut Effect, now: Instant) {
-        self.rack.advance(record, micros(now), &self.min_rtt);
-        if !record.tags.ever_retransmitted {
-            if is_before(record.sequence, self.scoreboard.highest_sacked()) {
-                effect.note_overtaken(record.sequence);
-            }
-            effect.delivered_original |= !is_after(record.end(), self.high_sequence);
-            effect.sacked_sent = span(effect.sacked_sent, record.sent_micros);
-        }
-        self.scoreboard.retag(index, |record| {
-            // What was not lost when it was retransmitted has its retransmission in flight still.
-            record.tags.retransmitted &= !record.tags.lost;
-            record.tags.lost = false;
-            record.tags.sacked = true;
-        });
-        effect.sacked_data = true;
-        effect.note_delivered(record);
-        self.delivered += 1;
     }
 
     /// Takes out what is acknowledged. (Linux: `tcp_clean_rtx_queue`)
@@ -445,7 +265,7 @@ impl Recovery {
         }
     }
 
-    fn note_reordering(&mut self, overtaken: u32) {
+    pub(super) fn note_reordering(&mut self, overtaken: u32) {
         let highest = self.scoreboard.highest_sacked();
         self.rack.note_reordering(overtaken, highest, self.segment_bytes);
     }
@@ -474,24 +294,6 @@ impl Recovery {
             self.retransmit = Retransmit::Lost;
         }
     }
-}
-
-/// Whether the first block reports a duplicate: it is acknowledged, or within the second (RFC 2883, section 4).
-fn is_duplicate_report(first: &SackBlock, second: Option<&SackBlock>, acknowledgment: u32) -> bool {
-    let is_within =
-        |outer: &SackBlock| !is_after(first.right, outer.right) && !is_before(first.left, outer.left);
-    is_before(first.left, acknowledgment) || second.is_some_and(is_within)
-}
-
-/// The block that follows `previous` in the order of sequence numbers, and whether it stands first in the acknowledgment.
-fn next_block(ack: &Ack, previous: Option<SackBlock>) -> Option<(SackBlock, bool)> {
-    let order = |block: &SackBlock| block.left.wrapping_sub(ack.acknowledgment) as i32;
-    ack.sack
-        .iter()
-        .enumerate()
-        .filter(|(_, block)| previous.is_none_or(|previous| order(block) > order(&previous)))
-        .min_by_key(|(_, block)| order(block))
-        .map(|(index, block)| (block, index == 0))
 }
 
 /// Whether the timestamp that came back was sent before the segment's retransmission: the first transmission arrived.

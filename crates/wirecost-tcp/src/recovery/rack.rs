@@ -3,7 +3,7 @@
 
 use super::rtt::MinRtt;
 use super::scoreboard::{Record, Scoreboard, Tags};
-use super::sequence::is_after;
+use crate::sequence::is_after;
 
 /// Recoveries for which a widened reordering window is kept. (RFC 8985, section 6.2, step 4)
 const PERSIST: u8 = 16;

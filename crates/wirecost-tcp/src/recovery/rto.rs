@@ -7,10 +7,10 @@ use wirecost_proto::Instant;
 use super::config::GiveUp;
 use super::rack::Rack;
 use super::scoreboard::Tags;
-use super::sequence::is_after;
 use super::state::State;
 use super::tail_loss_probe::TailProbe;
 use super::{Recovery, Retransmit, Timeout, micros, milliseconds};
+use crate::sequence::is_after;
 
 /// What a timer waits for. There is one timer, as in the kernel: a probe or the end of a reordering window comes in the
 /// place of the time-out and arms it again.

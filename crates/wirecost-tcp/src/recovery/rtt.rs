@@ -2,7 +2,7 @@
 
 use super::clock::TickClock;
 use super::config::{RecoveryConfig, RttFilter};
-use super::sequence::is_after;
+use crate::sequence::is_after;
 
 /// One measured round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

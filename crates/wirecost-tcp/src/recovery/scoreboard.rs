@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::sequence::{is_after, is_before};
+use crate::sequence::{is_after, is_before};
 
 /// What is known of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use wirecost_proto::Instant;
 
-use super::acknowledge::Effect;
+use super::effect::Effect;
 use super::rto::TimerKind;
-use super::sequence::{is_after, is_before};
 use super::state::State;
 use super::{Recovery, Timeout, micros};
+use crate::sequence::{is_after, is_before};
 
 /// The least wait of a timer beyond what it waits for, in microseconds. (Linux: `TCP_TIMEOUT_MIN_US`)
 pub(super) const MINIMUM_WAIT_MICROS: u64 = 2_000;

@@ -1,7 +1,12 @@
 //! Reductions taken back when nothing was lost: by timestamps (Eifel, RFC 3522) or by reports of duplicates (D-SACK,
 //! RFC 3708).
 
-use super::sequence::{is_after, is_before};
+use wirecost_proto::Instant;
+
+use super::Recovery;
+use super::effect::Effect;
+use super::state::State;
+use crate::sequence::{is_after, is_before};
 
 /// What is kept to take a reduction back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +62,92 @@ impl Undo {
     /// Whether the reduction may be taken back.
     pub(super) fn is_spurious(&self, echo: Option<u32>) -> bool {
         self.marker.is_some() && (self.retransmissions == Some(0) || self.is_delayed(echo))
+    }
+}
+
+impl Recovery {
+    /// Takes the reduction back (RFC 4015, section 3.2). (Linux: `tcp_undo_cwnd_reduction`)
+    fn undo_reduction(&mut self, forgets_losses: bool, now: Instant) {
+        if forgets_losses {
+            for index in 0..self.scoreboard.len() {
+                self.scoreboard.retag(index, |record| record.tags.lost = false);
+            }
+        }
+        if let Some(prior) = self.undo.prior_ssthresh {
+            self.window.set_cwnd(self.window.cwnd().max(self.undo.prior_cwnd));
+            self.window.set_ssthresh(self.window.ssthresh().max(prior));
+        }
+        self.window.stamp(self.clock.ticks(now));
+        self.undo.marker = None;
+        self.rack.has_advanced = true;
+    }
+
+    fn is_spurious(&self, effect: &Effect) -> bool {
+        // Without selective acknowledgments the end of a recovery forgets when it retransmitted. (Linux: `tcp_packet_delayed`)
+        let is_forgotten = self.undo.first_retransmission_ms.is_none()
+            && !self.has_sack
+            && !is_before(self.scoreboard.una(), self.high_sequence);
+        self.undo.is_spurious(effect.echo) && (!is_forgotten || self.undo.are_all_duplicates())
+    }
+
+    /// The recovery is over; `true` where it has to be held. (Linux: `tcp_try_undo_recovery`)
+    pub(super) fn try_undo_recovery(&mut self, effect: &Effect, now: Instant) -> bool {
+        if self.is_spurious(effect) {
+            self.undo_reduction(false, now);
+        } else {
+            self.rack.recovery_ended(false);
+        }
+        if self.prevents_reopening() {
+            return true;
+        }
+        self.state = State::Open;
+        false
+    }
+
+    /// Every retransmission was reported as a duplicate. (Linux: `tcp_try_undo_dsack`)
+    pub(super) fn try_undo_duplicates(&mut self, now: Instant) -> bool {
+        if !self.undo.are_all_duplicates() {
+            return false;
+        }
+        self.rack.recovery_ended(true);
+        self.undo_reduction(false, now);
+        true
+    }
+
+    /// During the mending of a time-out. (Linux: `tcp_try_undo_loss`)
+    pub(super) fn try_undo_loss(&mut self, effect: &Effect, is_forward_rto: bool, now: Instant) -> bool {
+        if !is_forward_rto && !self.is_spurious(effect) {
+            return false;
+        }
+        self.undo_reduction(true, now);
+        self.timeouts = 0;
+        if self.prevents_reopening() {
+            return true;
+        }
+        if is_forward_rto || self.has_sack {
+            self.state = State::Open;
+        }
+        true
+    }
+
+    /// A gap was filled by what was late, not by its retransmission; `true` where nothing more is to be retransmitted.
+    /// (Linux: `tcp_try_undo_partial`)
+    pub(super) fn try_undo_partial(&mut self, effect: &Effect, now: Instant) -> bool {
+        if self.undo.marker.is_none() || !self.undo.is_delayed(effect.echo) {
+            return false;
+        }
+        let highest = self.scoreboard.highest_sacked();
+        self.rack
+            .note_reordering(effect.prior_una, highest, self.segment_bytes);
+        if self.scoreboard.retransmitted() > 0 {
+            return true;
+        }
+        if !self.has_retransmitted() {
+            self.undo.first_retransmission_ms = None;
+        }
+        self.undo_reduction(true, now);
+        self.keep_open();
+        false
     }
 }
 

@@ -54,7 +54,7 @@ proptest! {
     }
 }
 
-use super::sequence::is_after;
+use crate::sequence::is_after;
 
 fn step(recovery: &mut Recovery, rng: &mut Rng, next: &mut u32, now: u64) {
     match rng.next_u64() % 4 {
