@@ -11,6 +11,7 @@
 mod measure;
 mod pairs;
 
+use measure::allocations;
 use pairs::{coap, cpu_time, datagrams, idle, mqtt, segments, stream};
 use wirecost_sim::{Recording, Tally};
 
@@ -77,8 +78,8 @@ fn main() {
     let is_smoke = arguments.iter().any(|word| word == "--test");
     let filter = arguments.iter().find(|word| !word.starts_with("--"));
     println!(
-        "{:<28} {:>10} {:>12} {:>14} {:>16}",
-        "case", "counted", "CPU time ms", "per CPU second", "events per second"
+        "{:<28} {:>10} {:>12} {:>14} {:>16} {:>12}",
+        "case", "counted", "CPU time ms", "per CPU second", "events per second", "allocations"
     );
     for case in &CASES {
         if filter.is_none_or(|filter| case.name.contains(filter.as_str())) {
@@ -95,12 +96,13 @@ impl Case {
         } else {
             self.messages
         };
-        let before = cpu_time();
+        let before = (cpu_time(), allocations());
         let (counted, events) = (self.run)(messages);
-        let seconds = (cpu_time() - before).as_secs_f64().max(1e-9);
+        let seconds = (cpu_time() - before.0).as_secs_f64().max(1e-9);
+        let each = (allocations() - before.1) as f64 / counted as f64;
         let rate = counted as f64 / seconds;
         println!(
-            "{:<28} {counted:>10} {:>12.1} {rate:>14.0} {:>16.0}{}",
+            "{:<28} {counted:>10} {:>12.1} {rate:>14.0} {:>16.0} {each:>12.3}{}",
             self.name,
             seconds * 1e3,
             events as f64 / seconds,

@@ -32,6 +32,12 @@ pub(crate) fn held_bytes() -> i64 {
     HELD.get()
 }
 
+/// Allocations that this thread has made.
+#[allow(dead_code, reason = "most benches count them per message")]
+pub(crate) fn allocations() -> u64 {
+    ALLOCATIONS.get()
+}
+
 #[allow(unsafe_code, reason = "a global allocator cannot be written without")]
 // SAFETY: every call is handed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
