@@ -1,0 +1,65 @@
+//! The same scenario and seed give the same cells, byte for byte: on one thread and on two, in this build and in the one
+//! that wrote `cells.sha256`. `scripts/determinism` holds a release build against the same file.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::path::Path;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use common::{open_folder, said, wirecost};
+use serde_json::Value;
+
+/// Every application protocol, every channel, objects, every start.
+const MATRIX: &str = "tcp,udp,mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,coap-non,coap-con,\
+    amqp-settled,amqp-unsettled,http1,http3,udp+cose,mqtt-qos1+cose,mqtt-qos1+tls1.3,mqtt5-qos1+tls1.2,tcp+tls1.3,\
+    amqp-unsettled+tls1.3,http1+tls1.3,http1+tls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,\
+    coap-con+oscore,udp+dtls1.3 --start cold,resumed,0rtt --size 128B,10kB --timeout 5s -n 2 --seed 7";
+
+/// What the links do to packets.
+const LINKS: [&str; 2] = [
+    "--rtt 40ms --loss 5%",
+    "--rtt 30ms --rate 1Mbit --delay-variation 3ms",
+];
+
+/// The hash of the cells of a simulation, without what names the version.
+fn hash(link: &str, jobs: usize) -> String {
+    let folder = open_folder();
+    let mut command = wirecost(folder.path());
+    command.args(["compare", "--engine", "sim", "--out", "run", "-q", "-j"]);
+    command.arg(jobs.to_string());
+    let arguments = format!("{MATRIX} {link}");
+    let said = said(command.args(arguments.split_whitespace()));
+    // Messages that are lost for good give an exit code of their own.
+    assert!(matches!(said.code, Some(0 | 13)), "{}", said.stderr);
+    let summary = std::fs::read_to_string(folder.path().join("run/summary.json")).expect("a summary");
+    let mut summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let cells = summary["cells"].as_array_mut().expect("cells");
+    for cell in cells.iter_mut() {
+        cell.as_object_mut().expect("a cell").remove("key");
+    }
+    let text = serde_json::to_string(cells).expect("JSON");
+    let digest = digest(&SHA256, text.as_bytes());
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn cells_depend_on_the_scenario_and_the_seed_alone() {
+    let hashes = |jobs| {
+        LINKS
+            .iter()
+            .map(|link| hash(link, jobs) + "\n")
+            .collect::<String>()
+    };
+    let one = hashes(1);
+    assert_eq!(one, hashes(2), "one thread and two");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/determinism/cells.sha256");
+    if std::env::var_os("WIRECOST_WRITE_HASHES").is_some() {
+        std::fs::write(&file, &one).expect("the hashes are written");
+    }
+    let expected = std::fs::read_to_string(&file).expect("hashes");
+    assert_eq!(
+        one, expected,
+        "this build and the one that wrote cells.sha256; where figures were meant to change: scripts/determinism --write"
+    );
+}
