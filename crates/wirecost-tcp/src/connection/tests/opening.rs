@@ -217,3 +217,20 @@ fn a_syn_that_comes_again_is_answered_beside_the_timer() {
     assert_eq!(from, [syn, syn_ack, syn, syn_ack, syn_ack, (CLIENT, Flags::ACK)]);
     assert_eq!(net.ends[SERVER].state(), Some(State::Established));
 }
+
+#[test]
+fn the_phase_of_the_clock_moves_what_timers_do_and_nothing_else() {
+    let at = |phase_ms| {
+        let mut config = Config::linux(1460);
+        config.clock_phase = Duration::from_millis(phase_ms);
+        let mut net = Net::new([config.clone(), config], DELAY, Faults::NONE, 0);
+        net.lost = [0].into();
+        net.run_for(Duration::from_secs(2));
+        let millis = |index: usize| net.sent[index].at.as_nanos() / 1_000_000;
+        [millis(0), millis(1), millis(2) - millis(1), millis(3) - millis(2)]
+    };
+    // 251 jiffies of 4 ms after the SYN at 1 ms the wheel's bucket of 32 ms ends: 1,024 ms of the host's clock.
+    assert_eq!(at(0), [1, 1_024, 12, 12]);
+    assert_eq!(at(10), [1, 1_014, 12, 12]);
+    assert_eq!(at(31), [1, 1_025, 12, 12]);
+}
