@@ -16,7 +16,7 @@ fn transfers(configs: [Config; 2], len: usize, faults: Faults, seed: u64) {
         net.ends[end].unwritten = pattern(len);
     }
     net.ends[CLIENT].closes = true;
-    net.run(Instant::START + Duration::from_secs(3_600));
+    net.run(Instant::START + Duration::from_secs(100_000));
     for end in [CLIENT, SERVER] {
         assert!(
             net.ends[end].received == pattern(len),
@@ -69,13 +69,9 @@ fn every_byte_arrives_once_whatever_the_path_does() {
 
 #[test]
 fn a_megabyte_arrives_through_loss() {
-    for seed in 0..3 {
-        transfers(
-            [Config::linux(1460), Config::linux(1460)],
-            1_000_000,
-            faults(0.05, 0.0, 0),
-            seed,
-        );
+    for (seed, loss) in (0..).zip([0.01, 0.05, 0.1, 0.2, 0.3]) {
+        let configs = [Config::linux(1460), Config::linux(1460)];
+        transfers(configs, 1_000_000, faults(loss, 0.0, 0), seed);
     }
 }
 
