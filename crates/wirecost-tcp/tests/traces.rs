@@ -11,6 +11,7 @@
 //!
 //! ```text
 //! delay 12.5ms                     of the link, each way
+//! phase 1234.567ms                 of the hosts' ticks of 4 ms: what their clock has counted at the start
 //! rate 10mbit                      of the link, each way; no limit where it is not said
 //! tolerance 5ms                    of times; timers of hosts run in ticks of 4 ms
 //! until 2s                         the end
@@ -95,6 +96,7 @@ traces! {
     retransmission_time_out "retransmission-time-out"
     retransmissions_together "retransmissions-together"
     simultaneous_close "simultaneous-close"
+    slow_link "slow-link"
     slow_start_after_idle "slow-start-after-idle"
     spurious_time_out "spurious-time-out"
     syn_ack_lost "syn-ack-lost"
@@ -115,6 +117,8 @@ traces! {
 fn every_trace_is_replayed() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces");
     let files = std::fs::read_dir(folder).expect("the traces").count();
-    let listed = include_str!("traces.rs").lines().skip_while(|line| !line.starts_with("traces! {"));
+    let listed = include_str!("traces.rs")
+        .lines()
+        .skip_while(|line| !line.starts_with("traces! {"));
     assert_eq!(listed.skip(1).take_while(|line| *line != "}").count(), files);
 }

@@ -111,6 +111,8 @@ pub(crate) struct Trace {
     pub(crate) delay: Duration,
     /// Bits per second.
     pub(crate) rate: Option<f64>,
+    /// What the hosts' clocks of ticks have counted at the start.
+    pub(crate) phase: Duration,
     pub(crate) tolerance: Duration,
     pub(crate) until: Duration,
     pub(crate) push: bool,
@@ -141,6 +143,7 @@ impl Trace {
         match *words {
             [] => {}
             ["delay", time] => self.delay = duration(time),
+            ["phase", time] => self.phase = duration(time),
             ["rate", rate] => self.rate = Some(bits_per_second(rate)),
             ["tolerance", time] => self.tolerance = duration(time),
             ["until", time] => self.until = duration(time),

@@ -54,6 +54,7 @@ struct Host {
 impl Host {
     fn new(trace: &Trace, side: Side) -> Self {
         let mut config = Config::linux(MAXIMUM_SEGMENT_SIZE);
+        config.clock_phase = trace.phase;
         for (_, option) in trace.options.iter().filter(|(of, _)| *of == side) {
             match *option {
                 SocketOption::Nagle => config.nagle = Nagle::Minshall,
