@@ -1,5 +1,7 @@
 //! Whether client and server say the same of the same bytes.
 
+use std::collections::BTreeSet;
+
 use wirecost_proto::log::{DirectionLog, FlowLog};
 use wirecost_proto::{Layer, Phase, Span};
 
@@ -76,7 +78,13 @@ fn disagreement(consumed: &DirectionLog, made: &DirectionLog, same: fn(&[Run], &
         let twin = made.datagrams.iter().find(|other| other.bytes == datagram.bytes);
         twin.is_some_and(|twin| !same(&runs(&datagram.spans), &runs(&twin.spans)))
     };
-    !streams_agree || consumed.datagrams.iter().any(unlike)
+    // A protected datagram that comes again is not opened again (RFC 9147 section 4.5.1): only its first copy tells.
+    let mut seen = BTreeSet::new();
+    let mut first_copies = consumed
+        .datagrams
+        .iter()
+        .filter(|datagram| seen.insert(datagram.bytes.as_slice()));
+    !streams_agree || first_copies.any(unlike)
 }
 
 /// Bytes on end of one layer and phase.
@@ -98,6 +106,8 @@ fn runs(spans: &[Span]) -> Vec<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirecost_proto::Cause;
+    use wirecost_proto::log::DatagramLog;
 
     #[test]
     fn a_receiver_without_the_keys_may_say_less_but_nothing_else() {
@@ -116,5 +126,31 @@ mod tests {
             &[run(Layer::Security, 6), run(Layer::Application, 116)],
             &made
         ));
+    }
+
+    fn datagram(layer: Layer) -> DatagramLog {
+        let span = Span {
+            len: 3,
+            layer,
+            phase: Phase::Message,
+            cause: Cause::Original,
+        };
+        DatagramLog {
+            bytes: b"abc".to_vec(),
+            spans: vec![span],
+        }
+    }
+
+    #[test]
+    fn only_the_first_copy_of_a_datagram_tells() {
+        let log = |datagrams: &[Layer]| DirectionLog {
+            datagrams: datagrams.iter().map(|layer| datagram(*layer)).collect(),
+            ..DirectionLog::default()
+        };
+        let made = log(&[Layer::Payload]);
+        let again = log(&[Layer::Payload, Layer::Application]);
+        assert!(!disagreement(&again, &made, is_same));
+        let otherwise = log(&[Layer::Application, Layer::Payload]);
+        assert!(disagreement(&otherwise, &made, is_same));
     }
 }
