@@ -160,7 +160,7 @@ impl Collected {
                 "latency/{index:03}-{}-{}B.hgrm",
                 file.cell.stack, file.cell.payload_bytes
             );
-            folder.write(&name, distribution.as_bytes())?;
+            folder.write_derived(&name, distribution.as_bytes())?;
         }
         for row in &rows {
             self.samples += &row.to_csv();

@@ -1,6 +1,6 @@
 //! The files of a results folder and their names.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,16 @@ impl RunFolder {
     /// # Errors
     /// The file system refused.
     pub fn write(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
-        self.write_with_mode(name, contents, 0o666)
+        self.write_with_mode(name, contents, 0o666, File::sync_data)
+    }
+
+    /// The same for what can be made again from other files: whole or not at all, and on disk whenever that suits the
+    /// machine.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_derived(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
+        self.write_with_mode(name, contents, 0o666, |_| Ok(()))
     }
 
     /// The same for secrets: only the owner may read them.
@@ -116,11 +125,17 @@ impl RunFolder {
     /// # Errors
     /// The file system refused.
     pub fn write_secret(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
-        self.write_with_mode(name, contents, 0o600)
+        self.write_with_mode(name, contents, 0o600, File::sync_data)
     }
 
     /// `mode` is what the process's umask leaves of it.
-    fn write_with_mode(&self, name: &str, contents: &[u8], mode: u32) -> Result<(), ResultsError> {
+    fn write_with_mode(
+        &self,
+        name: &str,
+        contents: &[u8],
+        mode: u32,
+        sync: fn(&File) -> std::io::Result<()>,
+    ) -> Result<(), ResultsError> {
         let path = self.file(name);
         let partial = self.file(&format!("{name}.partial"));
         let mut options = fs::OpenOptions::new();
@@ -132,7 +147,7 @@ impl RunFolder {
             .open(&partial);
         let written = opened.and_then(|mut file| {
             file.write_all(contents)?;
-            file.sync_data()
+            sync(&file)
         });
         if let Err(source) = written.and_then(|()| fs::rename(&partial, &path)) {
             let _ = fs::remove_file(&partial);

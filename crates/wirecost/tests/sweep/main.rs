@@ -73,7 +73,7 @@ fn a_sweep_that_was_interrupted_goes_on_and_comes_to_the_same_cells() {
     let resumed = run(home.path(), line);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert_eq!(cells(&home.path().join("run")), cells(&whole.path().join("run")));
-    for file in ["samples.csv", "ladder.json"] {
+    for file in ["samples.csv", "ladder.json", "capture/sim.pcapng"] {
         let of = |home: &Path| std::fs::read(home.join("run").join(file)).expect("a file");
         assert_eq!(of(home.path()), of(whole.path()), "{file}");
     }

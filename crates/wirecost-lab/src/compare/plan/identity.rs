@@ -41,6 +41,8 @@ struct Identity<'a> {
     dtls_cookie: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     spread: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    one_cpu: bool,
 }
 
 /// The key of the random stream of a cell, within the run's seed.
@@ -74,6 +76,8 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
         spread: options
             .fleet
             .map(|fleet| fleet.spread.map_or("interval".into(), text)),
+        // Virtual time has no CPUs.
+        one_cpu: options.one_cpu && engine == "live",
     };
     format!("{:016x}", key_of(&canonical(&identity)))
 }
