@@ -98,6 +98,8 @@ pub(crate) struct Synchronized {
     /// The segments that leave at once.
     burst: Burst,
     waits_for_room: bool,
+    /// Whether something has happened since that may let new data go: what is held back stays so until then.
+    pushes: bool,
     /// Retransmissions to be sent before anything else.
     early: VecDeque<Transmit>,
     /// Whether the acknowledgment is due that completes the handshake.
@@ -167,6 +169,7 @@ impl Synchronized {
             small: 0,
             burst: Burst::default(),
             waits_for_room: false,
+            pushes: true,
             early: VecDeque::new(),
             greets: false,
             is_detached: false,
@@ -206,6 +209,7 @@ impl Synchronized {
             self.recovery.resume(now);
         }
         self.send.write(taken);
+        self.pushes |= !taken.is_empty();
         taken.len()
     }
 
@@ -237,6 +241,7 @@ impl Synchronized {
             return;
         }
         self.fin = Fin::Due;
+        self.pushes = true;
         self.state = match self.state {
             State::CloseWait => State::LastAck,
             _ => State::FinWait1,

@@ -170,6 +170,7 @@ impl Synchronized {
         self.end_fast_handshake(segment, now);
         self.note_peer_clock(segment, now);
         self.silence.heard(now);
+        self.pushes = true;
         let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);
         self.note_acknowledgment(segment, payload_bytes, updates_window, now);

@@ -46,12 +46,14 @@ impl Synchronized {
         if let Some(transmit) = self.early.pop_front().or_else(|| self.retransmit(now)) {
             return Some(self.with_payload(transmit, payload));
         }
-        if let Some(part) = self.next_part()
+        if self.pushes
+            && let Some(part) = self.next_part()
             && !self.is_deferred(part, now)
         {
             let transmit = self.transmit_new(part, now);
             return Some(self.with_payload(transmit, payload));
         }
+        self.pushes = false;
         self.burst = Burst::default();
         (self.receiver.ack_due() == AckDue::Now)
             .then(|| self.transmit_bare(Flags::ACK, self.next_sequence(), now))

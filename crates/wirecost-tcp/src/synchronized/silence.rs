@@ -118,8 +118,10 @@ impl Synchronized {
         {
             return timed_out(None);
         }
-        if self.recovery.handle_timeout(self.next_segment_fits(), now) == Timeout::GiveUp {
-            return timed_out(None);
+        match self.recovery.handle_timeout(self.next_segment_fits(), now) {
+            Timeout::Early => {}
+            Timeout::Transmit => self.pushes = true,
+            Timeout::GiveUp => return timed_out(None),
         }
         self.note_round_trip();
         self.handle_silence(now)
