@@ -27,20 +27,35 @@ fn is_same(consumed: &[Run], made: &[Run]) -> bool {
     consumed == made
 }
 
-/// Whether what was consumed says the same, or less: a protected datagram that overtakes the end of the handshake cannot be
-/// opened yet, and its receiver calls transport or application what it cannot see.
+/// Whether what was consumed says the same, or less: a protected datagram that overtakes the end of the handshake, or comes
+/// behind the end of the connection, cannot be opened, and its receiver calls transport or application what it cannot see.
 fn is_hidden(consumed: &[Run], made: &[Run]) -> bool {
-    let mut made = made.iter();
-    let mut covers = |run: &Run| {
-        let (mut bytes, mut same) = (0, true);
-        while bytes < run.2 {
-            let Some(part) = made.next() else { return false };
-            bytes += part.2;
-            same &= part == run;
+    let mut made = made.iter().copied();
+    let mut at = (Layer::Ip, Phase::Connect, 0);
+    for run in consumed {
+        let mut left = run.2;
+        while left > 0 {
+            if at.2 == 0 {
+                let Some(next) = made.next() else { return false };
+                at = next;
+            }
+            if !says_no_more(*run, at) {
+                return false;
+            }
+            let common = left.min(at.2);
+            left -= common;
+            at.2 -= common;
         }
-        bytes == run.2 && (same || matches!(run.0, Layer::Transport | Layer::Application))
-    };
-    consumed.iter().all(&mut covers) && made.next().is_none()
+    }
+    at.2 == 0 && made.next().is_none()
+}
+
+/// Whether a run says of a byte what its maker said of it, or less. A record that stays closed has a header and a tag
+/// whatever is in it.
+fn says_no_more(consumed: Run, made: Run) -> bool {
+    let is_same = (consumed.0, consumed.1) == (made.0, made.1);
+    let is_closed = matches!(consumed.0, Layer::Transport | Layer::Application);
+    is_same || is_closed || (consumed.0 == Layer::Security && made.0 == Layer::Security)
 }
 
 /// The log with security taken for payload.
@@ -119,6 +134,13 @@ mod tests {
         ];
         let opaque = [run(Layer::Security, 5), run(Layer::Application, 117)];
         assert!(is_hidden(&opaque, &made) && is_hidden(&made, &made) && !is_same(&opaque, &made));
+        let close = [(Layer::Security, Phase::Close, 24)];
+        let closed = [
+            run(Layer::Security, 5),
+            run(Layer::Application, 2),
+            run(Layer::Security, 17),
+        ];
+        assert!(is_hidden(&closed, &close), "an alert behind the end");
         let wrong = [run(Layer::Security, 5), run(Layer::Payload, 117)];
         assert!(!is_hidden(&wrong, &made));
         assert!(!is_hidden(&opaque[..1], &made), "every byte is described");
