@@ -34,8 +34,8 @@ use crate::timerfd::TimerFd;
 pub const SPIN: Duration = Duration::from_micros(60);
 
 /// The same where the hosts share the forwarder's CPU: no reader takes a socket between two packets of a burst whose sender
-/// was held up for less.
-const SHARED_SPIN: Duration = Duration::from_millis(1);
+/// was held up for less. Packets that a rate keeps closer together than this keep the hosts from the CPU.
+const SHARED_SPIN: Duration = Duration::from_micros(300);
 
 /// Packets read from one port before due deliveries get their turn.
 const BATCH: usize = 32;
