@@ -8,6 +8,7 @@ use wirecost_wire::tcp::{SackBlock, SackBlocks};
 
 use super::*;
 
+mod live;
 mod loss;
 mod properties;
 mod spurious;
@@ -268,4 +269,10 @@ pub(super) const fn sequence_of(segment: u32) -> u32 {
 
 fn segment_of(sequence: u32) -> u32 {
     sequence.wrapping_sub(START) / MSS
+}
+
+#[test]
+fn an_idle_sender_is_small() {
+    let bytes = core::mem::size_of::<Recovery>();
+    assert!(bytes <= 900, "{bytes}");
 }
