@@ -165,6 +165,8 @@ impl Synchronized {
                 return false;
             }
             self.note_peer_clock(segment, now);
+            // It may be late and still say something selectively.
+            self.note_acknowledgment(segment, payload_bytes, false, now);
             return true;
         }
         self.end_fast_handshake(segment, now);
