@@ -183,12 +183,7 @@ pub struct CompareArguments {
     pub shared_link: bool,
 
     /// Devices of a cell that share a link: what -n says otherwise
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "shared_link",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "N", requires = "shared_link", allow_hyphen_values = true)]
     pub clients: Option<u32>,
 
     /// Spread the starts of devices that share a link over this time [default: the interval]

@@ -177,7 +177,9 @@ pub fn run(
         clock,
         Arc::clone(&activity),
     );
-    let forwarder = forwarder.map_err(io("set up the link"))?.on_one_cpu(options.one_cpu);
+    let forwarder = forwarder
+        .map_err(io("set up the link"))?
+        .on_one_cpu(options.one_cpu);
     let sides = Sides { device, server };
     // The process that starts a foreign server must outlive it: this thread does.
     let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, options.ipv6)?;
