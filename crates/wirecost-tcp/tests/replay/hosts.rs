@@ -290,7 +290,7 @@ impl Replay<'_> {
         for fault in faults {
             match *fault {
                 Fault::Lose => return,
-                Fault::Hold(time) => at = at + time,
+                Fault::Hold(time) => at += time,
                 Fault::Again(time) => copies.push(at + time),
             }
         }
