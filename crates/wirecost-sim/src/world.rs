@@ -1,7 +1,7 @@
 //! Hosts, their flows and the events between them.
 //!
-//! - [`devices`]: the devices' side: an endpoint, one flow after the other, and a script
-//! - [`services`]: the servers' side: endpoints with any number of flows
+//! - `devices`: the devices' side: an endpoint, one flow after the other, and a script
+//! - `services`: the servers' side: endpoints with any number of flows
 
 mod devices;
 mod services;
