@@ -200,6 +200,8 @@ impl Net {
             budget -= 1;
             assert!(budget > 0, "an end that never stops: {:?}", transmit.segment);
             assert_eq!(payload.len(), transmit.payload_bytes as usize);
+            let bytes = transmit.segment.header_bytes() + payload.len();
+            assert!(bytes <= 1_480, "{bytes} B do not fit into a packet of 1,500 B");
             let is_lost = self.rng.next_f64() < self.faults.loss || self.lost.contains(&self.sent.len());
             self.sent.push(Sent {
                 at: now,

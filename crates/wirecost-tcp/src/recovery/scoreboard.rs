@@ -237,6 +237,25 @@ impl Scoreboard {
         }
     }
 
+    /// Makes two segments of the one at `index`, the first of `len` sequence numbers. (Linux: `tcp_fragment`)
+    pub(super) fn split(&mut self, index: usize, len: u32) {
+        let Some(first) = self
+            .records
+            .get_mut(index)
+            .filter(|first| (1..first.len).contains(&len))
+        else {
+            return;
+        };
+        let rest = Record {
+            sequence: first.sequence.wrapping_add(len),
+            len: first.len - len,
+            ..*first
+        };
+        first.len = len;
+        self.count(Tags::default(), rest.tags);
+        self.records.insert(index + 1, rest);
+    }
+
     /// Index of the first segment that starts at `sequence` or after it.
     pub(super) fn first_from(&self, sequence: u32) -> usize {
         self.records

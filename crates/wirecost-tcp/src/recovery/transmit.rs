@@ -90,6 +90,13 @@ impl Recovery {
         self.scoreboard.get(index).map(Range::of)
     }
 
+    /// Cuts the segment that starts at `sequence`: no more than `len` of it leave now.
+    pub(crate) fn cut(&mut self, sequence: u32, len: u32) {
+        if let Some(index) = self.scoreboard.index_of(sequence) {
+            self.scoreboard.split(index, len);
+        }
+    }
+
     /// Whether a segment may be sent that was never sent before.
     pub(crate) fn may_send_new(&self) -> bool {
         self.probe.is_new_data_due() || self.has_room()

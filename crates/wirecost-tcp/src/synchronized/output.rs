@@ -229,7 +229,17 @@ impl Synchronized {
 
     fn retransmit(&mut self, now: Instant) -> Option<Transmit> {
         let range = self.recovery.next_retransmission()?;
-        let part = self.part_of(&range);
+        let mut part = self.part_of(&range);
+        // Options take room that they did not take when it was sent first (Linux: `tcp_retransmit_skb`).
+        let room = self.room_in_segment();
+        if part.bytes > room {
+            self.recovery.cut(range.sequence, room);
+            part = Part {
+                bytes: room,
+                fin: false,
+                ..part
+            };
+        }
         self.recovery.sent(range.sequence, part.length(), now);
         Some(self.transmit(part, range.sequence, false, now))
     }
