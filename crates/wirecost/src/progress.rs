@@ -166,6 +166,14 @@ impl SweepProgress for Screen {
         }
     }
 
+    fn analysing(&mut self) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.tick(),
+            None => self.line("analysing"),
+        }
+    }
+
     fn in_virtual_time(&mut self, at: Duration, of: Duration) {
         match &self.bar {
             _ if self.quiet => {}

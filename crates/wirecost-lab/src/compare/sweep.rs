@@ -12,6 +12,7 @@ pub mod resume;
 mod store;
 
 use std::cell::RefCell;
+use std::thread;
 use std::time::Duration;
 
 use wirecost_live::EnvironmentError;
@@ -34,6 +35,9 @@ pub trait SweepProgress: Progress {
 
     /// A simulated cell has its figures.
     fn simulated(&mut self, cell: &Cell);
+
+    /// What a live batch has left is being analysed.
+    fn analysing(&mut self);
 
     /// A fleet is so far in its virtual time, of how much.
     fn in_virtual_time(&mut self, at: Duration, of: Duration);
@@ -214,7 +218,7 @@ impl<'a> Sweep<'a> {
         batch::wait_until_alone();
         let run = live::run(&options, part, self.folder, progress)?;
         let capture = store.next_capture();
-        let (results, facts) = batch::figures(&options, run, self.folder, &capture)?;
+        let (results, facts) = analysed(progress, || batch::figures(&options, run, self.folder, &capture))?;
         for ((cell, rows, ladder), index) in results.into_iter().zip(cells) {
             store.put(*index, CellFile::new(cell, &rows, ladder))?;
         }
@@ -256,6 +260,22 @@ impl Live {
     const fn has_ended(&self) -> bool {
         self.interrupted || self.failure.is_some() || self.refused.is_some() || self.error.is_some()
     }
+}
+
+/// Does the work of an analysis on a thread of its own, and lets a person know meanwhile.
+fn analysed<T: Send>(
+    progress: &mut dyn SweepProgress,
+    work: impl FnOnce() -> Result<T, RunError> + Send,
+) -> Result<T, RunError> {
+    const TICK: Duration = Duration::from_millis(20);
+    thread::scope(|scope| {
+        let analysis = scope.spawn(work);
+        while !analysis.is_finished() {
+            thread::sleep(TICK);
+            progress.analysing();
+        }
+        analysis.join().unwrap_or(Err(RunError::Panicked("analysis")))
+    })
 }
 
 /// Whether the machine refuses live runs as such, and not the server that was asked for.
