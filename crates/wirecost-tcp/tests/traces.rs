@@ -94,6 +94,7 @@ traces! {
     reordering_is_learnt "reordering-is-learnt"
     reset_of_data_after_close "reset-of-data-after-close"
     reset_of_unread_data "reset-of-unread-data"
+    retransmission_beside_sack "retransmission-beside-sack"
     retransmission_time_out "retransmission-time-out"
     retransmissions_together "retransmissions-together"
     simultaneous_close "simultaneous-close"
