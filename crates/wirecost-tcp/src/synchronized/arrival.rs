@@ -203,7 +203,9 @@ impl Synchronized {
             return;
         };
         let is_not_beyond = !is_before(self.last_acknowledgment, segment.sequence);
-        if is_not_beyond && !is_before(stamps.value, peer.recent) {
+        // RFC 7323, section 5.5: what was seen too long ago compares with nothing.
+        let is_outdated = now.saturating_since(peer.seen) >= CLOCK_LIFETIME;
+        if is_not_beyond && (is_outdated || !is_before(stamps.value, peer.recent)) {
             *peer = PeerClock {
                 recent: stamps.value,
                 seen: now,

@@ -16,7 +16,7 @@ use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES};
 
 /// A part of the stream, with the FIN behind it where that is sent too.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+pub(super) struct Part {
     offset: u64,
     bytes: u32,
     fin: bool,
@@ -52,6 +52,10 @@ impl Synchronized {
         {
             let transmit = self.transmit_new(part, now);
             return Some(self.with_payload(transmit, payload));
+        }
+        if self.pushes {
+            // What was written may meet a window that nothing in flight will open.
+            self.update_persist(now);
         }
         self.pushes = false;
         self.burst = Burst::default();
@@ -103,7 +107,7 @@ impl Synchronized {
     }
 
     /// The next segment of what was written, whatever the windows say.
-    fn unsent_part(&self) -> Option<Part> {
+    pub(super) fn unsent_part(&self) -> Option<Part> {
         let unsent = self.send.end().saturating_sub(self.sent);
         let room = self.room_in_segment();
         let bytes = u32::try_from(unsent).unwrap_or(u32::MAX).min(room);

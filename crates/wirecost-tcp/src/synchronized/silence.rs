@@ -132,7 +132,10 @@ impl Synchronized {
             return Course::Closed;
         }
         if self.silence.timers.expire(Timer::Persist, now) {
-            if self.silence.unanswered >= MAX_UNANSWERED_PROBES {
+            // Linux lets go of what nobody owns once its probes are as seldom as they get (`tcp_probe_timer`): a peer that
+            // never reads would keep it for ever.
+            let is_given_up = self.is_detached && self.persist_delay() >= self.config.maximum_persist;
+            if self.silence.unanswered >= MAX_UNANSWERED_PROBES || is_given_up {
                 return timed_out(None);
             }
             self.silence.probe = Some(Probe::Window);
@@ -148,7 +151,8 @@ impl Synchronized {
 
     /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
     pub(super) fn update_persist(&mut self, now: Instant) {
-        if self.is_in_flight() || self.unsent() == 0 || self.next_segment_fits() {
+        let waits = self.unsent_part().is_some() && !self.next_segment_fits();
+        if self.is_in_flight() || !waits {
             self.silence.stop_persist();
         } else if self.silence.timers.deadline(Timer::Persist).is_none() {
             self.arm_persist(now);
@@ -157,13 +161,13 @@ impl Synchronized {
 
     /// RFC 9293, section 3.8.6.1: at first after the retransmission time-out, then ever more seldom.
     fn arm_persist(&mut self, now: Instant) {
+        self.arm(Timer::Persist, self.persist_delay(), now);
+    }
+
+    fn persist_delay(&self) -> Duration {
         let doublings = u32::from(self.silence.window_probes).min(16);
-        let delay = self
-            .recovery
-            .backed_off_rto()
-            .saturating_mul(1 << doublings)
-            .min(self.config.maximum_persist);
-        self.arm(Timer::Persist, delay, now);
+        let delay = self.recovery.backed_off_rto().saturating_mul(1 << doublings);
+        delay.min(self.config.maximum_persist)
     }
 
     /// RFC 9293, section 3.8.4.

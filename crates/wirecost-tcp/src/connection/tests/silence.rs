@@ -8,6 +8,7 @@ use wirecost_wire::tcp::Flags;
 
 use super::{DELAY, pattern};
 use crate::harness::{CLIENT, Faults, ISS, Net, SERVER, Sent};
+use crate::receive::WindowPolicy;
 use crate::{Config, Event, KeepAlive, Nagle, Segment, State};
 
 /// A connection whose server does not read, and whose client writes more than it takes.
@@ -162,4 +163,65 @@ fn writes_beyond_the_buffer_wait_for_room() {
     assert_eq!(taken, 87_040);
     net.run_for(Duration::from_secs(1));
     assert!(net.ends[CLIENT].events.contains(&Event::Writable));
+}
+
+/// A client and a server whose window is no larger than `window`, open.
+fn narrow(window: u32) -> Net {
+    let mut configs = [Config::larmo(1460), Config::larmo(1460)];
+    configs[SERVER].receive.window = WindowPolicy::Fixed { bytes: window };
+    let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
+    net.run_for(Duration::from_secs(1));
+    net
+}
+
+#[test]
+fn what_is_written_to_a_window_below_a_segment_is_probed_through() {
+    let mut net = narrow(173);
+    net.write(CLIENT, &pattern(400));
+    net.run_for(Duration::from_secs(60));
+    assert!(net.ends[SERVER].received == pattern(400));
+}
+
+#[test]
+fn a_fin_before_a_closed_window_is_probed_for() {
+    let mut net = narrow(1_000);
+    net.ends[SERVER].reads = false;
+    net.ends[CLIENT].closes = true;
+    net.write(CLIENT, &pattern(1_000));
+    // The segment that opens the window is lost.
+    net.run_for(Duration::from_millis(500));
+    net.lost = (net.sent.len()..=net.sent.len()).collect();
+    net.ends[SERVER].reads = true;
+    net.settle(SERVER);
+    net.run_for(Duration::from_secs(20));
+    assert!(net.ends[SERVER].events.contains(&Event::PeerClosed));
+}
+
+#[test]
+fn an_end_that_nobody_owns_does_not_probe_a_closed_window_for_ever() {
+    let mut net = stalled([Config::linux(1460), Config::linux(1460)]);
+    net.run_for(Duration::from_secs(2));
+    net.ends[CLIENT].unwritten.clear();
+    let now = net.now;
+    net.ends[CLIENT].connection().close(now);
+    net.settle(CLIENT);
+    net.run_for(Duration::from_secs(600));
+    assert_eq!(net.ends[CLIENT].state(), Some(State::Closed));
+}
+
+#[test]
+fn a_peer_s_clock_is_followed_after_a_silence_longer_than_half_its_range() {
+    let mut net = Net::linux(DELAY);
+    net.run_for(Duration::from_secs(30 * 24 * 60 * 60));
+    for _ in 0..2 {
+        net.write(CLIENT, &pattern(10));
+        net.run_for(Duration::from_secs(1));
+    }
+    let last = |from| {
+        let mut sent = net.sent.iter().rev();
+        sent.find(|sent| sent.from == from)
+            .and_then(|sent| sent.segment.timestamps)
+    };
+    let echo = last(SERVER).map(|stamps| stamps.echo);
+    assert_eq!(echo, last(CLIENT).map(|stamps| stamps.value));
 }
