@@ -15,6 +15,7 @@ mod threads;
 
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_link::Counters;
@@ -83,6 +84,9 @@ pub enum SimulationError {
     /// The packets could not be analysed.
     #[error("cannot analyse the packets: {0}")]
     Analysis(#[from] io::Error),
+    /// It was to stop, and left the cell half done.
+    #[error("the simulation was stopped")]
+    Stopped,
 }
 
 /// Simulates cell `index` of a plan: the same result for the same scenario, seed and cell, on any machine.
@@ -99,6 +103,8 @@ struct Simulation<'a> {
     plan: &'a Plan,
     /// Made where the first cell needs them: they follow from the seed alone.
     credentials: OnceLock<Result<Credentials, certificate::Error>>,
+    /// Whether to leave the cells that are at work.
+    stopped: AtomicBool,
 }
 
 impl<'a> Simulation<'a> {
@@ -107,6 +113,7 @@ impl<'a> Simulation<'a> {
             options,
             plan,
             credentials: OnceLock::new(),
+            stopped: AtomicBool::new(false),
         }
     }
 
@@ -136,6 +143,7 @@ impl<'a> Simulation<'a> {
                 sample,
                 message: &message,
                 credentials: if is_recorded { &recorded } else { &credentials },
+                stopped: &self.stopped,
             };
             let outcome = world.play(played.kept.sink(planned, is_recorded))?;
             for (sum, counters) in played.counters.iter_mut().zip(outcome.counters) {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirecost_link::{Counters, Link};
 use wirecost_proto::driver::{Device, Service};
@@ -41,6 +42,8 @@ pub(super) struct World<'a> {
     pub(super) sample: u32,
     pub(super) message: &'a Message,
     pub(super) credentials: &'a Credentials,
+    /// Whether to leave it half done.
+    pub(super) stopped: &'a AtomicBool,
 }
 
 /// What the world of one device has left.
@@ -53,7 +56,10 @@ pub(super) struct Outcome {
 impl World<'_> {
     /// Lets the device do everything it is to do.
     pub(super) fn play(&self, mut sink: Sink<'_>) -> Result<Outcome, SimulationError> {
-        let link = OnlyLink(Link::new(self.options.links[self.planned.link], self.rng()));
+        let link = OnlyLink {
+            link: Link::new(self.options.links[self.planned.link], self.rng()),
+            stopped: self.stopped,
+        };
         let world = wirecost_sim::World::new(
             self.settings(),
             vec![self.device()?],
@@ -65,10 +71,13 @@ impl World<'_> {
         let Finished {
             devices,
             flows,
-            links: OnlyLink(link),
+            links: OnlyLink { link, .. },
             tap,
             ..
         } = world.run(Instant::from_nanos(u64::MAX));
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(SimulationError::Stopped);
+        }
         let devices = devices.into_iter().map(|report| AnalysedDevice {
             index: self.index,
             cell: self.planned,
@@ -162,12 +171,18 @@ impl World<'_> {
     }
 }
 
-/// The link of the only device.
-struct OnlyLink(Link);
+/// The link of the only device; cut, so that the device soon gives up, where the simulation is to stop.
+struct OnlyLink<'a> {
+    link: Link,
+    stopped: &'a AtomicBool,
+}
 
-impl Links for OnlyLink {
+impl Links for OnlyLink<'_> {
     fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
-        Some(&mut self.0)
+        if self.stopped.load(Ordering::Relaxed) {
+            return None;
+        }
+        Some(&mut self.link)
     }
 }
 

@@ -25,6 +25,18 @@ fn simulated(stacks: &[&str], change: impl FnOnce(&mut Options), jobs: usize) ->
     results
 }
 
+#[test]
+fn a_cell_that_takes_long_is_left_when_the_user_asks() {
+    let mut options = options(&["tcp"]);
+    options.samples = 20_000;
+    let plan = Plan::new(&options);
+    let (mut taken, asked) = (0, std::cell::Cell::new(false));
+    // Not when it is first asked: the cell is at work by then.
+    let stop = || asked.replace(true);
+    simulate(&options, &plan, &[0], 1, &mut |_| taken += 1, &stop).expect("a simulation");
+    assert_eq!(taken, 0, "what was half done is not handed over");
+}
+
 fn json(results: &[CellResult]) -> Vec<String> {
     let cells = results.iter().map(|result| serde_json::to_string(&result.cell));
     cells.collect::<Result<_, _>>().expect("JSON")

@@ -16,8 +16,8 @@ const TICK: Duration = Duration::from_millis(50);
 const WAITING: usize = 4;
 
 /// Simulates `cells` of a plan on `jobs` threads, and hands their results over in the order of `cells`, whatever the
-/// number of threads. Where `stop` says so, no further cell is begun, and what comes behind a cell that is missing is
-/// dropped.
+/// number of threads. Where `stop` says so, no further cell is begun, those at work are left, and what comes behind a
+/// cell that is missing is dropped.
 ///
 /// # Errors
 /// The first cell that cannot be simulated; those before it have been handed over.
@@ -30,7 +30,15 @@ pub fn simulate(
     stop: &dyn Fn() -> bool,
 ) -> Result<(), SimulationError> {
     let simulation = Simulation::new(options, plan);
-    side_by_side(cells, jobs, &|cell| simulation.cell(cell), on_cell, stop)
+    let stop = || {
+        let stopped = stop();
+        simulation.stopped.fetch_or(stopped, Ordering::Relaxed);
+        stopped
+    };
+    match side_by_side(cells, jobs, &|cell| simulation.cell(cell), on_cell, &stop) {
+        Err(SimulationError::Stopped) => Ok(()),
+        outcome => outcome,
+    }
 }
 
 /// The same for anything that makes a result of a cell.
