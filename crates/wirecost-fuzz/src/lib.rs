@@ -12,6 +12,8 @@
 //! - [`http3`]: field sections, frames and packets of HTTP/3 and QUIC, client, server, connection
 //! - [`tls`], [`dtls`]: records, client, server, connection; certificates as text
 //! - [`object`]: protected objects, files of keys
+//! - [`tcp`]: one end of TCP in virtual time, and two of them over a path
+//! - [`sim`]: whole simulations
 //! - [`cost`]: the ledger
 //! - [`mod@dissect`]: captures of other programs
 //! - [`text`]: quantities, names of stacks, rows of samples
@@ -40,6 +42,8 @@ pub mod object;
 pub mod oscore;
 mod rig;
 mod script;
+pub mod sim;
+pub mod tcp;
 pub mod text;
 pub mod tls;
 pub mod wire;
@@ -49,7 +53,7 @@ mod world;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its fuzz target and of its folders of inputs.
-pub const TARGETS: [(&str, Target); 46] = [
+pub const TARGETS: [(&str, Target); 49] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -91,6 +95,9 @@ pub const TARGETS: [(&str, Target); 46] = [
     ("http3_connection", http3::connection),
     ("object", object::object),
     ("object_key", object::key),
+    ("tcp_segments", tcp::segments),
+    ("tcp_pair", tcp::pair),
+    ("sim_world", sim::world),
     ("cost_ledger", cost::ledger),
     ("dissect_capture", dissect::capture),
     ("proto_units", text::quantities),

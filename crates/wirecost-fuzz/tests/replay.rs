@@ -12,11 +12,12 @@ use wirecost_proto::Rng;
 /// Mutations of all inputs of a target together.
 const MUTATIONS: u64 = 10_000;
 
-/// The same where an input makes keys and signatures, or is a whole capture: each takes a millisecond or more.
+/// The same where an input makes keys and signatures, or is a whole capture or simulation: each takes a millisecond or
+/// more.
 const SLOW_MUTATIONS: u64 = 300;
 
 /// What is in the names of such targets.
-const SLOW: [&str; 8] = [
+const SLOW: [&str; 10] = [
     "tls_client",
     "tls_server",
     "_connection",
@@ -25,6 +26,8 @@ const SLOW: [&str; 8] = [
     "tls_pem",
     "_capture",
     "_pcapng",
+    "_pair",
+    "_world",
 ];
 
 #[test]

@@ -1,0 +1,65 @@
+//! TCP of virtual time: one end and any segments; two ends and a path that does what it likes.
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_tcp::{Config, Cookie, FastOpen, KeepAlive, Nagle, Preset};
+
+use crate::script::Script;
+
+mod end;
+mod pair;
+mod segments;
+
+pub use pair::pair;
+pub use segments::segments;
+
+/// The largest segment that ends accept, in bytes.
+const MSS: u16 = 1460;
+
+/// More bytes are not written in one input.
+const MOST_WRITTEN: u64 = 200_000;
+
+/// How an end behaves, of a preset and with what may be switched on.
+fn config(script: &mut Script<'_>, accepts: bool) -> Option<Config> {
+    let (choice, more) = (script.byte()?, script.byte()?);
+    let preset = Preset::ALL[usize::from(choice) % Preset::ALL.len()];
+    let mut config = preset.config(if more & 0x20 == 0 { MSS } else { 200 });
+    config.nagle = [Nagle::Off, Nagle::Standard, Nagle::Minshall][usize::from(choice >> 2) % 3];
+    config.clock_phase = Duration::from_micros(u64::from(choice) * 997);
+    if more & 1 != 0 {
+        config.keep_alive = Some(KeepAlive {
+            idle: Duration::from_secs(20),
+            interval: Duration::from_secs(5),
+            probes: 3,
+        });
+    }
+    let cookie = Cookie::new(&[7; 8])?;
+    config.fast_open = match (more >> 1 & 3, accepts) {
+        (0, _) => FastOpen::Off,
+        (1, false) => FastOpen::Request,
+        (_, false) => FastOpen::Connect(cookie),
+        (_, true) => FastOpen::Accept(cookie),
+    };
+    config.timestamps &= more & 8 == 0;
+    config.selective_acknowledgments &= more & 16 == 0;
+    Some(config)
+}
+
+/// An initial sequence number: near the end of the numbers, so that they wrap, or anywhere.
+fn initial_sequence(script: &mut Script<'_>) -> Option<u32> {
+    let number = script.u16()?;
+    Some(match number & 3 {
+        0 => u32::from(number) << 16,
+        1 => (1 << 31) - u32::from(number),
+        _ => u32::MAX - u32::from(number),
+    })
+}
+
+/// When inputs start: not at zero, so that something is before.
+const START: Instant = Instant::from_millis(5_000);
+
+/// The byte of a stream that stands at this sequence number.
+const fn byte_at(sequence: u32) -> u8 {
+    (sequence.wrapping_mul(0x9e37_79b1) >> 24) as u8
+}
