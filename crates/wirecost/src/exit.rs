@@ -104,7 +104,9 @@ impl From<EnvironmentError> for Failure {
 impl From<ResultsError> for Failure {
     fn from(error: ResultsError) -> Self {
         let code = match &error {
-            ResultsError::Io { action: "create", .. } | ResultsError::Occupied { .. } => USAGE,
+            ResultsError::Io { action: "create", .. }
+            | ResultsError::Occupied { .. }
+            | ResultsError::Busy { .. } => USAGE,
             ResultsError::Io { action: "read", .. } | ResultsError::Format { .. } => USAGE,
             ResultsError::Io { .. } => INTERNAL,
         };
@@ -114,6 +116,7 @@ impl From<ResultsError> for Failure {
                 ..
             } => Some("choose a folder that can be written to with --out, or make room on its disk"),
             ResultsError::Occupied { .. } => Some("choose a new folder with --out, or remove this one"),
+            ResultsError::Busy { .. } => Some("wait until it has ended, or choose a new folder with --out"),
             _ => None,
         };
         Self {

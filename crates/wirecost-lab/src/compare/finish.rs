@@ -75,6 +75,7 @@ pub fn write_scenario(folder: &RunFolder, scenario: &ResolvedScenario) -> Result
 pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
     let Assembly { options, folder, .. } = *assembly;
     let mut collected = Collected::default();
+    folder.clear_distributions()?;
     for planned in &assembly.plan.cells {
         let mut simulated = None;
         for engine in options.engine.of_cells() {

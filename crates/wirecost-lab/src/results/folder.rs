@@ -16,7 +16,7 @@ pub enum ResultsError {
     /// The file system refused.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// `create`, `write`, `read`.
+        /// `create`, `write`, `read`, `remove`.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -37,7 +37,18 @@ pub enum ResultsError {
         /// The folder.
         path: PathBuf,
     },
+    /// Another run writes to the folder at this moment.
+    #[error("another run is at work in {path}")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
 }
+
+/// The sub-folders of a comparison.
+const FOLDERS: [&str; 3] = [LATENCY, "capture", super::cells::FOLDER];
+/// The sub-folder of the distributions.
+const LATENCY: &str = "latency";
 
 /// A results folder that exists and can be written to.
 #[derive(Clone, Debug)]
@@ -64,7 +75,7 @@ impl RunFolder {
     /// # Errors
     /// It cannot be created or written to, or is not empty.
     pub fn create(path: &Path) -> Result<Self, ResultsError> {
-        Self::create_with(path, &["latency", "capture", super::cells::FOLDER])
+        Self::create_with(path, &FOLDERS)
     }
 
     /// Creates a folder with the sub-folders that it is to have.
@@ -77,13 +88,56 @@ impl RunFolder {
                 path: path.to_owned(),
             });
         }
-        let below = folders.iter().map(|name| path.join(name));
-        for dir in std::iter::once(path.to_owned()).chain(below) {
+        let folder = Self::open(path);
+        folder.make(folders)?;
+        Ok(folder)
+    }
+
+    /// Creates what a comparison that goes on finds missing of its sub-folders: an earlier run removes those that are
+    /// empty when it fails.
+    ///
+    /// # Errors
+    /// One cannot be created.
+    pub fn restore(&self) -> Result<(), ResultsError> {
+        self.make(&FOLDERS)
+    }
+
+    fn make(&self, folders: &[&str]) -> Result<(), ResultsError> {
+        let below = folders.iter().map(|name| self.file(name));
+        for dir in std::iter::once(self.path.clone()).chain(below) {
             fs::create_dir_all(&dir).map_err(|source| io("create", &dir, source))?;
         }
-        Ok(Self {
-            path: path.to_owned(),
-        })
+        Ok(())
+    }
+
+    /// Keeps every other run out of the folder for as long as the file that is returned stays open.
+    ///
+    /// # Errors
+    /// Another run is at work in it, or the journal cannot be opened.
+    pub fn lock(&self) -> Result<File, ResultsError> {
+        let path = self.file("journal.jsonl");
+        let opened = fs::OpenOptions::new().append(true).create(true).open(&path);
+        let file = opened.map_err(|source| io("create", &path, source))?;
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => Err(ResultsError::Busy {
+                path: self.path.clone(),
+            }),
+            // A file system without locks must not keep anybody from running.
+            Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(file),
+        }
+    }
+
+    /// Removes the distributions of an earlier run, whose cells may have had other numbers.
+    ///
+    /// # Errors
+    /// One cannot be removed.
+    pub fn clear_distributions(&self) -> Result<(), ResultsError> {
+        let dir = self.file(LATENCY);
+        let entries = fs::read_dir(&dir).map_err(|source| io("read", &dir, source))?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            fs::remove_file(&path).map_err(|source| io("remove", &path, source))?;
+        }
+        Ok(())
     }
 
     /// Opens a folder that a run has written.

@@ -4,6 +4,7 @@ mod asked;
 mod resume;
 mod vary;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -30,7 +31,7 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
     if !arguments.quiet {
         introduce(&options, &out);
     }
-    let (folder, earlier) = open(&arguments, &options, &out)?;
+    let (folder, earlier, _alone) = open(&arguments, &options, &out)?;
     let before = Before::look();
     let mut screen = Screen::new(&options, arguments.quiet, interrupt);
     let sweep = Sweep {
@@ -41,17 +42,18 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
     };
     let measured = sweep.run(&mut screen);
     screen.clear();
-    let measured = measured.inspect_err(|_| remove_if_empty(&folder))?;
+    let measured = measured.inspect_err(|_| leave(&folder))?;
     let outcome = screen.working("writing the results", || measured.write(&before, command_line()))?;
     conclude(&arguments, outcome, &folder, &screen)
 }
 
-/// The results folder with its scenario and the first lines of its journal, and what is in it already.
+/// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
+/// others out of it.
 fn open(
     arguments: &CompareArguments,
     options: &Options,
     out: &Path,
-) -> Result<(RunFolder, Earlier), Failure> {
+) -> Result<(RunFolder, Earlier, File), Failure> {
     let scenario = options.to_scenario();
     let (at, version) = (
         rfc3339(std::time::SystemTime::now()),
@@ -60,14 +62,17 @@ fn open(
     let command = command_line();
     if arguments.resume.is_some() {
         let (folder, earlier) = resume::open(arguments, &scenario, out)?;
+        let alone = folder.lock()?;
+        folder.restore()?;
         journal::append(&folder, &Entry::Resumed { at, version, command })?;
         write_scenario(&folder, &scenario)?;
-        return Ok((folder, earlier));
+        return Ok((folder, earlier, alone));
     }
     let folder = RunFolder::create(out)?;
+    let alone = folder.lock()?;
     journal::append(&folder, &Entry::Started { at, version, command })?;
     write_scenario(&folder, &scenario)?;
-    Ok((folder, Earlier::default()))
+    Ok((folder, Earlier::default(), alone))
 }
 
 /// Cells that are simulated side by side.
@@ -216,6 +221,14 @@ pub fn default_folder() -> PathBuf {
     }
     let numbered = (2..).map(|number| Path::new("runs").join(format!("{time}-{number}")));
     numbered.into_iter().find(|path| !path.exists()).unwrap_or(base)
+}
+
+/// What is left of a run that cannot go on: the way to go on later, or nothing.
+fn leave(folder: &RunFolder) {
+    remove_if_empty(folder);
+    if resume::is_possible(folder) {
+        output::note(format_args!("resume:  {}", resume::command(folder.path())));
+    }
 }
 
 /// A run that ended before anything was measured leaves no folder, unless there is something in it that helps, such

@@ -123,6 +123,8 @@ fn another_question_is_not_gone_on_with_unless_it_is_asked_for() {
     );
     assert!(refused.stderr.contains("--resume-changed"), "{}", refused.stderr);
 
+    assert!(refused.stderr.contains(first), "{}", refused.stderr);
+
     let before = summary_in(&home.path().join("run"));
     let changed = run(home.path(), &format!("{more} --resume run --resume-changed"));
     assert_eq!(changed.code, Some(0), "{}", changed.stderr);
@@ -133,6 +135,49 @@ fn another_question_is_not_gone_on_with_unless_it_is_asked_for() {
         6,
         "4 cells, and 2 that were missing"
     );
+
+    let fewer = "compare coap-con --engine sim -n 30 -q --vary size=128B,1kB";
+    let changed = run(home.path(), &format!("{fewer} --resume run --resume-changed"));
+    assert_eq!(changed.code, Some(0), "{}", changed.stderr);
+    let distributions = std::fs::read_dir(home.path().join("run/latency")).expect("latency");
+    let names: BTreeSet<_> = distributions
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let expected = ["000-coap-con-128B.hgrm", "001-coap-con-1000B.hgrm"].map(str::to_owned);
+    assert_eq!(
+        names,
+        BTreeSet::from(expected),
+        "none of cells that are not there"
+    );
+}
+
+#[test]
+fn a_run_that_lost_its_empty_folders_goes_on() {
+    let home = open_folder();
+    let line = "compare coap-con --engine sim -n 3 -q";
+    assert_eq!(run(home.path(), &format!("{line} --out run")).code, Some(0));
+    for folder in ["latency", "capture"] {
+        std::fs::remove_dir_all(home.path().join("run").join(folder)).expect("removed");
+    }
+    let resumed = run(home.path(), &format!("{line} --resume run"));
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert!(home.path().join("run/latency/000-coap-con-128B.hgrm").exists());
+}
+
+#[test]
+fn a_folder_in_which_a_run_is_at_work_takes_no_second_one() {
+    let home = open_folder();
+    let line = "compare coap-con --engine sim -n 3 -q";
+    assert_eq!(run(home.path(), &format!("{line} --out run")).code, Some(0));
+    let alone = RunFolder::open(&home.path().join("run"))
+        .lock()
+        .expect("nobody else");
+    let second = run(home.path(), &format!("{line} --resume run"));
+    assert_eq!(second.code, Some(2), "{}", second.stderr);
+    assert_eq!(second.line("error: "), Some("another run is at work in run"));
+    drop(alone);
+    assert_eq!(run(home.path(), &format!("{line} --resume run")).code, Some(0));
 }
 
 #[test]

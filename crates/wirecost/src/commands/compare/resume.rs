@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use wirecost_lab::compare::sweep::{Earlier, resume::ResumeError};
 use wirecost_lab::results::RunFolder;
+use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::scenario::ResolvedScenario;
 
 use crate::arguments::CompareArguments;
@@ -35,14 +36,31 @@ pub(super) fn open(
     let folder = RunFolder::open(path);
     let earlier = Earlier::open(&folder, scenario, arguments.resume_changed).map_err(|error| {
         let hint = match &error {
-            ResumeError::Nothing(_) => "leave out --resume to begin a run",
-            ResumeError::Changed { .. } => {
-                "repeat the command of that run, or add --resume-changed to run the cells that it does not have"
-            }
+            ResumeError::Nothing(_) => "leave out --resume to begin a run".into(),
+            ResumeError::Changed { .. } => format!(
+                "repeat {}, or add --resume-changed to run the cells that it does not have",
+                earlier_command(&folder)
+            ),
         };
         Failure::usage(error).with_hint(hint)
     })?;
     Ok((folder, earlier))
+}
+
+/// The command of the run that was last at work in a folder.
+fn earlier_command(folder: &RunFolder) -> String {
+    let entries = journal::read(folder).unwrap_or_default();
+    let last = entries.into_iter().rev().find_map(|entry| match entry {
+        Entry::Started { command, .. } | Entry::Resumed { command, .. } => Some(command),
+        _ => None,
+    });
+    last.map_or("the command of that run".into(), |command| format!("`{command}`"))
+}
+
+/// Whether an earlier run, or this one, has left something in a folder to go on from.
+pub(super) fn is_possible(folder: &RunFolder) -> bool {
+    let entries = journal::read(folder).unwrap_or_default();
+    entries.iter().any(Entry::is_finished)
 }
 
 /// The command that goes on with the run of this process in its folder.
