@@ -5,10 +5,12 @@ mod object;
 mod probe;
 mod serve;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use wirecost_lab::compare::options::Medium;
 use wirecost_lab::compare::{Engine, Target};
 use wirecost_lab::stack::Stack;
@@ -36,6 +38,31 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// The arguments of a command line, its first word the program's name.
+    ///
+    /// # Errors
+    /// It cannot be followed, or asks for help or the version.
+    pub fn typed(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(words)?;
+        let mut arguments = Self::from_arg_matches(&matches)?;
+        if let (Command::Compare(compare), Some((_, matches))) =
+            (&mut arguments.command, matches.subcommand())
+        {
+            compare.given = given(matches);
+        }
+        Ok(arguments)
+    }
+}
+
+/// The names of the arguments that were typed, and are not defaults.
+fn given(matches: &ArgMatches) -> Vec<String> {
+    let ids = matches.ids().map(clap::Id::as_str);
+    ids.filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The commands.
@@ -173,10 +200,14 @@ pub struct CompareArguments {
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Values of one dimension of the matrix, beside its flag: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack= start=
+    /// Values of one dimension of the matrix, instead of its flag: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack= start=
     /// interval= messages-per-connection=; may be given several times
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
+
+    /// The names of the arguments that were typed.
+    #[arg(skip)]
+    pub given: Vec<String>,
 
     /// All devices of a cell share one link and one server (engine sim)
     #[arg(long)]

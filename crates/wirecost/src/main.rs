@@ -16,13 +16,11 @@ mod progress;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use arguments::{Arguments, Command};
 use exit::Failure;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::typed(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are asked for, and go to stdout with exit code 0; the rest is a usage error.

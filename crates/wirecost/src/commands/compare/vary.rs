@@ -32,7 +32,7 @@ const DIMENSIONS: [(&str, Apply); 9] = [
     }),
 ];
 
-/// Puts what `--vary` asks for in place of the lists of the flags.
+/// Puts what `--vary` asks for in place of the defaults of the flags.
 pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
     let mut varied: Vec<String> = Vec::new();
     for dimension in std::mem::take(&mut arguments.vary) {
@@ -50,11 +50,29 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
                 "--vary {key} stands twice: name all its values once"
             )));
         }
+        if is_given(arguments, key) {
+            let flag = match key {
+                "stack" => "the list of stacks".to_owned(),
+                key => format!("--{key}"),
+            };
+            return Err(Failure::usage(format!(
+                "--vary {key} and {flag} both say what is to be compared: name all values in one of them"
+            )));
+        }
         let values: Vec<&str> = values.split(',').map(str::trim).collect();
         apply(arguments, &values).map_err(|why| Failure::usage(format!("--vary {key}: {why}")))?;
         varied.push(key.to_owned());
     }
     Ok(())
+}
+
+/// Whether the flag of a dimension has been typed.
+fn is_given(arguments: &CompareArguments, key: &str) -> bool {
+    let name = match key {
+        "stack" => "stacks".to_owned(),
+        key => key.replace('-', "_"),
+    };
+    arguments.given.contains(&name)
 }
 
 fn unknown(key: &str) -> Failure {
@@ -85,14 +103,12 @@ fn times(list: &mut Vec<std::time::Duration>, values: &[&str]) -> Result<(), Str
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
     use crate::arguments::{Arguments, Command};
 
     fn compare(line: &str) -> CompareArguments {
         let words = ["wirecost", "compare"].into_iter().chain(line.split(' '));
-        match Arguments::try_parse_from(words).expect("a command").command {
+        match Arguments::typed(words).expect("a command").command {
             Command::Compare(arguments) => *arguments,
             other => panic!("another command: {other:?}"),
         }
@@ -101,7 +117,7 @@ mod tests {
     #[test]
     fn every_dimension_takes_a_list() {
         let mut arguments = compare(
-            "tcp --vary size=16B,1kB --vary link.rtt=5ms,100ms --vary loss=0%,5% --vary rate=1Mbit --vary mtu=1280B \
+            "--vary size=16B,1kB --vary link.rtt=5ms,100ms --vary loss=0%,5% --vary rate=1Mbit --vary mtu=1280B \
              --vary stack=udp,coap-con --vary start=cold,resumed --vary interval=1s,60s \
              --vary messages-per-connection=1,10",
         );
@@ -117,6 +133,23 @@ mod tests {
         assert_eq!((arguments.stacks.len(), arguments.start.len()), (2, 2));
         assert_eq!(arguments.interval.len(), 2);
         assert_eq!(arguments.messages_per_connection, [1, 10]);
+    }
+
+    #[test]
+    fn a_dimension_whose_flag_is_given_is_refused() {
+        for (line, key) in [
+            ("--size 2B --vary size=1B", "size"),
+            ("--rtt 5ms --vary link.rtt=6ms", "rtt"),
+            (
+                "--messages-per-connection 2 --vary messages-per-connection=3",
+                "messages-per-connection",
+            ),
+            ("tcp --vary stack=coap-con", "stack"),
+        ] {
+            let refused = apply(&mut compare(line)).expect_err("two lists").to_string();
+            assert!(refused.starts_with(&format!("--vary {key} and ")), "{refused}");
+        }
+        assert!(apply(&mut compare("tcp --size 2B --vary loss=1%")).is_ok());
     }
 
     #[test]
