@@ -197,7 +197,7 @@ fn endpoint_errors(evidence: &Evidence<'_>) -> Option<Warning> {
     let more = reasons.count();
     warning(
         "devices-failed",
-        format!("{} devices failed; the first: {first}", more + 1),
+        format!("{} of the devices failed; the first: {first}", more + 1),
     )
 }
 

@@ -107,7 +107,7 @@ fn warnings(played: &Played<'_>) -> Vec<Warning> {
         warnings.push(warning("unattributed-bytes", text, true));
     }
     if let (devices @ 1.., Some(why)) = &book.failures {
-        let text = format!("{devices} devices failed, the first: {why}");
+        let text = format!("{devices} of the devices failed; the first: {why}");
         warnings.push(warning("devices-failed", text, false));
     }
     let missed = outcomes.late + outcomes.unknown;
