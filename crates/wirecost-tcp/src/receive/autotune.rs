@@ -253,7 +253,8 @@ impl Demand {
         if self.rtt == 0 || eightfold < self.rtt {
             self.rtt = eightfold;
         } else if !by_window {
-            self.rtt = self.rtt - self.rtt / 8 + micros;
+            // After a silence of minutes the first measure may be as long.
+            self.rtt = (self.rtt - self.rtt / 8).saturating_add(micros);
         }
     }
 }
@@ -280,5 +281,25 @@ fn whole_segments(free: u32, segment_bytes: u32, full: u32, advertised: u32) -> 
         free
     } else {
         advertised
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_of_many_minutes_count_as_the_longest() {
+        let mut demand = Demand {
+            bytes: 0,
+            read: 0,
+            since: Instant::START,
+            rtt: 0,
+            window_end: None,
+            last_echo: None,
+        };
+        demand.sample(600_000_000, true);
+        demand.sample(2_000_000_000, false);
+        assert_eq!(demand.rtt, u32::MAX);
     }
 }
