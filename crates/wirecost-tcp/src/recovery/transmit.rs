@@ -76,13 +76,14 @@ impl Recovery {
 
     /// The next run to be sent again now; the same one until [`Recovery::sent`] was told of it.
     pub(crate) fn next_retransmission(&mut self) -> Option<Range> {
+        // Linux: `__tcp_retransmit_skb` leaves out what was acknowledged, of a probe too.
+        self.scoreboard.trim_head();
         if self.probe.is_retransmission_due() {
             return self.scoreboard.tail().map(Range::of);
         }
         if self.retransmit != Retransmit::Lost || !self.has_room() {
             return None;
         }
-        self.scoreboard.trim_head();
         let index = self.scoreboard.next_lost()?;
         if self.config.collapse {
             while self.scoreboard.collapse_next(index, self.segment_bytes) {}

@@ -49,6 +49,28 @@ fn a_probe_is_new_data_where_there_is_some() {
 }
 
 #[test]
+fn a_probe_leaves_out_what_was_acknowledged_of_its_segment() {
+    let mut recovery = opened(&Config::linux(1_460), Duration::from_millis(20));
+    for segment in 0..2 {
+        recovery.sent(sequence_of(segment), MSS, at(0));
+    }
+    let half = Ack {
+        acknowledgment: sequence_of(1).wrapping_add(MSS / 2),
+        window_bytes: 1 << 20,
+        ..Ack::default()
+    };
+    recovery.handle_ack(&half, at(ms(20)));
+    let due = recovery.next_timeout().unwrap();
+    assert_eq!(recovery.handle_timeout(false, due), Timeout::Transmit);
+    assert!(recovery.is_probing());
+    let rest = Range {
+        sequence: half.acknowledgment,
+        len: MSS - MSS / 2,
+    };
+    assert_eq!(recovery.next_retransmission(), Some(rest));
+}
+
+#[test]
 fn a_probe_that_mends_a_loss_reduces_the_window() {
     let (mut recovery, now) = probing(false);
     recovery.sent(sequence_of(1), MSS, now);
