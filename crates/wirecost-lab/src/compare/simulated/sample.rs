@@ -30,7 +30,7 @@ use crate::stack::{Client, Credentials, Message};
 const IPV4_TCP_BYTES: u16 = 20 + 20;
 /// Bytes of an IPv6 header and of a TCP header without options.
 const IPV6_TCP_BYTES: u16 = 40 + 20;
-/// The number of the device to its server, which has no other one.
+/// The number of the device to its server and on its link, which have no other one.
 const NUMBER: HostIndex = 0;
 
 /// What the world of one device is made of.
@@ -132,10 +132,11 @@ impl World<'_> {
         let config = client_config(options, planned, NUMBER, self.sample);
         let message = self.message.with_seed(rng.purpose(key_of("object")));
         let at = Instant::START + START_GAP * self.sample;
-        let (host, remote) = (self.host(), self.server());
-        let address = simulated_address(host, options.ipv6).unwrap_or(remote.ip());
+        let remote = self.server();
+        let address = simulated_address(self.place(), options.ipv6).unwrap_or(remote.ip());
         Ok(Device {
-            host,
+            // The host's randomness follows from its number: it must not depend on the other cells.
+            host: NUMBER,
             local: SocketAddr::new(address, 0),
             remote,
             transport: stack.transport(),
@@ -144,9 +145,9 @@ impl World<'_> {
         })
     }
 
-    /// The device's number on the link, which no other device of the run has as far as there are addresses: nothing
+    /// The number of the device's address, which no other device of the run has as far as there are addresses: nothing
     /// else shows it.
-    fn host(&self) -> HostIndex {
+    fn place(&self) -> HostIndex {
         let before = self.index as u64 * u64::from(self.options.samples);
         let number = (before + u64::from(self.sample)) % u64::from(MAX_SIMULATED_DEVICES);
         HostIndex::try_from(number).unwrap_or_default()
