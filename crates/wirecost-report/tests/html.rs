@@ -230,6 +230,17 @@ fn a_run_without_any_figures_still_reports() {
 }
 
 #[test]
+fn cells_without_round_trips_are_not_called_invalid() {
+    let mut results = common::eight_stacks();
+    for cell in &mut results.summary.cells {
+        cell.first_message_round_trips = None;
+    }
+    let html = report(&results).unwrap();
+    assert!(html.contains("not counted: packets are lost or resent, or devices share a link"));
+    assert!(!html.contains("no valid cell"));
+}
+
+#[test]
 fn same_results_same_report() {
     assert_eq!(
         report(&common::matrix()).unwrap(),

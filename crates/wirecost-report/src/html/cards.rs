@@ -14,6 +14,8 @@ use crate::names::Names;
 pub(super) struct Card {
     title: &'static str,
     verdicts: Vec<Verdict>,
+    /// Why there is no answer, where there is none.
+    nothing: &'static str,
 }
 
 /// The answer among the cells of one scope.
@@ -61,9 +63,23 @@ pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
                 .filter_map(|scope| verdict(column, unit, *scope, &cells, names))
                 .collect();
             verdicts.dedup_by(|b, a| a.winners == b.winners);
-            Card { title, verdicts }
+            Card {
+                title,
+                verdicts,
+                nothing: nothing(column, &cells),
+            }
         })
         .collect()
+}
+
+/// Why no cell answers a question.
+fn nothing(column: Column, cells: &[&Cell]) -> &'static str {
+    let are_valid = cells.iter().any(|cell| cell.valid);
+    if column == Column::FirstMessage && are_valid {
+        "not counted: packets are lost or resent, or devices share a link"
+    } else {
+        "no valid cell"
+    }
 }
 
 /// The answer among the valid cells of a scope; null where there is none.
