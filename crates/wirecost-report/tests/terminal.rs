@@ -151,6 +151,22 @@ fn a_warning_of_every_cell_names_none_of_them() {
 }
 
 #[test]
+fn a_warning_of_one_cell_of_a_matrix_names_its_size_and_link() {
+    let mut summary = common::eight_stacks().summary;
+    summary.cells[0].payload_bytes = 16;
+    summary.cells[1].warnings = vec![wirecost_lab::results::summary::Warning {
+        kind: "timeouts".into(),
+        text: "3 of 150 messages were not acknowledged in time".into(),
+        invalidates: false,
+    }];
+    let text = table(&summary, &TableOptions::default());
+    assert!(
+        text.contains("warning: udp, 128 B, rtt 25ms: 3 of 150 messages"),
+        "{text}"
+    );
+}
+
+#[test]
 fn messages_that_did_not_arrive_are_told() {
     let mut summary = common::eight_stacks().summary;
     let outcomes = &mut summary.cells[0].outcomes;

@@ -274,14 +274,10 @@ fn told(cell: &Cell, invalidates: bool) -> impl Iterator<Item = &Warning> {
 
 /// Each warning once, with the cells that it is about.
 fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterator<Item = (String, String)> {
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut texts: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
     for cell in &summary.cells {
         for warning in told(cell, invalidates) {
-            let cells = texts.entry(plain(&warning.text)).or_default();
-            let label = names.label(cell);
-            if !cells.contains(&label) {
-                cells.push(label);
-            }
+            texts.entry(plain(&warning.text)).or_default().push(cell);
         }
     }
     let ran: BTreeSet<String> = summary
@@ -291,9 +287,26 @@ fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterato
         .map(|cell| names.label(cell))
         .collect();
     let all = ran.len();
-    texts
-        .into_iter()
-        .map(move |(text, cells)| (text, listed(&cells, all)))
+    let is_matrix = Group::all(summary).len() > 1;
+    texts.into_iter().map(move |(text, cells)| {
+        let about = match cells[..] {
+            // A figure of one cell among many of its stack.
+            [cell] if is_matrix => format!("{}, {}", names.label(cell), heading(cell)),
+            _ => listed(&labels(&cells, names), all),
+        };
+        (text, about)
+    })
+}
+
+/// The labels of cells, each once.
+fn labels(cells: &[&Cell], names: &Names) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for label in cells.iter().map(|cell| names.label(cell)) {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels
 }
 
 /// The cells by name, the first of many, or that it is all of them.
