@@ -67,7 +67,9 @@ fn a_program_that_ctrl_c_ends_leaves_its_results() {
 
 /// Runs a script at a terminal of its own, on which Ctrl-C is typed so often.
 fn typed(home: &Home, times: u32, script: &str) -> Said {
-    let typist = "import os, pty, sys, time\n\
+    // Whoever starts the tests in the background has them ignore SIGINT, and a shell cannot trap what it was told to ignore.
+    let typist = "import os, pty, signal, sys, time\n\
+                  signal.signal(signal.SIGINT, signal.SIG_DFL)\n\
                   pid, terminal = pty.fork()\n\
                   if pid == 0: os.execv(sys.argv[2], sys.argv[2:])\n\
                   while not os.path.exists('run/up'): time.sleep(0.02)\n\

@@ -182,14 +182,15 @@ fn of_datagrams(packets: &[&Packet], sizes: &[u64]) -> Books {
 }
 
 /// What a message and its repetitions share: a CON its message id (RFC 7252 section 4.2), a request in a NON, which
-/// gets a new message id, its token. An ACK that answers a CON sent again is an acknowledgement like the first, and
-/// a NON response to a NON sent again is an answer of its own.
+/// gets a new message id, its token and its block, for a token of two bytes may come again in a later request. An ACK
+/// that answers a CON sent again is an acknowledgement like the first, and a NON response to a NON sent again is an
+/// answer of its own.
 fn name_of(coap: &Coap, packet: &Packet) -> (usize, u8, String) {
     const CON: u8 = 0;
     const NON: u8 = 1;
     let name = match coap.kind {
         CON => coap.message_id.to_string(),
-        NON if packet.way == 0 => coap.token.clone(),
+        NON if packet.way == 0 => format!("{} block {:?}", coap.token, coap.block),
         _ => format!("frame {}", packet.frame),
     };
     (packet.way, coap.kind, name)
