@@ -7,7 +7,9 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use crate::{Buffer, Cause, Content, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
+use crate::{
+    Buffer, Cause, Content, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Phase, ResetReason,
+};
 
 /// The transport under a bare message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,8 @@ pub enum ServerEvent {
         flow: FlowId,
         /// Its payload in bytes.
         payload_bytes: u64,
+        /// The front of its payload.
+        front: Front,
     },
 }
 
@@ -166,9 +170,11 @@ impl Server {
         if self.transport == Transport::Datagram {
             self.output
                 .push_back(ServerOutput::Consumed(flow, bytes.len(), Layer::Payload));
-            let payload_bytes = bytes.len() as u64;
-            self.output
-                .push_back(ServerOutput::Event(ServerEvent::Message { flow, payload_bytes }));
+            self.output.push_back(ServerOutput::Event(ServerEvent::Message {
+                flow,
+                payload_bytes: bytes.len() as u64,
+                front: Front::of(bytes),
+            }));
             return;
         }
         let reader = self.flows.entry(flow).or_default();
@@ -177,8 +183,12 @@ impl Server {
             let (taken, layer, done) = reader.take(rest);
             self.spans.push((taken, layer));
             rest = &rest[taken..];
-            if let Some(payload_bytes) = done {
-                let event = ServerEvent::Message { flow, payload_bytes };
+            if let Some((payload_bytes, front)) = done {
+                let event = ServerEvent::Message {
+                    flow,
+                    payload_bytes,
+                    front,
+                };
                 let spans = self.spans.drain(..);
                 self.output
                     .extend(spans.map(|(len, layer)| ServerOutput::Consumed(flow, len, layer)));
@@ -201,6 +211,7 @@ enum MessageReader {
     AwaitPayload {
         payload_bytes: u64,
         missing: u64,
+        front: Front,
     },
 }
 
@@ -214,8 +225,9 @@ impl Default for MessageReader {
 }
 
 impl MessageReader {
-    /// Takes a part of `bytes`; returns how many, what they were, and the payload's length if it is complete.
-    fn take(&mut self, bytes: &[u8]) -> (usize, Layer, Option<u64>) {
+    /// Takes a part of `bytes`; returns how many, what they were, and the payload's length and front if it is
+    /// complete.
+    fn take(&mut self, bytes: &[u8]) -> (usize, Layer, Option<(u64, Front)>) {
         match self {
             Self::AwaitLength { prefix, have } => {
                 let taken = bytes.len().min(LENGTH_PREFIX_BYTES - *have);
@@ -227,21 +239,24 @@ impl MessageReader {
                 let payload_bytes = u64::from(u32::from_be_bytes(*prefix));
                 if payload_bytes == 0 {
                     *self = Self::default();
-                    return (taken, Layer::Application, Some(0));
+                    return (taken, Layer::Application, Some((0, Front::EMPTY)));
                 }
                 *self = Self::AwaitPayload {
                     payload_bytes,
                     missing: payload_bytes,
+                    front: Front::EMPTY,
                 };
                 (taken, Layer::Application, None)
             }
             Self::AwaitPayload {
                 payload_bytes,
                 missing,
+                front,
             } => {
                 let taken = usize::try_from(*missing).unwrap_or(usize::MAX).min(bytes.len());
                 *missing -= taken as u64;
-                let done = (*missing == 0).then_some(*payload_bytes);
+                front.extend(&bytes[..taken]);
+                let done = (*missing == 0).then_some((*payload_bytes, *front));
                 if done.is_some() {
                     *self = Self::default();
                 }

@@ -41,6 +41,11 @@ impl Content {
         &self.bytes
     }
 
+    /// The bytes, to be changed in place; `None` while another content shares them.
+    pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        Arc::get_mut(&mut self.bytes)
+    }
+
     /// Bytes on the wire.
     pub fn len(&self) -> usize {
         self.bytes.len()

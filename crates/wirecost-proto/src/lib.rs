@@ -3,12 +3,14 @@
 //! - [`time`]: [`Instant`], nanoseconds since the start of the run, real or virtual
 //! - [`units`]: sizes, bit rates, probabilities and durations, always written with their unit
 //! - [`span`]: which layer, phase and cause a run of bytes belongs to, and the [`Buffer`] that carries both
+//! - [`stamp`]: what a message says of itself at the front of its payload
 //! - [`content`]: what a message carries, payload or an object that protects it
 //! - [`endpoint`]: the contract of a sans-IO protocol machine
 //! - [`timer`]: named deadlines, the earliest of which is an endpoint's next time-out
+//! - [`wheel`]: any number of deadlines, by time
 //! - [`random`]: seeded randomness that does not depend on call order
 //! - [`path`]: what a link does to a packet
-//! - [`script`]: what a device does and when
+//! - [`script`]: what a device does and when; [`director`]: the same for all devices of a loop
 //! - [`driver`]: what a driver takes and what it leaves
 //! - [`log`]: what an endpoint said of the bytes of one flow
 //! - [`hosts`]: the addresses of server and devices
@@ -33,6 +35,7 @@ extern crate std;
 
 pub mod bare;
 pub mod content;
+pub mod director;
 pub mod driver;
 pub mod endpoint;
 pub mod hosts;
@@ -44,16 +47,21 @@ pub mod random;
 pub mod record;
 pub mod script;
 pub mod span;
+pub mod stamp;
 pub mod time;
 pub mod timer;
 pub mod units;
+pub mod wheel;
 
 pub use content::Content;
+pub use director::Director;
 pub use endpoint::{Endpoint, FlowId, Input, Output, Peer, ResetReason};
 pub use path::{Delivery, Direction, Fate, Path};
 pub use random::Rng;
 pub use script::Script;
 pub use span::{Buffer, Cause, Layer, Phase, Span};
+pub use stamp::{Front, Stamp};
 pub use time::Instant;
 pub use timer::TimerTable;
 pub use units::{BitRate, ByteSize, Probability};
+pub use wheel::Wheel;

@@ -54,6 +54,15 @@ impl FlowLog {
         }
     }
 
+    /// Takes what this side said of a later flow of the same addresses and ports.
+    pub fn append(&mut self, later: &Self) {
+        for (log, later) in [(&mut self.up, &later.up), (&mut self.down, &later.down)] {
+            log.stream.extend_from_slice(&later.stream);
+            log.datagrams.extend_from_slice(&later.datagrams);
+            log.bytes += later.bytes;
+        }
+    }
+
     /// Notes bytes that this side transmitted.
     pub fn transmitted(&mut self, direction: Direction, out: &Buffer) {
         self.note(direction, out.bytes(), out);

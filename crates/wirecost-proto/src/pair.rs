@@ -421,6 +421,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Front;
     use crate::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent};
     use crate::path::FixedDelay;
 
@@ -438,16 +439,17 @@ mod tests {
         pair.command(ClientCommand::Send([].as_slice().into()));
         pair.drive_for(Duration::from_secs(1));
         let arrived = Instant::from_millis(5);
-        let message = |payload_bytes| {
+        let message = |payload: &[u8]| {
             (
                 arrived,
                 ServerEvent::Message {
                     flow: FIRST_FLOW,
-                    payload_bytes,
+                    payload_bytes: payload.len() as u64,
+                    front: Front::of(payload),
                 },
             )
         };
-        assert_eq!(pair.server_events, [message(128), message(0)]);
+        assert_eq!(pair.server_events, [message(&[7; 128]), message(&[])]);
         assert_eq!(pair.client_events, [(Instant::START, ClientEvent::Opened)]);
         assert_eq!(pair.unconsumed(), 0);
         pair.command(ClientCommand::Close);

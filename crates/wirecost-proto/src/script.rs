@@ -13,6 +13,11 @@ pub enum Step<C> {
     Connect,
     /// Give the endpoint this command.
     Command(C),
+    /// Let go of the socket at once, whatever it still has to send; the endpoint is told that its flow is gone.
+    Abort {
+        /// By RST; otherwise the kernel closes in order.
+        reset: bool,
+    },
     /// Nothing before something happens, or before this time.
     Wait(Option<Instant>),
     /// The device is done; its socket, if any is left, is closed.
