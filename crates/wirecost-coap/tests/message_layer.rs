@@ -9,7 +9,7 @@ use wirecost_coap::client::{Command, Event, Request};
 use wirecost_coap::code::Code;
 use wirecost_coap::server;
 use wirecost_proto::pair::FIRST_FLOW;
-use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, ResetReason};
+use wirecost_proto::{Cause, Direction, Front, Instant, Layer, Phase, ResetReason};
 
 #[test]
 fn a_confirmable_put_takes_one_round_trip_and_two_datagrams() {
@@ -292,6 +292,7 @@ fn events_of_the_server_name_the_resource() {
         method: wirecost_coap::code::Method::Put,
         path: "/test",
         payload_bytes: 4,
+        front: Front::of(&pattern(4)),
         duplicate: false,
     };
     assert_eq!(pair.server_events, [(Instant::START + DELAY, expected)]);

@@ -1,6 +1,6 @@
 //! What an HTTP server can be told and what it reports, in either version.
 
-use wirecost_proto::FlowId;
+use wirecost_proto::{FlowId, Front};
 
 use crate::message::{Malformed, Method, Status};
 
@@ -30,6 +30,8 @@ pub enum Event {
         status: Status,
         /// Bytes of the request's content.
         payload_bytes: u64,
+        /// The front of that.
+        front: Front,
     },
     /// What a client sent is not a request; the flow is closed.
     Failed {

@@ -31,5 +31,6 @@ pub mod broker;
 pub mod client;
 pub mod codec;
 pub mod quality;
+mod reply;
 mod session;
 pub mod topic;

@@ -18,7 +18,7 @@ use dtls_world::{KEY, World};
 use wirecost_coap::client::{self, Request, RequestTemplate};
 use wirecost_coap::server;
 use wirecost_proto::bare::{self, Transport};
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Layer, Output, Rng, Span};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Rng, Span};
 use wirecost_security::dtls::{Client, Server, Version};
 use wirecost_security::layer::Event;
 
@@ -280,6 +280,7 @@ fn openssl_s_client_talks_to_our_server() {
             let message = bare::ServerEvent::Message {
                 flow: FLOW,
                 payload_bytes: 13,
+                front: Front::of(b"from openssl\n"),
             };
             events
                 .iter()

@@ -36,6 +36,11 @@ impl MessageTemplate {
         &self.content
     }
 
+    /// The same, to be changed in place between two uses; a content of another length is another template.
+    pub const fn content_mut(&mut self) -> &mut Content {
+        &mut self.content
+    }
+
     /// Bytes of the encoded message, sections included.
     pub fn message_bytes(&self) -> usize {
         self.head.len() + self.content.len()

@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use wirecost_proto::{Buffer, Cause, Layer, Phase};
+use wirecost_proto::{Buffer, Cause, Front, Layer, Phase};
 
 use crate::codec::reader::{Width, width};
 use crate::codec::writer::{described_list, push_variable_header};
@@ -42,6 +42,7 @@ enum Step {
 pub struct Sections {
     step: Step,
     payload_bytes: u64,
+    front: Front,
 }
 
 impl Default for Sections {
@@ -49,6 +50,7 @@ impl Default for Sections {
         Self {
             step: Step::Begin,
             payload_bytes: 0,
+            front: Front::EMPTY,
         }
     }
 }
@@ -57,6 +59,11 @@ impl Sections {
     /// Bytes of payload so far.
     pub const fn payload_bytes(&self) -> u64 {
         self.payload_bytes
+    }
+
+    /// The front of the payload.
+    pub const fn front(&self) -> Front {
+        self.front
     }
 
     /// Whether what came so far is a whole number of sections.
@@ -72,6 +79,7 @@ impl Sections {
             let (taken, left) = rest.split_at(len.min(rest.len()));
             if layer == Layer::Payload {
                 self.payload_bytes += taken.len() as u64;
+                self.front.extend(taken);
             }
             run(taken, layer);
             rest = left;

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use wirecost_proto::FlowId;
+use wirecost_proto::{FlowId, Front};
 
 use crate::codec::OwnedCondition;
 
@@ -29,6 +29,8 @@ pub enum Event {
         address: Arc<str>,
         /// Bytes of the body.
         payload_bytes: u64,
+        /// The front of that.
+        front: Front,
         /// Whether it came settled.
         settled: bool,
     },

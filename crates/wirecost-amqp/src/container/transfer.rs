@@ -136,6 +136,7 @@ impl SessionFrame<'_> {
                 flow: self.connection.flow,
                 address,
                 payload_bytes: incoming.sections.payload_bytes(),
+                front: incoming.sections.front(),
                 settled: incoming.settled,
             });
         }

@@ -126,6 +126,11 @@ impl RequestTemplate {
         &self.content
     }
 
+    /// The same, to be changed in place between two uses.
+    pub const fn content_mut(&mut self) -> &mut Content {
+        &mut self.content
+    }
+
     /// Whether the request wants no response of any class.
     pub(super) fn wants_nothing(&self) -> bool {
         self.no_response & NO_RESPONSE_AT_ALL == NO_RESPONSE_AT_ALL

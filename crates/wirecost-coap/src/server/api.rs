@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use wirecost_proto::{FlowId, Rng};
+use wirecost_proto::{FlowId, Front, Rng};
 
 use crate::code::Method;
 use crate::oscore::Context;
@@ -75,6 +75,8 @@ pub enum Event {
         path: &'static str,
         /// Its content in bytes, all blocks together.
         payload_bytes: u64,
+        /// The front of its content.
+        front: Front,
         /// Whether it came before and was not carried out again.
         duplicate: bool,
     },

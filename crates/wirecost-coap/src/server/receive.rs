@@ -1,6 +1,6 @@
 //! What a server makes of a received datagram.
 
-use wirecost_proto::{FlowId, Instant};
+use wirecost_proto::{FlowId, Front, Instant};
 
 use super::assembly::{Key, Limits, Progress};
 use super::protection::Incoming;
@@ -138,6 +138,7 @@ impl Server {
                 method,
                 path: self.path(resource),
                 payload_bytes: repr.payload.len() as u64,
+                front: Front::of(repr.payload),
                 duplicate: true,
             });
         }
@@ -233,7 +234,7 @@ impl Server {
         body: Body<'_>,
         now: Instant,
     ) {
-        let payload_bytes = body.bytes().len() as u64;
+        let (payload_bytes, front) = (body.bytes().len() as u64, Front::of(body.bytes()));
         let method = key.method;
         let request = Request {
             method,
@@ -247,6 +248,7 @@ impl Server {
                 method,
                 path: self.path(key.resource),
                 payload_bytes,
+                front,
                 duplicate: false,
             });
         }

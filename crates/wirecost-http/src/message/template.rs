@@ -100,6 +100,11 @@ impl RequestTemplate {
         &self.content
     }
 
+    /// The same, to be changed in place between two uses; a content of another length is another template.
+    pub const fn content_mut(&mut self) -> &mut Content {
+        &mut self.content
+    }
+
     /// Bytes of the content where the request says them: with content, and without it where the method
     /// anticipates some.
     pub fn content_length(&self) -> Option<usize> {

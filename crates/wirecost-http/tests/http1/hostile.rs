@@ -6,7 +6,7 @@ use wirecost_http::http1::ServerConfig;
 use wirecost_http::message::{Malformed, Method, Status};
 use wirecost_http::resource;
 use wirecost_http::server::{Command, Event};
-use wirecost_proto::{FlowId, Input, Layer};
+use wirecost_proto::{FlowId, Front, Input, Layer};
 
 use crate::common::{FLOW, raw_server};
 
@@ -323,6 +323,10 @@ fn an_unsafe_method_in_early_data_is_too_early() {
         method: Method::Post,
         status,
         payload_bytes: u64::from(status == Status::NO_CONTENT),
+        front: match status {
+            Status::NO_CONTENT => Front::of(b"x"),
+            _ => Front::EMPTY,
+        },
     };
     assert_eq!(
         server.events,

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use wirecost_proto::FlowId;
+use wirecost_proto::{FlowId, Front};
 
 use crate::client::PublishTemplate;
 use crate::codec::{ReasonCode, Version};
@@ -62,6 +62,8 @@ pub enum Event {
         topic_bytes: usize,
         /// What the publisher gave, in bytes.
         payload_bytes: usize,
+        /// The front of that.
+        front: Front,
         /// Quality of service.
         qos: QoS,
         /// Whether it may have been sent before.

@@ -7,7 +7,8 @@ use wirecost_proto::FlowId;
 use super::connection::Stage;
 use super::session::{NEVER, SessionId};
 use super::{Action, Broker, Command, Deadline, Event};
-use crate::codec::{Disconnect, Packet, ReasonCode, Version};
+use crate::codec::{ReasonCode, Version};
+use crate::reply::Reply;
 
 /// What becomes of the will when a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Broker {
             .get(&flow)
             .and_then(|connection| connection.link());
         if link.is_some_and(|link| link.version == Version::V5) {
-            let packet = Packet::Disconnect(Disconnect::new(reason));
+            let packet = Reply::Disconnect(reason);
             self.send(flow, Version::V5, packet);
         }
         self.end(flow, reason, WillFate::Publish);

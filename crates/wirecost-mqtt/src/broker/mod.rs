@@ -38,6 +38,7 @@ pub use event::{Command, Event, Stats};
 use crate::codec::framing::LARGEST_PACKET;
 use crate::codec::{Connack, Footprint, Outcomes, Packet, PacketType, PropertiesBuf, ReasonCode, Version};
 use crate::quality::PacketId;
+use crate::reply::Reply;
 use connection::Connection;
 use retained::Retained;
 use session::{SessionId, Sessions};
@@ -48,7 +49,7 @@ use timers::{Deadline, Timers};
 #[derive(Debug)]
 enum Action {
     Consumed(FlowId, Footprint),
-    Send(FlowId, Version, Packet<'static>),
+    Send(FlowId, Version, Reply),
     SendConnack(FlowId, Version, Box<ConnackReply>),
     SendOutcomes(FlowId, Version, OutcomesReply),
     /// Look at what waits for a session.
@@ -145,7 +146,7 @@ impl Broker {
                 self.connections.remove(&flow)?;
                 Some(Output::Close { flow, reset: false })
             }
-            Action::Send(flow, version, packet) => self.emit(flow, version, packet, out),
+            Action::Send(flow, version, reply) => self.emit(flow, version, reply.packet(), out),
             Action::SendConnack(flow, version, reply) => {
                 let packet = Packet::Connack(Connack {
                     session_present: reply.session_present,
@@ -175,8 +176,8 @@ impl Broker {
         self.actions.push_back(Action::Event(event));
     }
 
-    fn send(&mut self, flow: FlowId, version: Version, packet: Packet<'static>) {
-        self.actions.push_back(Action::Send(flow, version, packet));
+    fn send(&mut self, flow: FlowId, version: Version, reply: Reply) {
+        self.actions.push_back(Action::Send(flow, version, reply));
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wirecost_proto::FlowId;
+use wirecost_proto::{FlowId, Front};
 
 use super::message::{Delivery, Message};
 use super::session::{PendingWill, SessionId};
@@ -12,10 +12,9 @@ use super::{Broker, Event};
 use crate::aliases::AliasError;
 use crate::client::PublishTemplate;
 use crate::codec::properties::Property;
-use crate::codec::{
-    Acknowledgement, DecodeError, Packet, Properties, ProtocolError, Publish, ReasonCode, Text, Version,
-};
+use crate::codec::{DecodeError, Properties, ProtocolError, Publish, ReasonCode, Text, Version};
 use crate::quality::{self, QoS};
+use crate::reply::Reply;
 
 /// A message about to be routed.
 #[derive(Clone, Copy)]
@@ -70,15 +69,15 @@ impl Broker {
             && !self.is_new(session, id)
         {
             self.stats.duplicates += 1;
-            let pubrec = Packet::Pubrec(Acknowledgement::new(id, ReasonCode::Success));
+            let pubrec = Reply::Pubrec(id, ReasonCode::Success);
             return self.send(flow, version, pubrec);
         }
         let reason = self.publish(flow, session, publish);
         // MQTT 3.1.1 has no way to say anything but success.
         let packet = match publish.delivery {
             quality::Delivery::AtMostOnce => return,
-            quality::Delivery::AtLeastOnce(id) => Packet::Puback(Acknowledgement::new(id, reason)),
-            quality::Delivery::ExactlyOnce(id) => Packet::Pubrec(Acknowledgement::new(id, reason)),
+            quality::Delivery::AtLeastOnce(id) => Reply::Puback(id, reason),
+            quality::Delivery::ExactlyOnce(id) => Reply::Pubrec(id, reason),
         };
         if let (quality::Delivery::ExactlyOnce(id), true) = (publish.delivery, reason.is_failure())
             && let Some(session) = self.sessions.get_mut(session)
@@ -137,6 +136,7 @@ impl Broker {
             flow,
             topic_bytes: publish.topic.len(),
             payload_bytes: publish.payload.len(),
+            front: Front::of(publish.payload),
             qos: publish.delivery.qos(),
             dup: publish.dup,
             receivers,

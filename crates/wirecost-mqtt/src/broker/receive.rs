@@ -12,6 +12,7 @@ use crate::codec::{
     connect,
 };
 use crate::quality::PacketId;
+use crate::reply::Reply;
 use crate::session::{self, Pubrec};
 
 impl Broker {
@@ -79,7 +80,7 @@ impl Broker {
             Packet::Pubrel(pubrel) => self.pubrel(flow, version, pubrel.packet_id),
             Packet::Subscribe(subscribe) => return self.subscribe(flow, version, &subscribe),
             Packet::Unsubscribe(unsubscribe) => self.unsubscribe(flow, version, &unsubscribe),
-            Packet::Pingreq => self.send(flow, version, Packet::Pingresp),
+            Packet::Pingreq => self.send(flow, version, Reply::Pingresp),
             Packet::Disconnect(disconnect) => return self.disconnected(flow, disconnect),
             // A second CONNECT [MQTT-3.1.0-2], AUTH without a method, and what only servers send.
             other => return Err(ProtocolError::Unexpected(other.packet_type()).into()),
@@ -116,7 +117,7 @@ impl Broker {
                 ReasonCode::PacketIdentifierNotFound
             }
         };
-        self.send(flow, version, Packet::Pubrel(Acknowledgement::new(id, reason)));
+        self.send(flow, version, Reply::Pubrel(id, reason));
     }
 
     fn pubrel(&mut self, flow: FlowId, version: Version, id: PacketId) {
@@ -128,7 +129,7 @@ impl Broker {
         } else {
             ReasonCode::PacketIdentifierNotFound
         };
-        self.send(flow, version, Packet::Pubcomp(Acknowledgement::new(id, reason)));
+        self.send(flow, version, Reply::Pubcomp(id, reason));
     }
 
     fn disconnected(&mut self, flow: FlowId, disconnect: Disconnect<'_>) -> Result<(), DecodeError> {

@@ -1,5 +1,6 @@
 //! What a client can be asked, and what it reports.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -77,6 +78,18 @@ impl PublishTemplate {
         self
     }
 
+    /// Sends what follows to `topic`, in the memory of the one before where that is enough.
+    ///
+    /// # Errors
+    /// It is not a topic name; the template is as before then.
+    pub fn set_topic(&mut self, topic: &str) -> Result<(), TemplateError> {
+        if topic.is_empty() || topic::has_wildcard(topic) {
+            return Err(TemplateError::Topic(topic.into()));
+        }
+        self.topic.set(Text::new(topic)?);
+        Ok(())
+    }
+
     /// Topic name.
     pub fn topic(&self) -> Text<'_> {
         self.topic.as_text()
@@ -100,6 +113,11 @@ impl PublishTemplate {
     /// What the PUBLISH carries, with the layers of its bytes.
     pub fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// The same, to be changed in place between two uses; a content of another length is another template.
+    pub const fn content_mut(&mut self) -> &mut Content {
+        &mut self.content
     }
 
     /// MQTT 5 properties.
@@ -184,6 +202,24 @@ pub struct Message {
     pub retain: bool,
     /// MQTT 5 properties.
     pub properties: PropertiesBuf,
+}
+
+/// Bytes of a payload that a [`Digest`] holds.
+pub const DIGEST_BYTES: usize = 16;
+
+/// What is left of a message that arrived where only its arrival counts: nothing of it is copied but its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// The first bytes of the payload; zero where it is shorter.
+    pub head: [u8; DIGEST_BYTES],
+    /// Bytes of the payload.
+    pub payload_bytes: usize,
+    /// Quality of service.
+    pub qos: QoS,
+    /// Whether it may have been sent before.
+    pub dup: bool,
+    /// Whether the server took it from its store.
+    pub retain: bool,
 }
 
 /// What a server says of itself in CONNACK (section 3.2.2.3), with the standard's defaults.
@@ -274,7 +310,7 @@ pub enum Event {
         /// Whether the server has kept the session.
         session_present: bool,
         /// What the server said of itself.
-        server: ServerProperties,
+        server: Box<ServerProperties>,
     },
     /// The server refused the connection.
     Refused {
@@ -307,7 +343,9 @@ pub enum Event {
         message: u64,
     },
     /// A message arrived.
-    MessageReceived(Message),
+    MessageReceived(Box<Message>),
+    /// A message arrived at a client that is to report digests.
+    DigestReceived(Digest),
     /// The server answered SUBSCRIBE.
     Subscribed {
         /// One per filter.

@@ -1,5 +1,6 @@
 //! What a client is asked to be.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use crate::codec::text::{OwnedBinary, OwnedText};
@@ -38,6 +39,8 @@ pub struct Config {
     pub use_topic_aliases: bool,
     /// MQTT 5: further CONNECT properties, such as user properties.
     pub properties: PropertiesBuf,
+    /// Whether messages that arrive are reported as [`Digest`](super::Digest)s, without a copy.
+    pub reports_digests: bool,
     /// How long to wait for CONNACK.
     pub connect_timeout: Duration,
     /// How long to wait for PINGRESP.
@@ -60,8 +63,66 @@ impl Default for Config {
             topic_alias_maximum: 0,
             use_topic_aliases: false,
             properties: PropertiesBuf::new(),
+            reports_digests: false,
             connect_timeout: Duration::from_secs(30),
             ping_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a client keeps of its configuration: what is rare lies apart, so that many clients take little memory.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) version: Version,
+    pub(super) client_id: OwnedText,
+    pub(super) clean_start: bool,
+    pub(super) use_topic_aliases: bool,
+    pub(super) reports_digests: bool,
+    pub(super) keep_alive: u16,
+    pub(super) receive_maximum: u16,
+    pub(super) topic_alias_maximum: u16,
+    pub(super) session_expiry: u32,
+    pub(super) maximum_packet_size: Option<u32>,
+    pub(super) connect_timeout: Duration,
+    pub(super) ping_timeout: Duration,
+    pub(super) extra: Option<Box<Extra>>,
+}
+
+/// What few clients have.
+#[derive(Debug)]
+pub(super) struct Extra {
+    pub(super) username: Option<OwnedText>,
+    pub(super) password: Option<OwnedBinary>,
+    pub(super) will: Option<Will>,
+    pub(super) properties: PropertiesBuf,
+}
+
+impl From<Config> for Settings {
+    fn from(config: Config) -> Self {
+        let extra = Extra {
+            username: config.username,
+            password: config.password,
+            will: config.will,
+            properties: config.properties,
+        };
+        let has_extra = extra.username.is_some()
+            || extra.password.is_some()
+            || extra.will.is_some()
+            || extra.properties != PropertiesBuf::new();
+        Self {
+            version: config.version,
+            client_id: config.client_id,
+            clean_start: config.clean_start,
+            use_topic_aliases: config.use_topic_aliases,
+            reports_digests: config.reports_digests,
+            keep_alive: config.keep_alive,
+            receive_maximum: config.receive_maximum,
+            topic_alias_maximum: config.topic_alias_maximum,
+            session_expiry: config.session_expiry,
+            maximum_packet_size: config.maximum_packet_size,
+            connect_timeout: config.connect_timeout,
+            ping_timeout: config.ping_timeout,
+            extra: has_extra.then(|| Box::new(extra)),
         }
     }
 }

@@ -17,6 +17,7 @@ mod config;
 mod receive;
 mod transmit;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::convert::Infallible;
@@ -25,14 +26,17 @@ use core::time::Duration;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, TimerTable};
 
 pub use command::{
-    Awaited, Command, Event, MAXIMUM_PAYLOAD_BYTES, Message, PublishTemplate, ServerProperties,
-    TemplateError, subscription_identifier,
+    Awaited, Command, DIGEST_BYTES, Digest, Event, MAXIMUM_PAYLOAD_BYTES, Message, PublishTemplate,
+    ServerProperties, TemplateError, subscription_identifier,
 };
+use config::Settings;
 pub use config::{Config, Will};
 
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::LARGEST_PACKET;
-use crate::codec::{Disconnect, Footprint, Framer, Packet, PropertiesBuf, ReasonCode};
+use crate::codec::{Footprint, Framer, PropertiesBuf, ReasonCode};
+use crate::quality::QoS;
+use crate::reply::Reply;
 use crate::session::{Inbound, Outbound};
 
 /// What the client ignored or sent of its own accord.
@@ -68,7 +72,7 @@ enum Subject {
 #[derive(Clone, Debug)]
 enum Request {
     Publish(Outgoing),
-    Other(Command),
+    Other(Box<Command>),
 }
 
 /// Where the connection stands.
@@ -86,17 +90,29 @@ enum State {
 /// What is true of one connection.
 #[derive(Debug)]
 struct Limits {
-    server: ServerProperties,
     keep_alive: Duration,
-    sent_aliases: SentAliases,
-    received_aliases: ReceivedAliases,
+    /// The largest packet that the server takes, in bytes.
+    maximum_packet_size: Option<u32>,
+    /// The highest QoS that it takes.
+    maximum_qos: QoS,
+    /// Whether it retains messages.
+    retain_available: bool,
+    /// `None` where neither side takes any.
+    aliases: Option<Box<Aliases>>,
+}
+
+/// The topic aliases of one connection.
+#[derive(Debug)]
+struct Aliases {
+    sent: SentAliases,
+    received: ReceivedAliases,
 }
 
 /// What is to be put out next.
 #[derive(Debug)]
 enum Action {
     Connect,
-    Send(Packet<'static>),
+    Send(Reply),
     Consumed(Footprint),
     Event(Event),
     Close,
@@ -118,7 +134,7 @@ impl From<Timer> for usize {
 /// An MQTT client.
 #[derive(Debug)]
 pub struct Client {
-    config: Config,
+    config: Settings,
     state: State,
     framer: Framer,
     outbound: Outbound<Subject>,
@@ -137,7 +153,7 @@ impl Client {
     /// A client that connects when its flow opens.
     pub fn new(config: Config) -> Self {
         Self {
-            config,
+            config: config.into(),
             state: State::Idle,
             framer: Framer::default(),
             outbound: Outbound::new(),
@@ -202,7 +218,7 @@ impl Client {
             Command::PublishAs { message, template } => self.publish(message, template),
             Command::Disconnect(reason) => self.disconnect(reason),
             Command::Ping => self.ping(),
-            other => self.requests.push_back(Request::Other(other)),
+            other => self.requests.push_back(Request::Other(Box::new(other))),
         }
     }
 
@@ -214,7 +230,7 @@ impl Client {
     fn ping(&mut self) {
         if self.is_connected() {
             self.stats.pings += 1;
-            self.actions.push_back(Action::Send(Packet::Pingreq));
+            self.actions.push_back(Action::Send(Reply::Pingreq));
             self.timers
                 .set(Timer::Pingresp, self.now + self.config.ping_timeout);
         }
@@ -295,7 +311,7 @@ impl Client {
     /// Sends DISCONNECT and closes; a connection that is not accepted yet is closed.
     fn disconnect(&mut self, reason: ReasonCode) {
         if self.is_connected() {
-            let disconnect = Packet::Disconnect(Disconnect::new(reason));
+            let disconnect = Reply::Disconnect(reason);
             self.actions.push_back(Action::Send(disconnect));
         }
         self.end();

@@ -1,15 +1,20 @@
 //! What the client receives.
 
+use alloc::boxed::Box;
 use alloc::string::ToString;
 use core::time::Duration;
 
-use super::{Action, Client, Event, Limits, Message, ServerProperties, State, Subject, Timer};
+use super::{
+    Action, Aliases, Client, DIGEST_BYTES, Digest, Event, Limits, Message, ServerProperties, State, Subject,
+    Timer,
+};
 use crate::aliases::{AliasError, ReceivedAliases, SentAliases};
 use crate::codec::{
     Acknowledgement, Connack, DecodeError, Disconnect, Footprint, Frame, Outcomes, Packet, PacketType,
     PropertiesBuf, ProtocolError, Publish, ReasonCode, Text, Version,
 };
 use crate::quality::{Delivery, PacketId};
+use crate::reply::Reply;
 use crate::session::{Pubrec, Stage};
 
 impl Client {
@@ -90,24 +95,37 @@ impl Client {
         if let Some(id) = &server.assigned_client_id {
             self.config.client_id = id.clone();
         }
+        let (limits, receive_maximum) = (self.limits(&server), server.receive_maximum);
         self.report(Event::Connected {
             session_present: connack.session_present,
-            server: server.clone(),
+            server: Box::new(server),
         });
-        self.resume(connack.session_present, server.receive_maximum);
-        self.state = State::Connected(flow, self.limits(server));
+        self.resume(connack.session_present, receive_maximum);
+        self.state = State::Connected(flow, limits);
         self.start_keep_alive();
         Ok(())
     }
 
-    fn limits(&self, server: ServerProperties) -> Limits {
+    fn limits(&self, server: &ServerProperties) -> Limits {
         // [MQTT-3.1.2-21]
         let keep_alive = server.keep_alive.unwrap_or(self.config.keep_alive);
+        let sent = match self.config.use_topic_aliases {
+            true => server.topic_alias_maximum,
+            false => 0,
+        };
+        let received = self.config.topic_alias_maximum;
+        let aliases = || {
+            Box::new(Aliases {
+                sent: SentAliases::new(sent),
+                received: ReceivedAliases::new(received),
+            })
+        };
         Limits {
             keep_alive: Duration::from_secs(keep_alive.into()),
-            sent_aliases: SentAliases::new(server.topic_alias_maximum),
-            received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
-            server,
+            maximum_packet_size: server.maximum_packet_size,
+            maximum_qos: server.maximum_qos,
+            retain_available: server.retain_available,
+            aliases: (sent > 0 || received > 0).then(aliases),
         }
     }
 
@@ -141,27 +159,31 @@ impl Client {
         };
         let topic = match publish.topic_alias() {
             None => publish.topic,
-            Some(alias) => limits
-                .received_aliases
-                .resolve(publish.topic, alias)
-                .map_err(alias_error)?,
+            Some(alias) => {
+                let aliases = limits.aliases.as_mut().ok_or(AliasError::OutOfRange);
+                let topic = aliases.and_then(|aliases| aliases.received.resolve(publish.topic, alias));
+                topic.map_err(alias_error)?
+            }
         };
-        let message = owned(&publish, topic);
+        let arrived = match self.config.reports_digests {
+            true => Event::DigestReceived(digest(&publish)),
+            false => Event::MessageReceived(Box::new(owned(&publish, topic))),
+        };
         self.check_receive_maximum(publish.delivery)?;
         match publish.delivery {
-            Delivery::AtMostOnce => self.report(Event::MessageReceived(message)),
+            Delivery::AtMostOnce => self.report(arrived),
             Delivery::AtLeastOnce(id) => {
-                self.report(Event::MessageReceived(message));
-                self.answer(Packet::Puback(Acknowledgement::new(id, ReasonCode::Success)));
+                self.report(arrived);
+                self.answer(Reply::Puback(id, ReasonCode::Success));
             }
             Delivery::ExactlyOnce(id) => {
                 // [MQTT-4.3.3-10]: once per identifier until PUBREL.
                 if self.inbound.receive(id) {
-                    self.report(Event::MessageReceived(message));
+                    self.report(arrived);
                 } else {
                     self.stats.duplicates += 1;
                 }
-                self.answer(Packet::Pubrec(Acknowledgement::new(id, ReasonCode::Success)));
+                self.answer(Reply::Pubrec(id, ReasonCode::Success));
             }
         }
         Ok(())
@@ -205,7 +227,7 @@ impl Client {
                 ReasonCode::PacketIdentifierNotFound
             }
         };
-        self.answer(Packet::Pubrel(Acknowledgement::new(id, release)));
+        self.answer(Reply::Pubrel(id, release));
     }
 
     fn pubrel(&mut self, id: PacketId) {
@@ -214,7 +236,7 @@ impl Client {
         } else {
             ReasonCode::PacketIdentifierNotFound
         };
-        self.answer(Packet::Pubcomp(Acknowledgement::new(id, reason)));
+        self.answer(Reply::Pubcomp(id, reason));
     }
 
     fn suback(&mut self, outcomes: Outcomes<'_>, stage: Stage) {
@@ -246,7 +268,7 @@ impl Client {
             return;
         }
         if self.config.version == Version::V5 && self.is_connected() {
-            self.answer(Packet::Disconnect(Disconnect::new(error.disconnect_reason())));
+            self.answer(Reply::Disconnect(error.disconnect_reason()));
         }
         self.report(Event::Failed(error));
         self.end();
@@ -256,8 +278,8 @@ impl Client {
         self.actions.push_back(Action::Event(event));
     }
 
-    fn answer(&mut self, packet: Packet<'static>) {
-        self.actions.push_back(Action::Send(packet));
+    fn answer(&mut self, reply: Reply) {
+        self.actions.push_back(Action::Send(reply));
     }
 }
 
@@ -271,6 +293,19 @@ fn owned(publish: &Publish<'_>, topic: Text<'_>) -> Message {
         dup: publish.dup,
         retain: publish.retain,
         properties,
+    }
+}
+
+fn digest(publish: &Publish<'_>) -> Digest {
+    let mut head = [0; DIGEST_BYTES];
+    let len = publish.payload.len().min(DIGEST_BYTES);
+    head[..len].copy_from_slice(&publish.payload[..len]);
+    Digest {
+        head,
+        payload_bytes: publish.payload.len(),
+        qos: publish.delivery.qos(),
+        dup: publish.dup,
+        retain: publish.retain,
     }
 }
 

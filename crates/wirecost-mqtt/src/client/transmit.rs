@@ -38,8 +38,8 @@ impl Client {
                 self.emit_connect(out);
                 Some(self.transmitted(flow))
             }
-            Action::Send(packet) => {
-                packet.emit(self.config.version, out);
+            Action::Send(reply) => {
+                reply.packet().emit(self.config.version, out);
                 Some(self.transmitted(flow))
             }
             Action::Close => {
@@ -104,9 +104,10 @@ impl Client {
         if let Err(reason) = limits.allow(&publish, version) {
             return Some(Output::Event(Event::Rejected { message, reason }));
         }
-        if self.config.use_topic_aliases && limits.allow_alias(&publish, version) {
-            let aliases = &mut limits.sent_aliases;
-            (publish.topic, publish.properties) = alias(aliases, &publish, &mut self.properties);
+        let may_alias = limits.allow_alias(&publish, version);
+        if let Some(aliases) = limits.aliases.as_mut().filter(|_| may_alias) {
+            let sent = &mut aliases.sent;
+            (publish.topic, publish.properties) = alias(sent, &publish, &mut self.properties);
         }
         if template.qos().bits() > 0 {
             let subject = Subject::Message(outgoing.clone());
@@ -154,22 +155,27 @@ impl Client {
         if config.topic_alias_maximum != 0 {
             properties.push(Property::TopicAliasMaximum(config.topic_alias_maximum));
         }
-        properties.extend(config.properties.as_properties().iter());
+        let extra = config.extra.as_deref();
+        if let Some(extra) = extra {
+            properties.extend(extra.properties.as_properties().iter());
+        }
         let connect = Connect {
             version: config.version,
             clean_start: config.clean_start,
             keep_alive: config.keep_alive,
             properties: properties.as_properties(),
             client_id: config.client_id.as_text(),
-            will: config.will.as_ref().map(|will| connect::Will {
-                topic: will.topic.as_text(),
-                payload: will.payload.as_binary(),
-                qos: will.qos,
-                retain: will.retain,
-                properties: will.properties.as_properties(),
-            }),
-            username: config.username.as_ref().map(|name| name.as_text()),
-            password: config.password.as_ref().map(|password| password.as_binary()),
+            will: extra
+                .and_then(|extra| extra.will.as_ref())
+                .map(|will| connect::Will {
+                    topic: will.topic.as_text(),
+                    payload: will.payload.as_binary(),
+                    qos: will.qos,
+                    retain: will.retain,
+                    properties: will.properties.as_properties(),
+                }),
+            username: extra.and_then(|extra| Some(extra.username.as_ref()?.as_text())),
+            password: extra.and_then(|extra| Some(extra.password.as_ref()?.as_binary())),
         };
         Packet::Connect(connect).emit(config.version, out);
     }
@@ -179,11 +185,11 @@ impl Limits {
     /// Whether the server takes `publish`, or the reason code of the limit that it breaks.
     fn allow(&self, publish: &Publish<'_>, version: Version) -> Result<(), ReasonCode> {
         // [MQTT-3.2.2-11]
-        if publish.delivery.qos() > self.server.maximum_qos {
+        if publish.delivery.qos() > self.maximum_qos {
             return Err(ReasonCode::QosNotSupported);
         }
         // [MQTT-3.2.2-14]
-        if publish.retain && !self.server.retain_available {
+        if publish.retain && !self.retain_available {
             return Err(ReasonCode::RetainNotSupported);
         }
         // [MQTT-3.2.2-15]
@@ -198,7 +204,7 @@ impl Limits {
     }
 
     fn fits(&self, bytes: usize) -> bool {
-        let limit = self.server.maximum_packet_size;
+        let limit = self.maximum_packet_size;
         limit.is_none_or(|limit| bytes as u64 <= u64::from(limit))
     }
 }

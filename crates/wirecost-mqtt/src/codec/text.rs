@@ -113,6 +113,12 @@ impl OwnedText {
     pub fn as_text(&self) -> Text<'_> {
         Text(&self.0)
     }
+
+    /// Becomes `text`, in the memory that it has where that is enough.
+    pub(crate) fn set(&mut self, text: Text<'_>) {
+        self.0.clear();
+        self.0.push_str(text.as_str());
+    }
 }
 
 impl FromStr for OwnedText {

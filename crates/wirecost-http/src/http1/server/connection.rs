@@ -1,6 +1,6 @@
 //! What the server keeps of one connection.
 
-use wirecost_proto::{FlowId, Instant};
+use wirecost_proto::{FlowId, Front, Instant};
 
 use super::ServerConfig;
 use crate::http1::body::Body;
@@ -59,6 +59,8 @@ pub(super) struct Asked {
     pub(super) early: bool,
     /// Bytes of its content so far.
     pub(super) content_bytes: u64,
+    /// The front of it.
+    pub(super) front: Front,
     target: String,
     content_type: String,
 }
@@ -79,6 +81,7 @@ impl Asked {
         self.keeps_alive = head.keeps_alive;
         self.early = early;
         self.content_bytes = 0;
+        self.front = Front::EMPTY;
         self.target.clear();
         self.target.push_str(head.target);
         self.content_type.clear();
@@ -97,6 +100,7 @@ impl Connection {
                 keeps_alive: true,
                 early: false,
                 content_bytes: 0,
+                front: Front::EMPTY,
                 target: String::new(),
                 content_type: String::new(),
             },

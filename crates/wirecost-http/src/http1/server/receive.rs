@@ -111,6 +111,7 @@ impl Core {
         self.consumed(connection.flow, piece.len, piece.layer);
         if piece.layer == Layer::Payload {
             connection.asked.content_bytes += piece.len as u64;
+            connection.asked.front.extend(taken);
             if connection.asked.content_bytes > self.config.resources.max_body_bytes {
                 self.refuse_rest(connection, rest_of_body, piece.is_last, refused);
                 return Ok(());

@@ -16,6 +16,7 @@ impl Core {
             method,
             status: response.status,
             payload_bytes: asked.content_bytes,
+            front: asked.front,
         });
         connection.answered_bytes += response.content_length();
         self.send(connection, response, method, close);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quinn_proto::{Dir, StreamEvent, StreamId};
-use wirecost_proto::{Content, FlowId, Instant, Output};
+use wirecost_proto::{Content, FlowId, Front, Instant, Output};
 use wirecost_security::layer;
 
 use super::super::connection::{Connection, Progress};
@@ -205,6 +205,7 @@ impl Peer {
             method,
             status: response.status,
             payload_bytes: exchange.message.body.len() as u64,
+            front: Front::of(&exchange.message.body),
         };
         let event = layer::Event::Inner(answered);
         server.outputs.push_back(Output::Event(event));

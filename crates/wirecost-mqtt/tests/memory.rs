@@ -1,0 +1,104 @@
+//! What an idle client and an idle connection of the broker hold, so that a machine's memory bounds a load late.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use wirecost_mqtt::broker::{self, Broker};
+use wirecost_mqtt::client::{self, Client};
+use wirecost_mqtt::codec::Version;
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
+
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+}
+
+fn add(bytes: isize) {
+    HELD.with(|held| held.set(held.get() + bytes));
+}
+
+// The only way to see allocations is to be the allocator; every call goes to the system's.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as isize);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        add(-(layout.size() as isize));
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const CLIENTS: u32 = 1_000;
+/// The client's share of 2 KiB per connection; the rest is the loop's and the allocator's.
+const CLIENT_BYTES: usize = 700;
+/// The broker's share of 4 KiB per connection.
+const BROKER_BYTES: usize = 1_200;
+
+fn held() -> usize {
+    usize::try_from(HELD.with(Cell::get)).unwrap_or_default()
+}
+
+/// Takes everything out of `endpoint`; what it transmits is appended to `wire`.
+fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
+    loop {
+        out.clear();
+        match endpoint.poll_output(out) {
+            Output::Transmit { .. } => wire.extend_from_slice(out.bytes()),
+            Output::Timeout(_) => return,
+            _ => {}
+        }
+    }
+}
+
+/// Bytes held for each of many connected clients, and for each at their broker.
+fn bytes_per_connection(version: Version) -> (usize, usize) {
+    let mut broker = Broker::new(broker::Config::default());
+    let mut clients: Vec<Client> = Vec::with_capacity(CLIENTS as usize);
+    let (mut out, mut up, mut down) = (Buffer::new(), Vec::new(), Vec::new());
+    let peer: Peer = "10.0.0.1:1".parse().expect("an address");
+    let (mut at_clients, mut at_broker) = (0, 0);
+    for number in 0..CLIENTS {
+        let (flow, now) = (FlowId(number), Instant::from_millis(number.into()));
+        let before = held();
+        let mut client = Client::new(client::Config {
+            version,
+            client_id: format!("wc-{number:05}").parse().expect("an identifier"),
+            ..client::Config::default()
+        });
+        let _ = client.handle_input(Input::Opened { flow, peer }, now);
+        drain(&mut client, &mut out, &mut up);
+        at_clients += held() - before;
+        let before = held();
+        let _ = broker.handle_input(Input::Opened { flow, peer }, now);
+        let _ = broker.handle_input(Input::Received { flow, bytes: &up }, now);
+        drain(&mut broker, &mut out, &mut down);
+        at_broker += held() - before;
+        let before = held();
+        let _ = client.handle_input(Input::Received { flow, bytes: &down }, now);
+        drain(&mut client, &mut out, &mut up);
+        at_clients = at_clients + held() - before;
+        assert!(client.is_connected());
+        clients.push(client);
+        up.clear();
+        down.clear();
+    }
+    let count = CLIENTS as usize;
+    (at_clients / count + size_of::<Client>(), at_broker / count)
+}
+
+#[test]
+fn an_idle_connection_holds_little_on_either_side() {
+    for version in [Version::V3_1_1, Version::V5] {
+        let (client, broker) = bytes_per_connection(version);
+        println!("{version:?}: {client} B at the client, {broker} B at the broker");
+        assert!(client <= CLIENT_BYTES, "{client} B at a client");
+        assert!(broker <= BROKER_BYTES, "{broker} B at the broker");
+    }
+}
