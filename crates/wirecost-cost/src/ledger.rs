@@ -19,6 +19,7 @@ mod stream;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use wirecost_proto::log::DirectionLog;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
 use wirecost_wire::udp;
 
@@ -128,6 +129,15 @@ impl DeviceLedger {
             .directions
             .toward(direction)
             .describe(bytes, spans)
+    }
+
+    /// Takes what one side said of one direction of a flow; returns the numbers of its datagrams in their order.
+    pub fn log_spans(&mut self, flow: Ports, direction: Direction, log: &DirectionLog) -> Vec<DatagramId> {
+        self.stream_spans(flow, direction, &log.stream);
+        let datagrams = log.datagrams.iter();
+        datagrams
+            .map(|datagram| self.datagram_spans(flow, direction, &datagram.bytes, &datagram.spans))
+            .collect()
     }
 
     /// Appends to `out` the spans of a packet, IP header first; they cover exactly its `wire_bytes`.

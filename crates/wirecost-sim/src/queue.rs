@@ -1,13 +1,8 @@
-//! What is still to happen, by time.
-//!
-//! Time only goes on, so that no heap is needed: an event waits in the wheel of the highest hexadecimal digit in which
-//! its time differs from the one at hand, at that digit's place, and moves to finer wheels as that time comes near (a
-//! radix heap: Ahuja, Mehlhorn, Orlin, Tarjan 1990). What has been scheduled first for an instant stays first on the way
-//! down, because it moves before anything can be scheduled into the finer wheels, which are empty then.
+//! What is still to happen, by time; of what happens at one instant, by turn, and then by the order of scheduling.
 
 use std::collections::VecDeque;
 
-use wirecost_proto::{Direction, Instant};
+use wirecost_proto::{Direction, Instant, Wheel};
 
 /// Something that happens at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,52 +58,25 @@ enum Turn {
 
 const TURNS: usize = 3;
 
-#[derive(Clone, Copy, Debug)]
-struct Event {
-    at: u64,
-    what: What,
-}
-
-/// Bits of a digit, and the places that a wheel has.
-const DIGIT_BITS: u32 = 4;
-const PLACES: usize = 1 << DIGIT_BITS;
-/// A wheel for each digit of a time.
-const WHEELS: usize = (u64::BITS / DIGIT_BITS) as usize;
-/// Events whose memory a place keeps when they have left.
-const KEPT_EVENTS: usize = 1_024;
-
 /// Events in the order in which they happen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Queue {
-    /// The time at hand, in nanoseconds.
-    now: u64,
+    /// The time at hand.
+    now: Instant,
     /// What happens at that time, by turn.
     due: [VecDeque<What>; TURNS],
-    /// What happens later, by the highest digit that differs and by its value.
-    wheels: [[Vec<Event>; PLACES]; WHEELS],
-    /// Bit `n` of a wheel's entry: whether its place `n` holds anything.
-    occupied: [u16; WHEELS],
-    /// Bit `n`: whether wheel `n` holds anything.
-    turning: u16,
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self {
-            now: 0,
-            due: Default::default(),
-            wheels: Default::default(),
-            occupied: [0; WHEELS],
-            turning: 0,
-        }
-    }
+    /// What happens later.
+    later: Wheel<What>,
 }
 
 impl Queue {
     /// Lets `what` happen at `at`, or now where that has passed.
     pub(crate) fn push(&mut self, at: Instant, what: What) {
-        let at = at.as_nanos();
-        self.place(Event { at, what });
+        if at <= self.now {
+            self.due[what.turn() as usize].push_back(what);
+        } else {
+            self.later.put(at, what);
+        }
     }
 
     /// Lets `what` happen now, before anything else.
@@ -119,54 +87,22 @@ impl Queue {
     /// Takes the next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Instant) -> Option<(Instant, What)> {
         let due = self.due.iter_mut().find_map(VecDeque::pop_front);
-        let what = due.or_else(|| self.advance(until.as_nanos()))?;
-        Some((Instant::from_nanos(self.now), what))
-    }
-
-    fn place(&mut self, event: Event) {
-        if event.at <= self.now {
-            return self.due[event.what.turn() as usize].push_back(event.what);
-        }
-        let highest = (event.at ^ self.now).ilog2() / DIGIT_BITS;
-        let digit = (event.at >> (highest * DIGIT_BITS)) as usize % PLACES;
-        let wheel = highest as usize;
-        self.wheels[wheel][digit].push(event);
-        self.occupied[wheel] |= 1 << digit;
-        self.turning |= 1 << wheel;
+        let what = due.or_else(|| self.advance(until))?;
+        Some((self.now, what))
     }
 
     /// Goes on to the time of the next event and takes it; `None` where that is later than `until`.
-    fn advance(&mut self, until: u64) -> Option<What> {
-        if self.turning == 0 {
-            return None;
+    fn advance(&mut self, until: Instant) -> Option<What> {
+        let (at, first) = self.later.take(until)?;
+        self.now = at;
+        if self.later.next() != Some(at) {
+            return Some(first);
         }
-        // The finest wheel that holds anything has the earliest events, and its first place the earliest of these.
-        let wheel = self.turning.trailing_zeros() as usize;
-        let digit = self.occupied[wheel].trailing_zeros() as usize;
-        let place = &mut self.wheels[wheel][digit];
-        let next = place.iter().map(|event| event.at).min()?;
-        if next > until {
-            return None;
+        self.due[first.turn() as usize].push_back(first);
+        while let Some((_, what)) = self.later.take(at) {
+            self.due[what.turn() as usize].push_back(what);
         }
-        self.now = next;
-        self.occupied[wheel] &= !(1 << digit);
-        self.turning &= !(u16::from(self.occupied[wheel] == 0) << wheel);
-        if place.len() == 1 {
-            return place.pop().map(|event| event.what);
-        }
-        self.refine(wheel, digit);
         self.due.iter_mut().find_map(VecDeque::pop_front)
-    }
-
-    /// Moves what waits at a place to finer wheels.
-    fn refine(&mut self, wheel: usize, digit: usize) {
-        let mut leaving = std::mem::take(&mut self.wheels[wheel][digit]);
-        for event in leaving.drain(..) {
-            self.place(event);
-        }
-        if leaving.capacity() <= KEPT_EVENTS {
-            self.wheels[wheel][digit] = leaving;
-        }
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! - `devices`: the devices' side: an endpoint, one flow after the other, and a script
 //! - `services`: the servers' side: endpoints with any number of flows
+//! - `upkeep`: what is kept of an endpoint of either side
 
 mod devices;
 mod services;
+mod upkeep;
 
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Observer, Service};
 use wirecost_proto::path::Links;
@@ -240,7 +242,7 @@ where
             devices: self.devices.into_iter().map(DeviceSlot::into_report).collect(),
             flows: self.flows.into_iter().map(|flow| (port(&flow), flow)).collect(),
             service_errors: errors
-                .filter_map(|(index, slot)| Some((index, slot.error.take()?)))
+                .filter_map(|(index, slot)| Some((index, slot.upkeep.error.take()?)))
                 .collect(),
             ended: self.network.now,
             links: self.network.links,

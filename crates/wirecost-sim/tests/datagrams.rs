@@ -4,7 +4,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{OwnLinks, SharedLink, Talker, delay, device, device_on, end, settings, world};
+use common::{
+    OwnLinks, SharedLink, Talker, delay, device, device_on, end, packets_in_order, settings, world,
+};
 use wirecost_link::{Link, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::record::Record;
@@ -150,26 +152,8 @@ fn a_full_queue_that_devices_share_drops_what_does_not_fit() {
 
 #[test]
 fn the_same_inputs_give_the_same_packets_and_own_links_do_not_care_for_the_order_of_devices() {
-    let run = |order: &[u32]| {
-        let mut config = delay(5);
-        config.up.loss = Loss::Bernoulli(Probability::new(0.2).expect("a probability"));
-        let devices = order
-            .iter()
-            .map(|host| device(*host, Transport::Datagram, Talker::with(100, 50)));
-        let finished = world(
-            settings(),
-            devices.collect(),
-            OwnLinks::new(3, config, 9),
-            Recording::new(),
-        );
-        let mut records = finished.run(end()).tap.into_records();
-        records.retain(|record| matches!(record, Record::Packet(_)));
-        records.sort_by_key(|record| match record {
-            Record::Packet(packet) => packet.host,
-            Record::Delivery(_) => None,
-        });
-        records
-    };
+    let talker = |host| device(host, Transport::Datagram, Talker::with(100, 50));
+    let run = |order: &[u32]| packets_in_order(order, settings(), talker, 0.2);
     assert_eq!(run(&[0, 1, 2]), run(&[0, 1, 2]));
     assert_eq!(run(&[0, 1, 2]), run(&[2, 0, 1]));
 }

@@ -12,59 +12,15 @@ use common::{OwnLinks, PORT, Talker, delay, device_on, end, settings, world};
 use script::{Counting, Exchanges};
 use wirecost_coap::client as coap;
 use wirecost_coap::server::{self, Server};
-use wirecost_cost::{DeviceLedger, Ports, Totals};
 use wirecost_link::Loss;
 use wirecost_mqtt::broker::{self, Broker};
 use wirecost_mqtt::client;
 use wirecost_mqtt::quality::QoS;
 use wirecost_proto::bare::{self, Transport};
-use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Service};
+use wirecost_proto::driver::{Device, Service};
 use wirecost_proto::hosts::{device_address, server_address};
-use wirecost_proto::log::DirectionLog;
-use wirecost_proto::record::Record;
-use wirecost_proto::{Buffer, Cause, Content, Direction, Endpoint, Phase, Probability, Rng, Script};
+use wirecost_proto::{Cause, Content, Direction, Endpoint, Phase, Probability, Rng, Script};
 use wirecost_sim::{Recording, Tally, World};
-
-/// What the ledger finds in the packets of one device, told by the device's own logs and by the service's.
-fn ledger<D>(report: &DeviceReport<D>, records: &[Record], flows: &[(u16, FlowReport)], port: u16) -> Totals {
-    let mut ledger = DeviceLedger::new();
-    for (local, log) in &report.logs {
-        let server = flows.iter().find(|(_, flow)| flow.peer == *local);
-        let ports = Ports {
-            client: local.port(),
-            server: port,
-        };
-        describe(&mut ledger, ports, Direction::Up, log.transport, &log.up);
-        if let Some((_, flow)) = server {
-            describe(&mut ledger, ports, Direction::Down, log.transport, &flow.log.down);
-        }
-    }
-    let mut totals = Totals::new();
-    for record in records {
-        let Record::Packet(packet) = record else { continue };
-        if packet.host == Some(report.host) {
-            let mut spans = Buffer::new();
-            let verdict = ledger.packet(packet.direction, &packet.bytes, &mut spans);
-            totals.add_packet(packet.direction, &verdict, spans.spans());
-        }
-    }
-    totals
-}
-
-fn describe(
-    ledger: &mut DeviceLedger,
-    ports: Ports,
-    direction: Direction,
-    transport: Transport,
-    log: &DirectionLog,
-) {
-    if transport == Transport::Stream {
-        return ledger.stream_spans(ports, direction, &log.stream);
-    }
-    for datagram in &log.datagrams {
-        ledger.datagram_spans(ports, direction, &datagram.bytes, &datagram.spans);
-    }
-}
 
 #[test]
 fn bare_datagrams_are_tallied_as_the_ledger_counts_them() {
@@ -75,7 +31,7 @@ fn bare_datagrams_are_tallied_as_the_ledger_counts_them() {
         let tap = (Recording::new(), Tally::new(|_| 0));
         let finished = world(settings(), devices, OwnLinks::new(1, config, 3), tap).run(end());
         let (recording, tally) = finished.tap;
-        let totals = ledger(&finished.devices[0], recording.records(), &finished.flows, PORT);
+        let totals = recording.totals_of(&finished.devices[0], &finished.flows, PORT);
         assert_eq!(tally.totals(), [totals], "{bytes} bytes");
     }
 }
@@ -120,7 +76,7 @@ where
     );
     let finished = world.run(end());
     let (recording, tally) = finished.tap;
-    let totals = ledger(&finished.devices[0], recording.records(), &finished.flows, PORT);
+    let totals = recording.totals_of(&finished.devices[0], &finished.flows, PORT);
     let again = Phase::ALL.map(|phase| totals.packets_by_cause(phase, Direction::Up, Cause::Retransmission));
     assert!(again.iter().sum::<u64>() > 5, "the link loses some: {again:?}");
     for way in Direction::ALL {
@@ -198,7 +154,7 @@ fn datagrams_to_a_port_that_nobody_has_are_answered_by_a_probe() {
         let finished = world.run(end());
         assert_eq!(finished.devices[0].script.failures.len(), 1);
         let (recording, tally) = finished.tap;
-        let totals = ledger(&finished.devices[0], recording.records(), &finished.flows, 9);
+        let totals = recording.totals_of(&finished.devices[0], &finished.flows, 9);
         assert_eq!(tally.totals(), [totals]);
     }
 }

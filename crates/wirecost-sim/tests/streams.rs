@@ -4,7 +4,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{OwnLinks, PORT, SharedLink, Talker, delay, device, device_on, end, settings, world};
+use common::{
+    OwnLinks, PORT, SharedLink, Talker, delay, device, device_on, end, packets_in_order, settings, world,
+};
 use wirecost_link::{Link, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::record::Record;
@@ -187,26 +189,10 @@ fn a_thousand_devices_share_a_link_and_none_is_lost() {
 
 #[test]
 fn the_same_inputs_give_the_same_packets_and_own_links_do_not_care_for_the_order_of_devices() {
+    let talker = |host| device(host, Transport::Stream, Talker::with(3_000, 20));
     let run = |order: &[u32], wake: Wake| {
-        let mut config = delay(5);
-        config.up.loss = Loss::Bernoulli(Probability::new(0.1).expect("a probability"));
-        let devices = order
-            .iter()
-            .map(|host| device(*host, Transport::Stream, Talker::with(3_000, 20)));
         let settings = Settings { wake, ..settings() };
-        let finished = world(
-            settings,
-            devices.collect(),
-            OwnLinks::new(3, config, 9),
-            Recording::new(),
-        );
-        let mut records = finished.run(end()).tap.into_records();
-        records.retain(|record| matches!(record, Record::Packet(_)));
-        records.sort_by_key(|record| match record {
-            Record::Packet(packet) => packet.host,
-            Record::Delivery(_) => None,
-        });
-        records
+        packets_in_order(order, settings, talker, 0.1)
     };
     for wake in [Wake::EachSegment, Wake::AfterBurst] {
         assert_eq!(run(&[0, 1, 2], wake), run(&[0, 1, 2], wake));

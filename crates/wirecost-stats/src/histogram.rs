@@ -1,6 +1,14 @@
 //! HDR histogram of durations (Tene's HdrHistogram): constant memory, 3 significant digits.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram as Counts;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use serde::{Deserialize, Serialize, de, ser};
+
+use crate::mean::MeanInterval;
+use crate::quantile::{self, Quantile};
+use crate::sample::Summary;
 
 /// The longest duration that is told apart, in nanoseconds: 60 s.
 pub const MAX_NS: u64 = 60_000_000_000;
@@ -45,6 +53,22 @@ impl Histogram {
         self.counts.saturating_record(nanos.min(MAX_NS));
     }
 
+    /// The histogram as bytes: HdrHistogram's V2 format, compressed, behind the count of values above the range.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.above_range.to_be_bytes().to_vec();
+        self.counts_to_bytes(&mut bytes);
+        bytes
+    }
+
+    /// The histogram of such bytes; `None` where they are none.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (above_range, mut counts) = bytes.split_first_chunk()?;
+        Some(Self {
+            counts: Deserializer::new().deserialize(&mut counts).ok()?,
+            above_range: u64::from_be_bytes(*above_range),
+        })
+    }
+
     /// Adds the values of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.counts += &other.counts;
@@ -72,6 +96,11 @@ impl Histogram {
         self.counts.value_at_quantile(probability).min(MAX_NS)
     }
 
+    /// How many values are at most `nanos`, values within 0.1 % of it counted as one of its.
+    pub fn count_up_to(&self, nanos: u64) -> u64 {
+        self.counts.count_between(0, nanos)
+    }
+
     /// The mean in nanoseconds, to within 0.1 %; 0 for an empty histogram.
     pub fn mean(&self) -> f64 {
         self.counts.mean()
@@ -92,6 +121,47 @@ impl Histogram {
         self.counts.max().min(MAX_NS)
     }
 
+    /// Mean, extremes and the quantiles that results files print, each value to within 0.1 %; `None` without a value.
+    pub fn summary(&self) -> Option<Summary> {
+        Some(Summary {
+            mean: MeanInterval::of_moments(self.len(), self.mean(), self.standard_deviation())?,
+            min: self.min(),
+            max: self.max(),
+            p50: self.estimate(0.5),
+            p90: self.estimate(0.9),
+            p95: self.estimate(0.95),
+            p99: self.estimate(0.99),
+            p99_9: self.estimate(0.999),
+        })
+    }
+
+    /// The quantile with its interval; `None` where there are too few values to print it.
+    fn estimate(&self, probability: f64) -> Option<Quantile> {
+        let n = self.len();
+        if !quantile::is_printable(n, probability) {
+            return None;
+        }
+        let (low, high) = quantile::interval_ranks(n, probability);
+        Some(Quantile {
+            probability,
+            value: self.at_rank(quantile::rank(n, probability)),
+            low: low.map(|rank| self.at_rank(rank)),
+            high: high.map(|rank| self.at_rank(rank)),
+            low_n: quantile::is_low_n(n, probability),
+        })
+    }
+
+    /// The value of a rank in ascending order, counted from 1; the largest one beyond the last rank.
+    fn at_rank(&self, rank: u64) -> u64 {
+        let mut below = 0;
+        let mut values = self.counts.iter_recorded();
+        let reached = values.find(|step| {
+            below += step.count_at_value();
+            below >= rank
+        });
+        reached.map_or_else(|| self.max(), |step| step.value_iterated_to().min(MAX_NS))
+    }
+
     /// The percentile distribution in ascending order, with `ticks` steps each time the distance to 100 % halves.
     /// The last step is at 1; an empty histogram has none.
     pub fn steps(&self, ticks: u32) -> impl Iterator<Item = Step> + '_ {
@@ -106,9 +176,38 @@ impl Histogram {
         })
     }
 
+    /// The counts alone, in HdrHistogram's V2 format, compressed.
+    pub(crate) fn counts_to_bytes(&self, bytes: &mut Vec<u8>) {
+        let written = V2DeflateSerializer::new().serialize(&self.counts, bytes);
+        written.expect("a vector takes all bytes");
+    }
+
+    /// The histogram of such counts, made with any bounds; `None` where they are none.
+    pub(crate) fn from_counts(mut bytes: &[u8]) -> Option<Self> {
+        let counts: Counts<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
+        let mut histogram = Self::new();
+        histogram.counts.add(&counts).ok()?;
+        Some(histogram)
+    }
+
     /// The number of power-of-two buckets.
     pub(crate) fn buckets(&self) -> u8 {
         self.counts.buckets()
+    }
+}
+
+/// As text: the bytes in base64.
+impl Serialize for Histogram {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(self.to_bytes()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(de::Error::custom)?;
+        Self::from_bytes(&bytes).ok_or_else(|| de::Error::custom("not a histogram"))
     }
 }
 
@@ -177,5 +276,42 @@ mod tests {
         assert!(histogram.is_empty());
         assert_eq!(histogram.steps(5).count(), 0);
         assert_eq!((histogram.mean(), histogram.quantile(0.5)), (0.0, 0));
+    }
+
+    #[test]
+    fn a_summary_is_that_of_the_exact_values_to_within_a_thousandth() {
+        let values: Vec<u64> = (1..=20_000).map(|i| i * 7_919 % 20_011 * 1_000 + 1_000).collect();
+        let exact = crate::Sample::new(values.clone()).expect("values").summary();
+        let kept = of(values).summary().expect("values");
+        let near = |a: f64, b: f64| (a - b).abs() <= b * 0.001;
+        assert_eq!(kept.mean.n, 20_000);
+        assert!(near(kept.mean.mean, exact.mean.mean));
+        assert!(near(kept.mean.low.unwrap(), exact.mean.low.unwrap()));
+        let pairs = [
+            (kept.p50, exact.p50),
+            (kept.p99, exact.p99),
+            (kept.p99_9, exact.p99_9),
+        ];
+        for (kept, exact) in pairs.map(|(kept, exact)| (kept.unwrap(), exact.unwrap())) {
+            assert!(near(kept.value as f64, exact.value as f64), "{kept:?} {exact:?}");
+            assert!(
+                near(kept.low.unwrap() as f64, exact.low.unwrap() as f64),
+                "{kept:?}"
+            );
+            assert!(
+                near(kept.high.unwrap() as f64, exact.high.unwrap() as f64),
+                "{kept:?}"
+            );
+            assert_eq!(kept.low_n, exact.low_n);
+        }
+    }
+
+    #[test]
+    fn a_summary_prints_what_the_number_of_values_allows() {
+        assert_eq!(Histogram::new().summary(), None);
+        let one = of([5]).summary().expect("a value");
+        assert_eq!((one.mean.low, one.p50, one.min, one.max), (None, None, 5, 5));
+        let many = of(1..=9_999).summary().expect("values");
+        assert!(many.p99.is_some() && many.p99_9.is_none());
     }
 }

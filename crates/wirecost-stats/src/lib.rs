@@ -5,6 +5,7 @@
 //! - [`quantile`]: order-statistic quantiles, their exact intervals and the rule when they may be printed
 //! - [`histogram`]: HDR histogram of durations for runs too long to keep every value
 //! - [`hgrm`]: its percentile distribution as text
+//! - [`hlog`]: histograms of one quantity second by second, as an interval log
 //! - [`bootstrap`]: intervals of any statistic by seeded resampling
 //! - [`mann_whitney`](mod@mann_whitney): whether one sample tends to be larger than another
 //! - [`holm`](mod@holm): p-values of many comparisons at once
@@ -24,6 +25,7 @@
 pub mod bootstrap;
 pub mod hgrm;
 pub mod histogram;
+pub mod hlog;
 pub mod holm;
 pub mod mann_whitney;
 pub mod mean;

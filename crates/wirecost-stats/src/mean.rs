@@ -29,13 +29,25 @@ impl MeanInterval {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-        let half = student_t(n - 1.0).map(|t| t * (squares / (n - 1.0) / n).sqrt());
-        Some(Self {
+        Some(Self::around(mean, values.len() as u64, squares))
+    }
+
+    /// The same of `n` values of which only the mean and the standard deviation (with n in its denominator) are known.
+    pub fn of_moments(n: u64, mean: f64, standard_deviation: f64) -> Option<Self> {
+        let squares = standard_deviation * standard_deviation * n as f64;
+        (n > 0).then(|| Self::around(mean, n, squares))
+    }
+
+    /// `squares` is the sum of the squared distances from the mean.
+    fn around(mean: f64, n: u64, squares: f64) -> Self {
+        let count = n as f64;
+        let half = student_t(count - 1.0).map(|t| t * (squares / (count - 1.0) / count).sqrt());
+        Self {
             mean,
             low: half.map(|half| mean - half),
             high: half.map(|half| mean + half),
-            n: values.len() as u64,
-        })
+            n,
+        }
     }
 }
 
@@ -118,5 +130,18 @@ mod tests {
     fn equal_values_have_an_interval_of_one_point() {
         let mean = MeanInterval::of(&[25e6; 150]).unwrap();
         assert_eq!((mean.low, mean.high), (Some(25e6), Some(25e6)));
+    }
+
+    #[test]
+    fn moments_give_the_interval_of_the_values() {
+        // 1 to 10: the variance with n in its denominator is 8.25.
+        let values: Vec<f64> = (1..=10).map(f64::from).collect();
+        let (exact, kept) = (
+            MeanInterval::of(&values).unwrap(),
+            MeanInterval::of_moments(10, 5.5, 8.25_f64.sqrt()).unwrap(),
+        );
+        assert!((exact.low.unwrap() - kept.low.unwrap()).abs() < 1e-12);
+        assert_eq!(MeanInterval::of_moments(0, 0.0, 0.0), None);
+        assert_eq!(MeanInterval::of_moments(1, 3.0, 0.0).unwrap().low, None);
     }
 }

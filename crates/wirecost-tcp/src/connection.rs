@@ -45,6 +45,21 @@ pub enum State {
     Closed,
 }
 
+impl State {
+    /// How far a connection in this state is in its life, from 0 on; none goes back.
+    pub const fn age(self) -> u8 {
+        match self {
+            Self::SynSent => 0,
+            Self::SynReceived => 1,
+            Self::Established => 2,
+            Self::CloseWait | Self::FinWait1 => 3,
+            Self::FinWait2 | Self::Closing | Self::LastAck => 4,
+            Self::TimeWait => 5,
+            Self::Closed => 6,
+        }
+    }
+}
+
 /// What the application may want to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {

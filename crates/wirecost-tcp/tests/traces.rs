@@ -36,32 +36,6 @@ macro_rules! traces {
     )*};
 }
 
-/// Replays every trace of the folder `WIRECOST_TRACES`: for traces that are not rules yet, such as random ones.
-#[test]
-#[ignore = "needs a folder of traces"]
-fn a_folder_of_traces_agrees() {
-    let folder = std::env::var("WIRECOST_TRACES").expect("WIRECOST_TRACES names a folder");
-    let files = std::fs::read_dir(folder)
-        .expect("a folder")
-        .map(|file| file.expect("a file").path());
-    let mut files: Vec<_> = files.collect();
-    files.sort();
-    let differ = |file: &&std::path::PathBuf| {
-        let text = std::fs::read_to_string(file).expect("a text");
-        let compared = replay::compare(&text);
-        let _ = compared
-            .as_ref()
-            .inspect_err(|difference| println!("{}: {difference}", file.display()));
-        compared.is_err()
-    };
-    assert_eq!(
-        files.iter().filter(differ).count(),
-        0,
-        "of {} traces",
-        files.len()
-    );
-}
-
 traces! {
     abort "abort"
     ack_by_read "ack-by-read"

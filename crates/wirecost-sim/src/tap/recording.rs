@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 
+use wirecost_cost::{DeviceLedger, Ports, Totals};
+use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::record::{Record, RecordedDelivery, RecordedPacket};
-use wirecost_proto::{Delivery, Fate, Instant};
+use wirecost_proto::{Buffer, Delivery, Direction, Fate, Instant};
 use wirecost_wire::ip::{self, Addresses, Protocol, Version};
 use wirecost_wire::{icmp, ipv4, ipv6, udp};
 
@@ -42,6 +44,32 @@ impl Recording {
     /// What was recorded, to be kept.
     pub fn into_records(self) -> Vec<Record> {
         self.records
+    }
+
+    /// What the ledger finds in the packets of one device, told by the device's own logs and by those of the service at
+    /// `port`, as [`Finished::flows`](crate::Finished::flows) has them.
+    pub fn totals_of<D>(&self, device: &DeviceReport<D>, flows: &[(u16, FlowReport)], port: u16) -> Totals {
+        let mut ledger = DeviceLedger::new();
+        for (local, log) in &device.logs {
+            let ports = Ports {
+                client: local.port(),
+                server: port,
+            };
+            ledger.log_spans(ports, Direction::Up, &log.up);
+            if let Some((_, flow)) = flows.iter().find(|(_, flow)| flow.peer == *local) {
+                ledger.log_spans(ports, Direction::Down, &flow.log.down);
+            }
+        }
+        let mut totals = Totals::new();
+        for record in &self.records {
+            let Record::Packet(packet) = record else { continue };
+            if packet.host == Some(device.host) {
+                let mut spans = Buffer::new();
+                let verdict = ledger.packet(packet.direction, &packet.bytes, &mut spans);
+                totals.add_packet(packet.direction, &verdict, spans.spans());
+            }
+        }
+        totals
     }
 
     /// The bytes of a packet; `None` where no IP packet could have them.

@@ -18,7 +18,7 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetReason, Script};
 
 use super::World;
-use crate::network::streams::earlier;
+use super::upkeep::Upkeep;
 use crate::queue::What;
 use crate::tap::Tap;
 
@@ -38,11 +38,7 @@ pub(super) struct DeviceSlot<C, D> {
     unsent_command: bool,
     finished: bool,
     logs: Vec<(SocketAddr, FlowLog)>,
-    error: Option<String>,
-    /// When the endpoint wants to be woken.
-    endpoint_wakes: Option<Instant>,
-    /// The earliest wake-up of this device that the queue holds.
-    wakes: Option<Instant>,
+    upkeep: Upkeep,
 }
 
 impl<C, D> DeviceSlot<C, D> {
@@ -57,9 +53,7 @@ impl<C, D> DeviceSlot<C, D> {
             unsent_command: false,
             finished: false,
             logs: Vec::new(),
-            error: None,
-            endpoint_wakes: None,
-            wakes: None,
+            upkeep: Upkeep::new(),
         }
     }
 
@@ -89,7 +83,7 @@ impl<C, D> DeviceSlot<C, D> {
             finished: self.finished,
             logs: self.logs,
             cpu: Duration::ZERO,
-            error: self.error,
+            error: self.upkeep.error,
         }
     }
 }
@@ -107,8 +101,8 @@ where
         let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        let at = at.max(self.network.now);
-        if let (Some(at), Ok(device)) = (earlier(&mut slot.wakes, Some(at)), u32::try_from(index)) {
+        let at = slot.upkeep.queue(at, self.network.now);
+        if let (Some(at), Ok(device)) = (at, u32::try_from(index)) {
             self.network.queue.push(at, What::Device { device });
         }
     }
@@ -119,19 +113,14 @@ where
         let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        // An earlier wake-up has replaced this one.
-        if slot.wakes != Some(now) {
+        if !slot.upkeep.wake(now) || slot.finished {
             return;
         }
-        slot.wakes = None;
-        if slot.finished {
-            return;
-        }
-        if slot.endpoint_wakes.is_some_and(|at| at <= now) {
-            self.device_input(index, Input::Timeout, &[]);
-        } else if let Some(at) = slot.endpoint_wakes {
+        match slot.upkeep.wanted {
+            Some(at) if at <= now => self.device_input(index, Input::Timeout, &[]),
             // It was put off after this wake-up had been queued for it.
-            self.wake_device_at(index, at);
+            Some(at) => self.wake_device_at(index, at),
+            None => {}
         }
         self.advance(index);
     }

@@ -10,9 +10,9 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason, Script};
 
 use super::World;
+use super::upkeep::Upkeep;
 use crate::network::flow::{Body, Flow, ServerEnd};
 use crate::network::socket::Readable;
-use crate::network::streams::earlier;
 use crate::queue::What;
 use crate::tap::Tap;
 
@@ -22,12 +22,7 @@ pub(super) struct ServiceSlot<S> {
     service: Service<S>,
     /// Index of each flow ever opened, by its number; [`GONE`] where it is no more.
     flows: Vec<u32>,
-    /// Why the endpoint ended, if it did.
-    pub(super) error: Option<String>,
-    /// When the endpoint wants to be woken.
-    endpoint_wakes: Option<Instant>,
-    /// The earliest wake-up of this service that the queue holds.
-    wakes: Option<Instant>,
+    pub(super) upkeep: Upkeep,
 }
 
 /// The index of no flow.
@@ -38,9 +33,7 @@ impl<S> ServiceSlot<S> {
         Self {
             service,
             flows: Vec::new(),
-            error: None,
-            endpoint_wakes: None,
-            wakes: None,
+            upkeep: Upkeep::new(),
         }
     }
 
@@ -98,12 +91,10 @@ where
         let Some(slot) = self.services.get_mut(index) else {
             return;
         };
-        // An earlier wake-up has replaced this one.
-        if slot.wakes != Some(now) {
+        if !slot.upkeep.wake(now) {
             return;
         }
-        slot.wakes = None;
-        match slot.endpoint_wakes {
+        match slot.upkeep.wanted {
             Some(at) if at <= now => self.service_input(index, None, Input::Timeout, &[]),
             Some(at) => self.wake_service_at(index, at),
             None => {}
@@ -114,8 +105,8 @@ where
         let Some(slot) = self.services.get_mut(index) else {
             return;
         };
-        let at = at.max(self.network.now);
-        if let (Some(at), Ok(service)) = (earlier(&mut slot.wakes, Some(at)), u32::try_from(index)) {
+        let at = slot.upkeep.queue(at, self.network.now);
+        if let (Some(at), Ok(service)) = (at, u32::try_from(index)) {
             self.network.queue.push(at, What::Service { service });
         }
     }
@@ -285,29 +276,26 @@ where
         let peer = flow
             .and_then(|flow| self.network.flows.get(flow))
             .map(|flow| flow.client);
-        let Some(slot) = self.services.get_mut(service).filter(|slot| slot.error.is_none()) else {
+        let Some(slot) = self.services.get_mut(service) else {
             return;
         };
-        if let Err(error) = slot.service.endpoint.handle_input(input, now) {
-            slot.error = Some(error.to_string());
+        if !slot.upkeep.input(&mut slot.service.endpoint, input, now) {
             return;
         }
         let mut out = std::mem::take(&mut self.out);
-        while let Some(slot) = self.services.get_mut(service) {
-            out.clear();
-            match slot.service.endpoint.poll_output(&mut out) {
+        while let Some(slot) = self.services.get_mut(service)
+            && let Some(said) = slot.upkeep.poll(&mut slot.service.endpoint, &mut out)
+        {
+            match said {
                 Output::Transmit { flow } => self.service_transmits(service, flow, &out),
                 Output::Consumed { flow } => self.note_service_consumed(service, flow, received, &out),
                 Output::Close { flow, reset } => self.close_service_flow(service, flow, reset),
                 Output::Event(event) => self.observer.event(service, peer, event, now),
-                Output::Timeout(at) => {
-                    slot.endpoint_wakes = at;
-                    break;
-                }
+                Output::Timeout(_) => {}
             }
         }
         self.out = out;
-        if let Some(at) = self.services.get(service).and_then(|slot| slot.endpoint_wakes) {
+        if let Some(at) = self.services.get(service).and_then(|slot| slot.upkeep.wanted) {
             self.wake_service_at(service, at);
         }
     }

@@ -4,14 +4,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirecost_link::{Link, LinkConfig};
+use wirecost_link::{Link, LinkConfig, Loss};
 use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent, Transport};
 use wirecost_proto::driver::{Device, Observer, Service};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::Links;
+use wirecost_proto::record::Record;
 use wirecost_proto::script::{Context, Step};
-use wirecost_proto::{Content, Instant, Path, ResetReason, Rng, Script};
-use wirecost_sim::{Settings, Tap, World};
+use wirecost_proto::{Content, Instant, Path, Probability, ResetReason, Rng, Script};
+use wirecost_sim::{Recording, Settings, Tap, World};
 
 pub(crate) const PORT: u16 = 7_000;
 
@@ -145,6 +146,26 @@ impl Links for OwnLinks {
     fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
         self.0.get_mut(host as usize).map(|link| link as &mut dyn Path)
     }
+}
+
+/// The packets of devices in this order, each behind a lossy link of its own, host after host.
+pub(crate) fn packets_in_order(
+    order: &[u32],
+    settings: Settings,
+    device: impl Fn(u32) -> Device<Client, Talker>,
+    loss: f64,
+) -> Vec<Record> {
+    let mut config = delay(5);
+    config.up.loss = Loss::Bernoulli(Probability::new(loss).expect("a probability"));
+    let devices = order.iter().map(|host| device(*host)).collect();
+    let finished = world(settings, devices, OwnLinks::new(3, config, 9), Recording::new());
+    let mut records = finished.run(end()).tap.into_records();
+    records.retain(|record| matches!(record, Record::Packet(_)));
+    records.sort_by_key(|record| match record {
+        Record::Packet(packet) => packet.host,
+        Record::Delivery(_) => None,
+    });
+    records
 }
 
 /// One link for all.

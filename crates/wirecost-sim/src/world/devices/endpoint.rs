@@ -43,29 +43,26 @@ where
         received: &[u8],
     ) {
         let now = self.network.now;
-        let Some(slot) = self.devices.get_mut(index).filter(|slot| slot.error.is_none()) else {
+        let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        if let Err(error) = slot.device.endpoint.handle_input(input, now) {
-            slot.error = Some(error.to_string());
+        if !slot.upkeep.input(&mut slot.device.endpoint, input, now) {
             return;
         }
         let mut out = std::mem::take(&mut self.out);
-        while let Some(slot) = self.devices.get_mut(index) {
-            out.clear();
-            match slot.device.endpoint.poll_output(&mut out) {
+        while let Some(slot) = self.devices.get_mut(index)
+            && let Some(said) = slot.upkeep.poll(&mut slot.device.endpoint, &mut out)
+        {
+            match said {
                 Output::Transmit { .. } => self.device_transmits(index, &out),
                 Output::Consumed { .. } => slot.note_consumed(received, &out),
                 Output::Close { reset, .. } => self.close_flow(index, reset),
                 Output::Event(event) => slot.device.script.event(event, now),
-                Output::Timeout(at) => {
-                    slot.endpoint_wakes = at;
-                    break;
-                }
+                Output::Timeout(_) => {}
             }
         }
         self.out = out;
-        if let Some(at) = self.devices.get(index).and_then(|slot| slot.endpoint_wakes) {
+        if let Some(at) = self.devices.get(index).and_then(|slot| slot.upkeep.wanted) {
             self.wake_device_at(index, at);
         }
         self.flush(index);
@@ -91,7 +88,7 @@ where
         }
     }
 
-    fn close_flow(&mut self, index: usize, reset: bool) {
+    pub(in crate::world) fn close_flow(&mut self, index: usize, reset: bool) {
         let Some(slot) = self.devices.get(index) else {
             return;
         };

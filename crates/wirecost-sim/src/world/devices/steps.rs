@@ -8,7 +8,7 @@ use wirecost_proto::driver::Observer;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::path::Links;
 use wirecost_proto::script::{Context, Step};
-use wirecost_proto::{Endpoint, Input, Phase, Script};
+use wirecost_proto::{Endpoint, Input, Phase, ResetReason, Script};
 
 use super::super::World;
 use crate::network::Network;
@@ -38,7 +38,7 @@ where
             if slot.finished {
                 return;
             }
-            if slot.error.is_some() {
+            if slot.upkeep.error.is_some() {
                 return self.finish(index);
             }
             let context = Context {
@@ -54,12 +54,25 @@ where
                     slot.unsent_command = true;
                     self.device_input(index, Input::Command(command), &[]);
                 }
+                Step::Abort { reset } => self.abort(index, reset),
                 Step::Wait(at) => {
                     return at.map_or((), |at| self.wake_device_at(index, at));
                 }
                 Step::Finished => return self.finish(index),
             }
         }
+    }
+
+    fn abort(&mut self, index: usize, reset: bool) {
+        if self.devices.get(index).is_none_or(|slot| slot.socket.is_none()) {
+            return;
+        }
+        if reset {
+            self.close_flow(index, true);
+        }
+        self.close_socket(index);
+        let reason = ResetReason::Local;
+        self.device_flow_input(index, |flow| Input::Reset { flow, reason });
     }
 
     fn finish(&mut self, index: usize) {

@@ -11,19 +11,6 @@ use super::{DELAY, pattern};
 use crate::harness::{CLIENT, ISS, Net, SERVER};
 use crate::{Cookie, Segment, State, Timestamps};
 
-/// How far a connection may be in its life; none goes back.
-fn age(state: State) -> u8 {
-    match state {
-        State::SynSent => 0,
-        State::SynReceived => 1,
-        State::Established => 2,
-        State::CloseWait | State::FinWait1 => 3,
-        State::FinWait2 | State::Closing | State::LastAck => 4,
-        State::TimeWait => 5,
-        State::Closed => 6,
-    }
-}
-
 /// A connection at some point of its life.
 fn at_some_point(point: u8) -> Net {
     let mut net = Net::linux(DELAY);
@@ -91,11 +78,11 @@ proptest! {
     ) {
         let mut net = at_some_point(point);
         for (segment, bytes, pause_ms) in segments {
-            let before = net.ends[CLIENT].state().map_or(0, age);
+            let before = net.ends[CLIENT].state().map_or(0, State::age);
             let now = net.now;
             net.ends[CLIENT].connection().handle_segment(&segment, &pattern(bytes), now);
             net.settle(CLIENT);
-            let after = net.ends[CLIENT].state().map_or(0, age);
+            let after = net.ends[CLIENT].state().map_or(0, State::age);
             prop_assert!(after >= before, "{before} to {after} by {segment:?}");
             net.run_for(Duration::from_millis(pause_ms));
         }
