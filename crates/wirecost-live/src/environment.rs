@@ -149,6 +149,22 @@ impl OpenFiles {
     }
 }
 
+/// Files that all processes of this machine together can open beside those that are open (fs.file-max).
+///
+/// # Errors
+/// /proc cannot be read.
+pub fn free_files() -> io::Result<u64> {
+    // proc_sys_fs(5): file-nr has allocated handles, free ones among them, and the maximum.
+    let numbers = fs::read_to_string("/proc/sys/fs/file-nr")?;
+    let mut numbers = numbers
+        .split_whitespace()
+        .map_while(|word| word.parse::<u64>().ok());
+    let (Some(allocated), Some(_), Some(maximum)) = (numbers.next(), numbers.next(), numbers.next()) else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    Ok(maximum.saturating_sub(allocated))
+}
+
 fn text(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
@@ -212,6 +228,11 @@ mod tests {
             environment.kernel.starts_with("Linux ") && environment.cores > 0 && environment.memory_bytes > 0
         );
         assert!(Load::read().available_bytes > 0);
+    }
+
+    #[test]
+    fn this_machine_can_open_another_file() {
+        assert!(free_files().unwrap() > 0);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! - [`process`]: real servers as children that cannot outlive us
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`sniffer`]: packets on links that are not ours
+//! - [`limits`]: how many devices a process can hold
 //! - [`environment`], [`doctor`]: the machine for the record, and what it can and cannot do
 //! - [`error`]: what the machine refused, on what, and the way out
 //!
@@ -37,6 +38,7 @@ pub mod environment;
 pub mod error;
 pub mod ethtool;
 pub mod forwarder;
+pub mod limits;
 pub mod namespace;
 pub mod netlink;
 pub mod packet_socket;

@@ -1,6 +1,6 @@
 //! How soon the kernel runs a thread that keeps deadlines, on a machine that does other work too.
 
-use crate::sys::process::{run_on_first_cpu, set_niceness, set_real_time};
+use crate::sys::process::{run_on_cpu, run_on_first_cpu, set_niceness, set_real_time};
 use std::{fmt, io};
 
 /// What a thread of a run is there for; the later goes first.
@@ -64,6 +64,14 @@ pub fn raise(duty: Duty) -> Priority {
 /// The kernel refuses.
 pub fn share_one_cpu() -> io::Result<()> {
     run_on_first_cpu()
+}
+
+/// Keeps the calling thread, and those that it starts from now on, on the CPU of this number.
+///
+/// # Errors
+/// The machine has no such CPU, or this process may not use it.
+pub fn keep_to_cpu(cpu: usize) -> io::Result<()> {
+    run_on_cpu(cpu)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //!
 //! - [`usage`]: CPU time and memory of a server and everything it started
 //! - [`foreground`]: a program on the device's side, with our terminal
+//! - [`worker`]: another process of our own program
 //! - [`listening`]: who listens where
 //! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: where the program is, how it is configured, when it is ready
 
@@ -13,6 +14,7 @@ pub mod listening;
 pub mod mosquitto;
 pub mod rabbitmq;
 pub mod usage;
+pub mod worker;
 
 use crate::error::{Doing, EnvironmentError, Errno};
 use crate::sys::process::{self as calls, Child, Program};

@@ -90,6 +90,17 @@ pub struct Side {
 }
 
 impl Side {
+    /// Where the calling thread is, whose settings are left as they are.
+    ///
+    /// # Errors
+    /// `/proc` cannot be read.
+    pub fn here() -> Result<Self, EnvironmentError> {
+        Ok(Self {
+            namespace: Namespace::current()?,
+            settings: Settings::new(),
+        })
+    }
+
     /// Moves the calling thread into this side. Sockets that it opens from now on belong here.
     ///
     /// # Errors

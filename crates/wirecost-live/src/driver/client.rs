@@ -1,99 +1,155 @@
 //! The devices' loop: one thread, one poll instance, any number of devices.
 //!
-//! A device is an endpoint with a [`Script`]. The loop gives the endpoint its input, carries its output to the
-//! device's socket, and asks the script what to do next whenever something has happened or a time has come.
+//! A device is an endpoint; what all of them do is up to a [`Director`]. The loop gives an endpoint its input, carries
+//! its output to the device's socket, and asks the director what to do next whenever something has happened or a time
+//! has come.
+//!
+//! - this file: events, deadlines and turns; `input`: an endpoint's input and output; `readiness`: what sockets have
+//!   to say; `flows`: sockets that come and go
+//! - [`scripted`]: devices on the emulated link, each with a script, each with its logs
+//! - [`load`]: devices of a load, of which nothing is kept
+#![expect(
+    private_bounds,
+    reason = "there are two settings, and both are the loop's own"
+)]
+
+mod flows;
+mod input;
+pub mod load;
+mod readiness;
+pub mod scripted;
+mod setting;
+mod slot;
 
 use std::io;
-use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mio::event::Event;
-use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
-use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::{Device, DeviceReport};
-use wirecost_proto::log::FlowLog;
-use wirecost_proto::script::{Context, Script, Step};
-use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
+use wirecost_proto::director::{Director, Due};
+use wirecost_proto::script::Step;
+use wirecost_proto::{Buffer, Endpoint, Input, Instant};
 
-use super::stream::{Readable, State, Stream, reason_of};
+use super::datagram::{Batch, Received};
 use super::wakes::Wakes;
-use super::{READ_BYTES, datagram};
-use crate::activity::Activity;
-use crate::clock::{Clock, thread_cpu_time};
+use crate::clock::Clock;
 use crate::timerfd::TimerFd;
+use setting::Setting;
+use slot::{Shared, Slot, Target};
 
-/// Runs devices until all are finished or until it is stopped.
-pub struct ClientLoop<E: Endpoint, S> {
+pub use load::{LoadDevice, LoopReport, Traffic};
+pub use setting::{InLoad, OnLink};
+
+/// Runs devices until all are finished or until their director ends it.
+pub struct ClientLoop<E: Endpoint, D, S> {
     clock: Clock,
-    activity: Arc<Activity>,
+    /// The last look at the clock.
+    now: Instant,
     poll: Poll,
     timer: TimerFd,
-    stop: Arc<Waker>,
-    finished: Arc<AtomicU64>,
-    slots: Vec<Slot<E, S>>,
+    /// What the timer is set to, while it has not fired.
+    armed: Option<Instant>,
+    waker: Arc<Waker>,
+    director: D,
+    /// When the director wants to be asked.
+    asked_at: Option<Instant>,
+    setting: S,
+    slots: Vec<Slot<E>>,
+    targets: Vec<Target>,
+    /// The sockets that devices share, each of one target.
+    shared: Vec<Shared>,
     running: usize,
+    finished: Arc<AtomicU64>,
     wakes: Wakes,
+    /// Devices that had more to do than one turn takes.
+    unfinished_turns: Vec<usize>,
+    /// What the device at hand has given out and the kernel has not been given.
+    pending: Pending,
+    traffic: Arc<Traffic>,
+    counted: Counted,
+    /// Why a socket could not be had, the first time.
+    socket_error: Option<io::Error>,
     out: Buffer,
+    /// Where streams are read to.
+    stream_bytes: Vec<u8>,
+    /// Where datagrams are received to; none while they are handled.
+    received: Option<Box<Received>>,
 }
 
-struct Slot<E, S> {
-    device: Device<E, S>,
-    socket: Socket,
-    /// Flows opened so far; the current one is the last.
-    flows: u32,
-    congested: bool,
-    unsent_command: bool,
-    finished: bool,
-    logs: Vec<(SocketAddr, FlowLog)>,
-    cpu: Duration,
-    error: Option<String>,
+/// Output of one device: of a stream, or datagrams.
+#[derive(Debug, Default)]
+struct Pending {
+    stream: Vec<u8>,
+    datagrams: Batch,
 }
 
-enum Socket {
-    None,
-    Stream(Stream),
-    Datagram(UdpSocket),
+/// What sockets have taken and given so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    sent_bytes: u64,
+    received_bytes: u64,
+    dropped_datagrams: u64,
 }
 
 const TIMER_TOKEN: Token = Token(usize::MAX - 1);
-const STOP_TOKEN: Token = Token(usize::MAX - 2);
+const WAKER_TOKEN: Token = Token(usize::MAX - 2);
+/// Tokens from here on are shared sockets; below are devices.
+const SHARED_SOCKETS: usize = usize::MAX / 2;
+/// Turns by deadlines, and turns by the director, before events are looked at again.
+const TURNS_PER_ROUND: usize = 64;
+/// How often a device may go on, in one turn, with what its sent output makes possible.
+const CONTINUATIONS_PER_TURN: usize = 64;
 
-impl<E, S> ClientLoop<E, S>
+impl<E, D, S> ClientLoop<E, D, S>
 where
     E: Endpoint<Error: std::fmt::Display>,
-    S: Script<E>,
+    D: Director<E>,
+    S: Setting,
 {
-    /// A loop over `devices`.
-    ///
-    /// # Errors
-    /// The kernel has no poll instance, timer or event to give.
-    pub fn new(devices: Vec<Device<E, S>>, clock: Clock, activity: Arc<Activity>) -> io::Result<Self> {
+    fn build(
+        slots: Vec<Slot<E>>,
+        targets: Vec<Target>,
+        director: D,
+        clock: Clock,
+        setting: S,
+    ) -> io::Result<Self> {
         let poll = Poll::new()?;
         let mut timer = TimerFd::new().map_err(io::Error::other)?;
         poll.registry()
             .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
-        let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
-        let slots: Vec<Slot<E, S>> = devices.into_iter().map(Slot::new).collect();
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER_TOKEN)?);
         Ok(Self {
             clock,
-            activity,
+            now: clock.now(),
             poll,
             timer,
-            stop,
-            finished: Arc::new(AtomicU64::new(0)),
+            armed: None,
+            waker,
+            director,
+            asked_at: None,
+            setting,
             running: slots.len(),
             slots,
+            targets,
+            shared: Vec::new(),
+            finished: Arc::new(AtomicU64::new(0)),
             wakes: Wakes::default(),
+            unfinished_turns: Vec::new(),
+            pending: Pending::default(),
+            traffic: Arc::new(Traffic::default()),
+            counted: Counted::default(),
+            socket_error: None,
             out: Buffer::new(),
+            stream_bytes: vec![0; super::READ_BYTES],
+            received: Some(Box::new(Received::new())),
         })
     }
 
-    /// Wakes the loop to stop it, from any thread.
-    pub fn stopper(&self) -> Arc<Waker> {
-        Arc::clone(&self.stop)
+    /// Wakes the loop from any thread, to have its director told: [`Director::woken`].
+    pub fn waker(&self) -> Arc<Waker> {
+        Arc::clone(&self.waker)
     }
 
     /// How many devices are finished, to be watched from any thread.
@@ -101,395 +157,184 @@ where
         Arc::clone(&self.finished)
     }
 
-    /// Runs until every device is finished or the stopper wakes it.
-    ///
-    /// # Errors
-    /// Polling failed.
-    pub fn run(mut self) -> io::Result<Vec<DeviceReport<S>>> {
+    fn run_to_end(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
-        let mut buffer = vec![0; READ_BYTES];
-        for index in 0..self.slots.len() {
-            self.wakes.want(index, self.clock.now());
-        }
         loop {
             self.run_due();
             // Asked after what was due: the last device may have finished there, and nothing would wake the poll.
             if self.running == 0 {
-                return Ok(self.into_reports());
+                return Ok(());
             }
-            if let Some(next) = self.wakes.next() {
-                self.timer.arm(&self.clock, next)?;
-            }
-            match self.poll.poll(&mut events, None) {
+            let timeout = self.arm()?;
+            match self.poll.poll(&mut events, timeout) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 result => result?,
             }
-            self.timer.take_expiry()?;
             for event in &events {
+                self.tick();
                 match event.token() {
-                    STOP_TOKEN => return Ok(self.into_reports()),
-                    TIMER_TOKEN => {}
-                    Token(index) => self.handle_ready(index, event, &mut buffer),
+                    WAKER_TOKEN => {
+                        if self.director.woken(self.now).is_break() {
+                            return Ok(());
+                        }
+                    }
+                    TIMER_TOKEN => self.armed = None,
+                    Token(index) if index >= SHARED_SOCKETS => self.receive_shared(index - SHARED_SOCKETS),
+                    Token(index) => self.handle_ready(index, event),
+                }
+                if self.asked_at.is_some_and(|at| at <= self.now) {
+                    self.ask_director();
                 }
             }
         }
     }
 
-    fn into_reports(self) -> Vec<DeviceReport<S>> {
-        self.slots.into_iter().map(Slot::into_report).collect()
+    /// Reads the clock.
+    fn tick(&mut self) -> Instant {
+        self.now = self.clock.now();
+        self.now
+    }
+
+    /// The time of what is at hand.
+    fn now(&mut self) -> Instant {
+        if S::EXACT { self.tick() } else { self.now }
     }
 
     fn run_due(&mut self) {
-        let now = self.clock.now();
-        while let Some(index) = self.wakes.due(now) {
-            if self.slots[index].finished {
-                continue;
-            }
-            self.charged(index, |this| {
-                this.input(index, Input::Timeout);
-                this.advance(index);
-            });
+        for _ in 0..TURNS_PER_ROUND {
+            let now = self.tick();
+            let Some(index) = self.wakes.due(now) else {
+                break;
+            };
+            self.turn(index, |this| this.input(index, Input::Timeout));
         }
+        let unfinished = self.unfinished_turns.len();
+        for position in 0..unfinished {
+            let index = self.unfinished_turns[position];
+            self.tick();
+            self.turn(index, |this| this.read_on(index));
+        }
+        // Those that are behind them have come meanwhile.
+        self.unfinished_turns.drain(..unfinished);
+        for shared in 0..self.shared.len() {
+            if self.shared[shared].is_unread {
+                self.receive_shared(shared);
+            }
+        }
+        self.traffic.note(&self.counted);
+        self.ask_director();
+        self.send_shared();
     }
 
-    /// Runs `work` and charges its CPU time to a device.
-    fn charged(&mut self, index: usize, work: impl FnOnce(&mut Self)) {
-        let before = thread_cpu_time();
+    /// Gives the devices their turns that have something to do by their director.
+    fn ask_director(&mut self) {
+        for _ in 0..TURNS_PER_ROUND {
+            let now = self.tick();
+            match self.director.due(now) {
+                Due::Device(index) => self.turn(index, |_| {}),
+                Due::Later(at) => {
+                    self.asked_at = at;
+                    return;
+                }
+            }
+        }
+        self.asked_at = Some(self.now);
+    }
+
+    /// Sets the timer to the next deadline; how long the poll may last at most.
+    fn arm(&mut self) -> io::Result<Option<Duration>> {
+        if !self.unfinished_turns.is_empty() || self.shared.iter().any(|shared| shared.is_unread) {
+            return Ok(Some(Duration::ZERO));
+        }
+        let Some(next) = self.wakes.next().into_iter().chain(self.asked_at).min() else {
+            return Ok(None);
+        };
+        if next <= self.now {
+            return Ok(Some(Duration::ZERO));
+        }
+        // A timer that fires earlier than needed costs less than one that is set anew for each message.
+        if self.armed.is_none_or(|armed| next < armed || armed <= self.now) {
+            self.timer.arm(&self.clock, next)?;
+            self.armed = Some(next);
+        }
+        Ok(None)
+    }
+
+    /// Does `work` for a device, then whatever that makes possible, and charges the device for it.
+    fn turn(&mut self, index: usize, work: impl FnOnce(&mut Self)) {
+        if self.slots.get(index).is_none_or(|slot| slot.is_finished) {
+            return;
+        }
+        self.setting.begin();
         work(self);
-        self.slots[index].cpu += thread_cpu_time().saturating_sub(before);
+        self.go_on(index);
+        self.setting.charge(index);
     }
 
-    fn handle_ready(&mut self, index: usize, event: &Event, buffer: &mut [u8]) {
-        if self.slots.get(index).is_none_or(|slot| slot.finished) {
-            return;
-        }
-        self.charged(index, |this| {
-            if event.is_writable() || event.is_error() {
-                this.handle_writable(index);
+    /// Lets a device go on until it waits and the kernel has been given all its output.
+    fn go_on(&mut self, index: usize) {
+        for _ in 0..CONTINUATIONS_PER_TURN {
+            let waits = self.advance(index);
+            if waits.is_continue() {
+                break;
             }
-            if event.is_readable() || event.is_read_closed() || event.is_error() {
-                this.handle_readable(index, buffer);
-            }
-            this.advance(index);
-        });
-    }
-
-    fn handle_writable(&mut self, index: usize) {
-        let Socket::Stream(stream) = &mut self.slots[index].socket else {
-            return;
-        };
-        if stream.state == State::Connecting {
-            match stream.finish_connect() {
-                Ok(true) => self.opened(index),
-                Ok(false) => return,
-                Err(reason) => return self.lost(index, reason, true),
+            if !self.flush(index) {
+                return;
             }
         }
         self.flush(index);
+        self.continue_later(index);
     }
 
-    fn handle_readable(&mut self, index: usize, buffer: &mut [u8]) {
-        loop {
-            let slot = &mut self.slots[index];
-            let flow = slot.flow();
-            let readable = match &mut slot.socket {
-                Socket::None => return,
-                Socket::Stream(stream) if stream.state == State::Connecting || stream.fin_received => return,
-                Socket::Stream(stream) => stream.read(buffer),
-                Socket::Datagram(socket) => receive(socket, buffer),
-            };
-            match readable {
-                Readable::Bytes(len) => self.received(index, flow, &buffer[..len]),
-                Readable::Nothing => return,
-                Readable::PeerClosed => self.input(index, Input::PeerClosed { flow }),
-                Readable::Reset(reason) => return self.lost(index, reason, false),
-            }
-            self.drop_closed(index);
-        }
-    }
-
-    fn received(&mut self, index: usize, flow: FlowId, bytes: &[u8]) {
-        self.input_of(index, Input::Received { flow, bytes }, bytes);
-    }
-
-    /// Drops a stream whose two directions are closed.
-    fn drop_closed(&mut self, index: usize) {
-        if matches!(&self.slots[index].socket, Socket::Stream(stream) if stream.is_closed()) {
-            self.close_socket(index);
-        }
-    }
-
-    fn opened(&mut self, index: usize) {
-        let slot = &self.slots[index];
-        let (flow, peer) = (slot.flow(), slot.device.remote);
-        self.input(index, Input::Opened { flow, peer });
-    }
-
-    /// The flow is gone; `unopened` where it was never usable.
-    fn lost(&mut self, index: usize, reason: ResetReason, unopened: bool) {
-        let flow = self.slots[index].flow();
-        // A connected UDP socket survives the ICMP error that it reports.
-        if matches!(self.slots[index].socket, Socket::Stream(_)) {
-            self.close_socket(index);
-        }
-        if unopened {
-            let now = self.clock.now();
-            self.slots[index].device.script.failed(reason, now);
-        }
-        self.input(index, Input::Reset { flow, reason });
-    }
-
-    /// The peer takes no more: what it had said before is read, and then the flow is gone.
-    fn read_out(&mut self, index: usize, refusal: ResetReason) {
-        let mut buffer = vec![0; READ_BYTES];
-        let flow = self.slots[index].flow();
-        let reason = loop {
-            let Socket::Stream(stream) = &mut self.slots[index].socket else {
-                return;
-            };
-            match stream.read(&mut buffer) {
-                Readable::Bytes(len) => self.received(index, flow, &buffer[..len]),
-                Readable::Reset(reason) => break reason,
-                Readable::Nothing | Readable::PeerClosed => break refusal,
-            }
-        };
-        self.lost(index, reason, false);
-    }
-
-    fn close_socket(&mut self, index: usize) {
-        match std::mem::replace(&mut self.slots[index].socket, Socket::None) {
-            Socket::None => {}
-            // Deregistering can only fail for a socket that is not registered.
-            Socket::Stream(mut stream) => drop(self.poll.registry().deregister(&mut stream.socket)),
-            Socket::Datagram(mut socket) => drop(self.poll.registry().deregister(&mut socket)),
-        }
-    }
-
-    fn input(&mut self, index: usize, input: Input<'_, E::Command>) {
-        self.input_of(index, input, &[]);
-    }
-
-    /// Gives the endpoint an input and carries out what it says. `received` are the bytes of the input, if any.
-    fn input_of(&mut self, index: usize, input: Input<'_, E::Command>, received: &[u8]) {
-        let now = self.clock.now();
-        if self.slots[index].error.is_some() {
-            return;
-        }
-        if let Err(error) = self.slots[index].device.endpoint.handle_input(input, now) {
-            self.slots[index].error = Some(error.to_string());
-            return;
-        }
-        let mut out = std::mem::take(&mut self.out);
-        loop {
-            out.clear();
-            match self.slots[index].device.endpoint.poll_output(&mut out) {
-                Output::Transmit { .. } => self.transmit(index, &out),
-                Output::Consumed { .. } => self.slots[index].note_consumed(received, &out),
-                Output::Close { reset, .. } => self.close_flow(index, reset),
-                Output::Event(event) => self.slots[index].device.script.event(event, now),
-                Output::Timeout(at) => {
-                    if let Some(at) = at {
-                        self.wakes.want(index, at);
-                    }
-                    break;
-                }
-            }
-        }
-        self.out = out;
-        self.flush(index);
-    }
-
-    fn transmit(&mut self, index: usize, out: &Buffer) {
+    fn continue_later(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        if let Some((_, log)) = slot.logs.last_mut() {
-            log.transmitted(Direction::Up, out);
-        }
-        match &mut slot.socket {
-            Socket::None => {}
-            Socket::Stream(stream) => {
-                stream.queue(out.bytes());
-            }
-            Socket::Datagram(socket) => match socket.send(out.bytes()) {
-                // A datagram that the kernel has no room for is lost before the link; the protocol repairs it or not.
-                Err(error) if !is_out_of_room(&error) => {
-                    let (reason, now) = (reason_of(&error), self.clock.now());
-                    slot.device.script.failed(reason, now);
-                }
-                _ => {}
-            },
+        if !slot.is_finished && !std::mem::replace(&mut slot.continues, true) {
+            self.unfinished_turns.push(index);
         }
     }
 
-    fn close_flow(&mut self, index: usize, reset: bool) {
-        match &mut self.slots[index].socket {
-            Socket::Stream(stream) if reset => {
-                stream.abort();
-                self.close_socket(index);
+    /// Does what the director wants of a device until it waits, or until it is the others' turn (`Continue`).
+    fn advance(&mut self, index: usize) -> ControlFlow<()> {
+        for _ in 0..S::STEPS_PER_TURN {
+            let slot = &self.slots[index];
+            if slot.is_finished {
+                return ControlFlow::Break(());
             }
-            Socket::Stream(stream) => stream.request_fin(),
-            Socket::Datagram(_) => self.close_socket(index),
-            Socket::None => {}
-        }
-    }
-
-    fn flush(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let flushed = match &mut slot.socket {
-            Socket::Stream(stream) => match stream.flush() {
-                Ok(()) => stream.is_flushed(),
-                Err(reason) => return self.read_out(index, reason),
-            },
-            Socket::Datagram(_) => true,
-            // What waited for the socket has gone with it.
-            Socket::None => false,
-        };
-        if flushed && slot.unsent_command {
-            slot.unsent_command = false;
-            let now = self.clock.now();
-            slot.device.script.sent(now);
-        }
-        self.note_congestion(index);
-        self.drop_closed(index);
-    }
-
-    /// Withholds commands while too much is unsent, and lets the endpoint know when no longer.
-    fn note_congestion(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let congested = matches!(&slot.socket, Socket::Stream(stream) if stream.is_congested());
-        if std::mem::replace(&mut slot.congested, congested) && !congested {
-            let flow = slot.flow();
-            self.input(index, Input::Writable { flow });
-        }
-    }
-
-    /// Does what the script wants until it waits.
-    fn advance(&mut self, index: usize) {
-        loop {
-            let slot = &mut self.slots[index];
-            if slot.finished {
-                return;
+            if slot.has_ended {
+                self.finish(index);
+                return ControlFlow::Break(());
             }
-            if slot.error.is_some() {
-                return self.finish(index);
-            }
-            let context = Context {
-                now: self.clock.now(),
-                link_busy_until: self.activity.last(slot.device.host),
-                cpu: slot.cpu,
-                transmitted: slot.logs.last().map_or(0, |(_, log)| log.up.bytes),
-                congested: slot.congested,
-            };
-            match slot.device.script.next(context) {
+            let congested = slot.is_congested;
+            let now = self.now();
+            let context = self.setting.context(index, now, congested);
+            match self.director.next(index, context) {
                 Step::Connect => self.connect(index),
                 Step::Command(command) => {
-                    slot.unsent_command = true;
+                    self.slots[index].owes_sent = true;
                     self.input(index, Input::Command(command));
                 }
+                Step::Abort { reset } => self.abort(index, reset),
                 Step::Wait(at) => {
                     if let Some(at) = at {
                         self.wakes.want(index, at);
                     }
-                    return;
+                    return ControlFlow::Break(());
                 }
-                Step::Finished => return self.finish(index),
+                Step::Finished => {
+                    self.finish(index);
+                    return ControlFlow::Break(());
+                }
             }
         }
+        ControlFlow::Continue(())
     }
 
     fn finish(&mut self, index: usize) {
+        self.flush(index);
         self.close_socket(index);
-        self.slots[index].finished = true;
-        self.running -= 1;
-        self.finished.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn connect(&mut self, index: usize) {
-        self.close_socket(index);
-        if let Err(error) = self.try_connect(index) {
-            let now = self.clock.now();
-            self.slots[index].device.script.failed(reason_of(&error), now);
+        if !std::mem::replace(&mut self.slots[index].is_finished, true) {
+            self.running -= 1;
+            self.finished.fetch_add(1, Ordering::Relaxed);
         }
     }
-
-    fn try_connect(&mut self, index: usize) -> io::Result<()> {
-        let slot = &mut self.slots[index];
-        let (local, remote) = (slot.device.local, slot.device.remote);
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        slot.flows += 1;
-        match slot.device.transport {
-            Transport::Stream => {
-                let mut stream = Stream::connect(local, remote)?;
-                let address = stream.socket.local_addr()?;
-                self.poll
-                    .registry()
-                    .register(&mut stream.socket, Token(index), interest)?;
-                slot.logs.push((address, FlowLog::new(Transport::Stream)));
-                slot.socket = Socket::Stream(stream);
-            }
-            Transport::Datagram => {
-                let mut socket = datagram::connect(local, remote)?;
-                let address = socket.local_addr()?;
-                self.poll
-                    .registry()
-                    .register(&mut socket, Token(index), Interest::READABLE)?;
-                slot.logs.push((address, FlowLog::new(Transport::Datagram)));
-                slot.socket = Socket::Datagram(socket);
-                self.opened(index);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<E, S> Slot<E, S> {
-    fn new(device: Device<E, S>) -> Self {
-        Self {
-            device,
-            socket: Socket::None,
-            flows: 0,
-            congested: false,
-            unsent_command: false,
-            finished: false,
-            logs: Vec::new(),
-            cpu: Duration::ZERO,
-            error: None,
-        }
-    }
-
-    fn flow(&self) -> FlowId {
-        FlowId(self.flows.saturating_sub(1))
-    }
-
-    fn note_consumed(&mut self, received: &[u8], out: &Buffer) {
-        if let Some((_, log)) = self.logs.last_mut() {
-            log.consumed(Direction::Down, received, out);
-        }
-    }
-
-    fn into_report(self) -> DeviceReport<S> {
-        DeviceReport {
-            host: self.device.host,
-            script: self.device.script,
-            finished: self.finished,
-            logs: self.logs,
-            cpu: self.cpu,
-            error: self.error,
-        }
-    }
-}
-
-fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Readable {
-    loop {
-        return match socket.recv(buffer) {
-            Ok(len) => Readable::Bytes(len),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Readable::Nothing,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => Readable::Reset(reason_of(&error)),
-        };
-    }
-}
-
-/// Whether the kernel had no room for a datagram: the socket is as good as before.
-fn is_out_of_room(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS)
 }

@@ -1,35 +1,239 @@
-//! UDP sockets under endpoints' flows.
+//! UDP sockets under endpoints' flows, and datagrams that are sent and received together.
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
 use mio::net::UdpSocket;
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Bytes of socket buffer: a burst of the largest datagrams in fragments must fit.
-const BUFFER_BYTES: usize = 4 << 20;
+use super::READ_BYTES;
+use super::sources::Origin;
+use crate::sys::datagrams;
 
-/// A socket of a device, bound to `local` and connected to `remote`.
-pub(super) fn connect(local: SocketAddr, remote: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = open(local)?;
+/// Bytes of socket buffer on the emulated link and of servers: a burst of the largest datagrams in fragments must fit.
+const BUFFER_BYTES: usize = 4 << 20;
+/// Datagrams that one system call takes or gives.
+const TOGETHER: usize = datagrams::TOGETHER;
+
+/// A socket of a device, connected to `remote`.
+pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = open(remote)?;
+    if let Origin::Link(_) = origin {
+        enlarge_buffers(&socket)?;
+    }
+    origin.bind(&socket)?;
     socket.connect(&remote.into())?;
     Ok(UdpSocket::from_std(socket.into()))
 }
 
-/// A server's socket.
-pub(super) fn bind(local: SocketAddr) -> io::Result<UdpSocket> {
-    Ok(UdpSocket::from_std(open(local)?.into()))
+/// A socket that the devices of a loop share, connected to `remote`.
+pub(super) fn connect_shared(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = open(remote)?;
+    enlarge_buffers(&socket)?;
+    origin.bind(&socket)?;
+    socket.connect(&remote.into())?;
+    Ok(UdpSocket::from_std(socket.into()))
 }
 
-fn open(local: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_nonblocking(true)?;
-    if local.is_ipv6() {
-        socket.set_freebind_v6(true)?;
-    }
+/// A server's socket; others may be bound to the same port where it is `shared`.
+pub(super) fn bind(local: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
+    let socket = open(local)?;
+    enlarge_buffers(&socket)?;
+    socket.set_reuse_port(shared)?;
+    Origin::Link(local).bind(&socket)?;
+    Ok(UdpSocket::from_std(socket.into()))
+}
+
+fn open(address: SocketAddr) -> io::Result<Socket> {
+    let kind = Type::DGRAM.nonblocking();
+    Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))
+}
+
+fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
     // The kernel caps these silently; drops show as lost messages and are counted there.
     socket.set_recv_buffer_size(BUFFER_BYTES)?;
-    socket.set_send_buffer_size(BUFFER_BYTES)?;
-    socket.bind(&local.into())?;
-    Ok(socket)
+    socket.set_send_buffer_size(BUFFER_BYTES)
+}
+
+/// Datagrams that wait to be sent on one connected socket.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    /// Where each datagram ends.
+    ends: Vec<usize>,
+}
+
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// Payload bytes that the kernel has taken.
+    pub(super) bytes: usize,
+    /// Datagrams that it has not.
+    pub(super) dropped: u64,
+    /// Why, where it was not for want of room.
+    pub(super) refusal: Option<io::Error>,
+}
+
+impl Batch {
+    pub(super) fn push(&mut self, datagram: &[u8]) {
+        self.bytes.extend_from_slice(datagram);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Sends everything; what the kernel has no room for is lost before the link, and the protocol repairs it or not.
+    pub(super) fn send(&mut self, socket: &UdpSocket) -> Sent {
+        self.send_by(|bytes, start, ends| datagrams::send(socket.as_fd(), bytes, start, ends))
+    }
+
+    /// `send` takes the bytes, where the first datagram starts and where each ends, and returns how many it has sent.
+    fn send_by(&mut self, mut send: impl FnMut(&[u8], usize, &[usize]) -> io::Result<usize>) -> Sent {
+        let mut sent = Sent::default();
+        let (mut start, mut next) = (0, 0);
+        while next < self.ends.len() {
+            let together = &self.ends[next..self.ends.len().min(next + TOGETHER)];
+            match send(&self.bytes, start, together) {
+                Ok(count) => {
+                    next += count;
+                    sent.bytes += self.ends[next - 1] - start;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    next += 1;
+                    sent.dropped += 1;
+                    sent.refusal = sent.refusal.or((!is_out_of_room(&error)).then_some(error));
+                }
+            }
+            start = self.ends[next - 1];
+        }
+        self.clear();
+        sent
+    }
+}
+
+/// Whether the kernel had no room for a datagram: the socket is as good as before.
+fn is_out_of_room(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
+/// Room for the datagrams that one system call receives.
+#[derive(Debug)]
+pub(super) struct Received {
+    bytes: Vec<u8>,
+    lengths: [usize; TOGETHER],
+}
+
+impl Received {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: vec![0; TOGETHER * READ_BYTES],
+            lengths: [0; TOGETHER],
+        }
+    }
+
+    /// Receives what is there, up to a limit; how many datagrams, and whether there may be more.
+    pub(super) fn fill(&mut self, socket: &UdpSocket) -> io::Result<(usize, bool)> {
+        loop {
+            match datagrams::receive(socket.as_fd(), &mut self.bytes, READ_BYTES, &mut self.lengths) {
+                Ok(count) => return Ok((count, count == TOGETHER)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok((0, false)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// One of the datagrams that were received last.
+    pub(super) fn datagram(&self, number: usize) -> &[u8] {
+        let start = number * READ_BYTES;
+        &self.bytes[start..start + self.lengths[number]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(lengths: &[usize]) -> Batch {
+        let mut batch = Batch::default();
+        for length in lengths {
+            batch.push(&vec![*length as u8; *length]);
+        }
+        batch
+    }
+
+    #[test]
+    fn what_the_kernel_has_no_room_for_is_dropped_and_the_rest_is_sent() {
+        let mut calls = 0;
+        let mut lengths = Vec::new();
+        let mut batch = batch(&[3, 0, 5, 7]);
+        let sent = batch.send_by(|_, start, ends| {
+            calls += 1;
+            match calls {
+                1 => {
+                    lengths.push(ends[0] - start);
+                    Ok(1)
+                }
+                2 => Err(io::Error::from_raw_os_error(libc::ENOBUFS)),
+                3 => Err(io::Error::from_raw_os_error(libc::EINTR)),
+                _ => {
+                    let starts = std::iter::once(&start).chain(ends);
+                    lengths.extend(starts.zip(ends).map(|(start, end)| end - start));
+                    Ok(ends.len())
+                }
+            }
+        });
+        assert_eq!(lengths, [3, 5, 7]);
+        assert_eq!((sent.bytes, sent.dropped), (15, 1));
+        assert!(sent.refusal.is_none() && batch.is_empty());
+    }
+
+    #[test]
+    fn a_refusal_is_told_and_costs_one_datagram() {
+        let mut refused = false;
+        let sent = batch(&[1, 1, 1]).send_by(|_, _, ends| {
+            if std::mem::replace(&mut refused, true) {
+                return Ok(ends.len());
+            }
+            Err(io::Error::from_raw_os_error(libc::ECONNREFUSED))
+        });
+        let kind = sent.refusal.map(|error| error.kind());
+        assert_eq!(kind, Some(io::ErrorKind::ConnectionRefused));
+        assert_eq!((sent.bytes, sent.dropped), (2, 1));
+    }
+
+    #[test]
+    fn datagrams_of_all_sizes_arrive_in_their_order_also_more_than_one_call_takes() {
+        let server = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port is free");
+        let remote = server.local_addr().expect("bound");
+        let socket = connect(Origin::Kernel, remote).expect("loopback");
+        let lengths: Vec<usize> = (0..2 * TOGETHER + 1).map(|number| number * 40).collect();
+        let sent = batch(&lengths).send(&socket);
+        assert_eq!((sent.bytes, sent.dropped), (lengths.iter().sum(), 0));
+        let receiver = UdpSocket::from_std(server);
+        let mut received = Received::new();
+        let mut arrived = Vec::new();
+        // Non-blocking on a blocking socket: the datagrams are all there on loopback.
+        while let Ok((count @ 1.., _)) = received.fill(&receiver) {
+            arrived.extend((0..count).map(|number| received.datagram(number).to_vec()));
+        }
+        let expected: Vec<Vec<u8>> = lengths
+            .iter()
+            .map(|length| vec![*length as u8; *length])
+            .collect();
+        assert_eq!(arrived, expected);
+    }
 }

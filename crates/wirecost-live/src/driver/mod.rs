@@ -1,7 +1,8 @@
 //! Endpoints on kernel sockets: the live counterpart of virtual time.
 //!
-//! - [`client`]: many devices, each an endpoint with one flow and a script that says what it does when
+//! - [`client`]: many devices, each an endpoint with one flow, and a director that says what they do when
 //! - [`server`]: server endpoints, each with a listener and any number of flows
+//! - [`sources`]: where devices' sockets come from
 //! - `stream`, `datagram`: a flow's socket; `wakes`: who wants to be woken when
 //!
 //! Each loop runs on a thread of its own, in the network namespace that the thread has entered.
@@ -9,6 +10,7 @@
 pub mod client;
 mod datagram;
 pub mod server;
+pub mod sources;
 mod stream;
 mod wakes;
 

@@ -9,6 +9,7 @@ use mio::net::TcpStream;
 use socket2::{Domain, Protocol, Socket, Type};
 use wirecost_proto::ResetReason;
 
+use super::sources::Origin;
 use crate::congestion::set_congestion_control;
 use wirecost_proto::driver::UNSENT_LIMIT;
 
@@ -19,14 +20,21 @@ pub(super) const CONGESTION_CONTROL: &str = "cubic";
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) socket: TcpStream,
-    unsent: Vec<u8>,
-    sent: usize,
+    /// What the kernel has not taken yet; nothing is kept while it takes everything.
+    unsent: Option<Box<Unsent>>,
     pub(super) state: State,
     fin_requested: bool,
     fin_sent: bool,
     pub(super) fin_received: bool,
     /// Whether the kernel has refused to send: nothing more is given to it.
     broken: bool,
+}
+
+#[derive(Debug, Default)]
+struct Unsent {
+    bytes: Vec<u8>,
+    /// Bytes at the front that the kernel has taken since.
+    sent: usize,
 }
 
 /// Where the connection stands.
@@ -51,17 +59,16 @@ pub(super) enum Readable {
 }
 
 impl Stream {
-    /// Starts to connect from `local` to `remote`.
-    pub(super) fn connect(local: SocketAddr, remote: SocketAddr) -> io::Result<Self> {
-        let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;
-        socket.set_nonblocking(true)?;
-        if local.is_ipv6() {
-            socket.set_freebind_v6(true)?;
-        }
-        socket.bind(&local.into())?;
+    /// Starts to connect to `remote`.
+    pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<Self> {
+        let kind = Type::STREAM.nonblocking();
+        let socket = Socket::new(Domain::for_address(remote), kind, Some(Protocol::TCP))?;
+        origin.bind(&socket)?;
         socket.set_tcp_nodelay(true)?;
-        // Where even this is refused, the run has said so when it looked at its settings.
-        let _ = set_congestion_control(socket.as_fd(), CONGESTION_CONTROL);
+        if let Origin::Link(_) = origin {
+            // Where even this is refused, the run has said so when it looked at its settings.
+            let _ = set_congestion_control(socket.as_fd(), CONGESTION_CONTROL);
+        }
         match socket.connect(&remote.into()) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
             _ => {}
@@ -79,8 +86,7 @@ impl Stream {
     fn new(socket: TcpStream, state: State) -> Self {
         Self {
             socket,
-            unsent: Vec::new(),
-            sent: 0,
+            unsent: None,
             state,
             fin_requested: false,
             fin_sent: false,
@@ -106,17 +112,23 @@ impl Stream {
 
     /// Queues bytes behind what is unsent.
     pub(super) fn queue(&mut self, bytes: &[u8]) {
-        // What is sent goes, lest a flow that always has something unsent keeps all it ever had.
-        if self.sent >= UNSENT_LIMIT || self.is_flushed() {
-            self.unsent.drain(..self.sent);
-            self.sent = 0;
+        if bytes.is_empty() {
+            return;
         }
-        self.unsent.extend_from_slice(bytes);
+        let unsent = self.unsent.get_or_insert_default();
+        // What is sent goes, lest a flow that always has something unsent keeps all it ever had.
+        if unsent.sent >= UNSENT_LIMIT {
+            unsent.bytes.drain(..unsent.sent);
+            unsent.sent = 0;
+        }
+        unsent.bytes.extend_from_slice(bytes);
     }
 
     /// Bytes that the kernel has not taken.
     pub(super) fn unsent(&self) -> usize {
-        self.unsent.len() - self.sent
+        self.unsent
+            .as_ref()
+            .map_or(0, |unsent| unsent.bytes.len() - unsent.sent)
     }
 
     /// Whether so much is unsent that commands must wait.
@@ -126,7 +138,7 @@ impl Stream {
 
     /// Whether every byte has left the buffer.
     pub(super) fn is_flushed(&self) -> bool {
-        self.sent == self.unsent.len()
+        self.unsent.is_none()
     }
 
     /// Closes this direction when everything is sent.
@@ -134,26 +146,61 @@ impl Stream {
         self.fin_requested = true;
     }
 
-    /// Gives the kernel what it takes; then the FIN, if it was asked for. A refusal is told once.
-    pub(super) fn flush(&mut self) -> Result<(), ResetReason> {
-        if self.state == State::Connecting || self.broken {
-            return Ok(());
+    /// Whether a FIN was asked for and is not sent yet.
+    pub(super) fn owes_fin(&self) -> bool {
+        self.fin_requested && !self.fin_sent
+    }
+
+    /// Gives the kernel `bytes`, and keeps what it does not take; then the FIN, if it was asked for. Where something is
+    /// unsent already, they wait behind it for the kernel to be ready. Returns how many bytes the kernel has taken. A
+    /// refusal is told once.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ResetReason> {
+        if self.unsent.is_some() || !self.is_usable() {
+            self.queue(bytes);
+            return Ok(0);
         }
-        let given = self.give();
+        let given = give(&mut self.socket, bytes).and_then(|written| {
+            self.queue(bytes.get(written..).unwrap_or_default());
+            self.shut()?;
+            Ok(written)
+        });
         self.broken = given.is_err();
         given.map_err(|error| reason_of(&error))
     }
 
-    fn give(&mut self) -> io::Result<()> {
-        while self.sent < self.unsent.len() {
-            match self.socket.write(&self.unsent[self.sent..]) {
-                Ok(written) => self.sent += written,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+    /// Gives the kernel what it takes; then the FIN, if it was asked for. Returns how many bytes the kernel has taken.
+    /// A refusal is told once.
+    pub(super) fn flush(&mut self) -> Result<usize, ResetReason> {
+        if !self.is_usable() {
+            return Ok(0);
+        }
+        let given = self.give_unsent();
+        self.broken = given.is_err();
+        given.map_err(|error| reason_of(&error))
+    }
+
+    fn is_usable(&self) -> bool {
+        self.state == State::Established && !self.broken
+    }
+
+    fn give_unsent(&mut self) -> io::Result<usize> {
+        let mut written = 0;
+        if let Some(unsent) = &mut self.unsent {
+            written = give(
+                &mut self.socket,
+                unsent.bytes.get(unsent.sent..).unwrap_or_default(),
+            )?;
+            unsent.sent += written;
+            if unsent.sent == unsent.bytes.len() {
+                self.unsent = None;
             }
         }
-        if self.fin_requested && !self.fin_sent {
+        self.shut()?;
+        Ok(written)
+    }
+
+    fn shut(&mut self) -> io::Result<()> {
+        if self.is_flushed() && self.owes_fin() {
             self.fin_sent = true;
             self.socket.shutdown(Shutdown::Write)?;
         }
@@ -186,6 +233,20 @@ impl Stream {
         let socket = socket2::SockRef::from(&self.socket);
         let _ = socket.set_linger(Some(Duration::ZERO));
     }
+}
+
+/// Writes until everything is written or the kernel takes no more; the bytes written.
+fn give(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match socket.write(&bytes[written..]) {
+            Ok(more) => written += more,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(written)
 }
 
 /// The reason that a socket's error stands for.

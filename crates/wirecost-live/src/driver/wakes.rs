@@ -1,47 +1,49 @@
-//! Who wants to be woken when: a heap of deadlines in which an earlier one replaces a later one.
+//! Who wants to be woken when: a timing wheel in which an earlier deadline of an owner replaces a later one.
+//!
+//! A deadline that an owner moves to a later time costs nothing: the owner is woken at the earlier one, and says then
+//! when it really wants to be woken.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-use wirecost_proto::Instant;
+use wirecost_proto::{Instant, Wheel};
 
 /// Deadlines of numbered owners. An owner may be woken early, never late.
 #[derive(Debug, Default)]
 pub(super) struct Wakes {
-    heap: BinaryHeap<Reverse<(Instant, usize)>>,
-    earliest: Vec<Option<Instant>>,
+    wheel: Wheel<u32>,
+    /// The earliest deadline of each owner, in nanoseconds.
+    earliest: Vec<u64>,
 }
+
+/// No deadline.
+const NONE: u64 = u64::MAX;
 
 impl Wakes {
     /// Wants `owner` woken at `at`; ignored where it is woken earlier anyway.
     pub(super) fn want(&mut self, owner: usize, at: Instant) {
         if self.earliest.len() <= owner {
-            self.earliest.resize(owner + 1, None);
+            self.earliest.resize(owner + 1, NONE);
         }
-        if self.earliest[owner].is_none_or(|earliest| at < earliest) {
-            self.earliest[owner] = Some(at);
-            self.heap.push(Reverse((at, owner)));
+        if at.as_nanos() < self.earliest[owner] {
+            self.earliest[owner] = at.as_nanos();
+            self.wheel.put(at, owner as u32);
         }
     }
 
-    /// The earliest deadline.
+    /// The earliest deadline, or one that was replaced by an earlier one.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse((at, _))| *at)
+        self.wheel.next()
     }
 
     /// The next owner whose deadline has come.
     pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
-        while let Some(&Reverse((at, owner))) = self.heap.peek() {
-            if at > now {
-                return None;
-            }
-            self.heap.pop();
-            if self.earliest[owner] == Some(at) {
-                self.earliest[owner] = None;
+        loop {
+            let (at, owner) = self.wheel.take(now)?;
+            let owner = owner as usize;
+            // The wheel's time is never before the deadline; one that was replaced is not the owner's any more.
+            if self.earliest[owner] <= at.as_nanos() {
+                self.earliest[owner] = NONE;
                 return Some(owner);
             }
         }
-        None
     }
 }
 

@@ -1,6 +1,6 @@
-//! What a server and everything it started have used.
+//! What a server and everything it started have used, and this process itself.
 
-use crate::sys::process::cpu_nanos;
+use crate::sys::process::{cpu_nanos, own_cpu_times};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -15,6 +15,59 @@ pub struct Usage {
     pub resident_bytes: u64,
     /// How many processes live.
     pub processes: usize,
+}
+
+/// What this process has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnUsage {
+    /// CPU time of all its threads in user mode, also of those that have ended.
+    pub user: Duration,
+    /// CPU time in the kernel.
+    pub system: Duration,
+    /// Resident memory.
+    pub resident_bytes: u64,
+}
+
+impl OwnUsage {
+    /// The use so far.
+    ///
+    /// # Errors
+    /// None on Linux.
+    pub fn read() -> io::Result<Self> {
+        let [user, system] = own_cpu_times()?;
+        let status = fs::read_to_string("/proc/self/status")?;
+        Ok(Self {
+            user,
+            system,
+            resident_bytes: resident_bytes(&status).unwrap_or(0),
+        })
+    }
+
+    /// The use of another process so far, its CPU time to 10 ms.
+    ///
+    /// # Errors
+    /// ENOENT or ESRCH once it has ended.
+    pub fn of(pid: u32) -> io::Result<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let [user, system] = cpu_ticks(&stat).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Self {
+            user: TICK * user,
+            system: TICK * system,
+            resident_bytes: resident_bytes(&status).unwrap_or(0),
+        })
+    }
+}
+
+/// The unit of CPU time in /proc/PID/stat: the kernel shows hundredths of a second on every machine that we run on.
+const TICK: Duration = Duration::from_millis(10);
+
+/// CPU time in user mode and in the kernel (proc_pid_stat(5), fields 14 and 15); the name before them may hold anything.
+fn cpu_ticks(stat: &str) -> Option<[u32; 2]> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace().skip(11);
+    let mut next = || fields.next()?.parse().ok();
+    Some([next()?, next()?])
 }
 
 impl Usage {
@@ -81,8 +134,34 @@ mod tests {
     }
 
     #[test]
+    fn tells_user_mode_from_the_kernel() {
+        let before = OwnUsage::read().unwrap();
+        while OwnUsage::read().unwrap().system <= before.system {
+            std::hint::black_box(fs::read_dir("/proc").unwrap().count());
+        }
+        let after = OwnUsage::read().unwrap();
+        assert!(after.user >= before.user && after.resident_bytes > 0);
+    }
+
+    #[test]
     fn counts_this_process() {
         let usage = Usage::of_pid_namespace(std::process::id() as i32).unwrap();
         assert!(usage.resident_bytes > 0 && usage.processes > 0 && usage.cpu_time > Duration::ZERO);
+    }
+
+    #[test]
+    fn another_process_is_read_as_this_one() {
+        let (own, same) = (
+            OwnUsage::read().unwrap(),
+            OwnUsage::of(std::process::id()).unwrap(),
+        );
+        let behind = own.user.saturating_sub(same.user);
+        assert!(behind <= Duration::from_millis(500), "{own:?} {same:?}");
+        assert!(same.resident_bytes > 0);
+        assert!(OwnUsage::of(0).is_err());
+        assert_eq!(
+            cpu_ticks("1 (a) b) S 1 2 3 4 5 6 7 8 9 10 77 88 13"),
+            Some([77, 88])
+        );
     }
 }

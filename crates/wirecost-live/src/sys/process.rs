@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::time::Duration;
 
 /// A program to run, with everything that must exist before the clone: afterwards the child may not allocate.
 pub(crate) struct Program<'a> {
@@ -197,6 +198,17 @@ pub(crate) fn cpu_nanos(pid: libc::pid_t) -> io::Result<u64> {
     Ok(super::time::nanos(time))
 }
 
+/// CPU time of this process in user mode and in the kernel: all its threads, also those that have ended.
+pub(crate) fn own_cpu_times() -> io::Result<[Duration; 2]> {
+    // SAFETY: all-zero is a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one rusage.
+    check(unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) })?;
+    let duration =
+        |time: libc::timeval| Duration::new(time.tv_sec as u64, (time.tv_usec as u32).saturating_mul(1_000));
+    Ok([duration(usage.ru_utime), duration(usage.ru_stime)])
+}
+
 /// The bytes that `work` returns when it runs in a forked child, which may spoil its namespaces as it likes.
 /// Call it before any thread starts: the child inherits locks, not the threads that hold them.
 pub(crate) fn in_child(work: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
@@ -233,13 +245,26 @@ pub(crate) fn set_real_time(priority: c_int) -> io::Result<()> {
 pub(crate) fn run_on_first_cpu() -> io::Result<()> {
     const THIS_THREAD: libc::pid_t = 0;
     const SET_BYTES: usize = size_of::<libc::cpu_set_t>();
-    // SAFETY: all-zero is a valid, empty set; the kernel writes one set and reads one; the macros stay within it.
+    // SAFETY: all-zero is a valid, empty set; the kernel writes one set; the macro stays within it.
     unsafe {
         let mut allowed: libc::cpu_set_t = std::mem::zeroed();
         check(libc::sched_getaffinity(THIS_THREAD, SET_BYTES, &raw mut allowed))?;
         let first = (0..libc::CPU_SETSIZE as usize).find(|&cpu| libc::CPU_ISSET(cpu, &allowed));
+        run_on_cpu(first.unwrap_or(0))
+    }
+}
+
+/// Lets the calling thread, and those that it starts from now on, run on this CPU and nowhere else.
+pub(crate) fn run_on_cpu(cpu: usize) -> io::Result<()> {
+    const THIS_THREAD: libc::pid_t = 0;
+    const SET_BYTES: usize = size_of::<libc::cpu_set_t>();
+    if cpu >= libc::CPU_SETSIZE as usize {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: all-zero is a valid, empty set; the kernel reads one; the macro stays within it.
+    unsafe {
         let mut only: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(first.unwrap_or(0), &mut only);
+        libc::CPU_SET(cpu, &mut only);
         check(libc::sched_setaffinity(THIS_THREAD, SET_BYTES, &raw const only)).map(drop)
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn run_device(
 }
 
 /// Stops a loop that has not ended when the watchdog wakes; dropping what this returns calls the watchdog off.
-fn watch(stop: Stopper) -> mpsc::Sender<()> {
+pub(crate) fn watch(stop: Stopper) -> mpsc::Sender<()> {
     let (done, wait) = mpsc::channel();
     thread::spawn(move || {
         if wait.recv_timeout(WATCHDOG) == Err(mpsc::RecvTimeoutError::Timeout) {

@@ -1,154 +1,212 @@
-//! The flows of a service and where their sockets are.
+//! The flows of a loop's services, found by their numbers without a search.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
-use mio::net::{TcpListener, UdpSocket};
-use mio::{Interest, Poll, Token};
+use wirecost_proto::FlowId;
 use wirecost_proto::bare::Transport;
-use wirecost_proto::{FlowId, Instant};
-
-use super::super::datagram;
-use super::super::stream::Stream;
-use super::{FlowReport, LISTENERS, Service};
-use crate::congestion::set_congestion_control;
+use wirecost_proto::driver::FlowReport;
 use wirecost_proto::log::FlowLog;
 
-/// A service that listens.
-pub(super) struct Running<E> {
-    pub(super) service: Service<E>,
-    pub(super) listener: Listener,
-    next_flow: u32,
-    /// Where a flow's socket is: a connection's index, or a peer's address.
-    pub(super) flows: BTreeMap<FlowId, FlowPlace>,
-    pub(super) peers: BTreeMap<SocketAddr, FlowId>,
-}
+use super::super::stream::Stream;
 
-pub(super) enum Listener {
-    Tcp(TcpListener),
-    Udp(UdpSocket),
-}
-
-pub(super) enum FlowPlace {
-    Connection(usize),
-    Peer {
-        address: SocketAddr,
-        log: FlowLog,
-        cpu: Duration,
-    },
+/// A connection of a service, or a peer that sends it datagrams.
+pub(super) struct Flow {
+    pub(super) service: usize,
+    pub(super) peer: SocketAddr,
+    /// `None` where datagrams come and go by the service's own socket.
+    pub(super) connection: Option<Connection>,
+    /// What is told of it in the end, where that is asked for.
+    pub(super) account: Option<Box<Account>>,
 }
 
 pub(super) struct Connection {
     pub(super) stream: Stream,
-    pub(super) service: usize,
-    pub(super) flow: FlowId,
-    pub(super) peer: SocketAddr,
+    /// So much waits to be sent that nothing is read.
     pub(super) congested: bool,
+    /// Whether it is among those that are to be read.
+    pub(super) is_unread: bool,
+    /// Whether a read that finds less than there is room for may not have been the last: the peer has closed or gone.
+    pub(super) to_the_end: bool,
+    /// Whether it is among those that are to be flushed.
+    pub(super) is_unflushed: bool,
+}
+
+/// What a flow's bytes were, and what they cost.
+pub(super) struct Account {
     pub(super) log: FlowLog,
     pub(super) cpu: Duration,
 }
 
 impl Connection {
-    pub(super) fn into_report(self) -> FlowReport {
-        FlowReport {
+    pub(super) const fn new(stream: Stream) -> Self {
+        Self {
+            stream,
+            congested: false,
+            is_unread: false,
+            to_the_end: false,
+            is_unflushed: false,
+        }
+    }
+}
+
+impl Flow {
+    pub(super) fn new(
+        service: usize,
+        peer: SocketAddr,
+        connection: Option<Connection>,
+        has_account: bool,
+    ) -> Self {
+        let transport = match connection {
+            Some(_) => Transport::Stream,
+            None => Transport::Datagram,
+        };
+        let account = || {
+            Box::new(Account {
+                log: FlowLog::new(transport),
+                cpu: Duration::ZERO,
+            })
+        };
+        Self {
+            service,
+            peer,
+            connection,
+            account: has_account.then(account),
+        }
+    }
+
+    pub(super) fn into_report(self) -> Option<FlowReport> {
+        let Account { log, cpu } = *self.account?;
+        Some(FlowReport {
             service: self.service,
             peer: self.peer,
-            log: self.log,
-            cpu: self.cpu,
-        }
+            log,
+            cpu,
+        })
     }
 }
 
-/// A connection that is closed on this side.
-#[derive(Clone, Copy)]
-pub(super) struct Lingering {
-    /// When it is looked at again.
-    pub(super) until: Instant,
-    pub(super) index: usize,
-    pub(super) service: usize,
-    pub(super) flow: FlowId,
-    /// Bytes that were still to be sent.
-    pub(super) unsent: usize,
+/// Bits of a flow's number that say where it is; those above count how often the place was used before, so that a number
+/// comes again late.
+const PLACE_BITS: u32 = 20;
+const PLACES: usize = 1 << PLACE_BITS;
+
+/// Every flow of a loop.
+#[derive(Default)]
+pub(super) struct Flows {
+    places: Vec<Place>,
+    free: Vec<u32>,
 }
 
-impl FlowPlace {
-    /// What a peer has left; a connection reports for itself.
-    pub(super) fn into_report(self, service: usize) -> Option<FlowReport> {
-        match self {
-            Self::Connection(_) => None,
-            Self::Peer { address, log, cpu } => Some(FlowReport {
-                service,
-                peer: address,
-                log,
-                cpu,
-            }),
-        }
-    }
+#[derive(Default)]
+struct Place {
+    /// The number of the flow that is here, or that comes here next.
+    id: u32,
+    flow: Option<Flow>,
 }
 
-impl<E> Running<E> {
-    /// A flow whose number is no other's.
-    pub(super) fn new_flow(&mut self) -> FlowId {
-        while self.flows.contains_key(&FlowId(self.next_flow)) {
-            self.next_flow = self.next_flow.wrapping_add(1);
-        }
-        let flow = FlowId(self.next_flow);
-        self.next_flow = self.next_flow.wrapping_add(1);
-        flow
-    }
-
-    pub(super) fn new_peer(&mut self, address: SocketAddr) -> FlowId {
-        let flow = self.new_flow();
-        let log = FlowLog::new(Transport::Datagram);
-        self.flows.insert(
-            flow,
-            FlowPlace::Peer {
-                address,
-                log,
-                cpu: Duration::ZERO,
-            },
-        );
-        self.peers.insert(address, flow);
-        flow
-    }
-}
-
-pub(super) fn listen<E>(
-    poll: &Poll,
-    index: usize,
-    mut service: Service<E>,
-    congestion_control: Option<&str>,
-) -> io::Result<Running<E>> {
-    let token = Token(LISTENERS + index);
-    let address = service.address;
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
-    let listener = match service.transport {
-        Transport::Stream => {
-            let mut listener = TcpListener::bind(address).map_err(named)?;
-            if let Some(name) = congestion_control {
-                // Accepted connections inherit it; where it is refused, the run has said so.
-                let _ = set_congestion_control(listener.as_fd(), name);
+impl Flows {
+    /// The number of a new flow; `None` where there is none left.
+    pub(super) fn insert(&mut self, flow: Flow) -> Option<FlowId> {
+        let index = match self.free.pop() {
+            Some(index) => index as usize,
+            None if self.places.len() < PLACES => {
+                self.places.push(Place {
+                    id: self.places.len() as u32,
+                    flow: None,
+                });
+                self.places.len() - 1
             }
-            poll.registry()
-                .register(&mut listener, token, Interest::READABLE)?;
-            service.address = listener.local_addr()?;
-            Listener::Tcp(listener)
-        }
-        Transport::Datagram => {
-            let mut socket = datagram::bind(address).map_err(named)?;
-            poll.registry().register(&mut socket, token, Interest::READABLE)?;
-            service.address = socket.local_addr()?;
-            Listener::Udp(socket)
-        }
-    };
-    Ok(Running {
-        service,
-        listener,
-        next_flow: 0,
-        flows: BTreeMap::new(),
-        peers: BTreeMap::new(),
-    })
+            None => return None,
+        };
+        let place = &mut self.places[index];
+        place.flow = Some(flow);
+        Some(FlowId(place.id))
+    }
+
+    pub(super) fn get(&self, id: FlowId) -> Option<&Flow> {
+        let place = self.places.get(place_of(id)).filter(|place| place.id == id.0)?;
+        place.flow.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
+        let place = self
+            .places
+            .get_mut(place_of(id))
+            .filter(|place| place.id == id.0)?;
+        place.flow.as_mut()
+    }
+
+    /// The connection of a flow, if it has one.
+    pub(super) fn connection_mut(&mut self, id: FlowId) -> Option<&mut Connection> {
+        self.get_mut(id)?.connection.as_mut()
+    }
+
+    pub(super) fn remove(&mut self, id: FlowId) -> Option<Flow> {
+        let place = self
+            .places
+            .get_mut(place_of(id))
+            .filter(|place| place.id == id.0)?;
+        let flow = place.flow.take()?;
+        place.id = place.id.wrapping_add(PLACES as u32);
+        self.free.push(place_of(id) as u32);
+        Some(flow)
+    }
+
+    /// Takes every flow, in the order of their places.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Flow> + '_ {
+        self.free.clear();
+        self.places.drain(..).filter_map(|place| place.flow)
+    }
+
+    /// The number of the first flow at or behind a place for which `holds` is true, and the place behind it; places go
+    /// round.
+    pub(super) fn find_from(&self, start: usize, holds: impl Fn(&Flow) -> bool) -> Option<(FlowId, usize)> {
+        let (before, behind) = self.places.split_at(start.min(self.places.len()));
+        let place = behind
+            .iter()
+            .chain(before)
+            .find(|place| place.flow.as_ref().is_some_and(&holds))?;
+        let id = FlowId(place.id);
+        Some((id, place_of(id) + 1))
+    }
+}
+
+const fn place_of(id: FlowId) -> usize {
+    id.0 as usize & (PLACES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn flow(port: u16) -> Flow {
+        Flow::new(0, SocketAddr::from((Ipv4Addr::LOCALHOST, port)), None, false)
+    }
+
+    #[test]
+    fn a_flow_that_is_gone_is_not_taken_for_the_next_one_at_its_place() {
+        let mut flows = Flows::default();
+        let first = flows.insert(flow(1)).expect("room");
+        let second = flows.insert(flow(2)).expect("room");
+        assert_eq!((first, second), (FlowId(0), FlowId(1)));
+        assert!(flows.remove(first).is_some_and(|flow| flow.peer.port() == 1));
+        let third = flows.insert(flow(3)).expect("room");
+        assert!(flows.get(first).is_none() && flows.remove(first).is_none());
+        assert!(flows.get(third).is_some_and(|flow| flow.peer.port() == 3));
+        assert_eq!(flows.drain().count(), 2);
+    }
+
+    #[test]
+    fn the_next_flow_is_found_around_the_end() {
+        let mut flows = Flows::default();
+        let ids: Vec<FlowId> = (0..3)
+            .map(|port| flows.insert(flow(port)).expect("room"))
+            .collect();
+        let odd = |flow: &Flow| flow.peer.port() == 1;
+        assert_eq!(flows.find_from(0, odd), Some((ids[1], 2)));
+        assert_eq!(flows.find_from(2, odd), Some((ids[1], 2)));
+        assert_eq!(flows.find_from(7, |_| false), None);
+    }
 }

@@ -1,0 +1,168 @@
+//! A device's endpoint: its input, what it says, and how its output gets to the kernel.
+
+use wirecost_proto::driver::UNSENT_LIMIT;
+use wirecost_proto::{Buffer, Director, Endpoint, Input, Output, ResetReason};
+
+use super::super::datagram::Sent;
+use super::super::stream::reason_of;
+use super::ClientLoop;
+use super::setting::Setting;
+use super::slot::Socket;
+
+/// Datagrams that may wait for the end of a turn.
+const WAITING_DATAGRAMS: usize = 64;
+
+impl<E, D, S> ClientLoop<E, D, S>
+where
+    E: Endpoint<Error: std::fmt::Display>,
+    D: Director<E>,
+    S: Setting,
+{
+    pub(super) fn input(&mut self, index: usize, input: Input<'_, E::Command>) {
+        self.input_of(index, input, &[]);
+    }
+
+    /// Gives the endpoint an input and carries out what it says. `received` are the bytes of the input, if any.
+    pub(super) fn input_of(&mut self, index: usize, input: Input<'_, E::Command>, received: &[u8]) {
+        let now = self.now();
+        let slot = &mut self.slots[index];
+        if slot.has_ended {
+            return;
+        }
+        if let Err(error) = slot.endpoint.handle_input(input, now) {
+            slot.has_ended = true;
+            return self.director.ended(index, &error, now);
+        }
+        let mut out = std::mem::take(&mut self.out);
+        loop {
+            out.clear();
+            match self.slots[index].endpoint.poll_output(&mut out) {
+                Output::Transmit { .. } => self.transmit(index, &out),
+                Output::Consumed { .. } => self.setting.consumed(index, received, &out),
+                Output::Close { reset, .. } => self.close_flow(index, reset),
+                Output::Event(event) => self.director.event(index, event, now),
+                Output::Timeout(at) => {
+                    if let Some(at) = at {
+                        self.wakes.want(index, at);
+                    }
+                    break;
+                }
+            }
+        }
+        self.out = out;
+        let waiting = self.pending.datagrams.len() >= WAITING_DATAGRAMS;
+        if S::EXACT || waiting || self.pending.stream.len() >= UNSENT_LIMIT {
+            self.flush(index);
+        }
+    }
+
+    fn transmit(&mut self, index: usize, out: &Buffer) {
+        self.setting.transmitted(index, out);
+        match self.slots[index].socket {
+            Socket::None => {}
+            Socket::Stream(_) => self.pending.stream.extend_from_slice(out.bytes()),
+            Socket::Datagram(_) => self.pending.datagrams.push(out.bytes()),
+            Socket::Shared(shared) => self.shared[shared as usize].batch.push(out.bytes()),
+        }
+    }
+
+    /// Gives the kernel what a device has given out; whether anything has come of it that the director or the endpoint
+    /// did not know.
+    pub(super) fn flush(&mut self, index: usize) -> bool {
+        let slot = &self.slots[index];
+        let has_output = !self.pending.stream.is_empty() || !self.pending.datagrams.is_empty();
+        let owes_fin = matches!(&slot.socket, Socket::Stream(stream) if stream.owes_fin());
+        if has_output || owes_fin || slot.owes_sent {
+            return self.write_out(index);
+        }
+        self.drop_closed(index);
+        false
+    }
+
+    /// Gives the kernel what a device has given out, and tells who wants to know.
+    pub(super) fn write_out(&mut self, index: usize) -> bool {
+        let is_flushed = match self.hand_over(index) {
+            Ok(is_flushed) => is_flushed,
+            Err(refusal) => {
+                self.read_out(index, refusal);
+                return true;
+            }
+        };
+        let mut has_news = false;
+        if is_flushed && std::mem::take(&mut self.slots[index].owes_sent) {
+            let now = self.tick();
+            self.director.sent(index, now);
+            has_news = true;
+        }
+        has_news |= self.note_congestion(index);
+        self.drop_closed(index);
+        has_news
+    }
+
+    /// Gives the kernel the output of the device at hand; whether nothing is left.
+    pub(super) fn hand_over(&mut self, index: usize) -> Result<bool, ResetReason> {
+        let slot = &mut self.slots[index];
+        match &mut slot.socket {
+            Socket::Stream(stream) => {
+                let written = stream.write(&self.pending.stream);
+                self.pending.stream.clear();
+                self.counted.sent_bytes += written? as u64;
+                Ok(stream.is_flushed())
+            }
+            Socket::Datagram(socket) => {
+                let sent = self.pending.datagrams.send(socket);
+                self.count_sent(index, sent);
+                Ok(true)
+            }
+            // Sent at the end of the round, with those of the others.
+            Socket::Shared(shared) => {
+                if std::mem::take(&mut slot.owes_sent) {
+                    self.shared[*shared as usize].waiting.push(index);
+                }
+                Ok(false)
+            }
+            // What waited for the socket has gone with it.
+            Socket::None => Ok(false),
+        }
+    }
+
+    fn count_sent(&mut self, index: usize, sent: Sent) {
+        self.counted.sent_bytes += sent.bytes as u64;
+        self.counted.dropped_datagrams += sent.dropped;
+        if let Some(error) = sent.refusal {
+            let now = self.now();
+            self.director.failed(index, reason_of(&error), now);
+        }
+    }
+
+    /// Withholds commands while too much is unsent, and lets the endpoint know when no longer; whether it did.
+    fn note_congestion(&mut self, index: usize) -> bool {
+        let slot = &mut self.slots[index];
+        let is_congested = matches!(&slot.socket, Socket::Stream(stream) if stream.is_congested());
+        let was_congested = std::mem::replace(&mut slot.is_congested, is_congested);
+        let has_room_again = was_congested && !is_congested;
+        if has_room_again {
+            let flow = slot.flow();
+            self.input(index, Input::Writable { flow });
+        }
+        has_room_again
+    }
+
+    /// Sends what the devices have given out that share sockets.
+    pub(super) fn send_shared(&mut self) {
+        for shared in 0..self.shared.len() {
+            let place = &mut self.shared[shared];
+            let sent = place.batch.send(&place.socket);
+            let mut waiting = std::mem::take(&mut place.waiting);
+            self.counted.sent_bytes += sent.bytes as u64;
+            // Whose datagrams they were is not told by the kernel: they are lost, as on the way.
+            self.counted.dropped_datagrams += sent.dropped;
+            for index in waiting.drain(..) {
+                let now = self.tick();
+                self.director.sent(index, now);
+                self.continue_later(index);
+            }
+            self.shared[shared].waiting = waiting;
+        }
+    }
+}

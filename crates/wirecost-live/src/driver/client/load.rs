@@ -1,0 +1,122 @@
+//! Devices of a load: many, small, and of each only what its director keeps.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use wirecost_proto::bare::Transport;
+use wirecost_proto::{Director, Endpoint};
+
+use super::super::sources::Sources;
+use super::slot::{Slot, Target};
+use super::{ClientLoop, Counted, InLoad};
+use crate::clock::{Clock, thread_cpu_time};
+use crate::timerfd::minimize_timer_slack;
+
+/// A device of a load.
+#[derive(Debug)]
+pub struct LoadDevice<E> {
+    /// Its endpoint.
+    pub endpoint: E,
+    /// What its flow runs on.
+    pub transport: Transport,
+    /// The server.
+    pub remote: SocketAddr,
+}
+
+/// What a loop of a load has left.
+#[derive(Debug)]
+pub struct LoopReport<D> {
+    /// The director, with what it has counted.
+    pub director: D,
+    /// Bytes that sockets have taken.
+    pub sent_bytes: u64,
+    /// Bytes that sockets have given.
+    pub received_bytes: u64,
+    /// Datagrams that the kernel has not taken: lost before the link.
+    pub dropped_datagrams: u64,
+    /// Why this machine did not give a socket, the first time that it did not: no file, port or route is left.
+    pub socket_error: Option<io::Error>,
+    /// CPU time of the thread while the loop ran, in user and kernel.
+    pub cpu: Duration,
+}
+
+/// What the sockets of a loop have taken and given so far; kept up once for each round of the loop.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+impl Traffic {
+    /// Bytes that sockets have taken.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that sockets have given.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note(&self, counted: &Counted) {
+        self.sent.store(counted.sent_bytes, Ordering::Relaxed);
+        self.received.store(counted.received_bytes, Ordering::Relaxed);
+    }
+}
+
+impl<E, D> ClientLoop<E, D, InLoad>
+where
+    E: Endpoint<Error: std::fmt::Display>,
+    D: Director<E>,
+{
+    /// A loop over the devices of a load, numbered in their order.
+    ///
+    /// # Errors
+    /// The kernel has no poll instance, timer or event to give.
+    pub fn for_load(
+        devices: impl IntoIterator<Item = LoadDevice<E>>,
+        director: D,
+        clock: Clock,
+        sources: Sources,
+    ) -> io::Result<Self> {
+        let mut targets = Vec::new();
+        let slots = devices.into_iter().map(|device| {
+            let target = Target {
+                remote: device.remote,
+                transport: device.transport,
+            };
+            Slot::new(device.endpoint, target, &mut targets)
+        });
+        let mut slots: Vec<Slot<E>> = slots.collect();
+        slots.shrink_to_fit();
+        Self::build(slots, targets, director, clock, InLoad { sources })
+    }
+
+    /// The same, with the bytes of its sockets kept up in `traffic`, to be watched from any thread and by the director.
+    #[must_use]
+    pub fn with_traffic(self, traffic: Arc<Traffic>) -> Self {
+        Self { traffic, ..self }
+    }
+
+    /// Runs until every device is finished or the director ends it, on a thread whose timers fire when they are due.
+    ///
+    /// # Errors
+    /// Polling failed.
+    pub fn run(mut self) -> io::Result<LoopReport<D>> {
+        let before = thread_cpu_time();
+        minimize_timer_slack()?;
+        self.run_to_end()?;
+        self.traffic.note(&self.counted);
+        Ok(LoopReport {
+            director: self.director,
+            sent_bytes: self.counted.sent_bytes,
+            received_bytes: self.counted.received_bytes,
+            dropped_datagrams: self.counted.dropped_datagrams,
+            socket_error: self.socket_error,
+            cpu: thread_cpu_time().saturating_sub(before),
+        })
+    }
+}

@@ -1,0 +1,225 @@
+//! What sockets have to say: connected, readable, writable, gone.
+
+use mio::event::Event;
+use wirecost_proto::{Director, Endpoint, Input, ResetReason};
+
+use super::super::READ_BYTES;
+use super::super::datagram::Received;
+use super::super::stream::{Readable, State, reason_of};
+use super::ClientLoop;
+use super::setting::Setting;
+use super::slot::Socket;
+
+/// Reads of one socket before it is the others' turn.
+const READS_PER_TURN: usize = 16;
+
+impl<E, D, S> ClientLoop<E, D, S>
+where
+    E: Endpoint<Error: std::fmt::Display>,
+    D: Director<E>,
+    S: Setting,
+{
+    pub(super) fn handle_ready(&mut self, index: usize, event: &Event) {
+        // A read that finds less than there is room for has found everything, unless the peer has closed or gone.
+        let is_ending = event.is_read_closed() || event.is_error();
+        let (is_writable, is_readable) = (event.is_writable(), event.is_readable());
+        self.turn(index, |this| {
+            if is_writable || is_ending {
+                this.handle_writable(index);
+            }
+            if is_readable || is_ending {
+                this.read(index, is_ending);
+            }
+        });
+    }
+
+    fn handle_writable(&mut self, index: usize) {
+        let Socket::Stream(stream) = &mut self.slots[index].socket else {
+            return;
+        };
+        if stream.state == State::Connecting {
+            match stream.finish_connect() {
+                Ok(true) => self.opened(index),
+                Ok(false) => return,
+                Err(reason) => return self.lost(index, reason, true),
+            }
+        }
+        let Socket::Stream(stream) = &mut self.slots[index].socket else {
+            return;
+        };
+        if stream.is_flushed() {
+            return;
+        }
+        match stream.flush() {
+            Ok(written) => {
+                self.counted.sent_bytes += written as u64;
+                self.write_out(index);
+            }
+            Err(refusal) => self.read_out(index, refusal),
+        }
+    }
+
+    /// Goes on with what an earlier turn has left.
+    pub(super) fn read_on(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.continues = false;
+        if std::mem::take(&mut slot.is_unread) {
+            self.read(index, true);
+        }
+    }
+
+    /// Reads what a device's socket has; `to_the_end` where a short read may not have been the last.
+    fn read(&mut self, index: usize, to_the_end: bool) {
+        match self.slots[index].socket {
+            Socket::Stream(_) => self.read_stream(index, to_the_end),
+            Socket::Datagram(_) => self.receive_own(index, to_the_end),
+            Socket::None | Socket::Shared(_) => {}
+        }
+    }
+
+    fn read_stream(&mut self, index: usize, to_the_end: bool) {
+        let mut buffer = std::mem::take(&mut self.stream_bytes);
+        let mut goes_on = true;
+        for _ in 0..READS_PER_TURN {
+            goes_on = self.read_once(index, &mut buffer, to_the_end);
+            if !goes_on {
+                break;
+            }
+        }
+        self.stream_bytes = buffer;
+        if goes_on {
+            self.slots[index].is_unread = true;
+            self.continue_later(index);
+        }
+    }
+
+    /// Reads once; whether there may be more.
+    fn read_once(&mut self, index: usize, buffer: &mut [u8], to_the_end: bool) -> bool {
+        let slot = &mut self.slots[index];
+        let flow = slot.flow();
+        let readable = match &mut slot.socket {
+            Socket::Stream(stream) if stream.state == State::Connecting || stream.fin_received => {
+                return false;
+            }
+            Socket::Stream(stream) => stream.read(buffer),
+            _ => return false,
+        };
+        match readable {
+            Readable::Bytes(len) => {
+                self.received(index, &buffer[..len]);
+                self.drop_closed(index);
+                len == buffer.len() || to_the_end
+            }
+            Readable::Nothing => false,
+            Readable::PeerClosed => {
+                self.input(index, Input::PeerClosed { flow });
+                self.drop_closed(index);
+                false
+            }
+            Readable::Reset(reason) => {
+                self.lost(index, reason, false);
+                false
+            }
+        }
+    }
+
+    fn received(&mut self, index: usize, bytes: &[u8]) {
+        self.counted.received_bytes += bytes.len() as u64;
+        let flow = self.slots[index].flow();
+        self.input_of(index, Input::Received { flow, bytes }, bytes);
+    }
+
+    fn receive_own(&mut self, index: usize, to_the_end: bool) {
+        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
+        let mut goes_on = true;
+        for _ in 0..READS_PER_TURN {
+            let Socket::Datagram(socket) = &self.slots[index].socket else {
+                goes_on = false;
+                break;
+            };
+            let has_more = match received.fill(socket) {
+                Ok((0, _)) => false,
+                Ok((count, is_full)) => {
+                    for number in 0..count {
+                        self.received(index, received.datagram(number));
+                    }
+                    is_full || to_the_end
+                }
+                Err(error) => {
+                    self.lost(index, reason_of(&error), false);
+                    false
+                }
+            };
+            goes_on = has_more;
+            if !has_more {
+                break;
+            }
+        }
+        self.received = Some(received);
+        if goes_on {
+            self.slots[index].is_unread = true;
+            self.continue_later(index);
+        }
+    }
+
+    /// Receives on a shared socket and gives each datagram to its device.
+    pub(super) fn receive_shared(&mut self, shared: usize) {
+        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
+        let mut goes_on = true;
+        for _ in 0..READS_PER_TURN {
+            // An ICMP error does not say whose datagram it was: its device finds out by a time-out.
+            let filled = received.fill(&self.shared[shared].socket);
+            let (count, is_full) = filled.unwrap_or((0, true));
+            for number in 0..count {
+                self.deliver(shared, received.datagram(number));
+            }
+            goes_on = is_full;
+            if !goes_on {
+                break;
+            }
+        }
+        self.received = Some(received);
+        self.shared[shared].is_unread = goes_on;
+    }
+
+    fn deliver(&mut self, shared: usize, datagram: &[u8]) {
+        self.tick();
+        let device = self.director.route(datagram).filter(|device| {
+            let socket = self.slots.get(*device).map(|slot| &slot.socket);
+            matches!(socket, Some(Socket::Shared(its)) if *its as usize == shared)
+        });
+        if let Some(index) = device {
+            self.turn(index, |this| this.received(index, datagram));
+        }
+    }
+
+    /// The flow is gone; `unopened` where it was never usable.
+    pub(super) fn lost(&mut self, index: usize, reason: ResetReason, unopened: bool) {
+        let flow = self.slots[index].flow();
+        // A connected UDP socket survives the ICMP error that it reports.
+        if matches!(self.slots[index].socket, Socket::Stream(_)) {
+            self.close_socket(index);
+        }
+        if unopened {
+            let now = self.now();
+            self.director.failed(index, reason, now);
+        }
+        self.input(index, Input::Reset { flow, reason });
+    }
+
+    /// The peer takes no more: what it had said before is read, and then the flow is gone.
+    pub(super) fn read_out(&mut self, index: usize, refusal: ResetReason) {
+        let mut buffer = vec![0; READ_BYTES];
+        let reason = loop {
+            let Socket::Stream(stream) = &mut self.slots[index].socket else {
+                return;
+            };
+            match stream.read(&mut buffer) {
+                Readable::Bytes(len) => self.received(index, &buffer[..len]),
+                Readable::Reset(reason) => break reason,
+                Readable::Nothing | Readable::PeerClosed => break refusal,
+            }
+        };
+        self.lost(index, reason, false);
+    }
+}

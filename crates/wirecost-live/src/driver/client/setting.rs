@@ -1,0 +1,141 @@
+//! What surrounds a loop's devices: the emulated link with its logs, or a load of which nothing is kept.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_proto::bare::Transport;
+use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::log::FlowLog;
+use wirecost_proto::script::Context;
+use wirecost_proto::{Buffer, Direction, Instant};
+
+use super::super::sources::{Origin, Sources};
+use crate::activity::Activity;
+use crate::clock::thread_cpu_time;
+
+/// What surrounds the devices of a loop, and what is noted of them.
+pub(super) trait Setting {
+    /// Whether each input is timed by itself and its output given to the kernel by itself. Otherwise a turn has one
+    /// time, and its output is given to the kernel together.
+    const EXACT: bool;
+    /// Steps of a device before it is the others' turn.
+    const STEPS_PER_TURN: usize;
+
+    /// Where the sockets of a device come from.
+    fn origin(&self, device: usize) -> Origin;
+
+    /// What the director may know when it decides.
+    fn context(&self, device: usize, now: Instant, congested: bool) -> Context;
+
+    /// Whether datagram devices share sockets.
+    fn shares_sockets(&self) -> bool {
+        false
+    }
+
+    /// A turn begins.
+    fn begin(&mut self) {}
+
+    /// The turn of a device ends.
+    fn charge(&mut self, _device: usize) {}
+
+    /// A device has a flow on a socket with this address.
+    fn opened(&mut self, _device: usize, _address: SocketAddr, _transport: Transport) {}
+
+    /// A device's endpoint has handed this out.
+    fn transmitted(&mut self, _device: usize, _out: &Buffer) {}
+
+    /// A device's endpoint has said what the bytes that it received are.
+    fn consumed(&mut self, _device: usize, _received: &[u8], _out: &Buffer) {}
+}
+
+/// Devices on the emulated link: what their endpoints say of the bytes is kept, and their CPU time is counted.
+#[derive(Debug)]
+pub struct OnLink {
+    pub(super) activity: Arc<Activity>,
+    pub(super) devices: Vec<Noted>,
+    /// CPU time of the thread when the turn began.
+    pub(super) lap: Duration,
+}
+
+/// What is noted of a device.
+#[derive(Debug)]
+pub(super) struct Noted {
+    pub(super) host: HostIndex,
+    pub(super) local: SocketAddr,
+    pub(super) logs: Vec<(SocketAddr, FlowLog)>,
+    pub(super) cpu: Duration,
+}
+
+impl Setting for OnLink {
+    const EXACT: bool = true;
+    const STEPS_PER_TURN: usize = usize::MAX;
+
+    fn origin(&self, device: usize) -> Origin {
+        Origin::Link(self.devices[device].local)
+    }
+
+    fn context(&self, device: usize, now: Instant, congested: bool) -> Context {
+        let noted = &self.devices[device];
+        Context {
+            now,
+            link_busy_until: self.activity.last(noted.host),
+            cpu: noted.cpu,
+            transmitted: noted.logs.last().map_or(0, |(_, log)| log.up.bytes),
+            congested,
+        }
+    }
+
+    fn begin(&mut self) {
+        self.lap = thread_cpu_time();
+    }
+
+    fn charge(&mut self, device: usize) {
+        self.devices[device].cpu += thread_cpu_time().saturating_sub(self.lap);
+    }
+
+    fn opened(&mut self, device: usize, address: SocketAddr, transport: Transport) {
+        self.devices[device].logs.push((address, FlowLog::new(transport)));
+    }
+
+    fn transmitted(&mut self, device: usize, out: &Buffer) {
+        if let Some((_, log)) = self.devices[device].logs.last_mut() {
+            log.transmitted(Direction::Up, out);
+        }
+    }
+
+    fn consumed(&mut self, device: usize, received: &[u8], out: &Buffer) {
+        if let Some((_, log)) = self.devices[device].logs.last_mut() {
+            log.consumed(Direction::Down, received, out);
+        }
+    }
+}
+
+/// Devices of a load: nothing is noted of them but what their director does.
+#[derive(Debug)]
+pub struct InLoad {
+    pub(super) sources: Sources,
+}
+
+impl Setting for InLoad {
+    const EXACT: bool = false;
+    const STEPS_PER_TURN: usize = 256;
+
+    fn origin(&self, device: usize) -> Origin {
+        self.sources.origin(device)
+    }
+
+    fn context(&self, _: usize, now: Instant, congested: bool) -> Context {
+        Context {
+            now,
+            link_busy_until: Instant::START,
+            cpu: Duration::ZERO,
+            transmitted: 0,
+            congested,
+        }
+    }
+
+    fn shares_sockets(&self) -> bool {
+        self.sources.is_shared()
+    }
+}

@@ -1,0 +1,283 @@
+//! Connections: read, flushed, closed, and borne for a while when only one side has closed.
+
+use std::io;
+
+use mio::event::Event;
+use wirecost_proto::driver::{Observer, UNSENT_LIMIT};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, ResetReason};
+
+use super::super::stream::Readable;
+use super::{READS_PER_TURN, ServerLoop};
+
+/// A connection that is closed on this side.
+#[derive(Clone, Copy)]
+pub(super) struct Lingering {
+    /// When it is looked at again.
+    until: Instant,
+    flow: FlowId,
+    /// Bytes that were still to be sent.
+    unsent: usize,
+}
+
+impl<E, O> ServerLoop<E, O>
+where
+    E: Endpoint<Error: std::fmt::Display>,
+    O: Observer<E>,
+{
+    /// Flushes at once; reading is left until every event of the turn is known.
+    pub(super) fn note_connection(&mut self, flow: FlowId, event: &Event) -> io::Result<()> {
+        let is_ending = event.is_read_closed() || event.is_error();
+        if event.is_readable() || is_ending {
+            self.read_later(flow, is_ending);
+        }
+        let waits = |stream: &super::Stream| !stream.is_flushed() || stream.owes_fin();
+        let connection = self.flows.connection_mut(flow);
+        if event.is_writable() && connection.is_some_and(|connection| waits(&connection.stream)) {
+            self.lap();
+            self.flush(flow)?;
+            self.charge(flow);
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_later(&mut self, flow: FlowId, to_the_end: bool) {
+        if let Some(connection) = self.flows.connection_mut(flow) {
+            connection.to_the_end |= to_the_end;
+            if !std::mem::replace(&mut connection.is_unread, true) {
+                self.unread.push(flow);
+            }
+        }
+    }
+
+    /// Reads what a connection has, and answers in one piece.
+    pub(super) fn read(&mut self, flow: FlowId, buffer: &mut [u8]) -> io::Result<()> {
+        self.lap();
+        let Some(connection) = self.flows.connection_mut(flow) else {
+            return Ok(());
+        };
+        connection.is_unread = false;
+        let to_the_end = std::mem::take(&mut connection.to_the_end);
+        self.at_hand = Some(flow);
+        let mut goes_on = true;
+        for _ in 0..READS_PER_TURN {
+            goes_on = self.read_once(flow, buffer, to_the_end)?;
+            if !goes_on {
+                break;
+            }
+        }
+        self.settle(flow);
+        if goes_on {
+            self.read_later(flow, true);
+        }
+        self.charge(flow);
+        Ok(())
+    }
+
+    /// Reads once; whether there may be more.
+    fn read_once(&mut self, flow: FlowId, buffer: &mut [u8], to_the_end: bool) -> io::Result<bool> {
+        let Some(found) = self.flows.get_mut(flow) else {
+            return Ok(false);
+        };
+        let service = found.service;
+        let Some(connection) = &mut found.connection else {
+            return Ok(false);
+        };
+        // Who does not read what it is sent is not read either: its requests would fill the memory with answers.
+        if connection.stream.fin_received || connection.congested {
+            return Ok(false);
+        }
+        match connection.stream.read(buffer) {
+            Readable::Bytes(len) => {
+                let bytes = &buffer[..len];
+                self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
+                // A read that finds less than there is room for has found everything (epoll(7)).
+                return Ok(len == buffer.len() || to_the_end);
+            }
+            Readable::Nothing => {}
+            Readable::PeerClosed => {
+                self.input(service, Some(flow), Input::PeerClosed { flow }, &[])?;
+                self.settle(flow);
+                self.drop_closed(flow);
+            }
+            Readable::Reset(reason) => self.lost(flow, reason)?,
+        }
+        Ok(false)
+    }
+
+    /// Gives bytes to a connection. On the link each transmission is a write of its own. Elsewhere the answers to what is
+    /// being read go out together, and so does what others are sent in one turn.
+    pub(super) fn transmit_stream(&mut self, flow: FlowId, out: &Buffer) {
+        if self.at_hand == Some(flow) && !self.on_link {
+            self.answer.extend_from_slice(out.bytes());
+            if self.answer.len() >= UNSENT_LIMIT {
+                self.send_answer(flow);
+            }
+            return;
+        }
+        let on_link = self.on_link;
+        let Some(connection) = self.flows.connection_mut(flow) else {
+            return;
+        };
+        if on_link {
+            // A failed write shows when the socket is read.
+            let _ = connection.stream.write(out.bytes());
+        } else {
+            connection.stream.queue(out.bytes());
+            if connection.stream.is_congested() {
+                // A failed write shows when the socket is read.
+                let _ = connection.stream.flush();
+            }
+            if !std::mem::replace(&mut connection.is_unflushed, true) {
+                self.unflushed.push(flow);
+            }
+        }
+        connection.congested |= connection.stream.is_congested();
+    }
+
+    fn send_answer(&mut self, flow: FlowId) {
+        if let Some(connection) = self.flows.connection_mut(flow)
+            && !self.answer.is_empty()
+        {
+            // A failed write shows when the socket is read.
+            let _ = connection.stream.write(&self.answer);
+            connection.congested |= connection.stream.is_congested();
+        }
+        self.answer.clear();
+    }
+
+    /// Sends what a connection at hand has been answered: its turn is over.
+    fn settle(&mut self, flow: FlowId) {
+        if self.at_hand == Some(flow) {
+            self.send_answer(flow);
+            self.at_hand = None;
+        }
+    }
+
+    /// Sends what was queued in a turn for those that were not at hand.
+    pub(super) fn flush_queued(&mut self) -> io::Result<()> {
+        let mut queued = std::mem::take(&mut self.unflushed);
+        for flow in queued.drain(..) {
+            if let Some(connection) = self.flows.connection_mut(flow) {
+                connection.is_unflushed = false;
+                self.flush(flow)?;
+            }
+        }
+        // What flushing has queued comes after the poll, which does not wait then.
+        queued.append(&mut self.unflushed);
+        self.unflushed = queued;
+        Ok(())
+    }
+
+    fn flush(&mut self, flow: FlowId) -> io::Result<()> {
+        let Some(connection) = self.flows.connection_mut(flow) else {
+            return Ok(());
+        };
+        if connection.stream.flush().is_err() {
+            // What the peer said before comes first.
+            self.read_later(flow, true);
+            return Ok(());
+        }
+        if connection.congested && !connection.stream.is_congested() {
+            connection.congested = false;
+            self.read_later(flow, true);
+            if let Some(service) = self.flows.get(flow).map(|found| found.service) {
+                self.input(service, Some(flow), Input::Writable { flow }, &[])?;
+            }
+        }
+        self.drop_closed(flow);
+        Ok(())
+    }
+
+    pub(super) fn close_connection(&mut self, flow: FlowId, reset: bool) {
+        if self.at_hand == Some(flow) {
+            self.send_answer(flow);
+        }
+        let Some(connection) = self.flows.connection_mut(flow) else {
+            return;
+        };
+        if reset {
+            // What it was told before goes first.
+            let _ = connection.stream.flush();
+            connection.stream.abort();
+            return self.drop_connection(flow);
+        }
+        connection.stream.request_fin();
+        let is_lost = connection.stream.flush().is_err();
+        if self.on_link && is_lost {
+            return self.drop_connection(flow);
+        }
+        if !self.on_link {
+            // The endpoint, which is being asked what to do, hears of a failure when the socket is read or given up.
+            self.read_later(flow, true);
+            self.linger(flow);
+        }
+        self.drop_closed(flow);
+    }
+
+    fn lost(&mut self, flow: FlowId, reason: ResetReason) -> io::Result<()> {
+        let Some(service) = self.flows.get(flow).map(|found| found.service) else {
+            return Ok(());
+        };
+        self.drop_connection(flow);
+        self.input(service, Some(flow), Input::Reset { flow, reason }, &[])
+    }
+
+    fn drop_closed(&mut self, flow: FlowId) {
+        let connection = self.flows.connection_mut(flow);
+        if connection.is_some_and(|connection| connection.stream.is_closed()) {
+            self.drop_connection(flow);
+        }
+    }
+
+    fn drop_connection(&mut self, flow: FlowId) {
+        let Some(mut gone) = self.flows.remove(flow) else {
+            return;
+        };
+        if self.at_hand == Some(flow) {
+            self.answer.clear();
+            self.at_hand = None;
+        }
+        if let Some(connection) = &mut gone.connection {
+            // Deregistering can only fail for a socket that is not registered.
+            drop(self.poll.registry().deregister(&mut connection.stream.socket));
+        }
+        // Its descriptor is free for one that waits.
+        for service in std::mem::take(&mut self.starved) {
+            self.hear_later(service);
+        }
+        let spent = self.lap();
+        if let Some(account) = &mut gone.account {
+            account.cpu += spent;
+        }
+        self.reports.extend(gone.into_report());
+    }
+
+    /// Bears for a while that a connection is closed on this side only.
+    fn linger(&mut self, flow: FlowId) {
+        let Some(connection) = self.flows.connection_mut(flow) else {
+            return;
+        };
+        let unsent = connection.stream.unsent();
+        let until = self.clock.now() + self.linger;
+        self.lingering.push_back(Lingering { until, flow, unsent });
+        self.wakes.want(self.services.len(), until);
+    }
+
+    /// Leaves the connections to the kernel that their clients have not closed in time: it delivers what it has, and
+    /// resets what comes.
+    pub(super) fn end_lingering(&mut self, now: Instant) -> io::Result<()> {
+        while let Some(Lingering { until, flow, unsent }) = self.lingering.front().copied() {
+            if until > now {
+                self.wakes.want(self.services.len(), until);
+                break;
+            }
+            self.lingering.pop_front();
+            match self.flows.connection_mut(flow) {
+                Some(connection) if connection.stream.unsent() < unsent => self.linger(flow),
+                Some(_) => self.lost(flow, ResetReason::TimedOut)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}

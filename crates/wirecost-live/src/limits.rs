@@ -1,0 +1,192 @@
+//! How many devices this machine lets a process hold: open files and ports.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+
+use crate::driver::sources::Sources;
+use crate::environment::OpenFiles;
+
+/// Open files that a process keeps for itself beside its devices' sockets and those it has open already: results, pipes
+/// to other processes, sockets that wait to be closed.
+const RESERVED_FILES: u64 = 128;
+
+/// What bounds the number of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Sockets that this process can still open, when its limit of open files is raised as far as it goes.
+    pub sockets_per_process: u64,
+    /// The hard limit of open files that they come from.
+    pub open_files: u64,
+    /// Ports that the kernel gives to sockets that ask for none.
+    pub ports_per_address: u64,
+}
+
+/// Why so many devices cannot be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// Each device has a socket, and the process may not open so many.
+    #[error(
+        "{asked} devices need as many open files, and this process can hold {reachable} (hard limit {open_files})"
+    )]
+    OpenFiles {
+        /// Devices asked for.
+        asked: u64,
+        /// Devices that are possible.
+        reachable: u64,
+        /// The hard limit of open files.
+        open_files: u64,
+    },
+    /// Each device has a port of its own towards the target.
+    #[error("{asked} devices need as many ports, and {addresses} source address(es) have {reachable}")]
+    Ports {
+        /// Devices asked for.
+        asked: u64,
+        /// Devices that are possible.
+        reachable: u64,
+        /// Source addresses.
+        addresses: u64,
+    },
+}
+
+impl Limits {
+    /// The limits of this process, whose soft limit of open files is raised to the hard one.
+    ///
+    /// # Errors
+    /// /proc cannot be read.
+    pub fn read() -> io::Result<Self> {
+        let open_files = OpenFiles::raise()?;
+        let in_use = fs::read_dir("/proc/self/fd")?.count() as u64;
+        let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")?;
+        Ok(Self {
+            sockets_per_process: open_files.saturating_sub(in_use + RESERVED_FILES),
+            open_files,
+            ports_per_address: ports(&range).ok_or(io::ErrorKind::InvalidData)?,
+        })
+    }
+
+    /// Whether one process can hold `devices` with a socket each.
+    ///
+    /// # Errors
+    /// It cannot; the error says how many it can.
+    pub fn check_sockets(&self, devices: u64) -> Result<(), LimitError> {
+        if devices <= self.sockets_per_process {
+            return Ok(());
+        }
+        Err(LimitError::OpenFiles {
+            asked: devices,
+            reachable: self.sockets_per_process,
+            open_files: self.open_files,
+        })
+    }
+
+    /// How many processes hold `devices` with a socket each; at least one.
+    ///
+    /// # Errors
+    /// A process cannot hold even one device.
+    pub fn processes(&self, devices: u64) -> Result<u64, LimitError> {
+        self.check_sockets(devices.min(1))?;
+        Ok(devices.div_ceil(self.sockets_per_process.max(1)).max(1))
+    }
+
+    /// Whether `devices` of this machine, over all processes, find a port each towards `remote`.
+    ///
+    /// # Errors
+    /// They do not; the error says how many do.
+    pub fn check_ports(&self, devices: u64, remote: SocketAddr, sources: &Sources) -> Result<(), LimitError> {
+        let usable = sources
+            .addresses()
+            .iter()
+            .filter(|source| source.is_ipv4() == remote.is_ipv4());
+        let addresses = (usable.count() as u64).max(1);
+        let reachable = addresses * self.ports_per_address;
+        if devices <= reachable || sources.is_shared() {
+            return Ok(());
+        }
+        Err(LimitError::Ports {
+            asked: devices,
+            reachable,
+            addresses,
+        })
+    }
+}
+
+/// The number of ports in `low high` (net.ipv4.ip_local_port_range), both included.
+fn ports(range: &str) -> Option<u64> {
+    let mut bounds = range
+        .split_whitespace()
+        .map_while(|bound| bound.parse::<u64>().ok());
+    let (low, high) = (bounds.next()?, bounds.next()?);
+    Some((high + 1).saturating_sub(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    const LIMITS: Limits = Limits {
+        sockets_per_process: 19_800,
+        open_files: 20_000,
+        ports_per_address: 28_232,
+    };
+
+    #[test]
+    fn what_is_reachable_is_said() {
+        assert_eq!(LIMITS.check_sockets(19_800), Ok(()));
+        let error = LIMITS.check_sockets(20_000).expect_err("too many");
+        let expected =
+            "20000 devices need as many open files, and this process can hold 19800 (hard limit 20000)";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn as_many_processes_as_the_devices_need() {
+        let processes = [0, 1, 19_800, 19_801, 100_000].map(|devices| LIMITS.processes(devices));
+        assert_eq!(processes, [1, 1, 1, 2, 6].map(Ok));
+        let none = Limits {
+            sockets_per_process: 0,
+            ..LIMITS
+        };
+        assert!(none.processes(1).is_err());
+    }
+
+    #[test]
+    fn each_source_address_has_its_ports() {
+        let remote = SocketAddr::from((Ipv4Addr::LOCALHOST, 1883));
+        let crowd = 100_000;
+        let one = LIMITS.check_ports(crowd, remote, &Sources::any());
+        let expected = LimitError::Ports {
+            asked: crowd,
+            reachable: 28_232,
+            addresses: 1,
+        };
+        assert_eq!(one, Err(expected));
+        let sources = Sources::for_target(remote, crowd as u32);
+        assert_eq!(LIMITS.check_ports(crowd, remote, &sources), Ok(()));
+        let foreign = Sources::of(vec![IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]); 9]);
+        assert!(
+            LIMITS.check_ports(crowd, remote, &foreign).is_err(),
+            "they are of the other family"
+        );
+        assert_eq!(
+            LIMITS.check_ports(crowd, remote, &Sources::any().with_shared_socket()),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn the_port_range_includes_both_ends() {
+        assert_eq!(ports("32768\t60999\n"), Some(28_232));
+        assert_eq!(ports("1"), None);
+    }
+
+    #[test]
+    fn this_process_can_open_sockets() {
+        let limits = Limits::read().expect("/proc");
+        assert!(
+            (1..limits.open_files).contains(&limits.sockets_per_process),
+            "{limits:?}"
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! Another process of our own program: orders go to its standard input, words come from its standard output, both line
+//! by line. It ends when its input does, and with us however we end.
+
+use crate::process::foreground::StartError;
+use crate::sys::process as calls;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How often a worker that is to end is looked at.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A process of our own program. Dropped, it is killed.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    /// `None` once there are no more orders.
+    orders: Option<ChildStdin>,
+    words: mpsc::Receiver<String>,
+}
+
+/// Why a worker said nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Silence {
+    /// It runs, and has not said a word.
+    #[error("process {pid} did not answer within {} ms", waited.as_millis())]
+    TimedOut {
+        /// Its process id.
+        pid: u32,
+        /// How long it was given.
+        waited: Duration,
+    },
+    /// It has ended, or is about to.
+    #[error("process {pid} has ended{}", status.map(|status| format!(", {status}")).unwrap_or_default())]
+    Ended {
+        /// Its process id.
+        pid: u32,
+        /// How, where that is known already.
+        status: Option<ExitStatus>,
+    },
+}
+
+impl Worker {
+    /// Starts `program` with `arguments`; what it says to standard error goes to ours. A Ctrl-C of the terminal does not
+    /// reach it. Call it from a thread that outlives the worker: the kernel kills the child when the *thread* that
+    /// started it ends (prctl(2), `PR_SET_PDEATHSIG`).
+    ///
+    /// # Errors
+    /// [`StartError::Program`] where it cannot be run.
+    pub fn start(program: &Path, arguments: &[&str]) -> Result<Self, StartError> {
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        calls::tie_to_thread(&mut command);
+        let refused = |source| StartError::Program {
+            program: program.display().to_string(),
+            source,
+        };
+        let mut child = command.spawn().map_err(refused)?;
+        let orders = child.stdin.take();
+        let (tell, words) = mpsc::channel();
+        if let Some(output) = child.stdout.take() {
+            std::thread::spawn(move || pass_on(output, &tell));
+        }
+        Ok(Self { child, orders, words })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Gives it a line.
+    ///
+    /// # Errors
+    /// It has ended, or was told that nothing more comes.
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
+        let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        orders.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// Its next line.
+    ///
+    /// # Errors
+    /// [`Silence`] where none comes within `patience`, or ever.
+    pub fn hear(&mut self, patience: Duration) -> Result<String, Silence> {
+        let pid = self.pid();
+        self.words.recv_timeout(patience).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => Silence::TimedOut {
+                pid,
+                waited: patience,
+            },
+            mpsc::RecvTimeoutError::Disconnected => Silence::Ended {
+                pid,
+                status: self.exit_status(),
+            },
+        })
+    }
+
+    /// What it says from now on, line by line, for a thread of its own; [`Worker::hear`] hears nothing any more.
+    pub fn words(&mut self) -> mpsc::Receiver<String> {
+        let (_, nothing) = mpsc::channel();
+        std::mem::replace(&mut self.words, nothing)
+    }
+
+    /// How it ended; `None` while it runs.
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Lets it end by itself, for as long as `patience`, and kills it then; returns how it ended.
+    ///
+    /// # Errors
+    /// None that a child of ours meets.
+    pub fn stop(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        self.orders = None;
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        self.child.kill()?;
+        self.child.wait()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if self.exit_status().is_none() && self.child.kill().is_ok() {
+            // Nobody is left to tell.
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Passes lines on until there are no more, or nobody wants them.
+fn pass_on(output: ChildStdout, tell: &mpsc::Sender<String>) {
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        if tell.send(line).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn shell(script: &str) -> Worker {
+        Worker::start(Path::new("/bin/sh"), &["-c", script]).expect("a shell")
+    }
+
+    #[test]
+    fn a_worker_answers_and_ends_with_its_orders() {
+        let mut worker = shell("while read line; do echo \"heard $line\"; done; exit 7");
+        for word in ["one", "two"] {
+            worker.say(word).expect("it listens");
+            let heard = worker.hear(PATIENCE).expect("it answers");
+            assert_eq!(heard, format!("heard {word}"));
+        }
+        assert_eq!(worker.stop(PATIENCE).expect("it ends").code(), Some(7));
+        assert!(matches!(worker.hear(PATIENCE), Err(Silence::Ended { .. })));
+        assert!(worker.say("three").is_err());
+    }
+
+    #[test]
+    fn a_worker_is_heard_by_another_thread_until_it_ends() {
+        let mut worker = shell("read line; echo \"heard $line\"; kill -9 $$");
+        let words = worker.words();
+        let ear = std::thread::spawn(move || words.iter().collect::<Vec<_>>());
+        worker.say("one").expect("it listens");
+        assert_eq!(ear.join().expect("an ear"), ["heard one"]);
+        let status = worker.stop(PATIENCE).expect("it ends");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+    }
+
+    #[test]
+    fn a_worker_that_will_not_end_is_killed() {
+        let mut worker = shell("trap '' TERM; while :; do sleep 1; done");
+        let silent = worker.hear(Duration::from_millis(1));
+        assert!(matches!(silent, Err(Silence::TimedOut { .. })));
+        assert_eq!(
+            worker.stop(Duration::from_millis(1)).expect("it ends").code(),
+            None
+        );
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let refused = Worker::start(Path::new("/nowhere/program"), &[]);
+        let text = refused.map(drop).expect_err("there is none").to_string();
+        assert!(text.contains("/nowhere/program"), "{text}");
+    }
+}
