@@ -17,6 +17,7 @@
 //! - [`cost`]: the ledger
 //! - [`mod@dissect`]: captures of other programs
 //! - [`text`]: quantities, names of stacks, rows of samples
+//! - [`scenario`]: scenario files
 //! - [`lab`]: what a packet is called in a ladder
 //! - `script`: bytes as a sequence of decisions
 //! - `rig`: an endpoint under such a script, with the rules of its contract checked
@@ -41,6 +42,7 @@ pub mod mqtt;
 pub mod object;
 pub mod oscore;
 mod rig;
+pub mod scenario;
 mod script;
 pub mod sim;
 pub mod tcp;
@@ -53,7 +55,7 @@ mod world;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its fuzz target and of its folders of inputs.
-pub const TARGETS: [(&str, Target); 49] = [
+pub const TARGETS: [(&str, Target); 50] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -101,6 +103,7 @@ pub const TARGETS: [(&str, Target); 49] = [
     ("cost_ledger", cost::ledger),
     ("dissect_capture", dissect::capture),
     ("proto_units", text::quantities),
+    ("lab_scenario", scenario::file),
     ("lab_text", text::names_and_rows),
     ("lab_label", lab::label),
 ];

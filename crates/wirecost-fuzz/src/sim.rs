@@ -3,17 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirecost_cost::{DeviceLedger, Ports, Totals};
 use wirecost_link::{
     DelayDistribution, DelayVariation, DirectionConfig, Link, LinkConfig, Loss, QueueLimit, Reorder,
 };
 use wirecost_proto::bare::{Client, Server, ServerEvent, Transport};
-use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Observer, Service};
+use wirecost_proto::driver::{Device, Observer, Service};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
-use wirecost_proto::log::DirectionLog;
 use wirecost_proto::path::Links;
-use wirecost_proto::record::Record;
-use wirecost_proto::{BitRate, Buffer, Direction, Instant, Path, Probability, Rng};
+use wirecost_proto::{BitRate, Instant, Path, Probability, Rng};
 use wirecost_sim::{Finished, Recording, Settings, Tally, World};
 use wirecost_tcp::Preset;
 
@@ -132,7 +129,7 @@ impl Setting {
         let (recording, tally) = &run.tap;
         for device in &run.devices {
             assert!(device.finished && device.error.is_none(), "{device:?}");
-            let totals = ledger(device, recording.records(), &run.flows);
+            let totals = recording.totals_of(device, &run.flows, PORT);
             let tallied = tally
                 .totals()
                 .get(device.host as usize)
@@ -191,48 +188,6 @@ fn direction(script: &mut Script<'_>, mtu: u16) -> Option<DirectionConfig> {
         queue: Some(QueueLimit::Packets(u64::from(queue >> 2) + 4)),
         mtu,
     })
-}
-
-/// What the ledger finds in the packets of one device.
-fn ledger(report: &DeviceReport<Talker>, records: &[Record], flows: &[(u16, FlowReport)]) -> Totals {
-    let mut ledger = DeviceLedger::new();
-    for (local, log) in &report.logs {
-        let ports = Ports {
-            client: local.port(),
-            server: PORT,
-        };
-        describe(&mut ledger, ports, Direction::Up, log.transport, &log.up);
-        if let Some((_, flow)) = flows.iter().find(|(_, flow)| flow.peer == *local) {
-            describe(&mut ledger, ports, Direction::Down, log.transport, &flow.log.down);
-        }
-    }
-    let mut totals = Totals::new();
-    for record in records {
-        let Record::Packet(packet) = record else {
-            continue;
-        };
-        if packet.host == Some(report.host) {
-            let mut spans = Buffer::new();
-            let verdict = ledger.packet(packet.direction, &packet.bytes, &mut spans);
-            totals.add_packet(packet.direction, &verdict, spans.spans());
-        }
-    }
-    totals
-}
-
-fn describe(
-    ledger: &mut DeviceLedger,
-    ports: Ports,
-    direction: Direction,
-    transport: Transport,
-    log: &DirectionLog,
-) {
-    if transport == Transport::Stream {
-        return ledger.stream_spans(ports, direction, &log.stream);
-    }
-    for datagram in &log.datagrams {
-        ledger.datagram_spans(ports, direction, &datagram.bytes, &datagram.spans);
-    }
 }
 
 /// A link for each device.

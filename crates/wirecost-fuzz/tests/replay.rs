@@ -17,7 +17,7 @@ const MUTATIONS: u64 = 10_000;
 const SLOW_MUTATIONS: u64 = 300;
 
 /// What is in the names of such targets.
-const SLOW: [&str; 10] = [
+const SLOW: [&str; 11] = [
     "tls_client",
     "tls_server",
     "_connection",
@@ -28,6 +28,7 @@ const SLOW: [&str; 10] = [
     "_pcapng",
     "_pair",
     "_world",
+    "_scenario",
 ];
 
 #[test]

@@ -1,170 +1,366 @@
-//! What a run is asked to do, every default filled in.
+//! Scenario files: what a run is asked to do, as a person writes it and as a results folder keeps it.
+//!
+//! ```text
+//! text -> Node (every value with its line) -> vary, --set -> Options, or one LoadOptions per combination
+//! Options, LoadOptions -> text that reads back as the same: scenario.resolved.yaml
+//! ```
+//!
+//! - [`node`]: YAML with lines, within limits of size and depth
+//! - [`table`]: keys of a table: none unknown, none twice, values with their units
+//! - [`edit`]: `vary`, `--set` and `--vary`
+//! - [`selector`]: which cells or loads are meant
+//! - [`comparison`]: comparisons; [`link`]: the emulated link, of a file and of flags
+//! - [`load`]: loads: phases, payload, target
+//! - [`thresholds`]: what is demanded of the figures
+//! - [`resolved`]: a comparison without anything left open
+//!
+//! A file is strict: an unknown key, a quantity without its unit and a name that is not in the list are errors with the
+//! line in which they stand.
 
-use std::fmt;
+pub mod comparison;
+pub mod edit;
+pub mod error;
+pub mod link;
+pub mod load;
+pub mod node;
+pub mod resolved;
+pub mod selector;
+pub mod table;
+pub mod thresholds;
 
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 
-/// A scenario without anything left open: what `scenario.resolved.yaml` holds. Quantities carry their units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedScenario {
-    /// `auto`, `sim` or `live`.
-    pub engine: String,
-    /// `builtin` or the name of a real server.
-    pub target: String,
-    /// Names of the stacks, in the order asked for.
-    pub stacks: Vec<String>,
-    /// How connections start.
-    pub start: Vec<String>,
-    /// Payload sizes, e.g. `128B`.
-    pub size: Vec<String>,
-    /// The links: every combination asked for.
-    pub links: Vec<ResolvedLink>,
-    /// Samples (devices) per cell.
-    pub samples: u64,
-    /// Quiet time after each step of a sample, e.g. `1s`.
-    pub settle: String,
-    /// Time after which an acknowledgement is late, e.g. `30s`.
-    pub timeout: String,
-    /// Whether devices speak IPv6.
-    pub ipv6: bool,
-    /// Seed of every random decision.
-    pub seed: u64,
-    /// MQTT topic, CoAP path.
-    pub resource: String,
-    /// MQTT client id prefix and keep-alive, e.g. `60s`.
-    pub keep_alive: String,
-    /// Messages per connection, the warm-up message not counted.
-    pub messages_per_connection: u64,
-    /// Whether a message goes before the measured ones on each connection.
-    #[serde(default = "yes")]
-    pub warm_up: bool,
-    /// Whether servers demand a certificate of devices.
-    #[serde(default)]
-    pub client_certificates: bool,
-    /// Whether DTLS servers ask for a cookie.
-    #[serde(default)]
-    pub dtls_cookie: bool,
-    /// Time between the intended sends of one device's messages; absent in the settled case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<String>,
-    /// How devices send, where several ways were asked for; the fields above are the first one's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub schedules: Vec<ResolvedSchedule>,
-    /// Whether all devices of a cell share one link and one server.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub shared_link: bool,
-    /// Time over which the starts of devices that share a link are spread; absent where it is the interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<String>,
+use crate::compare::options::Options;
+use crate::load::options::{LoadOptions, Phase, Who};
+pub use error::{Place, ScenarioError};
+use load::Surroundings;
+use load::print::{Resolved, Secrets};
+pub use node::Node;
+use node::Value;
+pub use resolved::{ResolvedDirection, ResolvedLink, ResolvedRecord, ResolvedScenario, ResolvedSchedule};
+use table::{Table, meant, text};
+use thresholds::Thresholds;
+
+/// The version of the format of scenarios.
+pub const VERSION: u64 = 1;
+
+/// A scenario with every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What a person calls it.
+    pub name: Option<String>,
+    /// What is run.
+    pub work: Work,
+    /// What is demanded of the figures.
+    pub thresholds: Thresholds,
 }
 
-/// What devices send on one connection, and when, quantities with units.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedSchedule {
-    /// Messages per connection, the warm-up message not counted.
-    pub messages_per_connection: u64,
-    /// Whether a message goes before the measured ones on each connection.
-    pub warm_up: bool,
-    /// Time between the intended sends of one device's messages; absent in the settled case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<String>,
+/// What is run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// Stacks side by side.
+    Comparison(Box<Options>),
+    /// Many devices against one target, every combination asked for, one after the other.
+    Loads(Vec<LoadOptions>),
 }
 
-const fn yes() -> bool {
-    true
+/// What the command line changes in a scenario.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edits<'a> {
+    /// `KEY=VALUE`: takes the place of what the file says.
+    pub set: &'a [String],
+    /// `KEY=V1,V2`: the same with several values.
+    pub vary: &'a [String],
 }
 
-/// One link, quantities with units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedLink {
-    /// Device to server.
-    pub up: ResolvedDirection,
-    /// Server to device.
-    pub down: ResolvedDirection,
-}
+/// Keys of every scenario, beside those of comparisons and loads.
+pub const KEYS: [&str; 6] = ["wirecost", "name", "vary", "exclude", "thresholds", "loads"];
 
-/// One direction of a link, quantities with units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedDirection {
-    /// One-way delay, e.g. `12500us`.
-    pub delay: String,
-    /// Delay variation, e.g. `2ms` (uniform, plus or minus) or `normal 2ms`; `0ms` for none.
-    pub delay_variation: String,
-    /// Loss, e.g. `5%`, or `gilbert-elliott 1% 25% 0% 100%`.
-    pub loss: String,
-    /// Reordering, e.g. `1%`.
-    pub reorder: String,
-    /// Duplication.
-    pub duplicate: String,
-    /// Bit corruption.
-    pub corrupt: String,
-    /// Rate, e.g. `50kbit`, or `unlimited`.
-    pub rate: String,
-    /// Queue limit, e.g. `64 packets` or `256KiB`; `auto` for the larger of 1 BDP and 64 packets.
-    pub queue: String,
-    /// Largest IP packet, e.g. `1500B`.
-    pub mtu: String,
-}
+/// Keys that later versions will have, and what to do until then.
+const LATER: [(&str, &str); 6] = [
+    (
+        "agents",
+        "run a shard on each machine: wirecost run --shard 1/2, then wirecost merge",
+    ),
+    ("device", "leave it out: bytes are measured, their energy not yet"),
+    ("tariff", "leave it out: bytes are measured, their price not yet"),
+    ("stats", "leave it out: intervals are those of 95 %"),
+    ("repeat", "count says how many samples a cell has"),
+    ("order", "leave it out: samples are shuffled by the seed"),
+];
+/// Keys that are called otherwise here.
+const OTHERWISE: [(&str, &str); 9] = [
+    ("topic", "resource"),
+    ("path", "resource"),
+    ("auth", "login"),
+    ("fanout", "subscribers"),
+    ("every", "interval"),
+    ("rtt", "link.rtt"),
+    ("loss", "link.loss"),
+    ("mtu", "link.mtu"),
+    ("qos", "stack, e.g. mqtt-qos1"),
+];
 
-impl fmt::Display for ResolvedLink {
-    /// The link in words: what differs from a perfect one, once where both directions are alike.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (up, down) = (self.up.words(), self.down.words());
-        for (index, ((name, up, perfect), (_, down, _))) in up.into_iter().zip(down).enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            match (up == down, up == perfect) {
-                (true, true) => {}
-                (true, false) => write!(f, "{comma}{name} {up}")?,
-                (false, _) => write!(f, "{comma}{name} {up} up {down} down")?,
-            }
+impl Scenario {
+    /// A comparison of which nothing is demanded.
+    pub fn comparison(options: Options) -> Self {
+        Self {
+            name: None,
+            work: Work::Comparison(Box::new(options)),
+            thresholds: Thresholds::default(),
         }
-        Ok(())
+    }
+
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, with its line or flag.
+    pub fn read(text: &str, edits: Edits<'_>, surroundings: Surroundings<'_>) -> Result<Self, ScenarioError> {
+        let mut root = Node::parse(text)?;
+        check_version(&root)?;
+        let is_load = ["phases", "loads"].into_iter().any(|key| root.get(key).is_some());
+        let dimensions: &[&'static str] = if is_load {
+            &edit::OF_LOADS
+        } else {
+            &edit::OF_COMPARISONS
+        };
+        for set in edits.set {
+            edit::set_flag(&mut root, set)?;
+        }
+        for vary in edits.vary {
+            edit::vary_flag(&mut root, vary, dimensions)?;
+        }
+        check_keys(&root, is_load)?;
+        edit::vary(&mut root, dimensions)?;
+        let name = Table::new(&root, "", &all_keys(is_load))?.one("name", self::text)?;
+        for key in ["wirecost", "name"] {
+            drop(edit::remove(&mut root, key));
+        }
+        let demands = edit::remove(&mut root, "thresholds");
+        let work = if is_load {
+            Work::Loads(loads(root, surroundings)?)
+        } else {
+            Work::Comparison(Box::new(comparison::read(&root)?))
+        };
+        let thresholds = demands.map(|node| Thresholds::read(&node, &work)).transpose()?;
+        Ok(Self {
+            name,
+            work,
+            thresholds: thresholds.unwrap_or_default(),
+        })
+    }
+
+    /// The scenario as YAML that reads back as the same, passwords left out.
+    pub fn to_yaml(&self) -> String {
+        // Texts, numbers and lists: there is nothing that YAML cannot hold.
+        serde_saphyr::to_string(self).unwrap_or_else(|error| format!("# not writable as YAML: {error}\n"))
     }
 }
 
-impl ResolvedDirection {
-    /// Name, value and the value of a perfect link, of all that can be said. The delay is always said.
-    fn words(&self) -> [(&'static str, &str, &'static str); 8] {
-        [
-            ("delay", &self.delay, ""),
-            ("variation", &self.delay_variation, "0ms"),
-            ("loss", &self.loss, "0%"),
-            ("reorder", &self.reorder, "0%"),
-            ("duplicate", &self.duplicate, "0%"),
-            ("corrupt", &self.corrupt, "0%"),
-            ("rate", &self.rate, "unlimited"),
-            ("queue", &self.queue, "auto"),
-        ]
+impl Serialize for Scenario {
+    /// As a file holds it, passwords left out.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let work = match &self.work {
+            Work::Comparison(options) => FileWork::Comparison(Box::new(options.to_scenario())),
+            Work::Loads(loads) => FileWork::Loads {
+                loads: loads
+                    .iter()
+                    .map(|load| Resolved::new(load, Secrets::Hidden))
+                    .collect(),
+            },
+        };
+        let file = File {
+            wirecost: VERSION,
+            name: self.name.as_deref(),
+            work,
+            thresholds: &self.thresholds,
+        };
+        file.serialize(serializer)
+    }
+}
+
+/// A scenario as a file holds it.
+#[derive(Serialize)]
+struct File<'a> {
+    wirecost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(flatten)]
+    work: FileWork,
+    #[serde(skip_serializing_if = "Thresholds::is_empty")]
+    thresholds: &'a Thresholds,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FileWork {
+    Comparison(Box<ResolvedScenario>),
+    Loads { loads: Vec<Resolved> },
+}
+
+fn check_version(root: &Node) -> Result<(), ScenarioError> {
+    if root.entries().is_none() {
+        let message = format!(
+            "a scenario must be a table of keys and values, this is {}",
+            root.kind()
+        );
+        return Err(
+            ScenarioError::new(&root.place, message).with_hint("wirecost new writes one to begin with")
+        );
+    }
+    let Some(node) = root.get("wirecost") else {
+        let error = ScenarioError::new(&root.place, "the version of the format is missing");
+        return Err(error.with_hint("begin the file with: wirecost: 1"));
+    };
+    if node.scalar().as_deref() != Some("1") {
+        let what = node.scalar().unwrap_or_else(|| node.kind().to_owned());
+        let message = format!("wirecost: this version reads scenarios of version {VERSION}, not {what}");
+        return Err(ScenarioError::new(&node.place, message));
+    }
+    Ok(())
+}
+
+/// The keys of a comparison or a load at the top of a file.
+pub fn all_keys(is_load: bool) -> Vec<&'static str> {
+    let own: &[&'static str] = if is_load { &load::KEYS } else { &comparison::KEYS };
+    let mut keys: Vec<&'static str> = KEYS
+        .into_iter()
+        .filter(|key| is_load || *key != "loads")
+        .collect();
+    keys.extend(own.iter().filter(|key| !KEYS.contains(key)));
+    keys
+}
+
+/// Says of keys that are not there what they are called, or why not.
+fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
+    let keys = all_keys(is_load);
+    for (key, _) in root.entries().unwrap_or_default() {
+        let name = key.name.as_str();
+        if keys.contains(&name) {
+            continue;
+        }
+        if let Some((_, instead)) = LATER.iter().find(|(later, _)| *later == name) {
+            return Err(
+                ScenarioError::new(&key.place, format!("{name} is not in this version")).with_hint(*instead),
+            );
+        }
+        let of_other = all_keys(!is_load);
+        let hint = match OTHERWISE.iter().find(|(other, _)| *other == name) {
+            Some((_, own)) => format!("did you mean {own}?"),
+            None if of_other.contains(&name) && is_load => {
+                "comparisons have it, loads (with phases) do not".into()
+            }
+            None if of_other.contains(&name) => "loads have it: add phases, or leave it out".into(),
+            None => meant(name, &keys),
+        };
+        return Err(ScenarioError::new(&key.place, format!("unknown key {name:?}")).with_hint(hint));
+    }
+    Ok(())
+}
+
+/// Every load of a file: each combination of its lists, those left out left out.
+fn loads(mut root: Node, surroundings: Surroundings<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
+    let exclude = edit::remove(&mut root, "exclude");
+    let exclude =
+        exclude.map(|node| comparison::selectors(&node, &selector::OF_LOADS[..7]).map(|list| (node, list)));
+    let (place, exclude) = exclude.transpose()?.unzip();
+    let exclude = exclude.unwrap_or_default();
+    let mut loads = Vec::new();
+    for (node, is_resolved) in spelled_out(root)? {
+        if loads.len() > edit::MAX_COMBINATIONS {
+            return Err(ScenarioError::new(
+                &node.place,
+                "loads: they are more than one scenario can have",
+            ));
+        }
+        for node in edit::combinations(&node, &edit::OF_LOADS)? {
+            let mut load = load::read(&node, surroundings)?;
+            if !is_resolved {
+                complete(&mut load.phases);
+            }
+            loads.push(load);
+        }
+    }
+    let labels: Vec<_> = loads.iter().map(selector::labels_of_load).collect();
+    if let Some(idle) = exclude
+        .iter()
+        .find(|one| !labels.iter().any(|labels| one.matches(labels)))
+    {
+        let place = place.map(|node| node.place).unwrap_or_default();
+        return Err(ScenarioError::new(&place, format!("exclude: nothing is {idle}")));
+    }
+    let mut labels = labels.iter();
+    loads.retain(|_| {
+        labels
+            .next()
+            .is_some_and(|labels| !exclude.iter().any(|one| one.matches(labels)))
+    });
+    if loads.is_empty() {
+        return Err(ScenarioError::new(
+            &Place::File,
+            "nothing is left to run: exclude leaves out every load",
+        ));
+    }
+    if let Some(double) = (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
+        let message = format!(
+            "load {} of {} has been asked for before: name each value once",
+            double + 1,
+            loads.len()
+        );
+        return Err(ScenarioError::new(&Place::File, message));
+    }
+    Ok(loads)
+}
+
+/// The tables of loads: the file itself, or each entry of `loads` on the ground of the file; those are resolved.
+fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
+    let Some(node) = edit::remove(&mut root, "loads") else {
+        return Ok(vec![(root, false)]);
+    };
+    let Value::List(list) = node.value else {
+        let message = format!("loads: a list is expected, this is {}", node.kind());
+        return Err(ScenarioError::new(&node.place, message));
+    };
+    if list.len() > edit::MAX_COMBINATIONS || list.len() * root.weight() > edit::MAX_WEIGHT {
+        let message = format!("loads: {} are more than one scenario can have", list.len());
+        return Err(ScenarioError::new(&node.place, message));
+    }
+    let mut all = Vec::with_capacity(list.len());
+    for entry in list {
+        let mut one = root.clone();
+        let kind = entry.kind();
+        let Value::Table(entries) = entry.value else {
+            return Err(ScenarioError::new(
+                &entry.place,
+                format!("loads: a table is expected, this is {kind}"),
+            ));
+        };
+        one.place = entry.place;
+        for (key, node) in entries {
+            edit::set(&mut one, &key.name, node)?;
+        }
+        all.push((one, true));
+    }
+    Ok(all)
+}
+
+/// What goes without saying: devices connect first, and close last.
+fn complete(phases: &mut Vec<Phase>) {
+    let connects = |phase: &Phase| matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
+    if !phases.iter().any(connects) {
+        phases.insert(
+            0,
+            Phase::Connect {
+                who: Who::All,
+                rate: None,
+            },
+        );
+    }
+    let ends = |phase: &Phase| matches!(phase, Phase::Close | Phase::Handshakes { .. });
+    if !phases.last().is_some_and(ends) {
+        phases.push(Phase::Close);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_link_is_described_by_what_it_does() {
-        let up = ResolvedDirection {
-            delay: "12500us".into(),
-            delay_variation: "0ms".into(),
-            loss: "5%".into(),
-            reorder: "0%".into(),
-            duplicate: "0%".into(),
-            corrupt: "0%".into(),
-            rate: "unlimited".into(),
-            queue: "auto".into(),
-            mtu: "1500B".into(),
-        };
-        let down = ResolvedDirection {
-            loss: "0%".into(),
-            ..up.clone()
-        };
-        let one_way = ResolvedLink { up: up.clone(), down };
-        assert_eq!(one_way.to_string(), "delay 12500us, loss 5% up 0% down");
-        let both = ResolvedLink {
-            up: up.clone(),
-            down: up,
-        };
-        assert_eq!(both.to_string(), "delay 12500us, loss 5%");
-    }
-}
+mod tests;

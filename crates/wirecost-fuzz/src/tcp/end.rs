@@ -34,7 +34,7 @@ pub(super) struct End {
 impl End {
     pub(super) fn new(connection: Connection, initial_sequence: u32, now: Instant) -> Self {
         let mut end = Self {
-            age: age(connection.state()),
+            age: connection.state().age(),
             connection,
             first: initial_sequence.wrapping_add(1),
             written: 0,
@@ -64,7 +64,7 @@ impl End {
             assert!(self.events.len() < MOST_SEGMENTS, "events without end");
             self.events.push(event);
         }
-        let age = age(self.connection.state());
+        let age = self.connection.state().age();
         assert!(self.age <= age, "back to {:?}", self.connection.state());
         self.age = age;
     }
@@ -146,19 +146,6 @@ impl End {
     /// How long until its next timer.
     pub(super) fn patience(&self, now: Instant) -> Option<Duration> {
         Some(self.connection.next_timeout()?.saturating_since(now))
-    }
-}
-
-/// How far a connection may be in its life; none goes back.
-const fn age(state: State) -> u8 {
-    match state {
-        State::SynSent => 0,
-        State::SynReceived => 1,
-        State::Established => 2,
-        State::CloseWait | State::FinWait1 => 3,
-        State::FinWait2 | State::Closing | State::LastAck => 4,
-        State::TimeWait => 5,
-        State::Closed => 6,
     }
 }
 

@@ -1,0 +1,103 @@
+//! What is wrong with a scenario, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Where something stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// In a line of the file, from 1.
+    Line(u64),
+    /// In a flag of the command line, as it was typed.
+    Flag(Arc<str>),
+    /// Nowhere in particular.
+    #[default]
+    File,
+}
+
+/// Why a scenario cannot be run as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    file: Option<Arc<str>>,
+    place: Place,
+    message: String,
+    hint: Option<String>,
+}
+
+impl ScenarioError {
+    /// An error at a place.
+    pub fn new(place: &Place, message: impl Into<String>) -> Self {
+        Self {
+            file: None,
+            place: place.clone(),
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same error with a way out.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error in a file of this name.
+    #[must_use]
+    pub fn in_file(mut self, file: &str) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The way out, where there is one.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// The line that the error stands in, from 1, where it has one.
+    pub const fn line(&self) -> Option<u64> {
+        match self.place {
+            Place::Line(line) => Some(line),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    /// `FILE:LINE: MESSAGE`, as compilers write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.place, self.file.as_deref()) {
+            (Place::Flag(flag), _) => write!(f, "{flag}: ")?,
+            (Place::Line(line), Some(file)) => write!(f, "{file}:{line}: ")?,
+            (Place::Line(line), None) => write!(f, "line {line}: ")?,
+            (Place::File, Some(file)) => write!(f, "{file}: ")?,
+            (Place::File, None) => {}
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_stands_where_compilers_put_it() {
+        let error = ScenarioError::new(&Place::Line(12), "unknown key \"sise\"");
+        assert_eq!(error.to_string(), "line 12: unknown key \"sise\"");
+        assert_eq!(
+            error.in_file("a.yaml").to_string(),
+            "a.yaml:12: unknown key \"sise\""
+        );
+        let flag = Place::Flag("--set size=1".into());
+        let error = ScenarioError::new(&flag, "no unit").in_file("a.yaml");
+        assert_eq!(error.to_string(), "--set size=1: no unit");
+    }
+}

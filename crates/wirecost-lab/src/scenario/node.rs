@@ -1,0 +1,283 @@
+//! YAML 1.2 as a tree whose every value knows its line. JSON is YAML too.
+//!
+//! Limits hold before anything is kept: nesting, values, aliases and what they stand for. Only `true` and `false` are
+//! booleans; a key that stands twice, a merge key and a second document are errors.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
+use serde_saphyr::{Options, Spanned};
+
+use super::error::{Place, ScenarioError};
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Where it stands.
+    pub place: Place,
+    /// The value.
+    pub value: Value,
+}
+
+/// A value of YAML.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, as it is written without superfluous digits.
+    Number(String),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// Keys with their values, in the order of the file.
+    Table(Vec<(Key, Node)>),
+}
+
+/// A key and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Where it stands.
+    pub place: Place,
+    /// The key.
+    pub name: String,
+}
+
+/// The largest file: a payload of 1 MB in hexadecimal digits fits.
+pub const MAX_BYTES: usize = 4 << 20;
+/// The deepest nesting.
+const MAX_DEPTH: usize = 16;
+/// The most values, with those that aliases stand for.
+const MAX_VALUES: usize = 100_000;
+/// The most aliases.
+const MAX_ALIASES: usize = 1_000;
+
+impl Node {
+    /// A value that stands in a flag.
+    pub fn at(place: &Place, value: Value) -> Self {
+        Self {
+            place: place.clone(),
+            value,
+        }
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// It is not YAML, or larger or deeper than a scenario may be.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        if text.len() > MAX_BYTES {
+            let message = format!(
+                "a scenario has at most {} MiB, this one has {} bytes",
+                MAX_BYTES >> 20,
+                text.len()
+            );
+            return Err(ScenarioError::new(&Place::File, message));
+        }
+        serde_saphyr::from_str_with_options::<Spanned<Value>>(text, strict())
+            .map(Self::from)
+            .map_err(|error| not_yaml(&error))
+    }
+
+    /// The value of a key of a table.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let entries = self.entries()?;
+        entries
+            .iter()
+            .find(|(name, _)| name.name == key)
+            .map(|(_, node)| node)
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        let Value::Table(entries) = &mut self.value else {
+            return None;
+        };
+        let found = entries.iter_mut().find(|(name, _)| name.name == key);
+        found.map(|(_, node)| node)
+    }
+
+    /// The keys and values of a table; `None` for anything else.
+    pub fn entries(&self) -> Option<&[(Key, Self)]> {
+        match &self.value {
+            Value::Table(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The text of a value that is neither list nor table nor nothing.
+    pub fn scalar(&self) -> Option<String> {
+        match &self.value {
+            Value::Bool(value) => Some(value.to_string()),
+            Value::Number(text) | Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// About how many bytes it takes.
+    pub fn weight(&self) -> usize {
+        let within = match &self.value {
+            Value::Null | Value::Bool(_) => 0,
+            Value::Number(text) | Value::Text(text) => text.len(),
+            Value::List(nodes) => nodes.iter().map(Self::weight).sum(),
+            Value::Table(entries) => entries
+                .iter()
+                .map(|(key, node)| key.name.len() + node.weight())
+                .sum(),
+        };
+        within + size_of::<Self>()
+    }
+
+    /// What it is, in a word.
+    pub const fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Null => "nothing",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+/// How a scenario is read.
+fn strict() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: Some(MAX_BYTES),
+            max_events: 2 * MAX_VALUES,
+            max_nodes: MAX_VALUES,
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_documents: 1,
+            max_aliases: MAX_ALIASES,
+            max_anchors: MAX_ALIASES,
+            max_recorded_anchor_events: MAX_VALUES,
+            max_recorded_anchor_bytes: MAX_BYTES,
+            max_total_scalar_bytes: 2 * MAX_BYTES,
+        },
+        emit_comments: false,
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::Error,
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_VALUES,
+            max_replay_stack_depth: MAX_DEPTH,
+        },
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::Reject,
+        with_snippet: false,
+    }
+}
+
+fn not_yaml(error: &serde_saphyr::Error) -> ScenarioError {
+    let place = error
+        .location()
+        .map_or(Place::File, |location| Place::Line(location.line()));
+    let text = error.without_snippet().to_string();
+    // The place is said before it, by whoever prints it.
+    let text = text.split(" at line ").next().unwrap_or_default();
+    ScenarioError::new(&place, text.trim_end_matches([',', ':', ' ']))
+}
+
+impl From<Spanned<Value>> for Node {
+    fn from(spanned: Spanned<Value>) -> Self {
+        Self {
+            place: place(&spanned.referenced),
+            value: spanned.value,
+        }
+    }
+}
+
+fn place(location: &serde_saphyr::Location) -> Place {
+    match location.line() {
+        0 => Place::File,
+        line => Place::Line(line),
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.to_string()))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
+        Ok(Value::Number(value.to_string()))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<Value, E> {
+        Ok(Value::Number(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Number(value.to_string()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::Text(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut nodes = Vec::new();
+        while let Some(item) = list.next_element::<Spanned<Value>>()? {
+            nodes.push(item.into());
+        }
+        Ok(Value::List(nodes))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(key) = table.next_key::<Spanned<String>>()? {
+            let value: Spanned<Value> = table.next_value()?;
+            let key = Key {
+                place: place(&key.referenced),
+                name: key.value,
+            };
+            entries.push((key, value.into()));
+        }
+        Ok(Value::Table(entries))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+use super::*;
+
+fn error(text: &str) -> String {
+    Node::parse(text).expect_err("no scenario").to_string()
+}
+
+#[test]
+fn every_value_knows_its_line() {
+    let node = Node::parse("a: 1\nb:\n  - 16B\n  - {c: true, d: 'x'}\n").expect("YAML");
+    let b = node.get("b").expect("b");
+    let Value::List(items) = &b.value else {
+        panic!("not a list: {b:?}");
+    };
+    assert_eq!(items[0].place, Place::Line(3));
+    assert_eq!(items[0].value, Value::Text("16B".into()));
+    assert_eq!(
+        items[1].get("c").map(|node| (&node.place, &node.value)),
+        Some((&Place::Line(4), &Value::Bool(true)))
+    );
+    assert_eq!(
+        node.get("a").map(|node| &node.value),
+        Some(&Value::Number("1".into()))
+    );
+    assert_eq!(
+        node.entries().map(|entries| entries[1].0.place.clone()),
+        Some(Place::Line(2))
+    );
+}
+
+#[test]
+fn json_is_yaml() {
+    let node = Node::parse("{\"a\": [1, \"x\"],\n \"b\": {\"c\": null}}").expect("JSON");
+    assert_eq!(
+        node.get("b").and_then(|b| b.get("c")).map(|c| &c.value),
+        Some(&Value::Null)
+    );
+}
+
+#[test]
+fn only_true_and_false_are_booleans() {
+    for word in ["yes", "no", "on", "off", "Yes", "y"] {
+        let node = Node::parse(&format!("a: {word}")).expect("YAML");
+        assert_eq!(node.get("a").map(|a| &a.value), Some(&Value::Text(word.into())));
+    }
+}
+
+#[test]
+fn what_stands_twice_or_comes_from_elsewhere_is_refused() {
+    for (text, expected) in [
+        ("a: 1\nb: 2\na: 3\n", "line 3: duplicate"),
+        ("a: &x {b: 1}\nc:\n  <<: *x\n", "line 3: "),
+        ("a: 1\n---\nb: 1\n", "document"),
+        ("a: !!python/object:os.system x\n", "line 1: "),
+        ("a: *x\n", "line 1: "),
+        ("a: [1, 2\n", "line "),
+        ("a: .nan\n", "line 1: "),
+    ] {
+        let error = error(text);
+        assert!(error.contains(expected), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn bombs_end_at_their_limits() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let before = format!("*a{}", level - 1);
+        bomb += &format!("a{level}: &a{level} [{}]\n", [before.as_str(); 10].join(", "));
+    }
+    let deep = "[".repeat(100_000);
+    let long = format!("a: {}", "x".repeat(MAX_BYTES));
+    let wide = format!("a: [{}]", "1, ".repeat(MAX_VALUES));
+    for text in [bomb, deep, long, wide] {
+        assert!(Node::parse(&text).is_err());
+    }
+}

@@ -1,0 +1,172 @@
+//! The keys of one table of a scenario: none unknown, values with their units, errors with their lines.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::Duration;
+
+use wirecost_proto::units::parse_duration;
+
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use crate::stack::name::nearest_of;
+
+/// A table of a scenario.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// What stands before its keys in errors, e.g. `link.`.
+    prefix: &'a str,
+    node: &'a Node,
+}
+
+/// The most values of a key.
+pub const MAX_LIST: usize = 1_000;
+
+/// What reads one value from its text.
+pub type Read<T> = fn(&str) -> Result<T, String>;
+
+impl<'a> Table<'a> {
+    /// The table with the keys that it may have; `prefix` stands before its keys in errors.
+    ///
+    /// # Errors
+    /// It is no table, or has a key that there is not.
+    pub fn new(node: &'a Node, prefix: &'a str, keys: &[&'static str]) -> Result<Self, ScenarioError> {
+        let Some(entries) = node.entries() else {
+            let name = if prefix.is_empty() {
+                "a scenario"
+            } else {
+                prefix.trim_end_matches('.')
+            };
+            let message = format!(
+                "{name} must be a table of keys and values, this is {}",
+                node.kind()
+            );
+            return Err(ScenarioError::new(&node.place, message)
+                .with_hint(format!("the keys are {}", keys.join(", "))));
+        };
+        let unknown = entries.iter().find(|(key, _)| !keys.contains(&key.name.as_str()));
+        match unknown {
+            Some((key, _)) => {
+                let message = format!("unknown key {:?}", format!("{prefix}{}", key.name));
+                Err(ScenarioError::new(&key.place, message).with_hint(meant(&key.name, keys)))
+            }
+            None => Ok(Self { prefix, node }),
+        }
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
+        self.node.get(key).filter(|node| node.value != Value::Null)
+    }
+
+    /// An error about a key, at its value, or at the table where it has none.
+    pub fn error(&self, key: &str, message: impl Display) -> ScenarioError {
+        let place = &self.node.get(key).unwrap_or(self.node).place;
+        ScenarioError::new(place, format!("{}{key}: {message}", self.prefix))
+    }
+
+    /// The value of a key, read from its text.
+    ///
+    /// # Errors
+    /// It is a list or a table, or cannot be read.
+    pub fn one<T>(&self, key: &str, read: Read<T>) -> Result<Option<T>, ScenarioError> {
+        self.get(key).map(|node| self.read(key, node, read)).transpose()
+    }
+
+    /// The value of a key that must be there.
+    ///
+    /// # Errors
+    /// It is not there, is a list or a table, or cannot be read.
+    pub fn required<T>(&self, key: &str, read: Read<T>) -> Result<T, ScenarioError> {
+        let missing = || ScenarioError::new(&self.node.place, format!("{}{key} is missing", self.prefix));
+        self.one(key, read)?.ok_or_else(missing)
+    }
+
+    /// The values of a key: one, or a list of them; empty where the key is not there.
+    ///
+    /// # Errors
+    /// The list is empty, or a value cannot be read.
+    pub fn many<T>(&self, key: &str, read: Read<T>) -> Result<Vec<T>, ScenarioError> {
+        match self.get(key) {
+            None => Ok(Vec::new()),
+            Some(Node {
+                value: Value::List(nodes),
+                ..
+            }) if nodes.is_empty() => Err(self.error(key, "the list is empty")),
+            Some(Node {
+                value: Value::List(nodes),
+                ..
+            }) => nodes.iter().map(|node| self.read(key, node, read)).collect(),
+            Some(node) => Ok(vec![self.read(key, node, read)?]),
+        }
+    }
+
+    fn read<T>(&self, key: &str, node: &Node, read: Read<T>) -> Result<T, ScenarioError> {
+        let at = |message| ScenarioError::new(&node.place, format!("{}{key}: {message}", self.prefix));
+        let Some(text) = node.scalar() else {
+            return Err(at(format!("one value is expected, this is {}", node.kind())));
+        };
+        read(&text).map_err(at)
+    }
+}
+
+/// What an unknown key may have meant.
+pub fn meant(key: &str, keys: &[&'static str]) -> String {
+    let all = format!("the keys are {}", keys.join(", "));
+    nearest_of(key, keys.iter().copied()).map_or(all, |name| format!("did you mean {name:?}?"))
+}
+
+/// Anything that says itself what is wrong with a text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// A time with its unit.
+///
+/// # Errors
+/// It has none, or is no time.
+pub fn time(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// A text as it is.
+///
+/// # Errors
+/// Never.
+pub fn text(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
+/// `true` or `false`.
+///
+/// # Errors
+/// It is neither.
+pub fn flag(text: &str) -> Result<bool, String> {
+    let neither = |_| format!("{text:?} is neither true nor false");
+    text.parse().map_err(neither)
+}
+
+/// A whole number that counts something.
+///
+/// # Errors
+/// It is none, or larger than `T` holds.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.parse::<u64>().ok();
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| format!("{text:?} is not a whole number, or too large a one"))
+}
+
+/// Whole seconds in a time with its unit, as MQTT holds its keep-alive.
+///
+/// # Errors
+/// It is no time, not whole seconds, or above 65,535 s.
+pub fn keep_alive(text: &str) -> Result<u16, String> {
+    let time = time(text)?;
+    let seconds = u16::try_from(time.as_secs()).ok();
+    seconds
+        .filter(|seconds| Duration::from_secs(u64::from(*seconds)) == time)
+        .ok_or_else(|| format!("{text:?} is not whole seconds up to 65535s"))
+}

@@ -1,0 +1,242 @@
+//! What is demanded of the figures, in the words of k6: `metric{selector}: ["p(99)<150ms", "count==0"]`.
+//!
+//! - [`metric`]: the figures that there are
+//! - [`expression`] reads e.g. `p(99)<3*link.rtt`
+//! - [`verdict`]: whether demands hold
+//!
+//! A demand must hold in each cell, or each phase of each load, that its selector matches. What is invalid never passes.
+
+pub mod expression;
+pub mod metric;
+pub mod verdict;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use wirecost_proto::units::DisplayDuration;
+
+use super::Work;
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use super::selector::{self, Selector};
+use super::table::{Table, flag, meant, text, time};
+use expression::Expression;
+use metric::{Metric, Quantity};
+
+use crate::results::load::Threshold;
+
+/// What is demanded, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thresholds(pub Vec<Demand>);
+
+/// One demand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// The figure.
+    pub metric: &'static Metric,
+    /// Of which cells or loads.
+    pub selector: Selector,
+    /// What is demanded of it.
+    pub expression: Expression,
+    /// Metric and selector as the file has them.
+    pub name: String,
+    /// Whether the run ends when it fails.
+    pub abort_on_fail: bool,
+    /// The time at the beginning in which it may fail.
+    pub after: Duration,
+}
+
+/// The keys of a demand that is more than an expression.
+pub const DEMAND_KEYS: [&str; 3] = ["expr", "abort_on_fail", "after"];
+
+impl Thresholds {
+    /// Reads the table of thresholds of a scenario, and checks that each one has something to look at.
+    ///
+    /// # Errors
+    /// A metric or a dimension is unknown, an expression cannot be read, or a selector matches nothing.
+    pub fn read(node: &Node, work: &Work) -> Result<Self, ScenarioError> {
+        let Some(entries) = node.entries() else {
+            let message = format!(
+                "thresholds: a table of metrics is expected, this is {}",
+                node.kind()
+            );
+            return Err(ScenarioError::new(&node.place, message)
+                .with_hint("for example response_time: [\"p(99)<150ms\"]"));
+        };
+        let instances = verdict::expected(work);
+        let mut demands = Vec::new();
+        for (key, node) in entries {
+            let at = |why: String| ScenarioError::new(&key.place, format!("thresholds: {why}"));
+            let (metric, selector) = named(&key.name, work).map_err(at)?;
+            if !instances
+                .iter()
+                .any(|labels| selector.matches(labels) && metric.may_be_in(labels))
+            {
+                let message = format!("{}: nothing of this run is {selector}", key.name);
+                return Err(at(message).with_hint("a selector names values that the scenario has"));
+            }
+            for node in listed(node) {
+                demands.push(demand(node, metric, &selector, &key.name)?);
+            }
+        }
+        Ok(Self(demands))
+    }
+
+    /// Whether a run is to end as soon as a demand fails.
+    pub fn want_abort(&self) -> bool {
+        self.0.iter().any(|demand| demand.abort_on_fail)
+    }
+
+    /// Whether nothing is demanded.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The metric and the selector of `metric{key=value,key=value}`.
+fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String> {
+    let (metric, conditions) = match name.split_once('{') {
+        None => (name, ""),
+        Some((metric, rest)) => {
+            let inner = rest.trim_end().strip_suffix('}');
+            (
+                metric,
+                inner.ok_or_else(|| format!("{name:?} has no closing brace"))?,
+            )
+        }
+    };
+    let of_loads = matches!(work, Work::Loads(_));
+    let metrics = metric::all(of_loads);
+    let found = metrics
+        .iter()
+        .find(|known| known.name == metric.trim())
+        .copied()
+        .ok_or_else(|| {
+            let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name).collect();
+            format!(
+                "unknown metric {:?} ({})",
+                metric.trim(),
+                meant(metric.trim(), &names)
+            )
+        })?;
+    let dimensions: &[&'static str] = if of_loads {
+        &selector::OF_LOADS
+    } else {
+        &selector::OF_CELLS
+    };
+    let mut selector = Selector::default();
+    for condition in conditions
+        .split(',')
+        .filter(|condition| !condition.trim().is_empty())
+    {
+        let (key, value) = condition
+            .split_once('=')
+            .ok_or_else(|| format!("{condition:?} is no condition: write stack=tcp"))?;
+        let values: Vec<String> = value.split('|').map(str::to_owned).collect();
+        selector.require(key.trim(), &values, dimensions)?;
+    }
+    Ok((found, selector))
+}
+
+fn listed(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(list) => list,
+        _ => std::slice::from_ref(node),
+    }
+}
+
+fn demand(
+    node: &Node,
+    metric: &'static Metric,
+    selector: &Selector,
+    name: &str,
+) -> Result<Demand, ScenarioError> {
+    let at = |why: String| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
+    let (expression, abort_on_fail, after) = match &node.value {
+        Value::Table(_) => {
+            let table = Table::new(node, "thresholds.", &DEMAND_KEYS)?;
+            let abort = table.one("abort_on_fail", flag)?.unwrap_or_default();
+            (
+                table.required("expr", text)?,
+                abort,
+                table.one("after", time)?.unwrap_or_default(),
+            )
+        }
+        _ => {
+            let expression = node
+                .scalar()
+                .ok_or_else(|| at("an expression is expected, e.g. \"p(99)<150ms\"".into()))?;
+            (expression, false, Duration::ZERO)
+        }
+    };
+    Ok(Demand {
+        metric,
+        selector: selector.clone(),
+        expression: Expression::read(&expression, metric).map_err(at)?,
+        name: name.to_owned(),
+        abort_on_fail,
+        after,
+    })
+}
+
+/// The figure of a threshold with its unit, for a person.
+pub fn figure_text(threshold: &Threshold, figure: f64) -> String {
+    let name = threshold.metric.split('{').next().unwrap_or_default().trim();
+    let metric = metric::METRICS.iter().find(|metric| metric.name == name);
+    let quantity = metric.and_then(|metric| {
+        Some(
+            Expression::read(&threshold.expression, metric)
+                .ok()?
+                .quantity(metric),
+        )
+    });
+    match quantity {
+        Some(Quantity::Time) if figure.abs() >= 1.0 => format!("{} s", digits(figure)),
+        Some(Quantity::Time) if figure.abs() >= 1e-3 => format!("{} ms", digits(figure * 1e3)),
+        Some(Quantity::Time) => format!("{} us", digits(figure * 1e6)),
+        Some(Quantity::Bytes) => format!("{} B", digits(figure)),
+        Some(Quantity::PerSecond) => format!("{}/s", digits(figure)),
+        Some(Quantity::BitRate) => format!("{} bit/s", digits(figure)),
+        Some(Quantity::Share) => format!("{} %", digits(figure * 100.0)),
+        Some(Quantity::Number) | None => digits(figure),
+    }
+}
+
+/// A number with three digits behind the point, those that say nothing left out.
+fn digits(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl Serialize for Thresholds {
+    /// As a scenario has it: expressions by metric; a table where more is said.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Written<'a> {
+            Expression(&'a str),
+            Table {
+                expr: &'a str,
+                abort_on_fail: bool,
+                after: String,
+            },
+        }
+        let mut by_name: BTreeMap<&str, Vec<Written<'_>>> = BTreeMap::new();
+        for demand in &self.0 {
+            let expr = demand.expression.text.as_str();
+            let written = if demand.abort_on_fail || !demand.after.is_zero() {
+                let after = DisplayDuration(demand.after).to_string();
+                Written::Table {
+                    expr,
+                    abort_on_fail: demand.abort_on_fail,
+                    after,
+                }
+            } else {
+                Written::Expression(expr)
+            };
+            by_name.entry(&demand.name).or_default().push(written);
+        }
+        by_name.serialize(serializer)
+    }
+}

@@ -1,0 +1,145 @@
+//! Whether demands hold: in each cell, or each phase of each load, that they are about.
+
+use std::collections::BTreeMap;
+
+use super::{Demand, Thresholds};
+use crate::compare::options::Options;
+use crate::compare::plan;
+use crate::load::identity;
+use crate::load::options::{LoadOptions, Phase};
+use crate::results::load::{Load, LoadSummary, PhaseFigures, Threshold};
+use crate::results::summary::{Cell, Summary};
+use crate::scenario::Work;
+use crate::scenario::selector::{self, Labels};
+
+/// Something that has figures.
+struct Instance {
+    /// Whether its figures may be used.
+    valid: bool,
+    /// Round-trip time of its link in seconds.
+    rtt: Option<f64>,
+    figure: Option<f64>,
+}
+
+/// The labels of everything that a run will have figures of.
+pub fn expected(work: &Work) -> Vec<Labels> {
+    match work {
+        Work::Comparison(options) => plan::labels(options)
+            .into_iter()
+            .map(|(_, labels)| labels)
+            .collect(),
+        Work::Loads(loads) => loads.iter().flat_map(of_phases).collect(),
+    }
+}
+
+fn of_phases(load: &LoadOptions) -> Vec<Labels> {
+    let labels = selector::labels_of_load(load);
+    let of_phase = |phase: &Phase| {
+        let mut labels = labels.clone();
+        labels.insert("phase", phase_name(phase).to_owned());
+        labels
+    };
+    load.phases.iter().map(of_phase).collect()
+}
+
+/// A phase as summaries name it.
+pub const fn phase_name(phase: &Phase) -> &'static str {
+    match phase {
+        Phase::Connect { .. } => "connect",
+        Phase::Publish(_) => "publish",
+        Phase::Request(_) => "request",
+        Phase::Handshakes { .. } => "handshakes",
+        Phase::Hold { .. } => "hold",
+        Phase::DropAll { .. } => "drop",
+        Phase::Reconnect { .. } => "reconnect",
+        Phase::AwaitReplay { .. } => "replay",
+        Phase::Close => "close",
+    }
+}
+
+impl Thresholds {
+    /// What has become of each demand of a comparison.
+    pub fn of_comparison(&self, options: &Options, summary: &Summary) -> Vec<Threshold> {
+        let labels: BTreeMap<String, Labels> = plan::labels(options).into_iter().collect();
+        let cells = summary.cells.iter().filter(|cell| cell.not_run.is_none());
+        let cells: Vec<(&Labels, &Cell)> = cells
+            .filter_map(|cell| Some((labels.get(&cell.key)?, cell)))
+            .collect();
+        let verdict = |demand: &Demand| {
+            let matching = cells.iter().filter(|(labels, _)| demand.selector.matches(labels));
+            let instances = matching.map(|(_, cell)| Instance {
+                valid: cell.valid,
+                rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
+                figure: demand.metric.of_cell(cell, demand.expression.aggregation),
+            });
+            demand.judge(instances)
+        };
+        self.0.iter().map(verdict).collect()
+    }
+
+    /// What has become of each demand of loads; loads that the summary does not have are not judged.
+    pub fn of_loads(&self, options: &[LoadOptions], summary: &LoadSummary) -> Vec<Threshold> {
+        let keyed: BTreeMap<String, &LoadOptions> = options
+            .iter()
+            .map(|options| (identity::key(options), options))
+            .collect();
+        let loads = || {
+            let ran = summary.loads.iter().filter(|load| load.not_run.is_none());
+            ran.filter_map(|load| Some((*keyed.get(&load.key)?, load)))
+        };
+        let verdict = |demand: &Demand| {
+            let instances = loads().flat_map(|(options, load)| demand.in_phases(options, load));
+            demand.judge(instances)
+        };
+        self.0.iter().map(verdict).collect()
+    }
+}
+
+impl Demand {
+    /// The phases of a load that the demand is about.
+    fn in_phases(&self, options: &LoadOptions, load: &Load) -> Vec<Instance> {
+        let labels = selector::labels_of_load(options);
+        let is_meant = |phase: &&PhaseFigures| {
+            let mut labels = labels.clone();
+            labels.insert("phase", phase.name.clone());
+            self.selector.matches(&labels) && self.metric.may_be_in(&labels)
+        };
+        let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
+        let phases = load.phases.iter().filter(is_meant);
+        let instance = |phase| Instance {
+            valid: load.valid,
+            rtt,
+            figure: self.metric.of_phase(load, phase, self.expression.aggregation),
+        };
+        phases.map(instance).collect()
+    }
+
+    /// It holds where every instance has the figure, and may be used, and the figure holds.
+    fn judge(&self, instances: impl Iterator<Item = Instance>) -> Threshold {
+        let (mut all, mut some, mut worst) = (true, false, None);
+        for instance in instances {
+            let is_usable = instance.valid || self.metric.name == "valid";
+            let holds = |figure| is_usable && self.expression.holds(figure, instance.rtt);
+            let passes = instance.figure.is_some_and(holds);
+            let figure = instance.figure.map(|figure| (passes, figure));
+            worst = match (worst, figure) {
+                (None, figure) => figure,
+                (worst, None) => worst,
+                (Some((true, _)), Some((false, figure))) => Some((false, figure)),
+                (worst @ Some((false, _)), Some((true, _))) => worst,
+                (Some((passes, one)), Some((_, other))) => Some((passes, self.expression.worse(one, other))),
+            };
+            some = true;
+            all &= passes;
+        }
+        Threshold {
+            metric: self.name.clone(),
+            expression: self.expression.text.clone(),
+            actual: worst.map(|(_, figure)| figure),
+            pass: all && some,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+use super::*;
+use crate::results::summary::{Outcomes, Times};
+use crate::scenario::load::Surroundings;
+use crate::scenario::{Edits, Scenario};
+
+/// The verdict on one demand of a load of two rates whose publish phase has these figures.
+fn verdict(name: &str, expression: &str, change: impl Fn(usize, &mut Load)) -> Threshold {
+    let text = format!(
+        "wirecost: 1\nstack: tcp\nrate: [10/s, 20/s]\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
+         thresholds: {{{name:?}: {expression:?}}}\n"
+    );
+    let scenario = Scenario::read(&text, Edits::default(), Surroundings::NONE).expect(&text);
+    let Work::Loads(options) = &scenario.work else {
+        panic!("a comparison");
+    };
+    let mut summary = LoadSummary {
+        schema: 1,
+        kind: "load".into(),
+        version: String::new(),
+        command: String::new(),
+        name: String::new(),
+        seed: 42,
+        interrupted: false,
+        loads: options.iter().map(load).collect(),
+        thresholds: Vec::new(),
+    };
+    for (index, load) in summary.loads.iter_mut().enumerate() {
+        change(index, load);
+    }
+    let mut verdicts = scenario.thresholds.of_loads(options, &summary);
+    assert_eq!(verdicts.len(), 1);
+    verdicts.remove(0)
+}
+
+fn load(options: &LoadOptions) -> Load {
+    let publish = PhaseFigures {
+        name: "publish".into(),
+        outcomes: Outcomes {
+            offered: 1_000,
+            acknowledged: 990,
+            unknown: 10,
+            ..Outcomes::default()
+        },
+        carried_rate: Some(9.9),
+        response_time_ns: Some(Times {
+            n: 990,
+            mean: 50e6,
+            p50: Some(45_000_000),
+            p99: Some(119_000_000),
+            ..Times::default()
+        }),
+        ..PhaseFigures::default()
+    };
+    let connect = PhaseFigures {
+        name: "connect".into(),
+        ..PhaseFigures::default()
+    };
+    Load {
+        key: identity::key(options),
+        valid: true,
+        phases: vec![connect, publish],
+        ..Load::default()
+    }
+}
+
+#[test]
+fn demands_hold_or_fail_as_they_say() {
+    for (name, expression, pass, actual) in [
+        ("response_time", "p(99)<120ms", true, Some(0.119)),
+        ("response_time", "p(99)<119ms", false, Some(0.119)),
+        ("response_time", "p(99)<=119ms", true, Some(0.119)),
+        ("response_time", "p(99) < 3*link.rtt", true, Some(0.119)),
+        ("response_time", "p(99)<link.rtt*2", false, Some(0.119)),
+        ("response_time", "avg==50ms", true, Some(0.05)),
+        ("response_time", "p(99.9)<1s", false, None),
+        ("messages_lost", "count==0", false, Some(10.0)),
+        ("messages_lost", "count!=0", true, Some(10.0)),
+        ("acknowledged", "rate>=99%", true, Some(0.99)),
+        ("acknowledged", "rate>99%", false, Some(0.99)),
+        ("carried_rate", "value>=9.9/s", true, Some(9.9)),
+        ("valid", "rate==100%", true, Some(1.0)),
+    ] {
+        let threshold = verdict(name, expression, |_, _| {});
+        assert_eq!(
+            (threshold.pass, threshold.actual),
+            (pass, actual),
+            "{name} {expression}"
+        );
+    }
+}
+
+#[test]
+fn a_demand_holds_in_every_load_and_shows_the_worst() {
+    let slow = |index: usize, load: &mut Load| {
+        if let Some(times) = load.phases[1].response_time_ns.as_mut().filter(|_| index == 1) {
+            times.p99 = Some(500_000_000);
+        }
+    };
+    let all = verdict("response_time", "p(99)<150ms", slow);
+    assert_eq!((all.pass, all.actual), (false, Some(0.5)));
+    let one = verdict("response_time{rate=10/s}", "p(99)<150ms", slow);
+    assert_eq!((one.pass, one.actual), (true, Some(0.119)));
+}
+
+#[test]
+fn what_is_invalid_or_was_not_run_never_passes() {
+    let invalid = |_: usize, load: &mut Load| load.valid = false;
+    assert!(!verdict("response_time", "p(99)<10s", invalid).pass);
+    assert_eq!(verdict("valid", "rate==100%", invalid).actual, Some(0.0));
+    let refused = |_: usize, load: &mut Load| load.not_run = Some("no".into());
+    let threshold = verdict("response_time", "p(99)<10s", refused);
+    assert_eq!((threshold.pass, threshold.actual), (false, None));
+}
