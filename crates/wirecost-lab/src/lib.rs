@@ -3,9 +3,11 @@
 //! - [`stack`]: names of stacks, and the one place where a name becomes a client and a server
 //! - [`compare`]: the main job, stacks side by side on one link
 //! - [`link_run`]: any program behind the emulated link
+//! - [`load`]: many devices against one target, an open loop
 //! - [`probe`]: one message to a real server, step by step
 //! - [`target`]: what answers the devices: built-in servers, or real ones that wirecost starts itself
 //! - [`scenario`]: what was asked for, every default filled in
+//! - [`provenance`]: the machine that measures
 //! - [`results`]: what is left behind: summary, samples, environment, ladder
 //!
 //! Errors are typed; the command line turns them into one sentence and an exit code.
@@ -19,7 +21,9 @@
 
 pub mod compare;
 pub mod link_run;
+pub mod load;
 pub mod probe;
+pub mod provenance;
 pub mod results;
 pub mod scenario;
 pub mod stack;

@@ -92,7 +92,7 @@ fn median_ratio(live: &Cell, simulated: &Cell) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::summary::{Cpu, Outcomes, Times};
+    use crate::results::summary::Times;
 
     fn count(mean: f64) -> Count {
         Count {
@@ -114,32 +114,8 @@ mod tests {
             ..Section::default()
         };
         Cell {
-            stack: "mqtt-qos1".into(),
-            start: "cold".into(),
-            payload_bytes: 128,
-            engine: "live".into(),
-            target: "builtin".into(),
-            key: String::new(),
-            messages_per_connection: 1,
-            interval_ns: None,
-            agreement: None,
-            valid: true,
-            warnings: Vec::new(),
-            not_run: None,
-            link: Link {
-                up: LinkDirection::default(),
-                down: LinkDirection::default(),
-                achieved: None,
-            },
-            connect: None,
-            first_message_round_trips: None,
-            early_message: false,
             message: Some(section),
-            keep_alive: None,
-            close: None,
-            delivery: None,
-            cpu: Cpu::default(),
-            outcomes: Outcomes::default(),
+            ..Cell::default()
         }
     }
 

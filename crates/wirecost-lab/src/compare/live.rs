@@ -17,6 +17,7 @@ use wirecost_live::recorder::Recorder;
 use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
 use wirecost_proto::driver::DeviceReport;
 use wirecost_proto::driver::FlowReport;
+use wirecost_proto::hosts::server_address;
 use wirecost_security::KeyLog;
 
 use super::device::channel_options;
@@ -182,7 +183,8 @@ pub fn run(
         .on_one_cpu(options.one_cpu);
     let sides = Sides { device, server };
     // The process that starts a foreign server must outlive it: this thread does.
-    let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, options.ipv6)?;
+    let address = server_address(options.ipv6);
+    let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, address)?;
     let channel_options = channel_options(options, options.mtu());
     let channels = ClientChannels::new(&credentials, channel_options);
     let server_channels = ServerChannels::new(credentials.clone(), channel_options, oscore_devices(&plan));

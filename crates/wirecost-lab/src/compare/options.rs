@@ -5,15 +5,18 @@ mod valid;
 
 use std::time::Duration;
 
-use wirecost_link::DelayDistribution;
 pub use wirecost_link::{
     DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
 };
 pub use wirecost_live::Medium;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_proto::{BitRate, ByteSize, Probability};
+use wirecost_proto::{BitRate, ByteSize};
 use wirecost_security::Start;
 
+use crate::results::shard::Shard;
+use crate::scenario::link::{delay_variation_text, reorder_text};
+use crate::scenario::resolved::ResolvedRecord;
+use crate::scenario::selector::Selector;
 use crate::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario, ResolvedSchedule};
 use crate::stack::Stack;
 pub use crate::target::Target;
@@ -65,6 +68,10 @@ pub struct Options {
     pub one_cpu: bool,
     /// Whether all devices of a cell share one link and one server; `None` where each one has its own link.
     pub fleet: Option<Fleet>,
+    /// Cells that are left out.
+    pub exclude: Vec<Selector>,
+    /// The part of the cells that is run; `None` runs all.
+    pub shard: Option<Shard>,
 }
 
 /// Devices that share a link.
@@ -133,8 +140,11 @@ impl Options {
         self.links.iter().map(super::plan::mtu_of).min().unwrap_or(1_500)
     }
 
-    /// How many cells there are.
+    /// How many cells there are, whatever engines run them.
     pub fn cells(&self) -> u64 {
+        if !self.exclude.is_empty() || self.shard.is_some() {
+            return (super::plan::labels(self).len() / self.engine.of_cells().len()) as u64;
+        }
         let ways = self.stacks.len() * self.starts.len() * self.schedules.len();
         (ways * self.sizes.len() * self.links.len()) as u64
     }
@@ -184,7 +194,52 @@ impl Options {
             },
             shared_link: self.fleet.is_some(),
             spread: self.fleet.and_then(|fleet| fleet.spread).map(duration),
+            packet_path: self.medium.map(|medium| medium_name(medium).to_owned()),
+            one_cpu: self.one_cpu,
+            record: ResolvedRecord {
+                keys: self.keys,
+                hosts: self.record_hosts,
+            },
+            exclude: self.exclude.iter().map(Selector::to_table).collect(),
         }
+    }
+}
+
+/// A packet path as files and flags name it.
+pub const fn medium_name(medium: Medium) -> &'static str {
+    match medium {
+        Medium::Tun => "tun",
+        Medium::Veth => "veth",
+    }
+}
+
+impl Schedule {
+    /// Every interval with every number of messages per connection. One message asked for is the whole of its
+    /// connection, without a warm-up, where `warm_up` does not say otherwise.
+    pub fn every(intervals: &[Duration], messages: &[u64], warm_up: Option<bool>) -> Vec<Self> {
+        let intervals: Vec<Option<Duration>> = match intervals {
+            [] => vec![None],
+            intervals => intervals.iter().copied().map(Some).collect(),
+        };
+        let messages: Vec<(u64, bool)> = match messages {
+            [] => vec![(1, warm_up.unwrap_or(true))],
+            messages => {
+                let warms_up = |messages: u64| warm_up.unwrap_or(messages != 1);
+                messages
+                    .iter()
+                    .map(|messages| (*messages, warms_up(*messages)))
+                    .collect()
+            }
+        };
+        let of_interval = |interval: &Option<Duration>| {
+            let interval = *interval;
+            messages.iter().map(move |(messages, warm_up)| Self {
+                messages: *messages,
+                warm_up: *warm_up,
+                interval,
+            })
+        };
+        intervals.iter().flat_map(of_interval).collect()
     }
 }
 
@@ -200,27 +255,17 @@ pub(crate) fn resolved_schedule(schedule: &Schedule) -> ResolvedSchedule {
 
 pub(crate) fn resolved_link(link: &LinkConfig) -> ResolvedLink {
     ResolvedLink {
-        up: resolved_direction(&link.up),
-        down: resolved_direction(&link.down),
+        up: resolved_direction(&link.up, link.rtt()),
+        down: resolved_direction(&link.down, link.rtt()),
     }
 }
 
-fn resolved_direction(direction: &DirectionConfig) -> ResolvedDirection {
-    let reorder = direction
-        .reorder
-        .map_or(Probability::ZERO, |reorder| reorder.probability);
-    let variation = direction.delay_variation.map(|variation| variation.distribution);
+fn resolved_direction(direction: &DirectionConfig, rtt: Duration) -> ResolvedDirection {
     ResolvedDirection {
         delay: DisplayDuration(direction.delay).to_string(),
-        delay_variation: match variation {
-            None => "0ms".into(),
-            Some(DelayDistribution::Uniform { plus_minus }) => DisplayDuration(plus_minus).to_string(),
-            Some(DelayDistribution::Normal { standard_deviation }) => {
-                format!("normal {}", DisplayDuration(standard_deviation))
-            }
-        },
+        delay_variation: delay_variation_text(direction.delay_variation),
         loss: loss_text(&direction.loss),
-        reorder: reorder.to_string(),
+        reorder: reorder_text(direction.reorder, rtt),
         duplicate: direction.duplicate.to_string(),
         corrupt: direction.corrupt.to_string(),
         rate: direction
@@ -235,7 +280,7 @@ fn resolved_direction(direction: &DirectionConfig) -> ResolvedDirection {
     }
 }
 
-fn loss_text(loss: &Loss) -> String {
+pub(crate) fn loss_text(loss: &Loss) -> String {
     match loss {
         Loss::None => "0%".into(),
         Loss::Bernoulli(probability) => probability.to_string(),

@@ -7,13 +7,17 @@ use wirecost_link::{Link, LinkConfig};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Direction, Path, Rng};
+use wirecost_proto::{ByteSize, Direction, Path, Rng};
 use wirecost_security::Start;
 
 use super::options::{Options, Schedule};
+use crate::results::shard::Shard;
+use crate::scenario::selector::Labels;
 use crate::stack::Stack;
 
 pub mod identity;
+
+use identity::Dimensions;
 
 /// A cell of the plan.
 #[derive(Clone, Debug)]
@@ -64,6 +68,19 @@ pub const FULL_CAPTURE_MESSAGES: u64 = 10_000;
 pub(super) const START_GAP: Duration = Duration::from_millis(10);
 /// What the starts of devices are spread to, in bytes of payload per second: a tenth of what the forwarder carries.
 const PAYLOAD_RATE: u32 = 20_000_000;
+
+impl PlannedCell {
+    /// What tells it from the others.
+    pub(super) fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            stack: self.stack,
+            start: self.start,
+            size: ByteSize::from_bytes(self.payload.len() as u64),
+            link: self.link,
+            schedule: self.schedule,
+        }
+    }
+}
 
 impl Plan {
     /// The plan of a comparison: the order of samples is seeded and random, so that drift favours no stack.
@@ -183,11 +200,70 @@ fn planned_cells(options: &Options) -> Vec<PlannedCell> {
         for payload in &payloads {
             for schedule in &options.schedules {
                 let planned = |way| planned_cell(options, link, payload, *schedule, way);
-                cells.extend(options.ways().map(planned));
+                cells.extend(
+                    options
+                        .ways()
+                        .map(planned)
+                        .filter(|cell| is_asked(options, cell.dimensions())),
+                );
             }
         }
     }
     cells
+}
+
+/// The cells of a comparison as each of its engines runs them: keys and labels.
+pub fn labels(options: &Options) -> Vec<(String, Labels)> {
+    let of_engines = |cell: Dimensions| {
+        let labels = identity::labels(options, cell);
+        let of_engine = |engine: &&'static str| {
+            let mut labels = labels.clone();
+            labels.insert("engine", (*engine).to_owned());
+            (identity::key_of_cell(options, cell, engine), labels)
+        };
+        options
+            .engine
+            .of_cells()
+            .iter()
+            .map(of_engine)
+            .collect::<Vec<_>>()
+    };
+    let all = (0..options.links.len()).flat_map(|link| dimensions(options, link));
+    all.filter(|cell| is_asked(options, *cell))
+        .flat_map(of_engines)
+        .collect()
+}
+
+/// The cells on one link, in their order.
+fn dimensions(options: &Options, link: usize) -> impl Iterator<Item = Dimensions> {
+    let of_schedule = move |size: ByteSize, schedule: Schedule| {
+        options.ways().map(move |(stack, start)| Dimensions {
+            stack,
+            start,
+            size,
+            link,
+            schedule,
+        })
+    };
+    let of_size = move |size: &ByteSize| {
+        let size = *size;
+        options
+            .schedules
+            .iter()
+            .flat_map(move |schedule| of_schedule(size, *schedule))
+    };
+    options.sizes.iter().flat_map(of_size)
+}
+
+/// Whether a cell is neither left out nor another shard's.
+fn is_asked(options: &Options, cell: Dimensions) -> bool {
+    if options.exclude.is_empty() && options.shard.is_none() {
+        return true;
+    }
+    let labels = identity::labels(options, cell);
+    let is_left_out = options.exclude.iter().any(|selector| selector.matches(&labels));
+    let is_here = |shard: Shard| shard.holds(&identity::question_key(options, cell));
+    !is_left_out && options.shard.is_none_or(is_here)
 }
 
 fn payload(seed: u64, bytes: u64) -> Arc<[u8]> {

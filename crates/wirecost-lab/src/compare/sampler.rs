@@ -405,7 +405,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
     fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Established { start } => self.established(start, now),
-            Event::Ready => self.ready(now),
+            Event::Ready { .. } => self.ready(now),
             Event::Acknowledged { message } => self.end_message(message, now, End::Acknowledged),
             Event::Refused { message, reason } => {
                 // One that was given up before has ended; that its flow ends too is no news.
@@ -418,7 +418,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             Event::Rejected { reason } => self.break_off(reason, now),
             Event::Closed => self.closed(now),
             Event::Lost { reason } => self.break_off(reason, now),
-            Event::Other => {}
+            Event::Subscribed | Event::SubscriptionRefused { .. } | Event::Received(_) | Event::Other => {}
         }
     }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::{Cause, Direction, Instant, Layer};
-use wirecost_stats::{Quantile, Sample};
 
 use super::analysis::{DeviceMeasurement, Traffic};
 use super::outcome::{Message, messages};
@@ -23,7 +22,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], lossless: bool) ->
             let notes = device.report.script.notes();
             Some(nanos_between(of(notes.connect_started?), notes.ready?))
         });
-        times(durations.collect())
+        Times::of_values(durations.collect())
     };
     let trips = connected
         .iter()
@@ -72,7 +71,7 @@ pub(super) fn message_section(
         let durations = answered_in_time
             .iter()
             .filter_map(|message| Some(nanos_between(of(message.mark), message.response(answered)?)));
-        times(durations.collect())
+        Times::of_values(durations.collect())
     };
     let delays: Vec<u64> = messages
         .iter()
@@ -93,7 +92,7 @@ pub(super) fn message_section(
         response_kind: planned.stack.response_kind().into(),
         response_time_ns: since(|mark| mark.intended),
         service_time_ns: since(|mark| mark.actual),
-        one_way_delay_ns: times(delays),
+        one_way_delay_ns: Times::of_values(delays),
         round_trips: if lossless { common(&trips) } else { None },
         goodput_bps: goodput,
         header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
@@ -171,43 +170,4 @@ fn common(values: &[Option<f64>]) -> Option<f64> {
 
 pub(super) fn nanos_between(start: Instant, end: Instant) -> u64 {
     end.as_nanos().saturating_sub(start.as_nanos())
-}
-
-fn times(nanos: Vec<u64>) -> Option<Times> {
-    let summary = Sample::new(nanos)?.summary();
-    let quantiles = [
-        ("p50", summary.p50),
-        ("p90", summary.p90),
-        ("p95", summary.p95),
-        ("p99", summary.p99),
-    ];
-    let value = |quantile: Option<Quantile>| quantile.map(|quantile| quantile.value);
-    let interval = |quantile: &Quantile| Some([quantile.low?, quantile.high?]);
-    let printed = || {
-        quantiles
-            .iter()
-            .filter_map(|(name, quantile)| Some((*name, quantile.as_ref()?)))
-    };
-    Some(Times {
-        n: summary.mean.n,
-        mean: summary.mean.mean,
-        ci95: summary
-            .mean
-            .low
-            .zip(summary.mean.high)
-            .map(|(low, high)| [low, high]),
-        p50: value(summary.p50),
-        p90: value(summary.p90),
-        p95: value(summary.p95),
-        p99: value(summary.p99),
-        min: summary.min,
-        max: summary.max,
-        quantile_ci95: printed()
-            .map(|(name, quantile)| (name.to_owned(), interval(quantile)))
-            .collect(),
-        low_n: printed()
-            .filter(|(_, quantile)| quantile.low_n)
-            .map(|(name, _)| name.to_owned())
-            .collect(),
-    })
 }

@@ -3,12 +3,10 @@
 //!
 //! - `store`: finished cells, their journal, the packets of simulated ones
 //! - `batch`: some cells on kernel sockets
-//! - [`resume`]: what an earlier run has left
 //! - `captures`: the packets of simulated cells as one capture
 
 mod batch;
 mod captures;
-pub mod resume;
 mod store;
 
 use std::cell::RefCell;
@@ -17,15 +15,17 @@ use std::time::Duration;
 
 use wirecost_live::EnvironmentError;
 
-use super::finish::{self, Before};
+use super::finish;
 use super::fleet::{self, FleetResult, Pace};
 use super::live::{self, Progress, RunError};
 use super::options::{Engine, MAX_DEVICES, Options};
 use super::plan::{Plan, identity};
 use super::simulated::{CellResult, SimulationError, simulate};
+use crate::provenance::Before;
+use crate::results::resume::Earlier;
 use crate::results::{Cell, CellFile, ResultsError, RunFolder, Summary};
+use crate::scenario::thresholds::Thresholds;
 pub(crate) use batch::LiveFacts;
-pub use resume::Earlier;
 use store::Store;
 
 /// Takes what a person wants to see while cells come in.
@@ -54,6 +54,8 @@ pub struct Sweep<'a> {
     pub earlier: Earlier,
     /// Cells that may be simulated side by side.
     pub jobs: usize,
+    /// What is demanded of the figures.
+    pub thresholds: &'a Thresholds,
 }
 
 /// What a sweep has left on disk, cell by cell, to be put together.
@@ -64,6 +66,7 @@ pub struct Measured<'a> {
     plan: Plan,
     live: Live,
     interrupted: bool,
+    thresholds: &'a Thresholds,
 }
 
 /// What a comparison has come to.
@@ -116,6 +119,7 @@ impl<'a> Sweep<'a> {
         Ok(Measured {
             options: self.options,
             folder: self.folder,
+            thresholds: self.thresholds,
             interrupted: live.interrupted || progress.is_interrupted(),
             plan,
             live,
@@ -244,6 +248,7 @@ impl Measured<'_> {
             command,
             live: &self.live.facts,
             before,
+            thresholds: self.thresholds,
             ended_early: self.interrupted || failure.is_some() || self.live.error.is_some(),
         })?;
         Ok(Outcome {

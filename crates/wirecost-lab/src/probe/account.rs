@@ -298,10 +298,7 @@ impl<'a> Steps<'a> {
 
 fn describe(ledger: &mut DeviceLedger, ports: Ports, log: &FlowLog) {
     for (direction, log) in [(Direction::Up, &log.up), (Direction::Down, &log.down)] {
-        ledger.stream_spans(ports, direction, &log.stream);
-        for datagram in &log.datagrams {
-            ledger.datagram_spans(ports, direction, &datagram.bytes, &datagram.spans);
-        }
+        ledger.log_spans(ports, direction, log);
     }
 }
 

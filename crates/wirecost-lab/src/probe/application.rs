@@ -84,6 +84,7 @@ pub(super) fn mqtt_event(event: mqtt::Event) -> Happening {
         mqtt::Event::Discarded { .. }
         | mqtt::Event::TimedOut(_)
         | mqtt::Event::MessageReceived(_)
+        | mqtt::Event::DigestReceived(_)
         | mqtt::Event::Subscribed { .. }
         | mqtt::Event::Unsubscribed { .. }
         | mqtt::Event::Pong => Said::Other,

@@ -81,6 +81,7 @@ impl CellFile {
     }
 }
 
-fn name(key: &str) -> String {
+/// The file of the cell, or load, with a key.
+pub(super) fn name(key: &str) -> String {
     format!("{FOLDER}/{key}.json")
 }

@@ -46,7 +46,9 @@ pub enum ResultsError {
 }
 
 /// The sub-folders of a comparison.
-const FOLDERS: [&str; 3] = [LATENCY, "capture", super::cells::FOLDER];
+pub const FOLDERS: [&str; 3] = [LATENCY, "capture", super::cells::FOLDER];
+/// The sub-folders of a load.
+pub const LOAD_FOLDERS: [&str; 2] = [LATENCY, super::cells::FOLDER];
 /// The sub-folder of the distributions.
 const LATENCY: &str = "latency";
 
@@ -89,20 +91,16 @@ impl RunFolder {
             });
         }
         let folder = Self::open(path);
-        folder.make(folders)?;
+        folder.restore(folders)?;
         Ok(folder)
     }
 
-    /// Creates what a comparison that goes on finds missing of its sub-folders: an earlier run removes those that are
-    /// empty when it fails.
+    /// Creates what a run that goes on finds missing of its sub-folders: an earlier one removes those that are empty when
+    /// it fails.
     ///
     /// # Errors
     /// One cannot be created.
-    pub fn restore(&self) -> Result<(), ResultsError> {
-        self.make(&FOLDERS)
-    }
-
-    fn make(&self, folders: &[&str]) -> Result<(), ResultsError> {
+    pub fn restore(&self, folders: &[&str]) -> Result<(), ResultsError> {
         let below = folders.iter().map(|name| self.file(name));
         for dir in std::iter::once(self.path.clone()).chain(below) {
             fs::create_dir_all(&dir).map_err(|source| io("create", &dir, source))?;

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::folder::{ResultsError, RunFolder};
+use super::load::Load;
 use super::summary::Cell;
 
 /// One line of the journal.
@@ -30,7 +31,7 @@ pub enum Entry {
         /// The command that went on.
         command: String,
     },
-    /// A cell's figures are in `cells/<key>.json`.
+    /// The figures of a cell, or of a load, are in `cells/<key>.json`.
     Cell {
         /// Its index in a whole run's `summary.json`.
         cell: u64,
@@ -44,9 +45,9 @@ pub enum Entry {
         stack: String,
         /// Payload of a message in bytes.
         payload_bytes: u64,
-        /// `finished`, `partial` (fewer samples than asked for) or `not-run`.
+        /// `finished`, `partial` (it ended before it was complete) or `not-run`.
         state: String,
-        /// Messages that its samples offered.
+        /// Messages that it offered.
         offered: u64,
     },
     /// The run ended, and everything is written.
@@ -104,6 +105,25 @@ impl Entry {
         match self {
             Self::Cell { key, state, .. } if state != "partial" && !key.is_empty() => Some(key),
             _ => None,
+        }
+    }
+
+    /// The line of a load.
+    pub fn of_load(index: usize, load: &Load) -> Self {
+        let state = match &load.not_run {
+            Some(_) => "not-run",
+            None if load.interrupted => "partial",
+            None => "finished",
+        };
+        let offered = load.phases.iter().map(|phase| phase.outcomes.offered);
+        Self::Cell {
+            cell: index as u64,
+            key: load.key.clone(),
+            engine: load.engine.clone(),
+            stack: load.stack.clone(),
+            payload_bytes: load.payload_bytes,
+            state: state.into(),
+            offered: offered.sum(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::load::Threshold;
 use crate::scenario::ResolvedScenario;
 
 /// The version of the format of `summary.json`.
@@ -27,10 +28,13 @@ pub struct Summary {
     pub interrupted: bool,
     /// One entry per cell, in the order asked for.
     pub cells: Vec<Cell>,
+    /// What was demanded of the figures, and whether they hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<Threshold>,
 }
 
 /// One stack x start x payload size x link x engine x target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Name of the stack.
     pub stack: String,
@@ -114,7 +118,7 @@ pub struct Warning {
 }
 
 /// The link of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// From the device to the server.
     pub up: LinkDirection,
@@ -218,6 +222,9 @@ pub struct Times {
     pub p95: Option<u64>,
     /// 99th percentile; null where there are too few samples.
     pub p99: Option<u64>,
+    /// 99.9th percentile, from 10,000 samples on; absent below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999: Option<u64>,
     /// Smallest.
     pub min: u64,
     /// Largest.
@@ -313,17 +320,28 @@ pub struct Outcomes {
     pub lost: u64,
 }
 
+impl std::ops::AddAssign for Outcomes {
+    fn add_assign(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.acknowledged += other.acknowledged;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.late += other.late;
+        self.unknown += other.unknown;
+        self.delivered += other.delivered;
+        self.lost += other.lost;
+    }
+}
+
 impl Outcomes {
+    /// Messages that have ended, in whatever way.
+    pub const fn ended(&self) -> u64 {
+        self.acknowledged + self.refused + self.failed + self.late + self.unknown + self.delivered + self.lost
+    }
+
     /// Whether the outcomes sum to what was offered.
     pub const fn add_up(&self) -> bool {
-        self.offered
-            == self.acknowledged
-                + self.refused
-                + self.failed
-                + self.late
-                + self.unknown
-                + self.delivered
-                + self.lost
+        self.offered == self.ended()
     }
 }
 

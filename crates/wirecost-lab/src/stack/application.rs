@@ -10,12 +10,15 @@ use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, bare};
 use wirecost_security::layer;
 
 use super::message::{Message, Template};
-use super::{Command, Event};
+use super::{Arrival, Command, Event, Stamp, Subscription};
 
-/// A protocol's client with the message that it sends.
+/// The number under which a CoAP client observes: no message has it.
+const OBSERVATION: u64 = u64::MAX;
+
+/// A protocol's client, with the message that it sends where it has one of its own.
 pub(super) struct ApplicationClient {
     protocol: Protocol,
-    message: Message,
+    message: Option<Box<Message>>,
 }
 
 /// A protocol's client.
@@ -36,12 +39,26 @@ pub(super) enum Protocol {
 
 impl ApplicationClient {
     /// A client that sends `message`.
-    pub(super) const fn new(protocol: Protocol, message: Message) -> Self {
+    pub(super) fn sending(protocol: Protocol, message: Message) -> Self {
+        let message = Some(Box::new(message));
         Self { protocol, message }
     }
 
-    fn send(&mut self, message: u64, now: Instant) -> Result<(), String> {
-        let template = self.message.next().map_err(|error| error.to_string())?;
+    /// A client that is given what it sends.
+    pub(super) const fn idle(protocol: Protocol) -> Self {
+        let message = None;
+        Self { protocol, message }
+    }
+
+    fn send_own(&mut self, message: u64, now: Instant) -> Result<(), String> {
+        let Some(own) = &mut self.message else {
+            return Err("a client without a message of its own".into());
+        };
+        let template = own.next().map_err(|error| error.to_string())?;
+        self.send(message, template, now)
+    }
+
+    fn send(&mut self, message: u64, template: Template, now: Instant) -> Result<(), String> {
         match (&mut self.protocol, template) {
             (Protocol::Bare(client), Template::Bare(content)) => {
                 command(client, bare::ClientCommand::Send(content), now)
@@ -62,6 +79,14 @@ impl ApplicationClient {
                 command(&mut **client, http::Command::Request { message, template }, now)
             }
             _ => Err("a message of another protocol".into()),
+        }
+    }
+
+    fn subscribe(&mut self, subscription: &Subscription, now: Instant) -> Result<(), String> {
+        match &mut self.protocol {
+            Protocol::Mqtt(client) => command(&mut **client, subscription.subscribe()?, now),
+            Protocol::Coap(client) => command(&mut **client, subscription.observe(OBSERVATION)?, now),
+            _ => Err("a subscription of another protocol".into()),
         }
     }
 
@@ -95,7 +120,13 @@ impl Endpoint for ApplicationClient {
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
         match input {
-            Input::Command(Command::Send { message }) => return self.send(message, now),
+            Input::Command(Command::Transmit { message, outgoing }) => {
+                return self.send(message, outgoing.into_template(), now);
+            }
+            Input::Command(Command::Send { message }) => return self.send_own(message, now),
+            Input::Command(Command::Subscribe(subscription)) => {
+                return self.subscribe(&subscription, now);
+            }
             Input::Command(Command::Close) => return self.close(now),
             _ => {}
         }
@@ -153,9 +184,14 @@ pub(super) fn layer_event<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> Ev
     }
 }
 
+/// Ready, where no protocol keeps a session.
+const READY: Event = Event::Ready {
+    session_present: false,
+};
+
 fn bare_event(event: bare::ClientEvent) -> Event {
     match event {
-        bare::ClientEvent::Opened => Event::Ready,
+        bare::ClientEvent::Opened => READY,
         bare::ClientEvent::Closed => Event::Closed,
         bare::ClientEvent::Reset(reason) => Event::Lost {
             reason: reason.to_string(),
@@ -165,7 +201,7 @@ fn bare_event(event: bare::ClientEvent) -> Event {
 
 fn mqtt_event(event: mqtt::Event) -> Event {
     match event {
-        mqtt::Event::Connected { .. } => Event::Ready,
+        mqtt::Event::Connected { session_present, .. } => Event::Ready { session_present },
         mqtt::Event::Refused { reason } => Event::Rejected {
             reason: format!("CONNACK {reason}"),
         },
@@ -195,9 +231,20 @@ fn mqtt_event(event: mqtt::Event) -> Event {
         mqtt::Event::Reset(reason) => Event::Lost {
             reason: reason.to_string(),
         },
+        mqtt::Event::DigestReceived(digest) => Event::Received(Arrival {
+            stamp: Stamp::read(&digest.head[..digest.head.len().min(digest.payload_bytes)]),
+            payload_bytes: digest.payload_bytes as u64,
+            duplicate: digest.dup,
+            retained: digest.retain,
+        }),
+        mqtt::Event::Subscribed { codes } => match codes.iter().find(|code| code.is_failure()) {
+            Some(reason) => Event::SubscriptionRefused {
+                reason: format!("SUBACK {reason}"),
+            },
+            None => Event::Subscribed,
+        },
         mqtt::Event::Sent { .. }
         | mqtt::Event::MessageReceived(_)
-        | mqtt::Event::Subscribed { .. }
         | mqtt::Event::Unsubscribed { .. }
         | mqtt::Event::Pong => Event::Other,
     }
@@ -205,7 +252,18 @@ fn mqtt_event(event: mqtt::Event) -> Event {
 
 fn coap_event(event: coap::Event) -> Event {
     match event {
-        coap::Event::Opened => Event::Ready,
+        coap::Event::Opened => READY,
+        coap::Event::Response(response) if response.message == OBSERVATION => observed(&response),
+        // RFC 7641, section 4.2: an error ends the observation.
+        coap::Event::Notification(response) if !response.code.is_success() => Event::SubscriptionRefused {
+            reason: format!("the observation ended with {}", response.code),
+        },
+        coap::Event::Notification(response) => Event::Received(Arrival {
+            stamp: Stamp::read(&response.payload),
+            payload_bytes: response.payload.len() as u64,
+            duplicate: false,
+            retained: false,
+        }),
         coap::Event::Response(response) if response.code.is_success() => Event::Acknowledged {
             message: response.message,
         },
@@ -227,15 +285,24 @@ fn coap_event(event: coap::Event) -> Event {
         },
         coap::Event::Closed
         | coap::Event::Acknowledged { .. }
-        | coap::Event::Notification(_)
         | coap::Event::Sent { .. }
         | coap::Event::Pong { .. } => Event::Other,
     }
 }
 
+/// What the answer to a registration says (RFC 7641, section 3.1).
+fn observed(response: &coap::Response) -> Event {
+    let reason = match response.options.view().observe() {
+        Some(_) if response.code.is_success() => return Event::Subscribed,
+        None if response.code.is_success() => "the resource cannot be observed".to_owned(),
+        _ => response.code.to_string(),
+    };
+    Event::SubscriptionRefused { reason }
+}
+
 fn amqp_event(event: amqp::Event) -> Event {
     match event {
-        amqp::Event::Opened => Event::Ready,
+        amqp::Event::Opened => READY,
         amqp::Event::Sent { .. } => Event::Other,
         amqp::Event::Acknowledged { message } => Event::Acknowledged { message },
         amqp::Event::Refused { message, reason } => Event::Refused {
@@ -258,7 +325,7 @@ fn amqp_event(event: amqp::Event) -> Event {
 
 fn http_event(event: http::Event) -> Event {
     match event {
-        http::Event::Opened => Event::Ready,
+        http::Event::Opened => READY,
         http::Event::Response { message, status, .. } if status.is_success() => {
             Event::Acknowledged { message }
         }

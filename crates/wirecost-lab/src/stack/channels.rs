@@ -34,6 +34,17 @@ impl Default for ChannelOptions {
     }
 }
 
+/// What is known of a server that wirecost has not started.
+#[derive(Clone, Debug)]
+pub struct Acquaintance {
+    /// The name that its certificate must have.
+    pub server_name: String,
+    /// Authorities that may have issued it, in DER; `None` takes any certificate.
+    pub authorities: Option<Vec<Vec<u8>>>,
+    /// The key that it shares with devices.
+    pub psk: Option<dtls::Psk>,
+}
+
 /// What devices offer: one configuration per channel, shared by all that use it.
 #[derive(Clone)]
 pub struct ClientChannels {
@@ -72,6 +83,33 @@ impl ClientChannels {
                 false => Err(unneeded("DTLS")),
             }),
             oscore_secret: credentials.oscore_secret.to_vec(),
+        }
+    }
+
+    /// Channels to a server that wirecost has not started, which may want any suite.
+    pub fn towards(server: &Acquaintance, epoch: Epoch) -> Self {
+        let tls = |versions| {
+            let trust = match server.authorities.clone() {
+                Some(authorities) => tls::Trust::Authorities(authorities),
+                None => tls::Trust::Anyone,
+            };
+            let options = tls::ClientOptions {
+                versions,
+                suites: tls::Suites::Wide,
+                key_log: KeyLog::disabled(),
+                ..tls::ClientOptions::new(epoch, trust, server.server_name.as_str())
+            };
+            tls::ClientConfig::new(options).map_err(|error| error.to_string())
+        };
+        let dtls = |channel| {
+            let common = dtls::Common::new(epoch, KeyLog::disabled());
+            let offer = dtls_towards(server, channel)?;
+            dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
+        };
+        Self {
+            tls: [tls::Versions::Tls13, tls::Versions::Tls12].map(tls),
+            dtls: DTLS_CHANNELS.map(dtls),
+            oscore_secret: Vec::new(),
         }
     }
 
@@ -142,6 +180,27 @@ fn dtls_client(
     };
     let offer = dtls_offer(credentials, options, channel);
     dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
+}
+
+fn dtls_towards(server: &Acquaintance, channel: Channel) -> Result<dtls::Offer, String> {
+    let certificates = || dtls::Certificates {
+        trust: match server.authorities.clone() {
+            Some(certificates) => dtls::Trust::Authorities {
+                certificates,
+                server_name: server.server_name.clone(),
+            },
+            None => dtls::Trust::Anyone,
+        },
+        identity: None,
+    };
+    match channel {
+        Channel::Dtls12 => Ok(dtls::Offer::Dtls12(certificates())),
+        Channel::Dtls12Psk => {
+            let psk = server.psk.clone().ok_or("no pre-shared key was given")?;
+            Ok(dtls::Offer::Dtls12Psk(psk))
+        }
+        _ => Ok(dtls::Offer::Dtls13(certificates())),
+    }
 }
 
 fn dtls_offer(credentials: &Credentials, options: ChannelOptions, channel: Channel) -> dtls::Offer {

@@ -7,6 +7,8 @@ use wirecost_coap::client as coap;
 use wirecost_http::{http1, http3};
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::Version;
+use wirecost_mqtt::codec::text::FieldError;
+use wirecost_mqtt::quality::QoS;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
 use wirecost_security::{Start, dtls, tls};
@@ -34,6 +36,28 @@ pub struct ClientConfig {
     pub start: Start,
     /// Whether HTTP/1.1 asks the server to close after the answer.
     pub connection_close: bool,
+    /// What it asks the server to keep and whom it says it is; `None` is a clean start without a name.
+    pub session: Option<Box<Session>>,
+}
+
+/// What a device asks of the server beyond a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// User name and password (MQTT, AMQP).
+    pub login: Option<(String, String)>,
+    /// What the server publishes when the device is lost (MQTT).
+    pub will: Option<Will>,
+    /// How long the session outlives the connection (MQTT; 3.1.1 has no limit); `None` starts clean.
+    pub expiry: Option<Duration>,
+}
+
+/// A will (MQTT), with the quality of service of the stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Will {
+    /// Topic.
+    pub topic: String,
+    /// Payload.
+    pub payload: String,
 }
 
 /// Why a message cannot be sent by a stack, or a client cannot be made.
@@ -81,8 +105,32 @@ impl Client {
         channels: &ClientChannels,
     ) -> Result<Self, ClientError> {
         let stack = message.stack();
-        let protocol = protocol(message, config, channels)?;
-        let application = ApplicationClient::new(protocol, message.clone());
+        let protocol = protocol(stack, message.resource(), config, channels)?;
+        let application = ApplicationClient::sending(protocol, message.clone());
+        Self::around(application, stack, config, channels)
+    }
+
+    /// A client that has no message of its own: it is given what it sends. `resource` is the AMQP target.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub fn idle(
+        stack: Stack,
+        resource: &str,
+        config: &ClientConfig,
+        channels: &ClientChannels,
+    ) -> Result<Self, ClientError> {
+        let application = ApplicationClient::idle(protocol(stack, resource, config, channels)?);
+        Self::around(application, stack, config, channels)
+    }
+
+    /// The layer of the stack's channel around `application`.
+    fn around(
+        application: ApplicationClient,
+        stack: Stack,
+        config: &ClientConfig,
+        channels: &ClientChannels,
+    ) -> Result<Self, ClientError> {
         let error = |reason| ClientError::new(stack, reason);
         let layer = if stack.channel.is_tls() {
             let config = channels.tls(stack.channel, config.start).map_err(error)?;
@@ -98,22 +146,17 @@ impl Client {
 }
 
 fn protocol(
-    message: &Message,
+    stack: Stack,
+    resource: &str,
     config: &ClientConfig,
     channels: &ClientChannels,
 ) -> Result<Protocol, ClientError> {
-    let stack = message.stack();
     let error = |reason: &dyn std::fmt::Display| ClientError::new(stack, reason);
     Ok(match stack.application {
         Application::Tcp | Application::Udp => Protocol::Bare(bare::Client::new(stack.transport())),
         Application::Mqtt311(_) | Application::Mqtt5(_) => {
-            let client_id = config.client_id.parse();
-            Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt::Config {
-                version: stack.mqtt_version(),
-                client_id: client_id.map_err(|reason| error(&reason))?,
-                keep_alive: config.keep_alive,
-                ..mqtt::Config::default()
-            })))
+            let mqtt = mqtt(stack, config).map_err(|reason| error(&reason))?;
+            Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt)))
         }
         Application::CoapNon | Application::CoapCon => {
             let coap = coap::Config::new(config.rng);
@@ -127,8 +170,9 @@ fn protocol(
             Protocol::Amqp(Box::new(amqp::Client::new(amqp::Config {
                 container_id: config.client_id.clone(),
                 link_name: config.client_id.clone(),
-                target: message.resource().to_owned(),
+                target: resource.to_owned(),
                 settled: stack.application == Application::AmqpSettled,
+                sasl: sasl(config),
                 ..amqp::Config::default()
             })))
         }
@@ -154,6 +198,45 @@ fn protocol(
     })
 }
 
+/// How an MQTT client of the stack connects.
+fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError> {
+    let mut mqtt = mqtt::Config {
+        version: stack.mqtt_version(),
+        client_id: config.client_id.parse()?,
+        keep_alive: config.keep_alive,
+        reports_digests: true,
+        ..mqtt::Config::default()
+    };
+    let Some(session) = &config.session else {
+        return Ok(mqtt);
+    };
+    if let Some((name, password)) = &session.login {
+        mqtt.username = Some(name.parse()?);
+        mqtt.password = Some(password.as_bytes().try_into()?);
+    }
+    if let Some(will) = &session.will {
+        mqtt.will = Some(mqtt::Will {
+            topic: will.topic.parse()?,
+            payload: will.payload.as_bytes().try_into()?,
+            qos: stack.qos().unwrap_or_default(),
+            ..mqtt::Will::default()
+        });
+    }
+    if let Some(expiry) = session.expiry {
+        mqtt.clean_start = false;
+        mqtt.session_expiry = u32::try_from(expiry.as_secs()).unwrap_or(u32::MAX);
+    }
+    Ok(mqtt)
+}
+
+fn sasl(config: &ClientConfig) -> amqp::SaslConfig {
+    let login = config.session.as_ref().and_then(|session| session.login.clone());
+    match login {
+        Some((user, password)) => amqp::SaslConfig::Plain { user, password },
+        None => amqp::SaslConfig::Anonymous,
+    }
+}
+
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self.layer {
@@ -170,6 +253,14 @@ impl Stack {
         match self.application {
             Application::Mqtt5(_) => Version::V5,
             _ => Version::V3_1_1,
+        }
+    }
+
+    /// The quality of service of its messages, if it speaks MQTT.
+    fn qos(self) -> Option<QoS> {
+        match self.application {
+            Application::Mqtt311(qos) | Application::Mqtt5(qos) => QoS::from_bits(qos),
+            _ => None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the two sides of a run need to trust one another: made anew for every run, of the same sizes every time.
 
+mod portable;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use wirecost_proto::random::key_of;
 use wirecost_security::certificate::{self, Authority, Identity};
 use wirecost_security::entropy::Entropy;
 use wirecost_security::{Epoch, KeyLog};
+
+pub use portable::Portable;
 
 /// The identity under which devices use the pre-shared key (RFC 4279).
 pub const PSK_IDENTITY: &str = "wc";

@@ -36,7 +36,7 @@ enum Body {
 }
 
 /// A message that can be sent any number of times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Template {
     /// The content itself.
     Bare(Content),
@@ -48,6 +48,41 @@ pub(super) enum Template {
     Amqp(Arc<amqp::MessageTemplate>),
     /// A POST.
     Http(Arc<http::RequestTemplate>),
+}
+
+impl Template {
+    /// The content, where nobody else holds the template.
+    pub(super) fn content_mut(&mut self) -> Option<&mut Content> {
+        match self {
+            Self::Bare(content) => Some(content),
+            Self::Mqtt(template) => Arc::get_mut(template).map(mqtt::PublishTemplate::content_mut),
+            Self::Coap(template) => Arc::get_mut(template).map(coap::RequestTemplate::content_mut),
+            Self::Amqp(template) => Arc::get_mut(template).map(amqp::MessageTemplate::content_mut),
+            Self::Http(template) => Arc::get_mut(template).map(http::RequestTemplate::content_mut),
+        }
+    }
+}
+
+/// Where messages go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address<'a> {
+    /// Topic, path or address.
+    pub(super) resource: &'a str,
+    /// Host, with a port where it needs one (HTTP).
+    pub(super) authority: &'a str,
+    /// Whether the server retains messages (MQTT).
+    pub(super) retain: bool,
+}
+
+impl<'a> Address<'a> {
+    /// A resource of a server that wirecost starts.
+    const fn of(resource: &'a str) -> Self {
+        Self {
+            resource,
+            authority: SERVER_NAME,
+            retain: false,
+        }
+    }
 }
 
 impl Message {
@@ -98,14 +133,19 @@ impl Message {
         let body = if stack.object {
             let preset = preset(&mut entropy).map_err(|error| ClientError::new(stack, error))?;
             // What cannot be sent is found before anything is built.
-            template(stack, resource, sealed(stack, &preset, payload, &mut entropy)?)?;
+            let object = sealed(stack, &preset, payload, &mut entropy)?;
+            template(stack, Address::of(resource), object)?;
             Body::Object {
                 preset: Arc::new(preset),
                 payload: Arc::clone(payload),
                 entropy,
             }
         } else {
-            Body::Plain(template(stack, resource, Arc::clone(payload).into())?)
+            Body::Plain(template(
+                stack,
+                Address::of(resource),
+                Arc::clone(payload).into(),
+            )?)
         };
         Ok(Self {
             stack,
@@ -134,13 +174,13 @@ impl Message {
                 entropy,
             } => {
                 let content = sealed(self.stack, preset, payload, entropy)?;
-                template(self.stack, &self.resource, content)
+                template(self.stack, Address::of(&self.resource), content)
             }
         }
     }
 }
 
-fn sealed(
+pub(super) fn sealed(
     stack: Stack,
     preset: &Preset,
     payload: &[u8],
@@ -150,38 +190,68 @@ fn sealed(
     sealed.map_err(|error| ClientError::new(stack, error))
 }
 
-fn template(stack: Stack, resource: &str, content: Content) -> Result<Template, ClientError> {
+/// The message of a stack that carries `content`.
+pub(super) fn template(stack: Stack, to: Address<'_>, content: Content) -> Result<Template, ClientError> {
     let error = |reason: &dyn std::fmt::Display| ClientError::new(stack, reason);
     match stack.application {
         Application::Tcp | Application::Udp => Ok(Template::Bare(content)),
         Application::Mqtt311(qos) | Application::Mqtt5(qos) => {
             let qos = QoS::from_bits(qos).ok_or_else(|| error(&format_args!("there is no QoS {qos}")))?;
-            let template = mqtt::PublishTemplate::new(resource, qos, content);
-            template
-                .map(|template| Template::Mqtt(Arc::new(template)))
-                .map_err(|reason| error(&reason))
+            let template = mqtt::PublishTemplate::new(to.resource, qos, content);
+            let template = template.map_err(|reason| error(&reason))?;
+            Ok(Template::Mqtt(Arc::new(match to.retain {
+                true => template.retained(),
+                false => template,
+            })))
         }
-        Application::CoapNon | Application::CoapCon => {
-            let request = match stack.application {
-                Application::CoapNon => coap::Request::put_without_response(resource, content),
-                _ => coap::Request::put(resource, content),
-            };
-            let template = coap::RequestTemplate::new(request);
-            template
-                .map(|template| Template::Coap(Arc::new(template)))
-                .map_err(|reason| error(&reason))
-        }
+        Application::CoapNon => coap(stack, coap::Request::put_without_response(to.resource, content)),
+        Application::CoapCon => coap(stack, coap::Request::put(to.resource, content)),
         Application::AmqpSettled | Application::AmqpUnsettled => {
             Ok(Template::Amqp(Arc::new(amqp::MessageTemplate::new(content))))
         }
-        Application::Http1 | Application::Http3 => {
-            let path = format!("/{resource}");
-            let octets = Some("application/octet-stream");
-            let template =
-                http::RequestTemplate::new(http::Method::Post, SERVER_NAME, &path, octets, content);
-            template
-                .map(|template| Template::Http(Arc::new(template)))
-                .map_err(|reason| error(&reason))
-        }
+        Application::Http1 | Application::Http3 => http(stack, http::Method::Post, to, content),
     }
+}
+
+/// The request of a stack that asks for what the resource holds.
+///
+/// # Errors
+/// The stack's protocol knows no such request, or cannot carry the resource's name.
+pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientError> {
+    match stack.application {
+        Application::CoapNon => coap(
+            stack,
+            coap::Request {
+                confirmable: false,
+                ..coap::Request::get(to.resource)
+            },
+        ),
+        Application::CoapCon => coap(stack, coap::Request::get(to.resource)),
+        Application::Http1 | Application::Http3 => http(stack, http::Method::Get, to, Vec::new().into()),
+        _ => Err(ClientError::new(
+            stack,
+            "its protocol has no requests: those are CoAP's and HTTP's",
+        )),
+    }
+}
+
+fn coap(stack: Stack, request: coap::Request) -> Result<Template, ClientError> {
+    let template = coap::RequestTemplate::new(request);
+    template
+        .map(|template| Template::Coap(Arc::new(template)))
+        .map_err(|reason| ClientError::new(stack, reason))
+}
+
+fn http(
+    stack: Stack,
+    method: http::Method,
+    to: Address<'_>,
+    content: Content,
+) -> Result<Template, ClientError> {
+    let path = format!("/{}", to.resource.trim_start_matches('/'));
+    let octets = Some("application/octet-stream");
+    let template = http::RequestTemplate::new(method, to.authority, &path, octets, content);
+    template
+        .map(|template| Template::Http(Arc::new(template)))
+        .map_err(|reason| ClientError::new(stack, reason))
 }

@@ -4,7 +4,9 @@
 //! - [`channel`]: what protects a stack, and how its connections can start
 //! - [`channels`]: the layers of a run, set up once
 //! - [`client`]: a device's endpoint, whatever its stack; `application`: the protocol's own client within
-//! - [`message`]: what devices send
+//! - [`message`]: what devices of a comparison send; [`pool`]: what those of a load send, with a [`Stamp`], to
+//!   where a [`pattern`] says
+//! - [`subscription`]: what subscribers ask for
 //! - [`admission`]: who a server is, and whom it lets in
 //! - [`credentials`]: what the two sides need to trust one another
 //! - [`server`]: the built-in servers' endpoints
@@ -19,7 +21,10 @@ pub mod credentials;
 pub mod label;
 pub mod message;
 pub mod name;
+pub mod pattern;
+pub mod pool;
 pub mod server;
+pub mod subscription;
 #[cfg(test)]
 mod tests;
 
@@ -29,18 +34,33 @@ pub use client::{Client, ClientConfig};
 pub use credentials::Credentials;
 pub use message::Message;
 pub use name::{Application, NameError, Stack};
+pub use pattern::Pattern;
+pub use pool::{MessagePool, Outgoing, PoolConfig};
 pub use server::Server;
+pub use subscription::Subscription;
+pub use wirecost_proto::Stamp;
+
+use std::sync::Arc;
 
 use wirecost_security::Start;
 
 /// What a device can be asked to do, whatever its stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Send the message of this number, counted from 0.
+    /// Send the client's own message under this number, counted from 0.
     Send {
         /// The number.
         message: u64,
     },
+    /// Send this message or request under a number of the caller's.
+    Transmit {
+        /// The number that events give back.
+        message: u64,
+        /// The message.
+        outgoing: Outgoing,
+    },
+    /// Subscribe (MQTT) or observe (CoAP).
+    Subscribe(Arc<Subscription>),
     /// Close the connection as the protocol does.
     Close,
 }
@@ -54,7 +74,19 @@ pub enum Event {
         start: Start,
     },
     /// The client may send application data.
-    Ready,
+    Ready {
+        /// Whether the server has kept a session of an earlier connection (MQTT).
+        session_present: bool,
+    },
+    /// The server has accepted the subscription.
+    Subscribed,
+    /// The server has refused the subscription.
+    SubscriptionRefused {
+        /// The server's reason.
+        reason: String,
+    },
+    /// A message has arrived at a subscriber.
+    Received(Arrival),
     /// The server has acknowledged a message.
     Acknowledged {
         /// The message's number.
@@ -86,4 +118,17 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+}
+
+/// A message that has arrived at a subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The stamp at the front of its payload, if that is long enough to have one.
+    pub stamp: Option<Stamp>,
+    /// Bytes of its payload.
+    pub payload_bytes: u64,
+    /// Whether it is marked as one that may have arrived before.
+    pub duplicate: bool,
+    /// Whether the server took it from its store (MQTT: retained).
+    pub retained: bool,
 }

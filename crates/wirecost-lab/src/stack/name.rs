@@ -324,8 +324,28 @@ impl FromStr for Stack {
 }
 
 fn nearest(text: &str) -> Option<&'static str> {
-    nearest_of(text, NAMES.map(|(name, _)| name))
+    let meant = OTHERWISE.iter().find(|(other, _)| *other == text);
+    meant
+        .map(|(_, name)| *name)
+        .or_else(|| nearest_of(text, NAMES.map(|(name, _)| name)))
 }
+
+/// What stacks are called elsewhere.
+const OTHERWISE: [(&str, &str); 13] = [
+    ("h1", "http1"),
+    ("h3", "http3"),
+    ("http", "http1"),
+    ("https", "http1+tls1.3"),
+    ("quic", "http3"),
+    ("mqtt", "mqtt-qos1"),
+    ("mqtts", "mqtt-qos1+tls1.3"),
+    ("mqtt5", "mqtt5-qos1"),
+    ("coap", "coap-con"),
+    ("coaps", "coap-con+dtls1.3"),
+    ("amqp", "amqp-unsettled"),
+    ("amqp1", "amqp-unsettled"),
+    ("amqps", "amqp-unsettled+tls1.3"),
+];
 
 /// The name that differs least, if it differs in no more than a third of its letters.
 pub fn nearest_of(text: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {

@@ -7,11 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wirecost_live::process::usage::Usage;
 use wirecost_live::process::{
     Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq,
 };
 use wirecost_live::{EnvironmentError, Side};
-use wirecost_proto::hosts::server_address;
 use wirecost_security::certificate;
 
 use super::Target;
@@ -183,8 +183,8 @@ pub struct ForeignReport {
 }
 
 impl Foreign {
-    /// Starts the server of a target and waits until it answers; `None` for the built-in ones, which need no
-    /// process. The calling thread must outlive the server.
+    /// Starts the server of a target at an address of `side` and waits until it answers; `None` for the built-in ones,
+    /// which need no process. The calling thread must outlive the server.
     ///
     /// # Errors
     /// Its program is missing, it dies, or it does not answer.
@@ -193,10 +193,9 @@ impl Foreign {
         side: &Side,
         folder: &RunFolder,
         credentials: &Credentials,
-        ipv6: bool,
+        server: IpAddr,
     ) -> Result<Option<Self>, TargetError> {
         let files = tls_files(folder);
-        let server = server_address(ipv6);
         let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server)? else {
             return Ok(None);
         };
@@ -223,6 +222,16 @@ impl Foreign {
             version,
             cpu_when_ready,
         }))
+    }
+
+    /// CPU time, memory and processes so far; `None` once it has ended.
+    pub fn usage(&self) -> Option<Usage> {
+        self.process.usage().ok()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Option<u32> {
+        u32::try_from(self.process.pid()).ok()
     }
 
     /// How the server died, if it did.

@@ -1,6 +1,8 @@
 //! One device's books while its packets are read.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use wirecost_cost::{
 };
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::FlowReport;
-use wirecost_proto::log::DirectionLog;
+use wirecost_proto::log::FlowLog;
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Buffer, Direction, Instant, Phase};
 
@@ -19,23 +21,25 @@ use crate::compare::sampler::{End, Mark, Notes};
 
 /// The built-in servers' flows by device address.
 pub(super) struct ServerFlows<'a> {
-    by_peer: BTreeMap<(SocketAddr, u16, bool), &'a FlowReport>,
+    by_peer: BTreeMap<(SocketAddr, u16, bool), Cow<'a, FlowLog>>,
     by_address: BTreeMap<IpAddr, Duration>,
 }
 
 impl<'a> ServerFlows<'a> {
     pub(super) fn new(flows: &'a [(u16, FlowReport)]) -> Self {
         let mut by_address = BTreeMap::new();
-        for (_, flow) in flows {
+        let mut by_peer: BTreeMap<_, Cow<'a, FlowLog>> = BTreeMap::new();
+        for (port, flow) in flows {
             *by_address.entry(flow.peer.ip()).or_default() += flow.cpu;
+            let is_stream = flow.log.transport == Transport::Stream;
+            match by_peer.entry((flow.peer, *port, is_stream)) {
+                // A second copy of the datagram that ended a flow opens another one.
+                Entry::Occupied(mut earlier) if !is_stream => earlier.get_mut().to_mut().append(&flow.log),
+                Entry::Occupied(mut earlier) => *earlier.get_mut() = Cow::Borrowed(&flow.log),
+                Entry::Vacant(place) => drop(place.insert(Cow::Borrowed(&flow.log))),
+            }
         }
-        let key = |(port, flow): &'a (u16, FlowReport)| {
-            ((flow.peer, *port, flow.log.transport == Transport::Stream), flow)
-        };
-        Self {
-            by_peer: flows.iter().map(key).collect(),
-            by_address,
-        }
+        Self { by_peer, by_address }
     }
 }
 
@@ -79,12 +83,12 @@ impl Account {
             let stream = log.transport == Transport::Stream;
             let server = servers.by_peer.get(&(*local, server_port, stream));
             server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
-            let down = server.map_or(&log.down, |flow| &flow.log.down);
-            if let Some(flow) = server {
-                disagreements += disagreements_of(log, &flow.log, cell);
+            let down = server.map_or(&log.down, |server| &server.down);
+            if let Some(server) = server {
+                disagreements += disagreements_of(log, server, cell);
             }
-            datagram_ids.push((ports, describe(&mut ledger, ports, Direction::Up, &log.up)));
-            describe(&mut ledger, ports, Direction::Down, down);
+            datagram_ids.push((ports, ledger.log_spans(ports, Direction::Up, &log.up)));
+            ledger.log_spans(ports, Direction::Down, down);
         }
         let messages = report.script.notes().messages.len();
         let measurement = DeviceMeasurement {
@@ -253,18 +257,4 @@ impl SeenPacket {
             delivered_at: self.delivered,
         }
     }
-}
-
-/// Tells a ledger what one direction's bytes are; returns the datagrams' ids in their order.
-fn describe(
-    ledger: &mut DeviceLedger,
-    ports: Ports,
-    direction: Direction,
-    log: &DirectionLog,
-) -> Vec<DatagramId> {
-    ledger.stream_spans(ports, direction, &log.stream);
-    let datagrams = log.datagrams.iter();
-    datagrams
-        .map(|datagram| ledger.datagram_spans(ports, direction, &datagram.bytes, &datagram.spans))
-        .collect()
 }

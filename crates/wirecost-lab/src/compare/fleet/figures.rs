@@ -1,13 +1,9 @@
 //! From sums and histograms to a cell. What is added up has no smallest and no largest sample: those are 0.
 
-use std::collections::BTreeMap;
-
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
 use wirecost_proto::{Cause, Direction, Layer, Phase};
-use wirecost_stats::Histogram;
 use wirecost_stats::hgrm::Hgrm;
-use wirecost_stats::quantile::{is_low_n, is_printable};
 
 use super::Played;
 use crate::compare::cells::{self, Source};
@@ -18,8 +14,6 @@ use crate::results::Cell;
 use crate::results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times, Warning};
 use crate::target::Target;
 
-/// The 97.5 % quantile of the standard normal distribution: fleets are large.
-const NORMAL_975: f64 = 1.959_964;
 /// Share of late and unanswered messages above which a cell says so.
 const MANY_TIMEOUTS: f64 = 0.01;
 
@@ -37,8 +31,8 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played<'_>
     cell.warnings = warnings(played);
     cell.valid = cell.warnings.iter().all(|warning| !warning.invalidates);
     cell.connect = planned.stack.has_connect().then(|| Section {
-        response_time_ns: times(&book.connects),
-        service_time_ns: times(&book.connects),
+        response_time_ns: Times::of_histogram(&book.connects),
+        service_time_ns: Times::of_histogram(&book.connects),
         ..section(totals, Phase::Connect, book.connects.len())
     });
     cell.message = Some(message(planned, played));
@@ -74,9 +68,9 @@ fn message(planned: &PlannedCell, played: &Played<'_>) -> Section {
     let wire = (section.up.wire.sum + section.down.wire.sum) as f64;
     Section {
         response_kind: planned.stack.response_kind().into(),
-        response_time_ns: times(&book.responses),
-        service_time_ns: times(&book.services),
-        one_way_delay_ns: times(&played.delays.up),
+        response_time_ns: Times::of_histogram(&book.responses),
+        service_time_ns: Times::of_histogram(&book.services),
+        one_way_delay_ns: Times::of_histogram(&played.delays.up),
         header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
         ..section
     }
@@ -162,41 +156,4 @@ fn bytes(totals: &Totals, phase: Phase, way: Direction, samples: u64) -> Bytes {
         payload: layer(Layer::Payload),
         wire: count(totals.wire_bytes(phase, way)),
     }
-}
-
-/// Times to within 0.1 %, as a histogram keeps them; its quantiles have no intervals.
-fn times(histogram: &Histogram) -> Option<Times> {
-    let n = histogram.len();
-    if n == 0 {
-        return None;
-    }
-    let printed = |probability| is_printable(n, probability).then(|| histogram.quantile(probability));
-    let quantiles = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
-    let printable = || {
-        quantiles
-            .iter()
-            .filter(|(_, probability)| is_printable(n, *probability))
-    };
-    let (mean, half) = (
-        histogram.mean(),
-        NORMAL_975 * histogram.standard_deviation() / (n as f64).sqrt(),
-    );
-    Some(Times {
-        n,
-        mean,
-        ci95: (n > 1).then_some([mean - half, mean + half]),
-        p50: printed(0.5),
-        p90: printed(0.9),
-        p95: printed(0.95),
-        p99: printed(0.99),
-        min: histogram.min(),
-        max: histogram.max(),
-        quantile_ci95: printable()
-            .map(|(name, _)| ((*name).to_owned(), None))
-            .collect::<BTreeMap<_, _>>(),
-        low_n: printable()
-            .filter(|(_, probability)| is_low_n(n, *probability))
-            .map(|(name, _)| (*name).to_owned())
-            .collect(),
-    })
 }

@@ -203,13 +203,17 @@ impl<'a> Reporter<'a> {
 impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Reporter<'_> {
     fn event(&mut self, event: Event, now: Instant) {
         match event {
-            Event::Ready => self.ready(now),
+            Event::Ready { .. } => self.ready(now),
             Event::Acknowledged { message } => self.acknowledged(message, now),
             Event::Refused { message, .. } => self.refused(message),
             Event::TimedOut { message } => self.unknown(message),
             Event::Rejected { reason } | Event::Lost { reason } => self.break_off(reason),
             Event::Closed => self.break_off("the server closed the connection".into()),
-            Event::Established { .. } | Event::Other => {}
+            Event::Established { .. }
+            | Event::Subscribed
+            | Event::SubscriptionRefused { .. }
+            | Event::Received(_)
+            | Event::Other => {}
         }
     }
 

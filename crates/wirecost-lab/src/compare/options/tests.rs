@@ -27,6 +27,8 @@ pub(crate) fn options(stacks: &[&str]) -> Options {
         record_hosts: 1,
         one_cpu: false,
         fleet: None,
+        exclude: Vec::new(),
+        shard: None,
     }
 }
 

@@ -66,6 +66,11 @@ impl Options {
         }
         self.validate_keep_alive()?;
         self.validate_starts()?;
+        once("stack", &self.stacks)?;
+        once("start", &self.starts)?;
+        once("size", &self.sizes)?;
+        once("link", &self.links)?;
+        once("interval with its messages per connection", &self.schedules)?;
         if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
             return Err(OptionsError::TargetSpeaksNone {
                 target: self.target,
@@ -195,4 +200,17 @@ impl Options {
             DisplayDuration(self.settle)
         )))
     }
+}
+
+/// Refuses a list in which something stands twice: its cells could not be told apart.
+fn once<T: PartialEq>(what: &str, list: &[T]) -> Result<(), OptionsError> {
+    let mut places = list.iter().enumerate();
+    let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {
+        return Ok(());
+    };
+    Err(OptionsError::Absurd(format!(
+        "{what} {} of {} has been asked for before: name each {what} once",
+        place + 1,
+        list.len()
+    )))
 }

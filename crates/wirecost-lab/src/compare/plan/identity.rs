@@ -6,10 +6,13 @@ use serde::Serialize;
 use wirecost_proto::ByteSize;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_security::Start;
 
 use super::PlannedCell;
-use crate::compare::options::{Options, resolved_link, resolved_schedule};
+use crate::compare::options::{Options, Schedule, loss_text, resolved_link, resolved_schedule};
+use crate::scenario::selector::{Labels, rate_text};
 use crate::scenario::{ResolvedLink, ResolvedSchedule};
+use crate::stack::Stack;
 use crate::target::Target;
 
 /// The question that a cell answers: its random stream is the question's, so that both engines and every version
@@ -47,11 +50,16 @@ struct Identity<'a> {
 
 /// The key of the random stream of a cell, within the run's seed.
 pub(super) fn stream(options: &Options, cell: &PlannedCell) -> u64 {
-    key_of(&canonical(&question(options, cell)))
+    key_of(&canonical(&question(options, cell.dimensions())))
 }
 
 /// The key of a cell as `engine` runs it: 16 hexadecimal digits.
 pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
+    key_of_cell(options, cell.dimensions(), engine)
+}
+
+/// The same of a cell that is not planned yet.
+pub(super) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> String {
     let text = |duration: Duration| DisplayDuration(duration).to_string();
     // Virtual time has no servers but the built-in ones.
     let target = if engine == "sim" {
@@ -82,11 +90,73 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
     format!("{:016x}", key_of(&canonical(&identity)))
 }
 
-fn question(options: &Options, cell: &PlannedCell) -> Question {
+/// What tells a cell of a comparison from the others, without its payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Dimensions {
+    /// What its devices speak.
+    pub stack: Stack,
+    /// How their connections start.
+    pub start: Start,
+    /// Payload of a message.
+    pub size: ByteSize,
+    /// Index of its link in the options.
+    pub link: usize,
+    /// What a device sends on a connection, and when.
+    pub schedule: Schedule,
+}
+
+/// The key of the question that a cell answers, whatever engine does: what shards are made by, so that both engines'
+/// cells are in one shard.
+pub(super) fn question_key(options: &Options, cell: Dimensions) -> String {
+    canonical(&question(options, cell))
+}
+
+/// The dimensions of a cell with its values, as `exclude` and thresholds name them, the engine left out.
+pub(super) fn labels(options: &Options, cell: Dimensions) -> Labels {
+    let link = &options.links[cell.link];
+    let time = |time: Duration| DisplayDuration(time).to_string();
+    // Where both directions are alike, one value says it.
+    let both = |up: String, down: String| {
+        if up == down {
+            up
+        } else {
+            format!("{up} up {down} down")
+        }
+    };
+    let interval = cell
+        .schedule
+        .interval
+        .map(|interval| ("interval", time(interval)));
+    Labels::from([
+        ("stack", cell.stack.to_string()),
+        ("start", cell.start.to_string()),
+        ("size", cell.size.to_string()),
+        ("messages_per_connection", cell.schedule.messages.to_string()),
+        ("link.rtt", time(link.rtt())),
+        (
+            "link.loss",
+            both(loss_text(&link.up.loss), loss_text(&link.down.loss)),
+        ),
+        (
+            "link.rate",
+            both(rate_text(link.up.rate), rate_text(link.down.rate)),
+        ),
+        (
+            "link.mtu",
+            ByteSize::from_bytes(super::mtu_of(link).into()).to_string(),
+        ),
+        ("target", options.target.to_string()),
+    ])
+    .into_iter()
+    .chain(interval)
+    .collect()
+}
+
+fn question(options: &Options, cell: Dimensions) -> Question {
     Question {
         stack: cell.stack.to_string(),
         start: cell.start.to_string(),
-        size: ByteSize::from_bytes(cell.payload.len() as u64).to_string(),
+        size: cell.size.to_string(),
         link: resolved_link(&options.links[cell.link]),
         schedule: resolved_schedule(&cell.schedule),
     }

@@ -3,6 +3,9 @@ use crate::stack::Client;
 
 const SETTLE: Duration = Duration::from_secs(1);
 const START: Instant = Instant::from_millis(100);
+const READY: Event = Event::Ready {
+    session_present: false,
+};
 
 fn timing() -> Timing {
     Timing {
@@ -68,6 +71,8 @@ impl Bench {
                     self.script().sent(now);
                 }
                 Step::Command(Command::Close) => self.closed = Some(self.now),
+                Step::Command(other) => panic!("no sampler asks for {other:?}"),
+                Step::Abort { .. } => panic!("a sample ends in order"),
                 Step::Wait(at) if at == Some(self.now) => {}
                 Step::Wait(at) => return at,
                 Step::Finished => {
@@ -106,7 +111,7 @@ fn at(millis: u64) -> Instant {
 fn connected(timing: Timing) -> Bench {
     let mut bench = Bench::new(timing);
     bench.run_until(at(150));
-    bench.report(Event::Ready);
+    bench.report(READY);
     bench
 }
 
@@ -322,7 +327,7 @@ fn a_resumed_sample_has_a_connection_before_it_of_which_nothing_is_measured() {
     bench.report(Event::Established {
         start: Start::Resumed,
     });
-    bench.report(Event::Ready);
+    bench.report(READY);
     bench.run_until(at(3_500));
     assert_eq!(bench.sent, [(at(3_200), 0)]);
     assert_eq!(bench.notes().failure, None);
@@ -348,7 +353,7 @@ fn a_message_in_the_first_flight_is_sent_as_soon_as_the_client_may() {
         warm_up: false,
         ..timing()
     });
-    bench.report(Event::Ready);
+    bench.report(READY);
     bench.advance();
     assert_eq!(bench.sent, [(at(2_200), 0)]);
     bench.report(Event::Established {
@@ -368,7 +373,7 @@ fn early_data_that_is_refused_is_no_sample_though_the_client_was_ready() {
         warm_up: false,
         ..timing()
     });
-    bench.report(Event::Ready);
+    bench.report(READY);
     bench.advance();
     assert!(!bench.sampler.has_started_otherwise() && bench.sent.len() == 1);
     bench.report(Event::Established {

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::results::journal::{self, Entry};
-use crate::results::{CellFile, ResultsError, RunFolder};
-use crate::scenario::ResolvedScenario;
+use super::cells;
+use super::folder::{ResultsError, RunFolder};
+use super::journal::{self, Entry};
+use crate::scenario::ResolvedLink;
 
 /// What an earlier run has left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
-    /// Keys of the cells that need not be run again.
+    /// Keys of the cells, or loads, that need not be run again.
     pub finished: BTreeSet<String>,
 }
 
@@ -40,7 +42,7 @@ impl Earlier {
     /// There is no earlier run, or it was asked something else.
     pub fn open(
         folder: &RunFolder,
-        scenario: &ResolvedScenario,
+        scenario: &impl Serialize,
         may_differ: bool,
     ) -> Result<Self, ResumeError> {
         let text = folder
@@ -56,7 +58,7 @@ impl Earlier {
             });
         }
         let keys = entries.iter().filter_map(Entry::finished_key);
-        let is_there = |key: &&str| CellFile::read(folder, key).is_ok_and(|file| file.is_some());
+        let is_there = |key: &&str| folder.read_json::<Value>(&cells::name(key)).is_ok();
         Ok(Self {
             finished: keys.filter(is_there).map(str::to_owned).collect(),
         })
@@ -73,12 +75,20 @@ fn version_difference(entries: &[Entry]) -> Option<String> {
 }
 
 /// What was asked for then and now, field by field.
-fn scenario_differences(earlier: &str, now: &ResolvedScenario) -> Vec<String> {
-    let earlier = match serde_saphyr::from_str::<ResolvedScenario>(earlier) {
-        Ok(earlier) => fields(&earlier),
+fn scenario_differences(earlier: &str, now: &impl Serialize) -> Vec<String> {
+    let earlier = match serde_saphyr::from_str::<Value>(earlier) {
+        Ok(earlier) => fields(earlier),
         Err(error) => return vec![format!("scenario.resolved.yaml cannot be read: {error}")],
     };
-    let now = fields(now);
+    differences_between(&earlier, &fields(serde_json::json!(now)))
+}
+
+/// How one scenario differs from another one, field by field.
+pub(super) fn differences_of(earlier: Value, now: Value) -> Vec<String> {
+    differences_between(&fields(earlier), &fields(now))
+}
+
+fn differences_between(earlier: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> {
     let names: BTreeSet<&String> = earlier.keys().chain(now.keys()).collect();
     names
         .into_iter()
@@ -87,14 +97,21 @@ fn scenario_differences(earlier: &str, now: &ResolvedScenario) -> Vec<String> {
 }
 
 /// A scenario by its fields; a link is told by its words.
-fn fields(scenario: &ResolvedScenario) -> Map<String, Value> {
-    let mut fields = match serde_json::json!(scenario) {
+fn fields(scenario: Value) -> Map<String, Value> {
+    let mut fields = match scenario {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    let links = scenario.links.iter().map(|link| Value::String(link.to_string()));
-    fields.insert("links".into(), links.collect());
+    if let Some(links) = fields.get_mut("links").and_then(Value::as_array_mut) {
+        links.iter_mut().for_each(say_link);
+    }
     fields
+}
+
+fn say_link(link: &mut Value) {
+    if let Ok(resolved) = serde_json::from_value::<ResolvedLink>(link.take()) {
+        *link = Value::String(resolved.to_string());
+    }
 }
 
 /// How a field differs, in words: of a list only what has come and gone.

@@ -1,0 +1,55 @@
+//! Connections are kept open, and nothing is done on them: what keep-alive costs.
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_proto::script::Context;
+
+use crate::load::activity::{Activity, Part};
+use crate::load::options::Backoff;
+use crate::stack::Command;
+
+/// Does nothing for a while.
+#[derive(Debug)]
+pub struct Hold {
+    duration: Duration,
+    ends: Instant,
+    backoff: Backoff,
+}
+
+impl Hold {
+    /// Nothing for so long; connections that are lost are made again.
+    pub const fn new(duration: Duration, backoff: Backoff) -> Self {
+        Self {
+            duration,
+            ends: Instant::START,
+            backoff,
+        }
+    }
+}
+
+impl Activity for Hold {
+    fn begin(&mut self, _: &mut Part, at: Instant) {
+        self.ends = at + self.duration;
+    }
+
+    fn due(&mut self, _: &mut Part, _: Instant) -> Option<Instant> {
+        Some(self.ends)
+    }
+
+    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
+        None
+    }
+
+    fn is_done(&self, _: &Part, now: Instant) -> bool {
+        now >= self.ends
+    }
+
+    fn stop(&mut self, _: &mut Part, now: Instant, _: Instant) {
+        self.ends = self.ends.min(now);
+    }
+
+    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+        Some(self.backoff)
+    }
+}

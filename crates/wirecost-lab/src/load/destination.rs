@@ -1,0 +1,87 @@
+//! Where a load goes: the address, and what the two sides need to trust one another.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+use wirecost_live::Clock;
+use wirecost_security::dtls::Psk;
+
+use crate::stack::channels::{Acquaintance, ChannelOptions, ClientChannels};
+use crate::stack::credentials::{Portable, SERVER_NAME, epoch_of};
+
+/// Where a load goes. It can be told to another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Destination {
+    /// The server's address.
+    pub address: SocketAddr,
+    /// What HTTP calls the server: host, with a port where it needs one.
+    pub authority: String,
+    /// Why the server is trusted, and lets devices in.
+    pub trust: Trust,
+}
+
+/// Why a server is trusted, and lets devices in.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// It has the credentials of the run.
+    Own(Box<Portable>),
+    /// It has its own.
+    Foreign {
+        /// The name that its certificate must have.
+        server_name: String,
+        /// Authorities that may have issued it, in DER; `None` takes any certificate.
+        authorities: Option<Vec<Vec<u8>>>,
+        /// Identity and key, where the two sides share one.
+        psk: Option<(Vec<u8>, Vec<u8>)>,
+    },
+}
+
+impl Destination {
+    /// A server that was started with the credentials of the run.
+    pub fn own(address: SocketAddr, credentials: Portable) -> Self {
+        Self {
+            address,
+            authority: SERVER_NAME.to_owned(),
+            trust: Trust::Own(Box::new(credentials)),
+        }
+    }
+
+    /// What devices offer to the server.
+    ///
+    /// # Errors
+    /// The credentials cannot be read.
+    pub fn channels(&self, clock: Clock) -> Result<ClientChannels, String> {
+        match &self.trust {
+            Trust::Own(portable) => {
+                let credentials = portable.unpack(clock).map_err(|error| error.to_string())?;
+                Ok(ClientChannels::new(&credentials, ChannelOptions::default()))
+            }
+            Trust::Foreign {
+                server_name,
+                authorities,
+                psk,
+            } => {
+                let server = Acquaintance {
+                    server_name: server_name.clone(),
+                    authorities: authorities.clone(),
+                    psk: psk.as_ref().map(|(identity, key)| Psk {
+                        identity: identity.clone(),
+                        key: key.clone(),
+                    }),
+                };
+                Ok(ClientChannels::towards(&server, epoch_of(clock)))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Trust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Keys stay out of logs.
+        f.write_str(match self {
+            Self::Own(_) => "Own",
+            Self::Foreign { .. } => "Foreign",
+        })
+    }
+}

@@ -1,0 +1,335 @@
+//! The devices of one loop: what each does next, whatever the phase.
+//!
+//! ```text
+//! coordinator --ToPart--> Inbox -> phase begins -> Activity: whom to wake, what to send, when it is over
+//! loop: due -> who has something to do; next -> connect, close, or what the activity says; event -> connections, Book
+//! coordinator <-FromPart-- intervals every second, phase done
+//! ```
+
+use std::fmt::Display;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_live::clock::thread_cpu_time;
+use wirecost_proto::director::{Director, Due};
+use wirecost_proto::script::{Context, Step};
+use wirecost_proto::{Endpoint, Instant, ResetReason};
+use wirecost_security::Start;
+
+use super::activity::{Activity, Ended, Part};
+use super::fleet::{State, Timer, Wish};
+use super::part::{FromPart, Inbox, ToPart};
+use crate::stack::{Command, Event};
+
+/// How often what was counted is handed over.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// What was interrupted is waited for so long.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// Socket bytes of a loop so far: given to sockets, taken from them.
+pub type SocketBytes = Box<dyn Fn() -> [u64; 2] + Send>;
+
+/// What begins a phase: by its index, what devices do in it, and how much of its beginning is warm-up.
+pub type Phases = Box<dyn Fn(u32) -> Option<(Box<dyn Activity>, Duration)> + Send>;
+
+/// Whom a part reports to.
+pub type Report = Box<dyn FnMut(FromPart) + Send>;
+
+/// The devices of one loop.
+pub struct Devices {
+    part: Part,
+    phases: Phases,
+    stage: Stage,
+    inbox: Arc<Inbox>,
+    report: Report,
+    next_report: Instant,
+    socket_bytes: SocketBytes,
+    counted_bytes: [u64; 2],
+    is_over: bool,
+}
+
+enum Stage {
+    /// Between two phases.
+    Idle,
+    /// In a phase.
+    Active { phase: u32, activity: Box<dyn Activity> },
+}
+
+impl Devices {
+    /// Devices without connections that wait for the first phase.
+    pub fn new(part: Part, phases: Phases, inbox: Arc<Inbox>, report: Report) -> Self {
+        Self {
+            part,
+            phases,
+            stage: Stage::Idle,
+            inbox,
+            report,
+            next_report: Instant::START,
+            socket_bytes: Box::new(|| [0; 2]),
+            counted_bytes: [0; 2],
+            is_over: false,
+        }
+    }
+
+    /// The same, with the loop's socket bytes in its intervals.
+    #[must_use]
+    pub fn with_socket_bytes(self, socket_bytes: SocketBytes) -> Self {
+        Self { socket_bytes, ..self }
+    }
+
+    fn begin(&mut self, phase: u32, at: Instant) {
+        let Some((mut activity, warm_up)) = (self.phases)(phase) else {
+            return (self.report)(FromPart::PhaseDone { phase });
+        };
+        self.part.book.begin(phase, at, warm_up);
+        activity.begin(&mut self.part, at);
+        self.next_report = at + REPORT_INTERVAL;
+        self.stage = Stage::Active { phase, activity };
+    }
+
+    fn take_messages(&mut self, now: Instant) {
+        while let Some(message) = self.inbox.take() {
+            match message {
+                ToPart::Begin { phase, at_ns } => {
+                    let at = at_ns.saturating_sub(self.part.clock_start_ns);
+                    self.begin(phase, Instant::from_nanos(at));
+                }
+                ToPart::Stop => {
+                    if let Stage::Active { activity, .. } = &mut self.stage {
+                        activity.stop(&mut self.part, now, now + LAST_WAIT);
+                    }
+                }
+                ToPart::Quit => self.is_over = true,
+            }
+        }
+    }
+
+    /// Lets the devices whose time has come do what it is about.
+    fn run_timers(&mut self, now: Instant) {
+        while let Some((device, timer)) = self.part.fleet.next_timer(now) {
+            match timer {
+                Timer::Connect => {
+                    self.part.book.connects(now).timed_out += 1;
+                    self.went_down(device, Some("no connection in time"), now);
+                    self.part.fleet.abort(device, false);
+                }
+                Timer::Close => {
+                    self.went_down(device, None, now);
+                    self.part.fleet.abort(device, false);
+                }
+                Timer::Backoff => self.part.fleet.wish(device, Wish::Connect),
+            }
+        }
+    }
+
+    /// Does everything that is due; returns when to do so again.
+    fn run(&mut self, now: Instant) -> Option<Instant> {
+        self.run_timers(now);
+        let Part { fleet, book, .. } = &mut self.part;
+        let mut next = book.expire(now, |device| fleet.wake(device));
+        if let Stage::Active { phase, activity } = &mut self.stage {
+            next = earlier(next, activity.due(&mut self.part, now));
+            if activity.is_done(&self.part, now) {
+                let phase = *phase;
+                self.stage = Stage::Idle;
+                self.hand_over(now);
+                (self.report)(FromPart::PhaseDone { phase });
+            }
+        }
+        if now >= self.next_report {
+            self.hand_over(now);
+            self.next_report = now + REPORT_INTERVAL;
+        }
+        // The activity may have set some of them just now.
+        next = earlier(next, self.part.fleet.next_deadline());
+        earlier(next, Some(self.next_report))
+    }
+
+    /// Reports what was counted.
+    fn hand_over(&mut self, now: Instant) {
+        let bytes = (self.socket_bytes)();
+        let counted = std::mem::replace(&mut self.counted_bytes, bytes);
+        if bytes != counted {
+            let interval = self.part.book.now(now);
+            for ((sum, bytes), counted) in interval.socket_bytes.iter_mut().zip(bytes).zip(counted) {
+                *sum += bytes - counted;
+            }
+        }
+        for interval in self.part.book.take() {
+            (self.report)(FromPart::Interval(interval));
+        }
+        let connected = self.part.fleet.count(State::Up) as u64;
+        let cpu_ns = u64::try_from(thread_cpu_time().as_nanos()).unwrap_or(u64::MAX);
+        (self.report)(FromPart::Alive { connected, cpu_ns });
+    }
+
+    fn came_up(&mut self, device: usize, now: Instant) {
+        if self.part.fleet.state(device) != State::Connecting {
+            return;
+        }
+        let since = self.part.fleet.since(device);
+        self.part.book.connected(since, now);
+        self.part.fleet.came_up(device);
+        if let Stage::Active { activity, .. } = &mut self.stage {
+            activity.came_up(&mut self.part, device, now);
+        }
+    }
+
+    /// A connection has ended, or did not come about; `reason` is why where nobody had asked for it.
+    fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
+        let state = self.part.fleet.went_down(device);
+        if state == State::Down {
+            return;
+        }
+        let asked = state == State::Closing;
+        if let Some(reason) = reason
+            && !asked
+        {
+            self.part.book.now(now).reason(reason);
+        }
+        if state == State::Up {
+            self.part.book.connects(now).lost += 1;
+        }
+        self.part.book.lost(device, reason.unwrap_or("closed"));
+        let Stage::Active { activity, .. } = &mut self.stage else {
+            return;
+        };
+        let reason = reason.filter(|_| !asked);
+        activity.went_down(&mut self.part, device, Ended { state, reason }, now);
+        if let (false, Some(backoff)) = (asked, activity.keeps_up(device)) {
+            self.part.fleet.connect_again(device, &backoff, now);
+        }
+    }
+
+    fn over(&mut self, device: Option<usize>, now: Instant) {
+        if let (Some(device), Stage::Active { activity, .. }) = (device, &mut self.stage) {
+            activity.has_room(&mut self.part, device, now);
+        }
+    }
+
+    fn rejected(&mut self, device: usize, reason: &str, now: Instant) {
+        if self.part.fleet.state(device) == State::Connecting {
+            self.part.book.connects(now).refused += 1;
+        }
+        self.went_down(device, Some(reason), now);
+    }
+
+    fn lost(&mut self, device: usize, reason: &str, now: Instant) {
+        if self.part.fleet.state(device) == State::Connecting {
+            self.part.book.connects(now).failed += 1;
+        }
+        self.went_down(device, Some(reason), now);
+    }
+}
+
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
+    fn event(&mut self, device: usize, event: Event, now: Instant) {
+        let Part {
+            subscribers, book, ..
+        } = &mut self.part;
+        subscribers.event(device, &event, book, now);
+        if let Stage::Active { activity, .. } = &mut self.stage {
+            activity.event(&mut self.part, device, &event, now);
+        }
+        match &event {
+            Event::Ready { .. } => self.came_up(device, now),
+            Event::Established { start } => match start {
+                Start::Cold => {}
+                Start::Resumed => self.part.book.connects(now).resumed += 1,
+                Start::ZeroRtt => self.part.book.connects(now).early += 1,
+            },
+            Event::Acknowledged { message } => {
+                let device = self.part.book.acknowledged(*message, now);
+                self.over(device, now);
+            }
+            Event::Refused { message, reason } => {
+                let device = self.part.book.refused(*message, reason, now);
+                self.over(device, now);
+            }
+            Event::TimedOut { message } => {
+                let device = self.part.book.given_up(*message);
+                self.over(device, now);
+            }
+            Event::Rejected { reason } => self.rejected(device, reason, now),
+            Event::Closed => self.lost(device, "the server closed the connection", now),
+            Event::Lost { reason } => self.lost(device, reason, now),
+            Event::Subscribed | Event::SubscriptionRefused { .. } | Event::Received(_) | Event::Other => {}
+        }
+    }
+
+    fn failed(&mut self, device: usize, reason: ResetReason, now: Instant) {
+        self.lost(device, &reason.to_string(), now);
+    }
+
+    fn sent(&mut self, device: usize, now: Instant) {
+        self.part.book.sent(device, now);
+    }
+
+    fn next(&mut self, device: usize, context: Context) -> Step<Command> {
+        if self.is_over {
+            return Step::Finished;
+        }
+        match self.part.fleet.take_wish(device, context.now) {
+            Wish::Stay => {}
+            Wish::Connect => {
+                self.part.book.connects(context.now).attempted += 1;
+                return Step::Connect;
+            }
+            Wish::Close => {
+                if self.part.closes_silently {
+                    self.part.fleet.abort(device, false);
+                }
+                return Step::Command(Command::Close);
+            }
+            Wish::Abort { reset } => {
+                self.went_down(device, Some("left"), context.now);
+                return Step::Abort { reset };
+            }
+        }
+        if context.congested || !self.part.fleet.is_up(device) {
+            return Step::Wait(None);
+        }
+        if let Some(subscribe) = self.part.subscribers.next(device) {
+            return Step::Command(subscribe);
+        }
+        let Stage::Active { activity, .. } = &mut self.stage else {
+            return Step::Wait(None);
+        };
+        match activity.next(&mut self.part, device, context) {
+            Some(command) => Step::Command(command),
+            None => Step::Wait(None),
+        }
+    }
+
+    fn due(&mut self, now: Instant) -> Due {
+        if let Some(device) = self.part.fleet.next_awake() {
+            return Due::Device(device);
+        }
+        let next = self.run(now);
+        match self.part.fleet.next_awake() {
+            Some(device) => Due::Device(device),
+            None => Due::Later(next),
+        }
+    }
+
+    fn woken(&mut self, now: Instant) -> ControlFlow<()> {
+        self.take_messages(now);
+        if self.is_over {
+            self.hand_over(now);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn ended(&mut self, device: usize, error: &dyn Display, now: Instant) {
+        self.lost(device, &error.to_string(), now);
+    }
+}

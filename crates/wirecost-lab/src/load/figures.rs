@@ -1,0 +1,182 @@
+//! What a load comes to, second by second, in a form that adds up: over threads, over worker processes, over machines.
+//!
+//! A loop notes what happens in the [`Interval`] of its second and hands it over when the second is past; whoever has all
+//! intervals of a phase has everything there is to know of it. An interval belongs to the second in which its messages
+//! were *intended*, so that a stall shows where it was, and an outcome that comes later is in a later copy of the
+//! same interval, which adds up like any other.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wirecost_stats::Histogram;
+
+use crate::results::summary::Outcomes;
+
+/// What one part of a run has counted of the messages that were intended in one second of a phase.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Interval {
+    /// Index of the phase in the scenario, from 0.
+    pub phase: u32,
+    /// Second of the phase, from 0.
+    pub second: u32,
+    /// Whether it is warm-up: in the time line, in no figure.
+    pub warm_up: bool,
+    /// How messages ended; those that have not yet are in none but `offered`.
+    pub outcomes: Outcomes,
+    /// Messages whose last byte the kernel has taken.
+    pub sent: u64,
+    /// How connections came about, in the second in which they did.
+    pub connects: Connects,
+    /// What arrived at subscribers, in the second in which it did.
+    pub deliveries: Deliveries,
+    /// Bytes given to sockets and taken from them, in the second in which they were.
+    pub socket_bytes: [u64; 2],
+    /// How often each reason was given: by the server (`refused`), by the connection (`failed`, `unknown`).
+    pub reasons: BTreeMap<String, u64>,
+    /// From the intended send to the answer, in nanoseconds.
+    pub response_time: Option<Histogram>,
+    /// From the actual send to the answer, in nanoseconds.
+    pub service_time: Option<Histogram>,
+    /// From the intended send to the moment at which the generator gave the message to its protocol, in nanoseconds:
+    /// how late the generator was itself.
+    pub schedule_lag: Option<Histogram>,
+    /// From the start of a connect until the client may send, in nanoseconds.
+    pub connect_time: Option<Histogram>,
+    /// From the intended send to the arrival at a subscriber or sink on the same clock, in nanoseconds.
+    pub one_way_delay: Option<Histogram>,
+}
+
+/// How connections came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connects {
+    /// Begun.
+    pub attempted: u64,
+    /// The client may send.
+    pub established: u64,
+    /// Of those, resumed.
+    pub resumed: u64,
+    /// Of those, with early data that the server took.
+    pub early: u64,
+    /// The server said no.
+    pub refused: u64,
+    /// The transport or a layer failed.
+    pub failed: u64,
+    /// Not there within the connect time-out.
+    pub timed_out: u64,
+    /// Established connections that were lost.
+    pub lost: u64,
+}
+
+/// What arrived at subscribers and sinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deliveries {
+    /// Messages that subscribers are to receive: those that were sent, once for each subscription that they match and
+    /// once for each group that shares one. In the second in which they were sent.
+    #[serde(default)]
+    pub expected: u64,
+    /// Messages that arrived.
+    pub arrived: u64,
+    /// Of those, with the duplicate mark or a number that had arrived before.
+    pub duplicates: u64,
+    /// Of those, behind one with a higher number of the same sender.
+    pub out_of_order: u64,
+    /// Of those, from the server's store: retained, or queued for a session.
+    pub replayed: u64,
+}
+
+impl Interval {
+    /// An interval in which nothing has happened yet.
+    pub fn new(phase: u32, second: u32, warm_up: bool) -> Self {
+        Self {
+            phase,
+            second,
+            warm_up,
+            ..Self::default()
+        }
+    }
+
+    /// Adds what another part of the run, or the same one later, has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.outcomes += other.outcomes;
+        self.sent += other.sent;
+        self.connects += other.connects;
+        self.deliveries += other.deliveries;
+        for (sum, more) in self.socket_bytes.iter_mut().zip(other.socket_bytes) {
+            *sum += more;
+        }
+        for (reason, times) in &other.reasons {
+            *self.reasons.entry(reason.clone()).or_default() += times;
+        }
+        merge(&mut self.response_time, other.response_time.as_ref());
+        merge(&mut self.service_time, other.service_time.as_ref());
+        merge(&mut self.schedule_lag, other.schedule_lag.as_ref());
+        merge(&mut self.connect_time, other.connect_time.as_ref());
+        merge(&mut self.one_way_delay, other.one_way_delay.as_ref());
+    }
+
+    /// Counts a reason.
+    pub fn reason(&mut self, reason: &str) {
+        match self.reasons.get_mut(reason) {
+            Some(times) => *times += 1,
+            None => drop(self.reasons.insert(reason.to_owned(), 1)),
+        }
+    }
+}
+
+fn merge(into: &mut Option<Histogram>, from: Option<&Histogram>) {
+    match (into, from) {
+        (Some(into), Some(from)) => into.merge(from),
+        (into @ None, Some(from)) => *into = Some(from.clone()),
+        (_, None) => {}
+    }
+}
+
+impl std::ops::AddAssign for Connects {
+    fn add_assign(&mut self, other: Self) {
+        self.attempted += other.attempted;
+        self.established += other.established;
+        self.resumed += other.resumed;
+        self.early += other.early;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.timed_out += other.timed_out;
+        self.lost += other.lost;
+    }
+}
+
+impl std::ops::AddAssign for Deliveries {
+    fn add_assign(&mut self, other: Self) {
+        self.expected += other.expected;
+        self.arrived += other.arrived;
+        self.duplicates += other.duplicates;
+        self.out_of_order += other.out_of_order;
+        self.replayed += other.replayed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(response: u64, reason: &str) -> Interval {
+        let mut interval = Interval::new(1, 2, false);
+        interval.outcomes.offered = 1;
+        interval.outcomes.acknowledged = 1;
+        interval.reason(reason);
+        let mut times = Histogram::new();
+        times.record(response);
+        interval.response_time = Some(times);
+        interval
+    }
+
+    #[test]
+    fn parts_add_up_also_on_their_way_through_text() {
+        let mut sum = of(1_000, "a");
+        let text = serde_json::to_string(&of(3_000, "b")).expect("a text");
+        sum.add(&serde_json::from_str(&text).expect("an interval"));
+        assert_eq!(sum.outcomes.offered, 2);
+        assert_eq!(sum.reasons.len(), 2);
+        let times = sum.response_time.expect("times");
+        assert_eq!((times.len(), times.min(), times.max()), (2, 1_000, 3_001));
+    }
+}

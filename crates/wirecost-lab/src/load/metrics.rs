@@ -1,0 +1,118 @@
+//! What loads have counted as metrics: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.
+//!
+//! Names have base units: seconds, bytes, ratios of 1. Counters and histograms add up over the seconds of a phase; a
+//! phase is told by its name. While a load runs, [`Metrics`] is a [`Watcher`]; afterwards [`Metrics::add`] makes the same of what
+//! is in the results folder, with validity and CPU time.
+
+mod text;
+
+use std::collections::BTreeMap;
+
+use super::figures::Interval;
+use super::watch::{Announcement, Tick, Usage, Watcher};
+use crate::results::load::{LoadFile, ProcessUse};
+pub use text::Format;
+
+/// What any number of loads have counted.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    loads: Vec<LoadMetrics>,
+}
+
+/// What one load has counted.
+#[derive(Clone, Debug, Default)]
+struct LoadMetrics {
+    /// Which load it is, from 0.
+    number: String,
+    stack: String,
+    target: String,
+    clients: u64,
+    /// Everything counted, by the phase's name.
+    phases: BTreeMap<String, Interval>,
+    /// Names of the phases by their indexes.
+    names: Vec<String>,
+    /// While it runs.
+    connected: Option<u64>,
+    /// While it runs: generator and target.
+    usage: [Option<Usage>; 2],
+    /// Afterwards: generator and target.
+    used: [Option<ProcessUse>; 2],
+    /// Afterwards.
+    valid: Option<bool>,
+}
+
+impl Metrics {
+    /// Adds a load that is over.
+    pub fn add(&mut self, file: &LoadFile) {
+        self.loads.push(LoadMetrics::of(self.loads.len(), file));
+    }
+
+    /// All metrics as text.
+    pub fn text(&self, format: Format) -> String {
+        text::of(&self.loads, format)
+    }
+}
+
+impl LoadMetrics {
+    fn of(number: usize, file: &LoadFile) -> Self {
+        let load = &file.load;
+        let mut metrics = Self {
+            number: number.to_string(),
+            stack: load.stack.clone(),
+            target: load.target.clone(),
+            clients: load.clients,
+            names: load.phases.iter().map(|phase| phase.name.clone()).collect(),
+            used: [load.generator.clone(), load.target_use.clone()],
+            valid: Some(load.valid),
+            ..Self::default()
+        };
+        for interval in &file.intervals {
+            metrics.add(interval.phase as usize, interval);
+        }
+        metrics
+    }
+
+    fn add(&mut self, phase: usize, counted: &Interval) {
+        let name = self
+            .names
+            .get(phase)
+            .cloned()
+            .unwrap_or_else(|| phase.to_string());
+        self.phases.entry(name).or_default().add(counted);
+    }
+}
+
+/// What runs is the last load.
+impl Watcher for Metrics {
+    fn begin(&mut self, load: &Announcement) {
+        self.loads.push(LoadMetrics {
+            number: self.loads.len().to_string(),
+            stack: load.stack.clone(),
+            target: load.target.clone(),
+            clients: load.clients,
+            names: load.phases.clone(),
+            ..LoadMetrics::default()
+        });
+    }
+
+    fn note(&mut self, _: &str) {}
+
+    fn second(&mut self, tick: &Tick<'_>) {
+        let Some(load) = self.loads.last_mut() else {
+            return;
+        };
+        load.add(tick.phase, tick.counted);
+        load.connected = Some(tick.connected);
+        load.usage = [Some(tick.generator), tick.target];
+    }
+
+    fn end(&mut self) {
+        if let Some(load) = self.loads.last_mut() {
+            load.connected = None;
+            load.usage = [None, None];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

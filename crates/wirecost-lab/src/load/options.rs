@@ -1,0 +1,277 @@
+//! What a load is asked to be, every default filled in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_link::LinkConfig;
+use wirecost_proto::ByteSize;
+use wirecost_security::Start;
+
+use crate::probe::url::Url;
+use crate::stack::Stack;
+use crate::target::Target;
+
+/// A load: devices, a target, and phases one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadOptions {
+    /// The stack, with the QoS of its messages.
+    pub stack: Stack,
+    /// How connections start.
+    pub start: Start,
+    /// What answers.
+    pub target: LoadTarget,
+    /// Devices that send, or only connect.
+    pub clients: u32,
+    /// Devices that receive.
+    pub subscribers: Option<Subscribers>,
+    /// What a message carries.
+    pub payload: Payload,
+    /// Topic, path or address; `%d` is the device's number, `%n` the message's.
+    pub resource: String,
+    /// Whether the server retains messages (MQTT).
+    pub retain: bool,
+    /// What each device leaves behind for when it is lost (MQTT).
+    pub will: Option<Will>,
+    /// User name and password; `%d` is the device's number.
+    pub login: Option<(String, String)>,
+    /// Client identifiers; `%d` is the device's number.
+    pub client_id: String,
+    /// MQTT keep-alive in seconds; 0 turns it off.
+    pub keep_alive: u16,
+    /// How long sessions outlive connections; `None` starts clean.
+    pub session_expiry: Option<Duration>,
+    /// What happens, in order.
+    pub phases: Vec<Phase>,
+    /// The most messages of a device that wait for answers at a time; `None` is as many as the protocol allows.
+    pub inflight: Option<u32>,
+    /// After this an answer is late; after twice this it is not waited for.
+    pub timeout: Duration,
+    /// After this a connection that is not there has failed.
+    pub connect_timeout: Duration,
+    /// Whether datagram devices share sockets and are told apart by token.
+    pub shared_socket: bool,
+    /// Source addresses; empty takes as many of 127.0.0.0/8 as are needed where the target is on loopback.
+    pub sources: Vec<std::net::IpAddr>,
+    /// Loops per process; `None` is one for each CPU.
+    pub threads: Option<u32>,
+    /// Processes; `None` is as many as the limit on open files demands.
+    pub processes: Option<u32>,
+    /// The emulated link between devices and a target that wirecost starts; shared by all devices.
+    pub link: Option<LinkConfig>,
+    /// Authorities that the target's certificate is checked against, beside the machine's.
+    pub ca: Option<PathBuf>,
+    /// Whether the target's certificate is not checked.
+    pub insecure: bool,
+    /// Whether a CPU profile of the target is taken.
+    pub profile: bool,
+    /// Seed of every random decision.
+    pub seed: u64,
+}
+
+/// Messages per second that a stranger's server may be sent without consent.
+pub const STRANGERS_RATE: f64 = 100.0;
+
+impl LoadOptions {
+    /// What is asked for and is not there yet; `None` where all is. Nobody is to take a load for one that was not run.
+    pub fn not_there_yet(&self) -> Option<&'static str> {
+        if self.shared_socket {
+            return Some("devices of a load cannot share sockets yet");
+        }
+        if self.link.is_some() {
+            return Some("a load does not run over an emulated link yet");
+        }
+        None
+    }
+
+    /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this
+    /// machine, or it is sent no more than [`STRANGERS_RATE`].
+    pub fn needs_consent(&self) -> Option<String> {
+        let LoadTarget::Url(url) = &self.target else {
+            return None;
+        };
+        let address = url.host.parse::<std::net::IpAddr>();
+        if url.host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
+            return None;
+        }
+        let rate = self
+            .phases
+            .iter()
+            .map(|phase| self.rate_of(phase))
+            .fold(0.0, f64::max);
+        let what = match rate {
+            rate if rate <= STRANGERS_RATE => return None,
+            rate if rate.is_finite() => format!("{rate} messages/s"),
+            _ => "a closed loop".to_owned(),
+        };
+        Some(format!(
+            "{} is not on this machine, and {what} may harm it",
+            url.host
+        ))
+    }
+
+    /// Messages or handshakes per second that a phase asks for, over all devices; infinite in a closed loop.
+    fn rate_of(&self, phase: &Phase) -> f64 {
+        let (Phase::Publish(offer) | Phase::Request(offer) | Phase::Handshakes { offer, .. }) = phase else {
+            return 0.0;
+        };
+        match offer.arrivals {
+            Arrivals::Closed => f64::INFINITY,
+            Arrivals::Open { rate, per_client, .. } if per_client => rate * f64::from(self.clients),
+            Arrivals::Open { rate, .. } => rate,
+        }
+    }
+}
+
+/// What answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadTarget {
+    /// A server that wirecost starts in a process of its own: `Target::Builtin` is the counting sink.
+    Started(Target),
+    /// A server that is there.
+    Url(Url),
+}
+
+/// Devices that receive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscribers {
+    /// How many.
+    pub devices: u32,
+    /// Topic filter; `%d` is the subscriber's number.
+    pub filter: String,
+    /// The group of a shared subscription (MQTT 5).
+    pub shared: Option<String>,
+    /// The QoS that they ask for.
+    pub qos: u8,
+}
+
+/// What a message carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// So many pseudo-random bytes.
+    Size(ByteSize),
+    /// These bytes, the same in each message.
+    File(Arc<[u8]>),
+    /// A text with placeholders: `%d` the device's number, `%n` the message's, `%t` the intended time in
+    /// milliseconds of the epoch, `%r` eight random hexadecimal digits.
+    Template(Arc<str>),
+}
+
+/// A will (MQTT).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Will {
+    /// Topic; `%d` is the device's number.
+    pub topic: String,
+    /// Payload.
+    pub payload: String,
+}
+
+/// One thing that devices do, all of them at the same time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// Connect, so many per second; subscribers first, and they subscribe.
+    Connect {
+        /// Which devices.
+        who: Who,
+        /// Connections per second over all devices; `None` as fast as they come.
+        rate: Option<f64>,
+    },
+    /// Send messages.
+    Publish(Offer),
+    /// Send requests and wait for responses that carry content (CoAP, HTTP: GET).
+    Request(Offer),
+    /// Connect, close and connect again: handshakes.
+    Handshakes {
+        /// When.
+        offer: Offer,
+        /// How.
+        start: Start,
+    },
+    /// Keep connections open and do nothing.
+    Hold {
+        /// For how long.
+        duration: Duration,
+    },
+    /// Lose all connections at once.
+    DropAll {
+        /// Which devices.
+        who: Who,
+        /// By RST instead of a close.
+        reset: bool,
+    },
+    /// Connect again what is lost.
+    Reconnect {
+        /// Which devices.
+        who: Who,
+        /// How long to wait after the first, second, ... failure.
+        backoff: Backoff,
+        /// When to give up.
+        timeout: Duration,
+    },
+    /// Wait until queued messages have come.
+    AwaitReplay {
+        /// When to give up.
+        timeout: Duration,
+    },
+    /// Close as the protocol does.
+    Close,
+}
+
+/// Some of the devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Who {
+    /// All of them; subscribers first, where it matters.
+    #[default]
+    All,
+    /// Those that send.
+    Senders,
+    /// Those that receive.
+    Subscribers,
+}
+
+/// Messages and when they are intended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offer {
+    /// When one message follows another.
+    pub arrivals: Arrivals,
+    /// When it ends; whichever comes first, one must be there.
+    pub duration: Option<Duration>,
+    /// How many messages, over all devices; whichever comes first.
+    pub count: Option<u64>,
+    /// Time at the beginning that is in no figure.
+    pub warm_up: Duration,
+    /// Time in which the rate rises to its full height.
+    pub ramp: Duration,
+}
+
+/// When one message follows another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// An open loop: messages are intended whatever becomes of those before.
+    Open {
+        /// Messages per second: above 0, also below 1.
+        rate: f64,
+        /// Of each device, or of all together.
+        per_client: bool,
+        /// With exponential gaps, or equal ones.
+        poisson: bool,
+    },
+    /// A closed loop: the next message when the one before is answered, with `inflight` of them at a time.
+    Closed,
+}
+
+/// How long to wait before connecting again: `first`, doubled after each failure up to `max`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backoff {
+    /// After the first loss.
+    pub first: Duration,
+    /// At most.
+    pub max: Duration,
+    /// Whether each wait is drawn evenly from 0 to that.
+    pub full_jitter: bool,
+}
+
+/// Answers after this are late, where nobody says otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// Connections that are not there after this have failed, where nobody says otherwise.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,0 +1,345 @@
+//! The phases that a load of some shape goes through: what a command line means that names a shape and no phases.
+
+use std::time::Duration;
+
+use wirecost_security::Start;
+
+use crate::load::options::{Arrivals, Backoff, LoadOptions, LoadTarget, Offer, Phase, Who};
+
+/// What devices do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Connect, send messages, close.
+    Messages(Offer),
+    /// The same with requests for what the resource holds (CoAP, HTTP).
+    Requests(Offer),
+    /// Connect and close, again and again.
+    Handshakes(Offer),
+    /// Connect, stay, lose all connections at one instant, and come back.
+    Storm {
+        /// How long connections stay before.
+        hold: Duration,
+        /// How they come back.
+        backoff: Backoff,
+        /// When devices are given up.
+        timeout: Duration,
+    },
+    /// Send messages while subscribers are away, whose sessions the server keeps.
+    Replay(Offer),
+    /// Have messages retained, and subscribe after that.
+    Retained(Offer),
+}
+
+/// A shape that a load cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// The stack's protocol has no such thing.
+    #[error("{stack} has no {what}")]
+    Stack {
+        /// Name of the stack.
+        stack: String,
+        /// What it has not.
+        what: &'static str,
+    },
+    /// Another option has to be there.
+    #[error("{shape} needs {option}")]
+    Needs {
+        /// What was asked for.
+        shape: &'static str,
+        /// What has to be said beside it.
+        option: &'static str,
+    },
+    /// Early data goes with a message.
+    #[error("{0} sends early data with its first message: there is no handshake alone that is 0-RTT")]
+    EarlyMessage(String),
+}
+
+/// How long connections stay open whose tickets later ones resume.
+const TICKET_HOLD: Duration = Duration::from_millis(500);
+/// One message that is there before what follows.
+const FIRST: Offer = Offer {
+    arrivals: Arrivals::Closed,
+    duration: None,
+    count: Some(1),
+    warm_up: Duration::ZERO,
+    ramp: Duration::ZERO,
+};
+/// Where devices that have been away come back at once.
+const AT_ONCE: Backoff = Backoff {
+    first: Duration::ZERO,
+    max: Duration::from_secs(1),
+    full_jitter: true,
+};
+
+/// The phases of a load that is otherwise as `options` say, with so many connects per second.
+///
+/// # Errors
+/// The load cannot have that shape.
+pub fn phases(
+    shape: &Shape,
+    connect_rate: Option<f64>,
+    options: &LoadOptions,
+) -> Result<Vec<Phase>, ShapeError> {
+    check(shape, options)?;
+    let connect = |who| Phase::Connect {
+        who,
+        rate: connect_rate,
+    };
+    let arrive = Phase::AwaitReplay {
+        timeout: options.timeout,
+    };
+    let arrive_if = |is_needed: bool| is_needed.then(|| arrive.clone());
+    let has_subscribers = options.subscribers.is_some();
+    let mut phases = match shape {
+        // A change of the format ends observations (RFC 7641, section 4.2): the first message comes before them.
+        Shape::Messages(offer) if has_subscribers && options.stack.is_coap() => vec![
+            connect(Who::Senders),
+            Phase::Publish(FIRST),
+            connect(Who::Subscribers),
+            Phase::Publish(*offer),
+            arrive,
+        ],
+        Shape::Messages(offer) => [connect(Who::All), Phase::Publish(*offer)]
+            .into_iter()
+            .chain(arrive_if(has_subscribers))
+            .collect(),
+        Shape::Requests(offer) => requests(*offer, connect(Who::All), options),
+        Shape::Handshakes(offer) => handshakes(*offer, connect(Who::Senders), options.start),
+        Shape::Storm {
+            hold,
+            backoff,
+            timeout,
+        } => {
+            let willed = options.will.is_some() && has_subscribers;
+            // Whoever receives the wills must not be lost with those who leave them.
+            let who = if willed { Who::Senders } else { Who::All };
+            let hold = Phase::Hold { duration: *hold };
+            let drop_all = Phase::DropAll { who, reset: true };
+            let reconnect = Phase::Reconnect {
+                who,
+                backoff: *backoff,
+                timeout: *timeout,
+            };
+            [connect(Who::All), hold, drop_all]
+                .into_iter()
+                .chain(arrive_if(willed))
+                .chain([reconnect])
+                .collect()
+        }
+        Shape::Replay(offer) => vec![
+            connect(Who::All),
+            Phase::DropAll {
+                who: Who::Subscribers,
+                reset: false,
+            },
+            Phase::Publish(*offer),
+            Phase::Reconnect {
+                who: Who::Subscribers,
+                backoff: AT_ONCE,
+                timeout: options.timeout,
+            },
+            arrive,
+        ],
+        Shape::Retained(offer) => vec![
+            connect(Who::Senders),
+            Phase::Publish(*offer),
+            connect(Who::Subscribers),
+            arrive,
+        ],
+    };
+    phases.push(Phase::Close);
+    Ok(phases)
+}
+
+/// A server that wirecost starts holds nothing yet: one message is there before it is asked for.
+fn requests(offer: Offer, connect: Phase, options: &LoadOptions) -> Vec<Phase> {
+    let prepare = matches!(options.target, LoadTarget::Started(_)).then_some(Phase::Publish(FIRST));
+    [connect]
+        .into_iter()
+        .chain(prepare)
+        .chain([Phase::Request(offer)])
+        .collect()
+}
+
+fn handshakes(offer: Offer, connect: Phase, start: Start) -> Vec<Phase> {
+    let handshakes = Phase::Handshakes { offer, start };
+    if start == Start::Cold {
+        return vec![handshakes];
+    }
+    let hold = Phase::Hold {
+        duration: TICKET_HOLD,
+    };
+    vec![connect, hold, Phase::Close, handshakes]
+}
+
+fn check(shape: &Shape, options: &LoadOptions) -> Result<(), ShapeError> {
+    let stack = options.stack;
+    let has_not = |what| {
+        Err(ShapeError::Stack {
+            stack: stack.to_string(),
+            what,
+        })
+    };
+    let needs = |shape, option| Err(ShapeError::Needs { shape, option });
+    if options.subscribers.is_some() && !stack.is_mqtt() && !stack.is_coap() {
+        return has_not("subscribers: those are MQTT's, and CoAP's observers");
+    }
+    if !stack.is_mqtt() {
+        let only_mqtt = [
+            (options.will.is_some(), "wills: those are MQTT's"),
+            (options.retain, "retained messages: those are MQTT's"),
+            (
+                options.session_expiry.is_some(),
+                "sessions that outlive connections: those are MQTT's",
+            ),
+        ];
+        if let Some((_, what)) = only_mqtt.into_iter().find(|(is_asked, _)| *is_asked) {
+            return has_not(what);
+        }
+    }
+    match shape {
+        Shape::Messages(_) => Ok(()),
+        Shape::Requests(_) if !stack.is_coap() && !stack.is_http() => {
+            has_not("requests: those are CoAP's and HTTP's")
+        }
+        Shape::Requests(_) => Ok(()),
+        Shape::Handshakes(_) | Shape::Storm { .. } if !stack.has_connect() => {
+            has_not("connections: nothing is exchanged before its messages")
+        }
+        Shape::Handshakes(_) if options.start == Start::ZeroRtt && !stack.is_mqtt() && !stack.is_amqp() => {
+            Err(ShapeError::EarlyMessage(stack.to_string()))
+        }
+        Shape::Handshakes(_) | Shape::Storm { .. } => Ok(()),
+        Shape::Replay(_) | Shape::Retained(_) if options.subscribers.is_none() => {
+            needs("what subscribers receive later", "--subscribers")
+        }
+        Shape::Replay(_) if options.session_expiry.is_none() => {
+            needs("what is queued for subscribers that are away", "--session-expiry")
+        }
+        Shape::Retained(_) if !options.retain => needs("what late subscribers receive", "--retain"),
+        Shape::Replay(_) | Shape::Retained(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::options::{Subscribers, Will};
+    use crate::target::Target;
+
+    fn options(stack: &str) -> LoadOptions {
+        let stack = stack.parse().expect("a stack");
+        LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+    }
+
+    fn subscribed(stack: &str) -> LoadOptions {
+        LoadOptions {
+            subscribers: Some(Subscribers {
+                devices: 2,
+                filter: "#".into(),
+                shared: None,
+                qos: 1,
+            }),
+            ..options(stack)
+        }
+    }
+
+    const OFFER: Offer = Offer {
+        arrivals: Arrivals::Closed,
+        duration: None,
+        count: Some(10),
+        warm_up: Duration::ZERO,
+        ramp: Duration::ZERO,
+    };
+    const STORM: Shape = Shape::Storm {
+        hold: Duration::from_secs(1),
+        backoff: AT_ONCE,
+        timeout: Duration::from_secs(60),
+    };
+
+    /// The first letters of the phases, and of whom they are about.
+    fn plan(shape: &Shape, options: &LoadOptions) -> String {
+        let phases = phases(shape, None, options).expect("phases");
+        let whom = |who: &Who| match who {
+            Who::All => "a",
+            Who::Senders => "s",
+            Who::Subscribers => "r",
+        };
+        let name = |phase: &Phase| match phase {
+            Phase::Connect { who, .. } => format!("C{}", whom(who)),
+            Phase::Publish(_) => "P".into(),
+            Phase::Request(_) => "R".into(),
+            Phase::Handshakes { .. } => "H".into(),
+            Phase::Hold { .. } => "-".into(),
+            Phase::DropAll { who, .. } => format!("D{}", whom(who)),
+            Phase::Reconnect { who, .. } => format!("B{}", whom(who)),
+            Phase::AwaitReplay { .. } => "A".into(),
+            Phase::Close => "X".into(),
+        };
+        phases.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_shape_is_a_sequence_of_phases() {
+        let mqtt = || options("mqtt-qos1");
+        assert_eq!(plan(&Shape::Messages(OFFER), &mqtt()), "Ca P X");
+        assert_eq!(
+            plan(&Shape::Messages(OFFER), &subscribed("mqtt-qos1")),
+            "Ca P A X"
+        );
+        assert_eq!(
+            plan(&Shape::Messages(OFFER), &subscribed("coap-con")),
+            "Cs P Cr P A X"
+        );
+        assert_eq!(plan(&Shape::Requests(OFFER), &options("http1")), "Ca P R X");
+        assert_eq!(plan(&Shape::Handshakes(OFFER), &mqtt()), "H X");
+        let resumed = LoadOptions {
+            start: Start::Resumed,
+            ..options("mqtt-qos1+tls1.3")
+        };
+        assert_eq!(plan(&Shape::Handshakes(OFFER), &resumed), "Cs - X H X");
+        assert_eq!(plan(&STORM, &mqtt()), "Ca - Da Ba X");
+        let willed = LoadOptions {
+            will: Some(Will {
+                topic: "w/%d".into(),
+                payload: "gone".into(),
+            }),
+            ..subscribed("mqtt-qos1")
+        };
+        assert_eq!(plan(&STORM, &willed), "Ca - Ds A Bs X");
+        let queued = LoadOptions {
+            session_expiry: Some(Duration::from_secs(60)),
+            ..subscribed("mqtt-qos1")
+        };
+        assert_eq!(plan(&Shape::Replay(OFFER), &queued), "Ca Dr P Br A X");
+        let retained = LoadOptions {
+            retain: true,
+            ..subscribed("mqtt-qos1")
+        };
+        assert_eq!(plan(&Shape::Retained(OFFER), &retained), "Cs P Cr A X");
+    }
+
+    #[test]
+    fn a_shape_that_a_load_cannot_have_is_an_error_with_the_reason() {
+        let error = |shape: Shape, options: LoadOptions| {
+            phases(&shape, None, &options).expect_err("an error").to_string()
+        };
+        assert!(error(Shape::Requests(OFFER), options("mqtt-qos1")).contains("CoAP's and HTTP's"));
+        assert!(error(Shape::Handshakes(OFFER), options("udp")).contains("no connections"));
+        assert!(error(STORM, options("coap-con")).contains("no connections"));
+        assert!(error(Shape::Messages(OFFER), subscribed("http1")).contains("no subscribers"));
+        assert!(error(Shape::Replay(OFFER), options("mqtt-qos1")).contains("--subscribers"));
+        assert!(error(Shape::Replay(OFFER), subscribed("mqtt-qos1")).contains("--session-expiry"));
+        assert!(error(Shape::Retained(OFFER), subscribed("mqtt-qos1")).contains("--retain"));
+        let early = LoadOptions {
+            start: Start::ZeroRtt,
+            ..options("http1+tls1.3")
+        };
+        assert!(error(Shape::Handshakes(OFFER), early).contains("early data"));
+        let retained = LoadOptions {
+            retain: true,
+            ..options("coap-con")
+        };
+        assert!(error(Shape::Messages(OFFER), retained).contains("MQTT's"));
+    }
+}

@@ -1,0 +1,277 @@
+//! The target of a load: found where a URL says, or started in a process of its own.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use wirecost_live::process::usage::OwnUsage;
+use wirecost_live::{Clock, EnvironmentError, Side};
+use wirecost_security::certificate;
+
+use super::destination::{Destination, Trust};
+use super::figures::Deliveries;
+use super::options::{LoadOptions, LoadTarget, Payload};
+use super::sink::{Sink, SinkError, SinkOptions};
+use super::target::{Arrived, Used, Watched};
+use crate::probe::resolve::{ResolveError, resolve};
+use crate::probe::url::Url;
+use crate::results::RunFolder;
+use crate::stack::{Credentials, Stamp};
+use crate::target::{Foreign, Target, TargetError};
+
+/// Where servers of other makers listen: an address of loopback that hardly anybody uses, because their ports are the
+/// registered ones.
+const FOREIGN_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 78, 0, 1);
+/// Where systems keep the authorities that they trust.
+const SYSTEM_STORES: [&str; 3] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+];
+/// How long the resolver may take.
+const RESOLVE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why there is no target.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The counting target.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// A name that has no address.
+    #[error(transparent)]
+    Name(#[from] ResolveError),
+    /// The file with authorities.
+    #[error("cannot read {path}: {reason}")]
+    Authorities {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A server of another maker.
+    #[error(transparent)]
+    Foreign(#[from] TargetError),
+    /// There are no certificates and keys.
+    #[error("cannot make certificates and keys: {0}")]
+    Credentials(#[from] certificate::Error),
+    /// The machine does not say where we are.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+}
+
+/// The target of a load.
+#[derive(Debug)]
+pub struct Server {
+    destination: Destination,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// It is there, and nobody knows more.
+    Found,
+    /// Ours.
+    Sink(Box<Sink>),
+    /// A server of another maker.
+    Foreign(Box<Foreign>),
+}
+
+impl Server {
+    /// Starts or finds the target.
+    ///
+    /// # Errors
+    /// [`ServerError`] says what is missing.
+    pub fn start(
+        options: &LoadOptions,
+        program: &Path,
+        folder: &Path,
+        clock: Clock,
+    ) -> Result<Self, ServerError> {
+        match &options.target {
+            LoadTarget::Url(url) => Ok(Self {
+                destination: found(options, url)?,
+                kind: Kind::Found,
+            }),
+            LoadTarget::Started(Target::Builtin) => Self::start_sink(options, program, clock),
+            LoadTarget::Started(target) => Self::start_foreign(options, *target, folder, clock),
+        }
+    }
+
+    fn start_sink(options: &LoadOptions, program: &Path, clock: Clock) -> Result<Self, ServerError> {
+        let subscribers = options.subscribers.as_ref().map_or(0, |some| some.devices);
+        let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
+        asked.stamped = is_stamped(options);
+        asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
+        let sink = Sink::start(program, &asked, clock)?;
+        let portable = sink.credentials().portable();
+        let portable = portable.map_err(|error| SinkError::Failed(error.to_string()))?;
+        Ok(Self {
+            destination: Destination::own(sink.address(), portable),
+            kind: Kind::Sink(Box::new(sink)),
+        })
+    }
+
+    /// Starts a server of another maker on loopback, with its files in `folder`.
+    fn start_foreign(
+        options: &LoadOptions,
+        target: Target,
+        folder: &Path,
+        clock: Clock,
+    ) -> Result<Self, ServerError> {
+        let credentials = Credentials::generate(clock, false)?;
+        let (folder, side) = (RunFolder::open(folder), Side::here()?);
+        let ip = IpAddr::V4(FOREIGN_ADDRESS);
+        let foreign = Foreign::start(target, &side, &folder, &credentials, ip)?;
+        let address = SocketAddr::new(ip, options.stack.port());
+        Ok(Self {
+            destination: Destination::own(address, credentials.portable()?),
+            kind: foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign))),
+        })
+    }
+
+    /// Where it is, and why it is trusted.
+    pub const fn destination(&self) -> &Destination {
+        &self.destination
+    }
+
+    /// Its address.
+    pub const fn address(&self) -> SocketAddr {
+        self.destination.address
+    }
+
+    /// Whether it runs on this machine.
+    pub fn is_here(&self) -> bool {
+        !matches!(self.kind, Kind::Found) || self.destination.address.ip().is_loopback()
+    }
+
+    /// The processes of a target that was started.
+    pub fn pids(&self) -> Vec<u32> {
+        match &self.kind {
+            Kind::Found => Vec::new(),
+            Kind::Sink(sink) => sink.pids().collect(),
+            Kind::Foreign(foreign) => foreign.pid().into_iter().collect(),
+        }
+    }
+
+    /// Ends what was started.
+    pub fn stop(self) {
+        match self.kind {
+            Kind::Found => {}
+            // It has said all that it knew, and ends with us at the latest.
+            Kind::Sink(sink) => drop(sink.stop()),
+            Kind::Foreign(foreign) => drop(foreign.stop()),
+        }
+    }
+}
+
+impl Watched for Server {
+    fn used(&mut self) -> Option<Used> {
+        match &mut self.kind {
+            Kind::Found => None,
+            Kind::Foreign(foreign) => used_by(foreign),
+            Kind::Sink(sink) => {
+                let usage = sink.usage().ok()?;
+                Some(Used {
+                    user_ns: usage.user_ns,
+                    system_ns: usage.system_ns,
+                    busiest_ns: Some(usage.busiest_process_ns),
+                    resident_bytes: usage.resident_bytes,
+                    processes: usage.processes,
+                })
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        if let Kind::Sink(sink) = &mut self.kind {
+            // A target that has ended is noticed by its devices.
+            drop(sink.begin_delays());
+        }
+    }
+
+    fn arrived(&mut self) -> Option<Arrived> {
+        match &mut self.kind {
+            Kind::Found | Kind::Foreign(_) => None,
+            Kind::Sink(sink) => {
+                let report = sink.report().ok()?;
+                Some(Arrived {
+                    deliveries: Deliveries {
+                        arrived: report.messages,
+                        duplicates: report.duplicates.unwrap_or(0),
+                        out_of_order: report.out_of_order.unwrap_or(0),
+                        ..Deliveries::default()
+                    },
+                    one_way_delay: report.one_way_delay.filter(|delays| !delays.is_empty()),
+                })
+            }
+        }
+    }
+}
+
+/// What a server of another maker has used. Its first process says how its CPU time divides.
+fn used_by(foreign: &Foreign) -> Option<Used> {
+    let usage = foreign.usage()?;
+    let first = foreign
+        .pid()
+        .and_then(|pid| OwnUsage::of(pid).ok())
+        .unwrap_or_default();
+    let all = u64::try_from(usage.cpu_time.as_nanos()).unwrap_or(u64::MAX);
+    let of_first = (first.user + first.system).as_secs_f64();
+    let system_share = if of_first > 0.0 {
+        first.system.as_secs_f64() / of_first
+    } else {
+        0.0
+    };
+    let system_ns = ((all as f64 * system_share) as u64).min(all);
+    Some(Used {
+        user_ns: all - system_ns,
+        system_ns,
+        busiest_ns: None,
+        resident_bytes: usage.resident_bytes,
+        processes: u32::try_from(usage.processes).unwrap_or(u32::MAX),
+    })
+}
+
+/// Whether payloads are long enough to say of themselves which message they are.
+fn is_stamped(options: &LoadOptions) -> bool {
+    let is_long = matches!(&options.payload, Payload::Size(size) if size.bytes() >= Stamp::BYTES as u64);
+    is_long && !options.stack.object
+}
+
+/// The server of a URL.
+fn found(options: &LoadOptions, url: &Url) -> Result<Destination, ServerError> {
+    let addresses = resolve(&url.host, url.port, None, RESOLVE_PATIENCE)?;
+    // The resolver gives the best first, and at least one.
+    let address = addresses
+        .first()
+        .copied()
+        .unwrap_or(SocketAddr::from(([127, 0, 0, 1], url.port)));
+    Ok(Destination {
+        address,
+        authority: url.authority(),
+        trust: Trust::Foreign {
+            server_name: url.host.clone(),
+            authorities: authorities(options)?,
+            psk: None,
+        },
+    })
+}
+
+/// The authorities that are trusted; `None` takes any certificate.
+fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
+    if options.insecure {
+        return Ok(None);
+    }
+    let stores = || SYSTEM_STORES.iter().map(Path::new).find(|path| path.is_file());
+    let needs_any = options.stack.has_handshake();
+    let Some(path) = options.ca.as_deref().or_else(|| stores().filter(|_| needs_any)) else {
+        return Ok(Some(Vec::new()));
+    };
+    let error = |reason: String| ServerError::Authorities {
+        path: path.display().to_string(),
+        reason,
+    };
+    let text = std::fs::read_to_string(path).map_err(|reason| error(reason.to_string()))?;
+    let authorities = wirecost_security::certificate::authorities_from_pem(&text);
+    authorities.map(Some).map_err(|reason| error(reason.to_string()))
+}

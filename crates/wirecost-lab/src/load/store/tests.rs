@@ -1,0 +1,176 @@
+use wirecost_stats::Histogram;
+
+use super::*;
+use crate::results::load::{Load, PhaseFigures};
+
+fn times(nanos: &[u64]) -> Option<Histogram> {
+    let mut histogram = Histogram::new();
+    nanos.iter().for_each(|nanos| histogram.record(*nanos));
+    Some(histogram)
+}
+
+/// A load of a connect and two seconds of messages, the first of them warm-up.
+pub(crate) fn load(key: &str) -> LoadFile {
+    let mut connect = Interval::new(0, 0, false);
+    connect.connects.established = 2;
+    connect.connect_time = times(&[5_000, 7_000]);
+    let message = |second, warm_up| {
+        let mut interval = Interval::new(1, second, warm_up);
+        interval.outcomes.offered = 3;
+        interval.outcomes.acknowledged = 2;
+        interval.outcomes.unknown = 1;
+        interval.response_time = times(&[1_000_000, 2_000_000]);
+        interval.service_time = times(&[900_000, 1_900_000]);
+        interval.schedule_lag = times(&[]);
+        interval
+    };
+    let intervals = vec![connect, message(0, true), message(1, false)];
+    let phase = |index, name: &str| {
+        let of_phase = intervals.iter().filter(|interval| interval.phase == index);
+        PhaseFigures {
+            name: name.into(),
+            begin_s: f64::from(index) * 0.5,
+            measured_s: 1.0,
+            ..PhaseFigures::default()
+        }
+        .counted(of_phase)
+    };
+    LoadFile {
+        load: Load {
+            key: key.into(),
+            started_at: "2026-11-20T13:34:56Z".into(),
+            stack: "mqtt-qos1".into(),
+            engine: "live".into(),
+            valid: true,
+            phases: vec![phase(0, "connect"), phase(1, "publish")],
+            ..Load::default()
+        },
+        intervals,
+        profile: None,
+    }
+}
+
+fn open<'a>(folder: &'a RunFolder, earlier: Earlier) -> LoadStore<'a> {
+    let heading = Heading {
+        name: "a test".into(),
+        command: "wirecost load".into(),
+        seed: 42,
+    };
+    let keys = vec!["aa".into(), "bb".into()];
+    LoadStore::open(folder, heading, keys, earlier, &Environment::default()).expect("a store")
+}
+
+fn summary(folder: &RunFolder) -> LoadSummary {
+    folder.read_json("summary.json").expect("a summary")
+}
+
+fn scenario(folder: &RunFolder) -> serde_json::Value {
+    let scenario = serde_json::json!({"clients": 10});
+    folder
+        .write("scenario.resolved.yaml", b"clients: 10\n")
+        .expect("written");
+    scenario
+}
+
+#[test]
+fn the_folder_can_be_read_at_any_moment() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = RunFolder::create_with(&dir.path().join("run"), &crate::results::folder::LOAD_FOLDERS);
+    let folder = folder.expect("a folder");
+    let environment = Environment::default();
+    let mut store = open(&folder, Earlier::default());
+    assert_eq!(
+        (summary(&folder).loads.len(), summary(&folder).interrupted),
+        (0, true)
+    );
+    store.put(&load("bb"), &environment).expect("kept");
+    assert_eq!(store.missing(), [0]);
+    assert_eq!(
+        (summary(&folder).loads.len(), summary(&folder).interrupted),
+        (1, true)
+    );
+    store.put(&load("aa"), &environment).expect("kept");
+    let ended = store.finish(&environment, Vec::new()).expect("written");
+    let keys: Vec<&str> = ended.loads.iter().map(|load| load.key.as_str()).collect();
+    assert_eq!(keys, ["aa", "bb"], "in the order asked for");
+    assert!(!ended.interrupted);
+    assert_eq!(summary(&folder), ended);
+    let entries = journal::read(&folder).expect("a journal");
+    assert!(matches!(
+        entries.last(),
+        Some(Entry::Ended {
+            interrupted: false,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn what_is_partial_is_run_again_and_the_rest_is_not() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = RunFolder::create_with(&dir.path().join("run"), &crate::results::folder::LOAD_FOLDERS);
+    let folder = folder.expect("a folder");
+    let environment = Environment::default();
+    let scenario = scenario(&folder);
+    let mut store = open(&folder, Earlier::default());
+    store.put(&load("aa"), &environment).expect("kept");
+    let mut partial = load("bb");
+    partial.load.interrupted = true;
+    store.put(&partial, &environment).expect("kept");
+    assert!(
+        store
+            .finish(&environment, Vec::new())
+            .expect("written")
+            .interrupted
+    );
+    let earlier = Earlier::open(&folder, &scenario, false).expect("an earlier run");
+    let mut store = open(&folder, earlier);
+    assert_eq!(store.missing(), [1]);
+    assert_eq!(
+        summary(&folder).loads.len(),
+        2,
+        "what was measured stays until there is better"
+    );
+    store.put(&load("bb"), &environment).expect("kept");
+    let ended = store.finish(&environment, Vec::new()).expect("written");
+    assert!(!ended.interrupted && !ended.loads[1].interrupted);
+}
+
+#[test]
+fn distributions_hold_what_was_measured_and_no_warm_up() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = RunFolder::create_with(&dir.path().join("run"), &crate::results::folder::LOAD_FOLDERS);
+    let folder = folder.expect("a folder");
+    let mut store = open(&folder, Earlier::default());
+    store.put(&load("aa"), &Environment::default()).expect("kept");
+    let entries = std::fs::read_dir(folder.file("latency")).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    let stems = ["000-0-connect", "000-1-response", "000-1-service"];
+    let expected: Vec<String> = stems
+        .iter()
+        .flat_map(|stem| [format!("{stem}.hgrm"), format!("{stem}.hlog")])
+        .collect();
+    assert_eq!(names, expected);
+    let log = folder.read_text("latency/000-1-response.hlog").expect("a log");
+    // 2026-11-20T13:34:56Z and the half second after which the phase began.
+    assert!(
+        log.contains("#[StartTime: 1795181696.500 (seconds since epoch)]\n"),
+        "{log}"
+    );
+    let rows = hlog::read(&log).expect("rows");
+    assert_eq!(
+        (rows.len(), rows[0].start_s, rows[0].histogram.len()),
+        (1, 1.0, 2)
+    );
+    let lines = folder.read_text("intervals.csv").expect("rows");
+    assert_eq!(lines.lines().count(), 4, "a head, and every second, warm-up too");
+}

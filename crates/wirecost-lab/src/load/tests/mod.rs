@@ -1,0 +1,5 @@
+//! A part of a load against a server of the test's own making, in virtual time.
+
+mod outcomes;
+mod rig;
+mod stall;

@@ -1,0 +1,180 @@
+//! Whatever the server does, every message that was offered ends once, and every phase ends.
+
+use std::time::Duration;
+
+use wirecost_proto::{Instant, Rng};
+
+use super::rig::{READY, Request, Rig};
+use crate::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use crate::load::part::ToPart;
+use crate::stack::Event;
+use crate::target::Target;
+
+fn load(offer: Offer) -> LoadOptions {
+    let connect = Phase::Connect {
+        who: Who::All,
+        rate: Some(100.0),
+    };
+    LoadOptions {
+        phases: vec![connect, Phase::Publish(offer), Phase::Close],
+        timeout: Duration::from_secs(3),
+        ..LoadOptions::new(
+            "mqtt-qos1".parse().expect("a stack"),
+            LoadTarget::Started(Target::Builtin),
+        )
+    }
+}
+
+fn offer(arrivals: Arrivals) -> Offer {
+    Offer {
+        arrivals,
+        duration: Some(Duration::from_secs(5)),
+        count: None,
+        warm_up: Duration::from_secs(1),
+        ramp: Duration::ZERO,
+    }
+}
+
+const OPEN: Arrivals = Arrivals::Open {
+    rate: 200.0,
+    per_client: false,
+    poisson: true,
+};
+
+/// A server that does anything: answers at once or late, refuses, is silent, ends the connection, takes none.
+fn whimsical(mut rng: Rng) -> impl FnMut(usize, Request, Instant) -> Vec<(Duration, Event)> {
+    move |_, request, _| {
+        let after = Duration::from_millis(rng.next_below(200));
+        let lost = || Event::Lost {
+            reason: "gone".into(),
+        };
+        match (request, rng.next_below(100)) {
+            (Request::Connect, 0..20) => vec![(after, lost())],
+            (Request::Connect, 20..30) => vec![],
+            (Request::Connect, 30..40) => vec![(after, Event::Rejected { reason: "no".into() })],
+            (Request::Connect, _) => vec![(after, READY)],
+            (Request::Message(message), 0..70) => vec![(after, Event::Acknowledged { message })],
+            // Late, after that, and said twice.
+            (Request::Message(message), 70..80) => vec![
+                (after * 25, Event::Acknowledged { message }),
+                (after * 50, Event::Acknowledged { message }),
+            ],
+            (Request::Message(message), 80..85) => vec![(
+                after,
+                Event::Refused {
+                    message,
+                    reason: "full".into(),
+                },
+            )],
+            (Request::Message(message), 85..88) => vec![(after, Event::TimedOut { message })],
+            (Request::Message(_), 88..97) => vec![],
+            (Request::Message(_), _) => vec![(after, lost()), (after, Event::Closed)],
+        }
+    }
+}
+
+#[test]
+fn outcomes_sum_to_what_was_offered_whatever_the_server_does() {
+    for seed in 0..60 {
+        let rng = Rng::new(seed);
+        let arrivals = if seed % 3 == 0 { Arrivals::Closed } else { OPEN };
+        let options = LoadOptions {
+            inflight: [None, Some(1), Some(16)][seed as usize % 3],
+            session_expiry: (seed % 4 == 0).then_some(Duration::from_secs(60)),
+            ..load(offer(arrivals))
+        };
+        let (timeout, patience) = (options.timeout, Duration::from_secs(1));
+        let mut rig = Rig::new(options, whimsical(rng));
+        let connected = rig.phase(0);
+        let connects = connected.sum.connects;
+        assert_eq!(connects.attempted, 10, "seed {seed}");
+        let ended = connects.established + connects.refused + connects.failed + connects.timed_out;
+        assert_eq!(ended, 10, "seed {seed}: {connects:?}");
+        let published = rig.phase(1);
+        let outcomes = published.sum.outcomes;
+        assert!(outcomes.add_up(), "seed {seed}: {outcomes:?}");
+        assert!(
+            outcomes.offered > 0 && published.sum.sent <= outcomes.offered,
+            "seed {seed}"
+        );
+        let answered = published.sum.response_time.map_or(0, |times| times.len());
+        assert_eq!(answered, outcomes.acknowledged + outcomes.late, "seed {seed}");
+        let longest = connected.over + patience + Duration::from_secs(5) + timeout + patience;
+        assert!(
+            published.over <= longest,
+            "seed {seed}: over at {}",
+            published.over
+        );
+        rig.phase(2);
+    }
+}
+
+#[test]
+fn a_silent_server_leaves_every_message_unknown_and_the_phase_ends_with_the_drain() {
+    let mut rig = Rig::new(load(offer(OPEN)), |_, request, _| match request {
+        Request::Connect => vec![(Duration::ZERO, READY)],
+        Request::Message(_) => vec![],
+    });
+    let began = rig.phase(0).over + Duration::from_secs(1);
+    let published = rig.phase(1);
+    let outcomes = published.sum.outcomes;
+    assert_eq!(
+        (outcomes.unknown, published.sum.sent),
+        (outcomes.offered, outcomes.offered)
+    );
+    assert_eq!(
+        published.over,
+        began + Duration::from_secs(8),
+        "5 s and the time-out"
+    );
+}
+
+#[test]
+fn without_connections_messages_have_failed() {
+    let mut rig = Rig::new(load(offer(OPEN)), |_, _, _| vec![]);
+    assert_eq!(rig.phase(0).sum.connects.timed_out, 10);
+    let published = rig.phase(1);
+    let outcomes = published.sum.outcomes;
+    assert_eq!((outcomes.failed, published.sum.sent), (outcomes.offered, 0));
+    assert!(outcomes.offered > 500);
+}
+
+#[test]
+fn an_interrupted_phase_ends_soon_and_adds_up() {
+    let mut rig = Rig::new(load(offer(OPEN)), |_, request, now| match request {
+        Request::Connect => vec![(Duration::ZERO, READY)],
+        Request::Message(message) if now.as_nanos() % 2 == 0 => {
+            vec![(Duration::from_millis(5), Event::Acknowledged { message })]
+        }
+        Request::Message(_) => vec![],
+    });
+    rig.phase(0);
+    rig.tell_after(ToPart::Stop, Duration::from_secs(3));
+    let published = rig.phase(1);
+    let outcomes = published.sum.outcomes;
+    assert!(outcomes.add_up() && outcomes.unknown > 0, "{outcomes:?}");
+    assert!(published.seconds.keys().all(|second| *second < 3));
+}
+
+#[test]
+fn a_count_is_exact_in_both_loops() {
+    for arrivals in [OPEN, Arrivals::Closed] {
+        let counted = Offer {
+            count: Some(123),
+            duration: None,
+            warm_up: Duration::ZERO,
+            ..offer(arrivals)
+        };
+        let mut rig = Rig::new(load(counted), |_, request, _| match request {
+            Request::Connect => vec![(Duration::ZERO, READY)],
+            Request::Message(message) => vec![(Duration::from_millis(1), Event::Acknowledged { message })],
+        });
+        rig.phase(0);
+        let outcomes = rig.phase(1).sum.outcomes;
+        assert_eq!(
+            (outcomes.offered, outcomes.acknowledged),
+            (123, 123),
+            "{arrivals:?}"
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! Parts of a load in worker processes, where one process cannot hold all devices or several were asked for.
+//!
+//! ```text
+//! coordinator == Parts ==> Order: a line of JSON on a worker's stdin ==> Inbox of its part, a loop on a thread
+//!             <== Parts == Word: a line of JSON on its stdout       <== what its parts say
+//! ```
+//!
+//! The first line that a worker reads is its [`Job`]. It ends when its input does, and with the process that started it,
+//! however that ends. A worker that dies has said of each of its parts that it failed: the load ends with what there is.
+//!
+//! - [`layout`]: how many processes and loops a load has
+//! - [`job`]: what a worker is given, and the lines that follow
+//! - [`worker`]: a worker's life, from its side
+
+pub mod job;
+pub mod layout;
+pub mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use wirecost_live::process::foreground::StartError;
+use wirecost_live::process::worker::Worker;
+
+use super::part::{FromPart, ToPart};
+use super::parts::{Parts, Tell};
+use super::share::Share;
+use job::{Job, Order, Word};
+pub use layout::Layout;
+
+/// The hidden command of a worker process.
+pub const COMMAND: &str = "load-worker";
+/// How long a worker may take to end when it was told to, before it is killed.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// Why parts could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkersError {
+    /// The machine gives no more threads.
+    #[error("cannot start a thread for a loop: {0}")]
+    Thread(#[source] std::io::Error),
+    /// A worker process cannot be started.
+    #[error("cannot start a worker process: {0}")]
+    Process(#[source] StartError),
+    /// A worker process ended before it had its job.
+    #[error("worker process {pid} did not take its job: {source}")]
+    Job {
+        /// Its process id.
+        pid: u32,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// The parts of a load as its layout has them: threads of this process, or worker processes with threads, which run
+/// `program`. Call it from a
+/// thread that outlives them: the kernel kills a worker when the thread that started it ends.
+///
+/// # Errors
+/// The machine gives no more threads or processes.
+pub fn parts(layout: &Layout, program: &Path, shares: Vec<Share>) -> Result<Parts, WorkersError> {
+    if layout.is_one_process() {
+        return Parts::threads(shares).map_err(WorkersError::Thread);
+    }
+    let program = Program {
+        path: program.to_owned(),
+        arguments: vec![COMMAND.into()],
+    };
+    processes(&program, layout, &shares)
+}
+
+/// What a worker runs.
+struct Program {
+    path: PathBuf,
+    arguments: Vec<String>,
+}
+
+fn processes(program: &Program, layout: &Layout, shares: &[Share]) -> Result<Parts, WorkersError> {
+    let (outbox, heard) = channel();
+    let mut tell: Vec<Tell> = Vec::new();
+    let (mut pids, mut lives) = (Vec::new(), Vec::new());
+    for shares in shares.chunks(layout.loops as usize) {
+        let life = Life::start(program, shares, outbox.clone())?;
+        pids.push(life.pid);
+        tell.extend(shares.iter().map(|share| life.tell(share.number)));
+        lives.push(life);
+    }
+    let join = move || lives.into_iter().for_each(Life::end);
+    Ok(Parts::new(tell, heard, pids, join))
+}
+
+/// A worker process and the thread that hears it.
+struct Life {
+    pid: u32,
+    worker: Arc<Mutex<Worker>>,
+    hearing: JoinHandle<()>,
+}
+
+impl Life {
+    fn start(
+        program: &Program,
+        shares: &[Share],
+        outbox: Sender<(u32, FromPart)>,
+    ) -> Result<Self, WorkersError> {
+        let arguments: Vec<&str> = program.arguments.iter().map(String::as_str).collect();
+        let mut worker = Worker::start(&program.path, &arguments).map_err(WorkersError::Process)?;
+        let pid = worker.pid();
+        let given = worker.say(&Job::of(shares).to_line());
+        given.map_err(|source| WorkersError::Job { pid, source })?;
+        let words = worker.words();
+        let worker = Arc::new(Mutex::new(worker));
+        let ear = Ear {
+            pid,
+            worker: Arc::clone(&worker),
+            alive: shares.iter().map(|share| share.number).collect(),
+            outbox,
+        };
+        let name = format!("worker {pid}");
+        let hearing = thread::Builder::new()
+            .name(name)
+            .spawn(move || ear.hear(&words))
+            .map_err(WorkersError::Thread)?;
+        Ok(Self { pid, worker, hearing })
+    }
+
+    /// What tells a part of this worker.
+    fn tell(&self, part: u32) -> Tell {
+        let worker = Arc::clone(&self.worker);
+        Box::new(move |order: ToPart| {
+            // One that has ended hears nothing; whoever listens to it has said so.
+            drop(lock(&worker).say(&Order { part, order }.to_line()));
+        })
+    }
+
+    /// Lets the worker end, and waits for it.
+    fn end(self) {
+        // One that cannot be waited for has been: there is nothing left to do for it.
+        drop(lock(&self.worker).stop(ENDING));
+        drop(self.hearing.join());
+    }
+}
+
+/// Hears a worker, until it has ended.
+struct Ear {
+    pid: u32,
+    worker: Arc<Mutex<Worker>>,
+    /// Parts that have not said their last word.
+    alive: BTreeSet<u32>,
+    outbox: Sender<(u32, FromPart)>,
+}
+
+impl Ear {
+    fn hear(mut self, words: &Receiver<String>) {
+        let mut reason = None;
+        for line in words {
+            let Some(Word { part, says }) = Word::from_line(&line) else {
+                reason = Some(format!("worker process {} said what no part says", self.pid));
+                break;
+            };
+            if matches!(says, FromPart::Finished { .. } | FromPart::Failed { .. }) {
+                self.alive.remove(&part);
+            }
+            // Nobody listens where the coordinator has gone; the worker is ended with it.
+            drop(self.outbox.send((part, says)));
+        }
+        if self.alive.is_empty() {
+            return;
+        }
+        let reason = reason.unwrap_or_else(|| self.death());
+        for part in self.alive {
+            let reason = reason.clone();
+            drop(self.outbox.send((part, FromPart::Failed { reason })));
+        }
+    }
+
+    /// How the worker ended: its output has, so it is about to.
+    fn death(&self) -> String {
+        let how = lock(&self.worker).stop(ENDING);
+        let how = how.map_or_else(|error| error.to_string(), |status| status.to_string());
+        format!("worker process {} ended during the run with {how}", self.pid)
+    }
+}
+
+fn lock(worker: &Mutex<Worker>) -> MutexGuard<'_, Worker> {
+    // A worker is what it is, whoever panicked while it was locked.
+    worker.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,151 @@
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::*;
+use crate::load::destination::{Destination, Trust};
+use crate::load::options::{LoadOptions, LoadTarget, Phase, Who};
+use crate::target::Target;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn shares(parts: u32) -> Vec<Share> {
+    let stack = "mqtt-qos1".parse().expect("a stack");
+    let mut options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
+    options.clients = 60;
+    options.login = Some(("device".into(), "a 'secret'\n".into()));
+    options.phases = vec![Phase::Connect {
+        who: Who::All,
+        rate: Some(0.1),
+    }];
+    let destination = Destination {
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
+        authority: "localhost".into(),
+        trust: Trust::Foreign {
+            server_name: "localhost".into(),
+            authorities: None,
+            psk: None,
+        },
+    };
+    Share::split(&Arc::new(options), &destination, parts)
+}
+
+fn shell(script: &str) -> Program {
+    Program {
+        path: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+    }
+}
+
+fn layout(processes: u32, loops: u32) -> Layout {
+    Layout { processes, loops }
+}
+
+fn hear(parts: &Parts) -> (u32, FromPart) {
+    let heard = parts.hear(PATIENCE).expect("someone is there");
+    heard.expect("something is said")
+}
+
+#[test]
+fn a_job_reads_back_as_the_shares_that_it_is_of() {
+    let given = shares(4);
+    let line = Job::of(&given[1..3]).to_line();
+    assert!(!line.contains('\n'));
+    let read = Job::shares(&line).expect("a job");
+    assert_eq!(read.len(), 2);
+    for (given, read) in given[1..3].iter().zip(&read) {
+        assert_eq!(given.options, read.options);
+        assert_eq!((given.number, &given.devices), (read.number, &read.devices));
+        assert_eq!(given.destination.address, read.destination.address);
+    }
+    assert!(Job::shares("{}").is_err() && Job::shares("no job").is_err());
+}
+
+#[test]
+fn orders_reach_the_process_of_their_part_and_words_come_back() {
+    let script = r#"read job; while read order; do case "$order" in
+        *'"part":0'*quit*) echo '{"part":0,"says":{"finished":{"cpu_ns":7}}}';;
+        *'"part":1'*quit*) echo '{"part":1,"says":{"finished":{"cpu_ns":8}}}';;
+        esac; done"#;
+    let parts = processes(&shell(script), &layout(2, 1), &shares(2)).expect("workers");
+    assert_eq!((parts.len(), parts.pids.len()), (2, 2));
+    parts.tell_all(ToPart::Quit);
+    let mut finished: Vec<(u32, u64)> = (0..2)
+        .map(|_| match hear(&parts) {
+            (part, FromPart::Finished { cpu_ns, .. }) => (part, cpu_ns),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    finished.sort_unstable();
+    assert_eq!(finished, [(0, 7), (1, 8)]);
+    parts.join();
+}
+
+#[test]
+fn a_worker_that_dies_has_said_that_its_parts_failed() {
+    let script = r#"read job; echo '{"part":0,"says":"ready"}'
+        echo '{"part":0,"says":{"finished":{"cpu_ns":7}}}'; kill -9 $$"#;
+    let parts = processes(&shell(script), &layout(1, 3), &shares(3)).expect("a worker");
+    assert!(matches!(hear(&parts), (0, FromPart::Ready)));
+    assert!(matches!(hear(&parts), (0, FromPart::Finished { .. })));
+    for number in 1..3 {
+        let (part, FromPart::Failed { reason }) = hear(&parts) else {
+            panic!("a part has failed");
+        };
+        assert_eq!(part, number);
+        assert!(reason.contains("ended during the run with signal: 9"), "{reason}");
+    }
+    assert!(parts.hear(PATIENCE).is_err(), "nobody is left");
+    parts.join();
+}
+
+#[test]
+fn a_worker_that_babbles_has_failed() {
+    let parts = processes(
+        &shell("read job; echo babble; read more"),
+        &layout(1, 1),
+        &shares(1),
+    );
+    let parts = parts.expect("a worker");
+    let (_, FromPart::Failed { reason }) = hear(&parts) else {
+        panic!("its part has failed");
+    };
+    assert!(reason.contains("said what no part says"), "{reason}");
+    parts.join();
+}
+
+#[test]
+fn a_worker_without_a_sound_job_says_so() {
+    let mut words = Vec::new();
+    let refused = worker::run("no job\n".as_bytes(), &mut words);
+    assert!(
+        refused
+            .expect_err("no job")
+            .to_string()
+            .starts_with("not a job of this version")
+    );
+    let nothing = worker::run("".as_bytes(), &mut words);
+    assert!(matches!(nothing, Err(worker::WorkerError::NoJob(_))));
+    assert!(words.is_empty());
+}
+
+#[test]
+fn a_worker_runs_its_parts_and_ends_with_its_orders() {
+    let line = Job::of(&shares(2)).to_line() + "\n";
+    let mut words = Vec::new();
+    worker::run(line.as_bytes(), &mut words).expect("it ends well");
+    let said = String::from_utf8(words).expect("text");
+    let said: Vec<Word> = said
+        .lines()
+        .map(|line| Word::from_line(line).expect("a word"))
+        .collect();
+    for part in 0..2 {
+        let of_part: Vec<&FromPart> = said
+            .iter()
+            .filter(|word| word.part == part)
+            .map(|word| &word.says)
+            .collect();
+        assert!(
+            matches!(of_part[..], [FromPart::Ready, .., FromPart::Finished { .. }]),
+            "{of_part:?}"
+        );
+    }
+}

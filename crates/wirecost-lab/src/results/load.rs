@@ -1,0 +1,313 @@
+//! `summary.json` of a load: one entry per load, one section per phase. What is seen second by second is in
+//! `intervals.csv` and `latency/*.hlog`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{ResultsError, RunFolder};
+use super::summary::{Outcomes, Times, Warning};
+use crate::load::figures::{Connects, Deliveries, Interval};
+
+/// The contents of `summary.json` after `wirecost load`, or `wirecost run` with phases.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadSummary {
+    /// Version of this format: [`super::summary::SCHEMA`].
+    pub schema: u32,
+    /// `load`: what tells it from a comparison's.
+    pub kind: String,
+    /// Version of wirecost.
+    pub version: String,
+    /// The command that repeats the run.
+    pub command: String,
+    /// The scenario's name; of a command line, the command's.
+    pub name: String,
+    /// Seed of every random decision.
+    pub seed: u64,
+    /// Whether the run was interrupted before it was complete.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// One entry per combination asked for.
+    pub loads: Vec<Load>,
+    /// What was demanded of the figures, and whether they hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<Threshold>,
+}
+
+/// One combination of stack, start, payload, clients and rate against one target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// What tells it from every other one: the same for the same resolved load, engine, version and seed.
+    pub key: String,
+    /// When it began, RFC 3339, UTC; empty where it could not be run.
+    #[serde(default)]
+    pub started_at: String,
+    /// Name of the stack.
+    pub stack: String,
+    /// How connections start: `cold`, `resumed` or `0rtt`.
+    pub start: String,
+    /// Payload of a message in bytes.
+    pub payload_bytes: u64,
+    /// `builtin`, the name of a real server, or a URL.
+    pub target: String,
+    /// `live`.
+    pub engine: String,
+    /// Devices, subscribers not counted.
+    pub clients: u64,
+    /// Devices that subscribe.
+    pub subscribers: u64,
+    /// The most messages of a device that wait for their answers at a time; null where nothing limits it.
+    pub inflight: Option<u64>,
+    /// `open` or `closed`.
+    pub loop_kind: String,
+    /// `constant` or `poisson`; null in a closed loop.
+    pub arrivals: Option<String>,
+    /// Whether devices share sockets, told apart by token: no 5-tuple of their own then.
+    pub shared_socket: bool,
+    /// Processes that generated.
+    pub processes: u32,
+    /// Loops that generated, over all processes.
+    pub loops: u32,
+    /// Whether the figures may be used; `warnings` say why not.
+    pub valid: bool,
+    /// Reasons to look before trusting the figures.
+    pub warnings: Vec<Warning>,
+    /// Why it could not be run; there are no phases then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
+    /// Whether it ended before it was complete.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// In the order in which they ran.
+    pub phases: Vec<PhaseFigures>,
+    /// CPU and memory of the generator: all processes of it.
+    pub generator: Option<ProcessUse>,
+    /// CPU and memory of the target, where it runs on this machine.
+    pub target_use: Option<ProcessUse>,
+    /// Who could give no more.
+    pub bottleneck: Option<Bottleneck>,
+    /// The folded stacks of the target's CPU profile, below the results folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+}
+
+/// The figures of one phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseFigures {
+    /// `connect`, `publish`, `request`, `handshakes`, `hold`, `drop`, `reconnect`, `replay`, `close`.
+    pub name: String,
+    /// From the start of the load, in seconds.
+    pub begin_s: f64,
+    /// How long it took, drain included, in seconds.
+    pub duration_s: f64,
+    /// How much of that was measured: neither warm-up nor drain, in seconds.
+    pub measured_s: f64,
+    /// Messages per second that were asked for; null in a closed loop and where there are none.
+    pub offered_rate: Option<f64>,
+    /// Messages acknowledged, or delivered where nothing answers, per second of the measured time.
+    pub carried_rate: Option<f64>,
+    /// How the messages ended; the parts sum to `offered`.
+    pub outcomes: Outcomes,
+    /// Messages whose last byte the kernel has taken.
+    pub sent: u64,
+    /// How connections came about.
+    pub connects: Connects,
+    /// What arrived at subscribers or at the sink; null where nobody could tell.
+    pub deliveries: Option<Deliveries>,
+    /// How often each reason was given.
+    pub reasons: BTreeMap<String, u64>,
+    /// Bytes given to sockets.
+    pub socket_bytes_up: u64,
+    /// Bytes taken from sockets.
+    pub socket_bytes_down: u64,
+    /// What ends the response time: `to_ack`, `to_reply`; null where nothing answers.
+    pub response_kind: Option<String>,
+    /// From the intended send to the answer.
+    pub response_time_ns: Option<Times>,
+    /// From the actual send to the answer.
+    pub service_time_ns: Option<Times>,
+    /// How late the generator was.
+    pub schedule_lag_ns: Option<Times>,
+    /// From the start of a connect until the client may send.
+    pub connect_time_ns: Option<Times>,
+    /// From the intended send to the arrival at a subscriber or sink.
+    pub one_way_delay_ns: Option<Times>,
+}
+
+/// CPU and memory of one side over the measured phases.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessUse {
+    /// CPU time in user mode, in seconds.
+    pub user_s: f64,
+    /// CPU time in the kernel, in seconds.
+    pub system_s: f64,
+    /// CPU time by wall time: 1 is one CPU.
+    pub cpu_share: f64,
+    /// CPU time of the busiest thread by wall time.
+    pub busiest_thread_share: f64,
+    /// Largest sum of the processes' resident memory, in bytes.
+    pub resident_bytes: u64,
+    /// Processes at the end.
+    pub processes: u32,
+    /// CPU time per million messages that were sent, in seconds; null where none were.
+    pub cpu_s_per_million: Option<f64>,
+}
+
+/// Who could give no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bottleneck {
+    /// `generator`, `target`, `link` or `none`.
+    pub who: String,
+    /// The figures that say so, in one sentence.
+    pub why: String,
+}
+
+/// What was demanded of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// The figure's name, and of which loads: as the scenario has it.
+    pub metric: String,
+    /// What was demanded, e.g. `p(99)<150ms`.
+    pub expression: String,
+    /// The figure, in the metric's base unit; null where there was none to look at.
+    pub actual: Option<f64>,
+    /// Whether it holds.
+    pub pass: bool,
+}
+
+/// `cells/<key>.json` after a load: what it has come to, and all that it was made from. Loads of the same key add up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LoadFile {
+    /// Its figures.
+    pub load: Load,
+    /// What was counted, one interval for each phase and second, in their order.
+    pub intervals: Vec<Interval>,
+    /// The folded stacks of the target's CPU profile, where one was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+}
+
+impl LoadFile {
+    /// The intervals of the phase with this index.
+    pub fn phase(&self, phase: u32) -> impl Iterator<Item = &Interval> {
+        self.intervals
+            .iter()
+            .filter(move |interval| interval.phase == phase)
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn write(&self, folder: &RunFolder) -> Result<(), ResultsError> {
+        folder.write_json(&super::cells::name(&self.load.key), self)
+    }
+
+    /// The file of the load with a key; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not of this version.
+    pub fn read(folder: &RunFolder, key: &str) -> Result<Option<Self>, ResultsError> {
+        let name = super::cells::name(key);
+        if !folder.file(&name).exists() {
+            return Ok(None);
+        }
+        folder.read_json(&name).map(Some)
+    }
+}
+
+impl PhaseFigures {
+    /// The same phase with the figures of `intervals`, whatever it had before; warm-up is in none of them. What is not
+    /// counted (name, times, rate asked for, kind of response) stays, and deliveries stay null where they were.
+    #[must_use]
+    pub fn counted<'a>(self, intervals: impl IntoIterator<Item = &'a Interval>) -> Self {
+        let mut sum = Interval::default();
+        let measured = intervals.into_iter().filter(|interval| !interval.warm_up);
+        measured.for_each(|interval| sum.add(interval));
+        let arrived = sum.outcomes.acknowledged + sum.outcomes.delivered;
+        let carried = (self.measured_s > 0.0).then(|| arrived as f64 / self.measured_s);
+        let times = |histogram: &Option<_>| histogram.as_ref().and_then(Times::of_histogram);
+        Self {
+            carried_rate: carried.filter(|_| sum.outcomes.offered > 0),
+            outcomes: sum.outcomes,
+            sent: sum.sent,
+            connects: sum.connects,
+            deliveries: self.deliveries.map(|_| sum.deliveries),
+            socket_bytes_up: sum.socket_bytes[0],
+            socket_bytes_down: sum.socket_bytes[1],
+            response_time_ns: times(&sum.response_time),
+            service_time_ns: times(&sum.service_time),
+            schedule_lag_ns: times(&sum.schedule_lag),
+            connect_time_ns: times(&sum.connect_time),
+            one_way_delay_ns: times(&sum.one_way_delay),
+            reasons: sum.reasons,
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_stats::Histogram;
+
+    use super::*;
+
+    fn second(second: u32, warm_up: bool, response_times: &[u64]) -> Interval {
+        let mut interval = Interval::new(0, second, warm_up);
+        let mut histogram = Histogram::new();
+        response_times.iter().for_each(|nanos| histogram.record(*nanos));
+        interval.outcomes.offered = response_times.len() as u64 + 1;
+        interval.outcomes.acknowledged = response_times.len() as u64;
+        interval.outcomes.refused = 1;
+        interval.reason("quota exceeded");
+        interval.response_time = Some(histogram);
+        interval.deliveries.arrived = 1;
+        interval.socket_bytes = [10, 20];
+        interval
+    }
+
+    fn publish() -> PhaseFigures {
+        PhaseFigures {
+            name: "publish".into(),
+            measured_s: 2.0,
+            ..PhaseFigures::default()
+        }
+    }
+
+    #[test]
+    fn a_phase_has_the_figures_of_all_its_seconds_but_warm_up() {
+        let seconds = [
+            second(0, true, &[9]),
+            second(1, false, &[5, 7]),
+            second(2, false, &[6]),
+        ];
+        let figures = publish().counted(&seconds);
+        assert_eq!((figures.outcomes.offered, figures.outcomes.acknowledged), (5, 3));
+        assert!(figures.outcomes.add_up());
+        assert_eq!(figures.carried_rate, Some(1.5));
+        assert_eq!(figures.reasons["quota exceeded"], 2);
+        assert_eq!((figures.socket_bytes_up, figures.socket_bytes_down), (20, 40));
+        let times = figures.response_time_ns.expect("times");
+        assert_eq!((times.n, times.p50, times.max), (3, Some(6), 7));
+        assert_eq!((figures.service_time_ns, figures.deliveries), (None, None));
+        assert_eq!(figures.name, "publish");
+    }
+
+    #[test]
+    fn counting_again_changes_nothing() {
+        let phase = PhaseFigures {
+            deliveries: Some(Deliveries::default()),
+            ..publish()
+        };
+        let seconds = [second(1, false, &[5, 7])];
+        let once = phase.counted(&seconds);
+        assert_eq!(once.deliveries.map(|deliveries| deliveries.arrived), Some(1));
+        assert_eq!(once.clone().counted(&seconds), once);
+    }
+
+    #[test]
+    fn a_phase_without_messages_carries_none() {
+        let figures = publish().counted(&[Interval::new(0, 0, false)]);
+        assert_eq!((figures.carried_rate, figures.response_time_ns), (None, None));
+    }
+}

@@ -1,0 +1,82 @@
+//! Cells of comparisons of several folders.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{MergeError, check_same, copy_facts};
+use crate::compare::finish::{Collected, agree_with};
+use crate::results::cells::CellFile;
+use crate::results::folder::RunFolder;
+use crate::results::journal::{self, Entry};
+use crate::results::summary::Summary;
+use crate::results::time::rfc3339;
+
+pub(super) fn merge(sources: &[RunFolder], into: &RunFolder, command: String) -> Result<Summary, MergeError> {
+    let summaries = sources
+        .iter()
+        .map(|source| source.read_json::<Summary>("summary.json"));
+    let summaries: Vec<Summary> = summaries.collect::<Result<_, _>>()?;
+    let Some(first) = summaries.first() else {
+        return Err(MergeError::TooFew);
+    };
+    for (source, summary) in sources.iter().zip(&summaries) {
+        check_same(&json!(first.scenario), &json!(summary.scenario), source)?;
+    }
+    copy_facts(sources, into)?;
+    let mut collected = Collected::default();
+    let mut simulated = None;
+    for (entry, mut file) in cells(sources, &summaries)? {
+        file.cell.agreement = None;
+        agree_with(&mut file.cell, simulated.as_ref());
+        simulated = Some(file.cell.clone());
+        file.write(into)?;
+        if let Some(entry) = entry {
+            journal::append(into, &entry)?;
+        }
+        collected.take(into, file)?;
+    }
+    let Collected {
+        cells,
+        ladders,
+        samples,
+    } = collected;
+    into.write_json("ladder.json", &ladders)?;
+    into.write("samples.csv", samples.as_bytes())?;
+    let summary = Summary {
+        command,
+        interrupted: summaries.iter().any(|summary| summary.interrupted),
+        cells,
+        ..first.clone()
+    };
+    into.write_json("summary.json", &summary)?;
+    let at = rfc3339(std::time::SystemTime::now());
+    let interrupted = summary.interrupted;
+    journal::append(into, &Entry::Ended { at, interrupted })?;
+    Ok(summary)
+}
+
+/// The cells of all folders in the order of the whole run, each one once, with the lines of the journals that say so.
+fn cells(sources: &[RunFolder], summaries: &[Summary]) -> Result<Vec<(Option<Entry>, CellFile)>, MergeError> {
+    let mut cells = BTreeMap::new();
+    for (number, (source, summary)) in sources.iter().zip(summaries).enumerate() {
+        let entries = journal::read(source)?;
+        for (position, cell) in summary.cells.iter().enumerate() {
+            let Some(file) = CellFile::read(source, &cell.key)? else {
+                continue;
+            };
+            let entry = entries.iter().rev().find_map(|entry| match entry {
+                Entry::Cell { cell: index, key, .. } if *key == cell.key => Some((*index, entry.clone())),
+                _ => None,
+            });
+            let (index, entry) = entry.map_or((u64::MAX, None), |(index, entry)| (index, Some(entry)));
+            let is_known = cells
+                .values()
+                .any(|(_, known): &(Option<Entry>, CellFile)| known.cell.key == cell.key);
+            if !is_known {
+                cells.insert((index, number, position), (entry, file));
+            }
+        }
+    }
+    Ok(cells.into_values().collect())
+}

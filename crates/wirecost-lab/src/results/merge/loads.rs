@@ -1,0 +1,150 @@
+//! Loads of several folders.
+
+use std::collections::BTreeMap;
+
+use super::{MergeError, copy_facts};
+use crate::load::figures::Interval;
+use crate::load::store::{Heading, LoadStore};
+use crate::results::folder::RunFolder;
+use crate::results::load::{Bottleneck, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
+use crate::results::resume::Earlier;
+use crate::results::{Environment, ResultsError};
+
+pub(super) fn merge(
+    sources: &[RunFolder],
+    into: &RunFolder,
+    command: String,
+) -> Result<LoadSummary, MergeError> {
+    let mut files: Vec<LoadFile> = Vec::new();
+    let mut first: Option<LoadSummary> = None;
+    for source in sources {
+        let summary: LoadSummary = source.read_json("summary.json")?;
+        for load in &summary.loads {
+            let file = LoadFile::read(source, &load.key)?.ok_or_else(|| missing(source, &load.key))?;
+            match files.iter_mut().find(|other| other.load.key == load.key) {
+                Some(sum) => add(sum, file, source)?,
+                None => files.push(file),
+            }
+        }
+        first.get_or_insert(summary);
+    }
+    let environment: Environment = sources[0].read_json("env.json")?;
+    let heading = Heading {
+        name: first
+            .as_ref()
+            .map(|summary| summary.name.clone())
+            .unwrap_or_default(),
+        command,
+        seed: first.map_or(0, |summary| summary.seed),
+    };
+    let keys = files.iter().map(|file| file.load.key.clone()).collect();
+    copy_facts(sources, into)?;
+    let mut store = LoadStore::open(into, heading, keys, Earlier::default(), &environment)?;
+    for file in &files {
+        store.put(file, &environment)?;
+    }
+    Ok(store.finish(&environment, Vec::new())?)
+}
+
+fn missing(folder: &RunFolder, key: &str) -> ResultsError {
+    ResultsError::Format {
+        path: folder.file("summary.json"),
+        reason: format!("load {key} has no file in cells/"),
+    }
+}
+
+/// Adds a load that ran at the same time.
+fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), MergeError> {
+    let names = |load: &Load| -> Vec<String> { load.phases.iter().map(|phase| phase.name.clone()).collect() };
+    if names(&sum.load) != names(&other.load) {
+        return Err(MergeError::OtherPhases {
+            key: other.load.key,
+            folder: folder.path().to_owned(),
+        });
+    }
+    sum.intervals = added(std::mem::take(&mut sum.intervals), other.intervals);
+    let phases = std::mem::take(&mut sum.load.phases);
+    let both = (0..).zip(phases.into_iter().zip(other.load.phases.iter()));
+    let phases = both.map(|(index, (phase, other))| frame(phase, other).counted(sum.phase(index)));
+    let phases: Vec<PhaseFigures> = phases.collect();
+    add_load(&mut sum.load, other.load, &phases);
+    sum.load.phases = phases;
+    Ok(())
+}
+
+/// Intervals by phase and second, those of the same second added up.
+fn added(some: Vec<Interval>, others: Vec<Interval>) -> Vec<Interval> {
+    let mut sums: BTreeMap<(u32, u32, bool), Interval> = BTreeMap::new();
+    for interval in some.into_iter().chain(others) {
+        let place = (interval.phase, interval.second, interval.warm_up);
+        match sums.get_mut(&place) {
+            Some(sum) => sum.add(&interval),
+            None => drop(sums.insert(place, interval)),
+        }
+    }
+    sums.into_values().collect()
+}
+
+/// What of a phase is not counted: the same phase on two machines is as long as the longer one.
+fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
+    PhaseFigures {
+        begin_s: phase.begin_s.min(other.begin_s),
+        duration_s: phase.duration_s.max(other.duration_s),
+        measured_s: phase.measured_s.max(other.measured_s),
+        offered_rate: phase
+            .offered_rate
+            .zip(other.offered_rate)
+            .map(|(one, two)| one + two),
+        deliveries: phase.deliveries.or(other.deliveries),
+        ..phase
+    }
+}
+
+/// Adds what belongs to the load as a whole.
+fn add_load(sum: &mut Load, other: Load, phases: &[PhaseFigures]) {
+    sum.clients += other.clients;
+    sum.subscribers += other.subscribers;
+    sum.processes += other.processes;
+    sum.loops += other.loops;
+    sum.valid &= other.valid;
+    sum.interrupted |= other.interrupted;
+    for warning in other.warnings {
+        if !sum.warnings.contains(&warning) {
+            sum.warnings.push(warning);
+        }
+    }
+    let messages = phases.iter().filter(|phase| phase.outcomes.offered > 0);
+    let sent = messages.map(|phase| phase.sent).sum();
+    sum.generator = both(sum.generator.take(), other.generator, sent);
+    sum.target_use = if sum.target == "builtin" {
+        // Each generator has started one of its own.
+        both(sum.target_use.take(), other.target_use, sent)
+    } else {
+        sum.target_use.take().or(other.target_use)
+    };
+    sum.bottleneck = worse(sum.bottleneck.take(), other.bottleneck);
+}
+
+/// The use of two sides together; what only one has measured is not the sum.
+fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: u64) -> Option<ProcessUse> {
+    let (one, other) = one.zip(other)?;
+    let (user_s, system_s) = (one.user_s + other.user_s, one.system_s + other.system_s);
+    Some(ProcessUse {
+        user_s,
+        system_s,
+        cpu_share: one.cpu_share + other.cpu_share,
+        busiest_thread_share: one.busiest_thread_share.max(other.busiest_thread_share),
+        resident_bytes: one.resident_bytes + other.resident_bytes,
+        processes: one.processes + other.processes,
+        cpu_s_per_million: (sent > 0).then(|| (user_s + system_s) / sent as f64 * 1e6),
+    })
+}
+
+/// Who could give no more, where one of two says that somebody could not.
+fn worse(one: Option<Bottleneck>, other: Option<Bottleneck>) -> Option<Bottleneck> {
+    let is_none = |bottleneck: &Bottleneck| bottleneck.who == "none";
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if is_none(&one) { other } else { one }),
+        _ => None,
+    }
+}

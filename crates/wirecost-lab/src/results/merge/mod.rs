@@ -1,0 +1,147 @@
+//! Several results folders as one: shards of a run, or machines that generated at the same time.
+//!
+//! Cells of a comparison are put side by side; the scenarios must be the same. Loads of one key ran at the same time and
+//! add up: counts and histograms do, and all figures are computed again from their sums, no quantile from quantiles.
+//! Loads of different keys are put side by side. Captures stay where they are.
+
+mod comparisons;
+mod loads;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::folder::{ResultsError, RunFolder};
+use super::load::LoadSummary;
+use super::resume::differences_of;
+use super::summary::Summary;
+
+/// What folders have been put together to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Merged {
+    /// The cells of comparisons.
+    Comparison(Box<Summary>),
+    /// Loads.
+    Loads(LoadSummary),
+}
+
+/// Why folders cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A folder cannot be read, or the new one not be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// There is nothing to put together.
+    #[error("a merge needs two results folders or more")]
+    TooFew,
+    /// A folder is named twice: its loads would count twice.
+    #[error("{0} is named twice")]
+    Twice(PathBuf),
+    /// Some are loads, others comparisons.
+    #[error("{loads} holds loads and {comparison} a comparison: they cannot be put together")]
+    Mixed {
+        /// A folder of loads.
+        loads: PathBuf,
+        /// A folder of a comparison.
+        comparison: PathBuf,
+    },
+    /// Comparisons of different scenarios.
+    #[error("{folder} holds another scenario: {differences}")]
+    Different {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs from the first one's, in words.
+        differences: String,
+    },
+    /// Loads of one key have other phases.
+    #[error("load {key} of {folder} has other phases than the same load of another folder")]
+    OtherPhases {
+        /// The load's key.
+        key: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// Puts results folders together into a new one; `command` is the command that does it.
+///
+/// # Errors
+/// [`MergeError`] where they cannot be put together.
+pub fn merge(sources: &[RunFolder], into: &RunFolder, command: String) -> Result<Merged, MergeError> {
+    if sources.len() < 2 {
+        return Err(MergeError::TooFew);
+    }
+    let mut paths = BTreeSet::new();
+    for source in sources {
+        let path = source.path();
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if !paths.insert(real) {
+            return Err(MergeError::Twice(path.to_owned()));
+        }
+    }
+    let (loads, comparisons) = sources.iter().try_fold((Vec::new(), Vec::new()), split)?;
+    match (loads.first(), comparisons.first()) {
+        (Some(loads), Some(comparison)) => Err(MergeError::Mixed {
+            loads: loads.path().to_owned(),
+            comparison: comparison.path().to_owned(),
+        }),
+        (Some(_), None) => loads::merge(sources, into, command).map(Merged::Loads),
+        (None, _) => {
+            let merged = comparisons::merge(sources, into, command)?;
+            Ok(Merged::Comparison(Box::new(merged)))
+        }
+    }
+}
+
+type Kinds<'a> = (Vec<&'a RunFolder>, Vec<&'a RunFolder>);
+
+fn split<'a>(
+    (mut loads, mut comparisons): Kinds<'a>,
+    source: &'a RunFolder,
+) -> Result<Kinds<'a>, MergeError> {
+    let summary: Value = source.read_json("summary.json")?;
+    let is_load = summary.get("kind").and_then(Value::as_str) == Some(crate::load::store::KIND);
+    if is_load { &mut loads } else { &mut comparisons }.push(source);
+    Ok((loads, comparisons))
+}
+
+/// Copies what the first folder was asked, and each one's machine: `env.json` is the first one's, `env-2.json` the second
+/// one's, and so on.
+fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsError> {
+    for (number, source) in (1..).zip(sources) {
+        let machine = source.read_text("env.json")?;
+        let name = if number == 1 {
+            "env.json".to_owned()
+        } else {
+            format!("env-{number}.json")
+        };
+        into.write(&name, machine.as_bytes())?;
+    }
+    let scenario = scenario_text(sources)?;
+    into.write("scenario.resolved.yaml", scenario.as_bytes())
+}
+
+/// The scenarios of all folders, each one once, as documents of one file.
+fn scenario_text(sources: &[RunFolder]) -> Result<String, ResultsError> {
+    let mut texts: Vec<String> = Vec::new();
+    for source in sources {
+        let text = source.read_text("scenario.resolved.yaml")?;
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    Ok(texts.join("---\n"))
+}
+
+/// Whether a folder was asked the same as the first one.
+fn check_same(first: &Value, other: &Value, folder: &RunFolder) -> Result<(), MergeError> {
+    let differences = differences_of(first.clone(), other.clone());
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(MergeError::Different {
+        folder: folder.path().to_owned(),
+        differences: differences.join("; "),
+    })
+}

@@ -1,0 +1,93 @@
+//! A part of the cells or loads of a scenario, by a hash of each one's key: the same on every machine, so that shards
+//! need not know of one another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use wirecost_proto::random::key_of;
+
+/// The `index`th of `of` parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    index: u32,
+    of: u32,
+}
+
+/// A text that names no shard.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no shard: write 2/8 for the second of eight")]
+pub struct NoShard(String);
+
+impl Shard {
+    /// The `index`th of `of` parts, from 1; `None` where there is no such part.
+    pub const fn new(index: u32, of: u32) -> Option<Self> {
+        if index == 0 || index > of {
+            return None;
+        }
+        Some(Self { index, of })
+    }
+
+    /// Whether what has this key is in this part: it is in exactly one of all.
+    pub fn holds(self, key: &str) -> bool {
+        key_of(key) % u64::from(self.of) == u64::from(self.index - 1)
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = NoShard;
+
+    fn from_str(text: &str) -> Result<Self, NoShard> {
+        let number = |text: &str| text.parse().ok();
+        let parts = text
+            .split_once('/')
+            .and_then(|(index, of)| number(index).zip(number(of)));
+        parts
+            .and_then(|(index, of)| Self::new(index, of))
+            .ok_or_else(|| NoShard(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_in_exactly_one_shard() {
+        for of in [1, 2, 3, 8] {
+            let shards: Vec<Shard> = (1..=of).filter_map(|index| Shard::new(index, of)).collect();
+            let mut sizes = vec![0; shards.len()];
+            for number in 0..1_000_u64 {
+                let key = format!("{number:016x}");
+                let holding: Vec<usize> = (0..shards.len())
+                    .filter(|shard| shards[*shard].holds(&key))
+                    .collect();
+                assert_eq!(holding.len(), 1, "{key} of {of}");
+                sizes[holding[0]] += 1;
+            }
+            // A binomial count of 1,000 keys, eight standard deviations wide.
+            let (mean, share) = (1_000.0 / f64::from(of), 1.0 / f64::from(of));
+            let width = 8.0 * (mean * (1.0 - share)).sqrt();
+            assert!(
+                sizes.iter().all(|size| (f64::from(*size) - mean).abs() <= width),
+                "{sizes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_shard_is_read_as_it_is_written() {
+        assert_eq!(
+            "2/8".parse::<Shard>().map(|shard| shard.to_string()),
+            Ok("2/8".into())
+        );
+        for text in ["0/2", "3/2", "2", "a/b", "1/0", "-1/2"] {
+            assert!(text.parse::<Shard>().is_err(), "{text}");
+        }
+    }
+}
