@@ -49,6 +49,9 @@ pub(crate) enum Rank {
     Unranked,
 }
 
+/// A cell that competes, and the 95 % interval of its value; exact values have none.
+pub(crate) type Entry<'a> = (&'a Cell, Option<[f64; 2]>);
+
 /// The sign of a value that the best cannot be told apart from.
 pub(crate) const INSEPARABLE: &str = "~";
 /// The sign of a quantile from too few samples.
@@ -151,16 +154,22 @@ impl Column {
     /// Where each cell stands. Invalid cells are not compared, what ends with an answer is compared apart from what
     /// ends with arrival, and what was simulated apart from what was measured.
     pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
-        cells.iter().map(|cell| self.rank(cell, cells)).collect()
+        let entries: Vec<Entry<'_>> = cells.iter().map(|cell| (*cell, self.interval(cell))).collect();
+        self.ranks_within(&entries)
     }
 
-    fn rank(self, cell: &Cell, cells: &[&Cell]) -> Rank {
+    /// [`Self::ranks`] by intervals that are known from elsewhere than the summary.
+    pub(crate) fn ranks_within(self, entries: &[Entry<'_>]) -> Vec<Rank> {
+        entries.iter().map(|entry| self.rank(*entry, entries)).collect()
+    }
+
+    fn rank(self, (cell, interval): Entry<'_>, entries: &[Entry<'_>]) -> Rank {
         let Some(value) = self.comparable(cell) else {
             return Rank::Unranked;
         };
-        let rivals = cells.iter().filter(|rival| self.competes(cell, rival));
+        let rivals = entries.iter().filter(|(rival, _)| self.competes(cell, rival));
         let Some((best, rival)) = rivals
-            .filter_map(|rival| Some((self.comparable(rival)?, rival)))
+            .filter_map(|(rival, interval)| Some((self.comparable(rival)?, *interval)))
             .min_by(|a, b| a.0.total_cmp(&b.0))
         else {
             return Rank::Unranked;
@@ -168,7 +177,7 @@ impl Column {
         if value <= best {
             return Rank::Best;
         }
-        match (self.interval(cell), self.interval(rival)) {
+        match (interval, rival) {
             (Some(own), Some(best)) if overlap(own, best) => Rank::Inseparable,
             _ => Rank::Behind,
         }

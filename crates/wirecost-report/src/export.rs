@@ -36,6 +36,7 @@ use wirecost_lab::results::{Cell, Section, Summary};
 use wirecost_proto::Layer;
 
 use crate::figures::{count, link_words};
+pub(crate) use markdown::escaped;
 pub use markdown::markdown;
 
 /// A column's name and a row's value in it.

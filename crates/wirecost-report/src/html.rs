@@ -10,12 +10,14 @@ mod connect;
 mod controls;
 mod curves;
 mod ends;
+mod estimate;
 mod facts;
 mod grid;
 mod heat;
 mod interval;
 mod ladder;
 mod listing;
+pub(crate) mod load;
 mod logplot;
 mod samples;
 mod scope;
@@ -160,7 +162,7 @@ impl GroupView {
         Self {
             heading: group.heading.clone(),
             engine,
-            cards: cards::all(group),
+            cards: cards::all(group, samples),
             message: bars::figure(group, "Wire bytes of one message", BothWays::of_message),
             connection: bars::figure(group, "Wire bytes of connect and close", BothWays::of_connection),
             connects: Matrix::of(group),

@@ -4,10 +4,11 @@
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
 //! - [`link`]: the same for a program's run
+//! - [`load`]: the same for loads
 //!
 //! [`write_all`] reads a folder and writes all three into it. Below them lie the parts they share: `columns` (what a
 //! column is worth, how it reads, who is best), `figures` (bytes by layer of a cell), `groups` (cells that may be
-//! compared), `names` (how cells are called) and `number` (how quantities are written).
+//! compared), `names` (how cells are called) and [`number`] (how quantities are written).
 //!
 //! ```
 //! use wirecost_lab::results::Cell;
@@ -26,8 +27,9 @@ mod figures;
 mod groups;
 pub mod html;
 pub mod link;
+pub mod load;
 mod names;
-mod number;
+pub mod number;
 pub mod terminal;
 
 pub use error::ReportError;

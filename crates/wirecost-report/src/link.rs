@@ -9,7 +9,7 @@ use serde::Serialize;
 use wirecost_lab::link_run::LinkSummary;
 use wirecost_proto::Layer;
 
-use crate::ReportError;
+use crate::{ReportError, number};
 
 /// The report as one HTML file.
 ///
@@ -17,7 +17,7 @@ use crate::ReportError;
 /// The template does not fit the results, which is a fault of this crate.
 pub fn report(summary: &LinkSummary) -> Result<String, ReportError> {
     let mut environment = Environment::new();
-    environment.add_filter("grouped", grouped);
+    environment.add_filter("grouped", number::grouped);
     environment.add_template("link.html", include_str!("../templates/link.html"))?;
     let total = &summary.report.total;
     let sections = [&total.connect, &total.message, &total.keep_alive, &total.close];
@@ -45,38 +45,4 @@ struct Page<'a> {
     largest: u64,
     /// From the program's start to its end.
     seconds: String,
-}
-
-/// A number with its thousands apart, so that a page of digits can be read.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let head = digits.len() % 3;
-    let (first, rest) = digits.split_at(head);
-    let mut parts: Vec<&str> = rest
-        .as_bytes()
-        .chunks(3)
-        .filter_map(|part| str::from_utf8(part).ok())
-        .collect();
-    if !first.is_empty() {
-        parts.insert(0, first);
-    }
-    parts.join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_stand_apart() {
-        let cases = [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (12_345_678, "12,345,678"),
-        ];
-        for (number, text) in cases {
-            assert_eq!(grouped(number), text);
-        }
-    }
 }

@@ -42,6 +42,67 @@ pub(crate) fn millis(nanos: f64) -> String {
     }
 }
 
+/// Nanoseconds as milliseconds for times that may be far below one: three decimals there.
+pub fn latency(nanos: f64) -> String {
+    match nanos / 1e6 {
+        m if m < 10.0 => format!("{m:.3}"),
+        _ => millis(nanos),
+    }
+}
+
+/// Nanoseconds in the unit that suits them.
+pub fn duration(nanos: f64) -> String {
+    match nanos {
+        n if n < 1e3 => format!("{n:.0} ns"),
+        n if n < 1e6 => format!("{} µs", digits(n / 1e3, 3)),
+        n if n < 1e9 => format!("{} ms", digits(n / 1e6, 3)),
+        n => format!("{} s", digits(n / 1e9, 3)),
+    }
+}
+
+/// Bytes in the unit that suits them; kB is 1,000 B.
+pub fn data(bytes: u64) -> String {
+    match bytes as f64 {
+        b if b < 1e3 => format!("{b:.0} B"),
+        b if b < 1e6 => format!("{} kB", digits(b / 1e3, 3)),
+        b if b < 1e9 => format!("{} MB", digits(b / 1e6, 3)),
+        b => format!("{} GB", digits(b / 1e9, 3)),
+    }
+}
+
+/// So many per second: whole from 100 on.
+pub fn rate(per_second: f64) -> String {
+    match per_second {
+        r if r >= 100.0 => grouped(r.round() as u64),
+        r => trimmed(r, 2),
+    }
+}
+
+/// A share of 1 in per cent; never rounded up to 100 nor down to 0.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p > 99.9 && p < 100.0 => format!("{} %", trimmed((p * 1e3).floor() / 1e3, 3)),
+        p if p > 0.0 && p < 0.1 => format!("{} %", digits(p, 2)),
+        p => format!("{} %", trimmed(p, 1)),
+    }
+}
+
+/// A number with its thousands apart, so that a page of digits can be read.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let head = digits.len() % 3;
+    let (first, rest) = digits.split_at(head);
+    let mut parts: Vec<&str> = rest
+        .as_bytes()
+        .chunks(3)
+        .filter_map(|part| str::from_utf8(part).ok())
+        .collect();
+    if !first.is_empty() {
+        parts.insert(0, first);
+    }
+    parts.join(",")
+}
+
 /// Nanoseconds as microseconds, one decimal.
 pub(crate) fn micros(nanos: f64) -> String {
     trimmed(nanos / 1e3, 1)
@@ -66,6 +127,12 @@ pub(crate) fn optional<T>(value: Option<T>, write: impl FnOnce(T) -> String) -> 
 pub(crate) fn plain(text: &str) -> String {
     let replace = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().map(replace).collect()
+}
+
+/// The same for a text of several lines, which stay.
+pub(crate) fn plain_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(plain).collect();
+    lines.join("\n")
 }
 
 /// The first `width` characters of `text`, the last of them an ellipsis where something was cut.
@@ -102,6 +169,35 @@ mod tests {
             [0.998, 1.0, 12.34, 1234.5].map(|v| digits(v, 3)),
             ["0.998", "1.00", "12.3", "1234"]
         );
+    }
+
+    #[test]
+    fn quantities_of_a_load_have_their_unit() {
+        assert_eq!(
+            [51_234.0, 9.9e6, 25.3e6].map(latency),
+            ["0.051", "9.900", "25.30"]
+        );
+        assert_eq!(
+            [950.0, 38_200.0, 2.5e9].map(duration),
+            ["950 ns", "38.2 µs", "2.50 s"]
+        );
+        assert_eq!([999, 8_640_000].map(data), ["999 B", "8.64 MB"]);
+        assert_eq!([0.5, 49_999.6].map(rate), ["0.5", "50,000"]);
+        let shares = [0.999_999, 1.0, 0.000_02, 0.0, 0.5].map(percent);
+        assert_eq!(shares, ["99.999 %", "100 %", "0.0020 %", "0 %", "50 %"]);
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_345_678, "12,345,678"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
     }
 
     #[test]

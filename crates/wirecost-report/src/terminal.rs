@@ -8,6 +8,7 @@
 mod bar;
 mod best;
 mod layout;
+pub mod load;
 mod notes;
 mod style;
 

@@ -1,6 +1,8 @@
 //! The HTML report in a browser: no error, no request, every figure drawn.
 
 mod common;
+#[path = "common/loads.rs"]
+mod loads;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -141,6 +143,36 @@ fn a_page_that_asks_the_network_is_noticed() {
         requests.iter().any(|line| line.contains("127.0.0.1:9/x.png")),
         "{requests:?}"
     );
+}
+
+#[test]
+fn the_report_of_loads_opens_without_errors_and_draws_every_figure() {
+    let browser = Browser::new();
+    let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
+    // Rate, times, outcomes, connects, percentiles and flame graph; no flame graph of the other loads of a matrix, none
+    // of which has seconds, but two figures for the one axis along which they differ.
+    for (name, results, figures) in [
+        ("stalled", loads::stalled(), 6),
+        ("storm", loads::storm(), 6),
+        ("matrix", loads::matrix(), 2 + 12 + 1 - 1),
+    ] {
+        let html = wirecost_report::load::html(&results).unwrap();
+        let (dom, log) = browser.open_page(&html, &["--dump-dom"]);
+        assert_eq!(console(&log), Vec::<&str>::new(), "{name}");
+        assert_eq!(dom.matches("<svg").count(), figures * 2, "{name}");
+        assert_eq!(browser.requests_of(&html), Vec::<String>::new(), "{name}");
+        let Some(keep) = &keep else { continue };
+        std::fs::write(keep.join(format!("load-{name}.html")), &html).unwrap();
+        for width in [1_400, 1_180, 420] {
+            let file = keep.join(format!("load-{name}-{width}.png"));
+            let height = if width < 600 { 7_000 } else { 3_600 };
+            let options = [
+                format!("--screenshot={}", file.display()),
+                format!("--window-size={width},{height}"),
+            ];
+            browser.open_page(&html, &[&options[0], &options[1]]);
+        }
+    }
 }
 
 #[test]

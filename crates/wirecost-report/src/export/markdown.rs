@@ -107,7 +107,7 @@ fn warnings(names: &Names, cell: &Cell) -> Vec<String> {
         .collect()
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in number::plain(text).chars() {
         match c {

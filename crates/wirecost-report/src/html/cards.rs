@@ -1,11 +1,13 @@
-//! The verdict cards: who is best, and among whom. Bytes and round trips are exact, so a winner is a winner; times are
-//! noisy, so those that cannot be told apart from the fastest are named with it.
+//! The verdict cards: who is best, and among whom. What is exact has a winner; times, and bytes under loss, are noisy, so
+//! those that cannot be told apart from the best are named with it, by the same intervals as in the maps.
 
 use serde::Serialize;
-use wirecost_lab::results::Cell;
+use wirecost_lab::results::{Cell, SampleRow};
 
+use super::estimate;
+use super::samples::Samples;
 use super::scope::Scope;
-use crate::columns::{Column, Rank};
+use crate::columns::{Column, Entry, Rank};
 use crate::groups::Group;
 use crate::names::Names;
 
@@ -30,9 +32,10 @@ struct Verdict {
 }
 
 /// The cards of a group.
-pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
+pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     let names = &group.names;
-    let cells: Vec<&Cell> = group.iter().filter(|cell| cell.not_run.is_none()).collect();
+    let cells = group.cells.iter().copied();
+    let cells: Vec<(usize, &Cell)> = cells.filter(|(_, cell)| cell.not_run.is_none()).collect();
     let times = [Scope::Answered, Scope::Arrived];
     let questions = [
         (
@@ -58,23 +61,38 @@ pub(super) fn all(group: &Group<'_>) -> Vec<Card> {
     questions
         .into_iter()
         .map(|(title, column, unit, scopes)| {
+            let entries: Vec<Entry<'_>> = cells
+                .iter()
+                .map(|(index, cell)| (*cell, interval(column, cell, samples.of_cell(*index))))
+                .collect();
             let mut verdicts: Vec<Verdict> = scopes
                 .iter()
-                .filter_map(|scope| verdict(column, unit, *scope, &cells, names))
+                .filter_map(|scope| verdict(column, unit, *scope, &entries, names))
                 .collect();
             verdicts.dedup_by(|b, a| a.winners == b.winners);
             Card {
                 title,
                 verdicts,
-                nothing: nothing(column, &cells),
+                nothing: nothing(column, &entries),
             }
         })
         .collect()
 }
 
+/// How far a cell's value may be from what was measured: of bytes that differ from sample to sample, as far as the rows of
+/// `samples.csv` say; with too few of them it may be anything.
+fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64; 2]> {
+    let estimate = match column {
+        Column::Total => estimate::message_bytes(cell, samples)?,
+        Column::Connection => estimate::connection_bytes(cell, samples)?,
+        _ => return column.interval(cell),
+    };
+    Some(estimate.interval.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]))
+}
+
 /// Why no cell answers a question.
-fn nothing(column: Column, cells: &[&Cell]) -> &'static str {
-    let are_valid = cells.iter().any(|cell| cell.valid);
+fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
+    let are_valid = entries.iter().any(|(cell, _)| cell.valid);
     if column == Column::FirstMessage && are_valid {
         "not counted: packets are lost or resent, or devices share a link"
     } else {
@@ -87,14 +105,15 @@ fn verdict(
     column: Column,
     unit: &'static str,
     scope: Scope,
-    cells: &[&Cell],
+    entries: &[Entry<'_>],
     names: &Names,
 ) -> Option<Verdict> {
-    let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| scope.holds(cell)).collect();
-    let ranks = column.ranks(&cells);
+    let entries = entries.iter().copied();
+    let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| scope.holds(cell)).collect();
+    let ranks = column.ranks_within(&entries);
     let of_rank = |wanted: Rank| -> Vec<&Cell> {
-        let ranked = cells.iter().zip(&ranks).filter(|(_, rank)| **rank == wanted);
-        ranked.map(|(cell, _)| *cell).collect()
+        let ranked = entries.iter().zip(&ranks).filter(|(_, rank)| **rank == wanted);
+        ranked.map(|((cell, _), _)| *cell).collect()
     };
     let best = of_rank(Rank::Best);
     Some(Verdict {

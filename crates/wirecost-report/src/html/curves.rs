@@ -32,13 +32,13 @@ pub(super) enum Origin {
 }
 
 /// One stack's response times with its place among the colours.
-struct Series {
-    label: String,
-    number: usize,
+pub(super) struct Series {
+    pub(super) label: String,
+    pub(super) number: usize,
     /// Samples.
-    n: usize,
+    pub(super) n: usize,
     /// (log10(1 / (1 - p)), milliseconds), ascending.
-    points: Vec<(f64, f64)>,
+    pub(super) points: Vec<(f64, f64)>,
 }
 
 /// The curves of a group.
@@ -48,10 +48,12 @@ pub(super) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -
         Origin::Zero => "Response time by percentile",
         Origin::Fastest => "Response time above the stack's fastest, by percentile",
     };
-    Figure::new(
-        |width| draw(&series, &format!("{name}, {}", group.heading), width),
-        data(&series),
-    )
+    of_series(&series, &format!("{name}, {}", group.heading))
+}
+
+/// The curves of any series.
+pub(super) fn of_series(series: &[Series], name: &str) -> Figure {
+    Figure::new(|width| draw(series, name, width), data(series))
 }
 
 fn series(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Vec<Series> {

@@ -12,12 +12,13 @@ use wirecost_lab::results::Cell;
 
 use super::controls::{Control, Controls, panel_classes};
 use super::ends;
+use super::estimate::Estimate;
 use super::samples::Samples;
 use super::sweep::{Dimension, Slice, Sweep, Value};
 use crate::columns::INSEPARABLE;
 use crate::export::quoted;
 use crate::number;
-use metric::{Estimate, METRICS, Metric};
+use metric::{METRICS, Metric};
 
 /// The maps of a run.
 #[derive(Serialize)]

@@ -93,6 +93,7 @@ fn summary(cells: Vec<Cell>) -> Summary {
         seed: 1,
         interrupted: false,
         cells,
+        thresholds: Vec::new(),
     }
 }
 
@@ -231,21 +232,13 @@ fn cell(stack: &str, payload: u64, half: u64, packets: &[Packet], samples: &[Sam
         payload_bytes: payload,
         engine: "live".into(),
         target: "builtin".into(),
-        key: String::new(),
         messages_per_connection: 1,
-        interval_ns: None,
-        agreement: None,
         valid: true,
-        warnings: Vec::new(),
-        not_run: None,
         link: link(half),
         connect: has_connect.then(|| connect_section(stack, packets, samples)),
         first_message_round_trips: Some(halves as f64 / 2.0),
-        early_message: false,
         message: Some(message),
-        keep_alive: None,
         close: has_connect.then(|| section("close", packets, n)),
-        delivery: None,
         cpu: Cpu {
             client: Some(CpuSide {
                 device_ns: 180_000.0,
@@ -261,6 +254,7 @@ fn cell(stack: &str, payload: u64, half: u64, packets: &[Packet], samples: &[Sam
             delivered: if answered { 0 } else { n },
             ..Outcomes::default()
         },
+        ..Cell::default()
     }
 }
 
@@ -362,6 +356,7 @@ fn times(values: impl Iterator<Item = u64>) -> Option<Times> {
         p90: Some(at(0.9)),
         p95: Some(at(0.95)),
         p99: Some(at(0.99)),
+        p999: None,
         min: sorted[0],
         max: sorted[n - 1],
         quantile_ci95: [

@@ -1,37 +1,11 @@
 //! What the maps compare, and how sure each figure is.
 
-use wirecost_lab::results::summary::{Bytes, Times};
-use wirecost_lab::results::{Cell, SampleRow, Section};
-use wirecost_stats::MeanInterval;
+use wirecost_lab::results::summary::Times;
+use wirecost_lab::results::{Cell, SampleRow};
 
+use super::super::estimate::{Estimate, connect_bytes, message_bytes};
 use super::super::scope::Scope;
-use crate::columns::overlap;
 use crate::number;
-
-/// A figure with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
-    pub(super) value: f64,
-    /// Both ends; equal where every sample is alike, null where the sample is too small to tell.
-    pub(super) interval: Option<[f64; 2]>,
-}
-
-impl Estimate {
-    const fn exact(value: f64) -> Self {
-        Self {
-            value,
-            interval: Some([value; 2]),
-        }
-    }
-
-    /// Whether the intervals say that one is less than the other.
-    pub(super) fn is_separable(&self, other: &Self) -> bool {
-        match (self.interval, other.interval) {
-            (Some(own), Some(other)) => !overlap(own, other),
-            _ => false,
-        }
-    }
-}
 
 /// What a map compares.
 #[derive(Clone, Copy)]
@@ -79,37 +53,6 @@ impl Metric {
             return None;
         }
         (self.estimate)(cell, samples)
-    }
-}
-
-/// Early data shares its packets with the handshake, whose headers count as connect.
-fn message_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
-    let message = cell.message.as_ref().filter(|_| !cell.early_message)?;
-    Some(wire(message, samples, |row| {
-        row.message_up_bytes + row.message_down_bytes
-    }))
-}
-
-fn connect_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
-    let connect = cell.connect.as_ref()?;
-    Some(wire(connect, samples, |row| {
-        row.connect_up_bytes + row.connect_down_bytes
-    }))
-}
-
-/// Wire bytes of both directions: the mean of all samples. Where they differ, as far around it as the rows of
-/// `samples.csv` say, which hold the first message of each device.
-fn wire(section: &Section, samples: &[&SampleRow], of: fn(&SampleRow) -> u64) -> Estimate {
-    let value = section.up.wire.mean + section.down.wire.mean;
-    let is_exact = |bytes: &Bytes| bytes.wire.min == bytes.wire.max;
-    if is_exact(&section.up) && is_exact(&section.down) {
-        return Estimate::exact(value);
-    }
-    let bytes: Vec<f64> = samples.iter().map(|row| of(row) as f64).collect();
-    let half = MeanInterval::of(&bytes).and_then(|mean| Some(mean.high? - mean.mean));
-    Estimate {
-        value,
-        interval: half.map(|half| [value - half, value + half]),
     }
 }
 

@@ -1,0 +1,100 @@
+//! How the messages of each second ended, stacked.
+
+use super::bands::{Band, Slot};
+use super::timeline::per_second;
+use super::timeplot::{Scale, TimePlot};
+use crate::html::Figure;
+use crate::html::svg::Anchor;
+use crate::number;
+use wirecost_lab::results::seconds::SecondRow;
+
+/// How an outcome is counted.
+type Count = fn(&SecondRow) -> u64;
+
+/// The outcomes from the bottom up: name, which is also the class, and count.
+const OUTCOMES: [(&str, Count); 7] = [
+    ("acknowledged", |row| row.acknowledged),
+    ("delivered", |row| row.delivered),
+    ("late", |row| row.late),
+    ("refused", |row| row.refused),
+    ("unknown", |row| row.unknown),
+    ("lost", |row| row.lost),
+    ("failed", |row| row.failed),
+];
+
+/// The outcomes that there are, by the second in which their messages were intended.
+pub(super) fn figure(bands: &[Band], slots: &[Slot]) -> Figure {
+    let present: Vec<(&str, Count)> = OUTCOMES
+        .into_iter()
+        .filter(|(_, count)| slots.iter().any(|slot| count(&slot.row) > 0))
+        .collect();
+    let sum = |slot: &Slot| present.iter().map(|(_, count)| count(&slot.row)).sum::<u64>();
+    let most = slots
+        .iter()
+        .map(|slot| per_second(slot, sum(slot)))
+        .fold(0.0, f64::max);
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, Scale::linear(most), "messages/s", width);
+        for slot in slots {
+            bar(&mut plot, slot, &present);
+        }
+        for (index, (name, _)) in present.iter().rev().enumerate() {
+            let y = 40.0 + 16.0 * index as f64;
+            let x = plot.right + 8.0;
+            plot.svg
+                .rect(&format!("outcome {name}"), [x, y - 8.0, 9.0, 9.0], "");
+            plot.svg.text("tick", Anchor::Start, [x + 13.0, y], name);
+        }
+        plot.svg
+            .finish("Outcomes by second", &description(slots, &present))
+    };
+    Figure::new(draw, csv(slots, &present))
+}
+
+fn bar(plot: &mut TimePlot, slot: &Slot, present: &[(&str, Count)]) {
+    let half = slot.seconds / 2.0;
+    let [left, right] = [plot.x(slot.at - half), plot.x(slot.at + half)];
+    let mut below = 0.0;
+    for (name, count) in present {
+        let count = count(&slot.row);
+        if count == 0 {
+            continue;
+        }
+        let above = below + per_second(slot, count);
+        let (top, bottom) = (plot.y(above), plot.y(below));
+        let title = format!(
+            "{} to {} s: {} {name}",
+            number::trimmed(slot.at - half, 1),
+            number::trimmed(slot.at + half, 1),
+            number::grouped(count)
+        );
+        // A hair over its place, so that neighbours leave no gap.
+        let place = [left, top, right - left + 0.15, (bottom - top).max(0.6)];
+        plot.svg.rect(&format!("outcome {name}"), place, &title);
+        below = above;
+    }
+}
+
+fn description(slots: &[Slot], present: &[(&str, Count)]) -> String {
+    let told: Vec<String> = present
+        .iter()
+        .map(|(name, count)| {
+            let all: u64 = slots.iter().map(|slot| count(&slot.row)).sum();
+            format!("{} {name}", number::grouped(all))
+        })
+        .collect();
+    told.join(", ")
+}
+
+fn csv(slots: &[Slot], present: &[(&str, Count)]) -> String {
+    let names: Vec<&str> = present.iter().map(|(name, _)| *name).collect();
+    let mut text = format!("second,{}\n", names.join(","));
+    for slot in slots {
+        let values: Vec<String> = present
+            .iter()
+            .map(|(_, count)| count(&slot.row).to_string())
+            .collect();
+        text += &format!("{},{}\n", number::trimmed(slot.at, 1), values.join(","));
+    }
+    text
+}

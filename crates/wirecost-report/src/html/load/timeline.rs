@@ -1,0 +1,168 @@
+//! A load second by second: what was offered and carried, times, outcomes, connects.
+
+use serde::Serialize;
+use wirecost_lab::results::load::Load;
+use wirecost_lab::results::seconds::SecondRow;
+
+use super::bands::{self, Band, Slot};
+use super::outcomes;
+use super::timeplot::{Line, Scale, TimePlot};
+use crate::html::Figure;
+use crate::load::LoadResults;
+use crate::number;
+
+/// The figures over time of one load; those without anything to draw are absent.
+#[derive(Serialize)]
+pub(super) struct TimeLine {
+    rate: Option<Figure>,
+    times: Option<Figure>,
+    /// Whether the times are of deliveries, where nothing answers.
+    is_delivery: bool,
+    outcomes: Option<Figure>,
+    connects: Option<Figure>,
+    /// Seconds that are one point.
+    step: u64,
+}
+
+impl TimeLine {
+    /// The time line of load number `index`; `None` where it has no seconds.
+    pub(super) fn of(results: &LoadResults, index: usize, load: &Load) -> Option<Self> {
+        let bands = bands::of(load);
+        let (slots, step) = bands::slots(load, index, &results.seconds);
+        if slots.is_empty() {
+            return None;
+        }
+        let has_messages = slots.iter().any(|slot| slot.row.offered > 0);
+        let has_connects = slots
+            .iter()
+            .any(|slot| slot.row.connects_attempted + slot.row.connections_lost > 0);
+        let is_delivery = !slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
+        Some(Self {
+            rate: has_messages.then(|| rate(&bands, &slots)),
+            times: times(&bands, &slots, is_delivery),
+            is_delivery,
+            outcomes: has_messages.then(|| outcomes::figure(&bands, &slots)),
+            connects: has_connects.then(|| connects(&bands, &slots)),
+            step,
+        })
+    }
+}
+
+/// Messages that went through.
+pub(super) const fn carried(row: &SecondRow) -> u64 {
+    row.acknowledged + row.delivered
+}
+
+fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
+    let lines = [
+        line("offered", 6, slots, |slot| {
+            Some(per_second(slot, slot.row.offered))
+        }),
+        line("carried", 0, slots, |slot| {
+            Some(per_second(slot, carried(&slot.row)))
+        }),
+    ];
+    counts("Messages per second", "messages/s", bands, &lines)
+}
+
+fn connects(bands: &[Band], slots: &[Slot]) -> Figure {
+    let lines = [
+        line("begun", 6, slots, |slot| {
+            Some(per_second(slot, slot.row.connects_attempted))
+        }),
+        line("established", 2, slots, |slot| {
+            Some(per_second(slot, slot.row.connects_established))
+        }),
+        line("lost", 1, slots, |slot| {
+            Some(per_second(slot, slot.row.connections_lost))
+        }),
+    ];
+    counts("Connects per second", "connects/s", bands, &lines)
+}
+
+fn counts(name: &str, unit: &str, bands: &[Band], lines: &[Line]) -> Figure {
+    let most = Line::range(lines).map_or(0.0, |[_, most]| most);
+    let describe = |line: &Line| {
+        let most = line
+            .points
+            .iter()
+            .filter_map(|(_, value)| *value)
+            .fold(0.0, f64::max);
+        format!("{}: at most {}/s", line.label, number::rate(most))
+    };
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
+        plot.lines(lines, describe);
+        let told: Vec<String> = lines.iter().map(describe).collect();
+        plot.svg.finish(name, &told.join(". "))
+    };
+    Figure::new(draw, csv(lines))
+}
+
+fn times(bands: &[Band], slots: &[Slot], is_delivery: bool) -> Option<Figure> {
+    let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
+    let lines = if is_delivery {
+        [
+            line("p50", 0, slots, |slot| millis(slot.row.delay_p50_ns)),
+            line("p99", 1, slots, |slot| millis(slot.row.delay_p99_ns)),
+        ]
+    } else {
+        [
+            line("p50", 0, slots, |slot| millis(slot.row.response_p50_ns)),
+            line("p99", 1, slots, |slot| millis(slot.row.response_p99_ns)),
+        ]
+    };
+    let scale = Scale::for_times(Line::range(&lines)?);
+    let describe = |line: &Line| {
+        let most = line
+            .points
+            .iter()
+            .filter_map(|(_, value)| *value)
+            .fold(0.0, f64::max);
+        format!("{}: at most {} ms", line.label, number::latency(most * 1e6))
+    };
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, scale, "ms", width);
+        plot.lines(&lines, describe);
+        let told: Vec<String> = lines.iter().map(describe).collect();
+        let what = if is_delivery {
+            "Delivery time"
+        } else {
+            "Response time"
+        };
+        plot.svg.finish(&format!("{what} by second"), &told.join(". "))
+    };
+    Some(Figure::new(draw, csv(&lines)))
+}
+
+fn line(label: &'static str, number: usize, slots: &[Slot], value: impl Fn(&Slot) -> Option<f64>) -> Line {
+    Line {
+        label,
+        number,
+        points: slots.iter().map(|slot| (slot.at, value(slot))).collect(),
+    }
+}
+
+pub(super) fn per_second(slot: &Slot, count: u64) -> f64 {
+    count as f64 / slot.seconds
+}
+
+fn csv(lines: &[Line]) -> String {
+    let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
+    let mut text = format!("second,{}\n", names.join(","));
+    let count = lines.first().map_or(0, |line| line.points.len());
+    for index in 0..count {
+        let at = lines[0].points[index].0;
+        let values: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                line.points[index]
+                    .1
+                    .map(|value| number::trimmed(value, 6))
+                    .unwrap_or_default()
+            })
+            .collect();
+        text += &format!("{},{}\n", number::trimmed(at, 1), values.join(","));
+    }
+    text
+}

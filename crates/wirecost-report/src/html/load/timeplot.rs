@@ -1,0 +1,240 @@
+//! The frame of figures over the time of a load: seconds to the right, phases shaded, lines whose names stand beside
+//! their ends.
+
+use super::bands::Band;
+use crate::html::ends::{self, End};
+use crate::html::svg::{Anchor, Svg, fitted};
+use crate::number;
+
+const TOP: f64 = 30.0;
+const SPAN: f64 = 150.0;
+const LEFT: f64 = 52.0;
+/// Place for the names of lines.
+const NAMES: f64 = 104.0;
+/// Decades of a logarithmic axis beyond which only powers of ten are labelled.
+const DECADES: f64 = 2.0;
+
+/// A line over time; gaps where there is no value.
+pub(super) struct Line {
+    pub(super) label: &'static str,
+    /// Its colour.
+    pub(super) number: usize,
+    /// Seconds and value.
+    pub(super) points: Vec<(f64, Option<f64>)>,
+}
+
+impl Line {
+    /// The least and the largest value.
+    pub(super) fn range(lines: &[Self]) -> Option<[f64; 2]> {
+        let values = lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .filter_map(|(_, value)| *value);
+        let fold = |range: Option<[f64; 2]>, value: f64| match range {
+            None => Some([value, value]),
+            Some([least, most]) => Some([least.min(value), most.max(value)]),
+        };
+        values.fold(None, fold)
+    }
+}
+
+/// How values are placed.
+#[derive(Clone, Copy)]
+pub(super) enum Scale {
+    /// From 0.
+    Linear { most: f64 },
+    /// By powers of ten; logarithms of both ends.
+    Logarithmic { ends: [f64; 2] },
+}
+
+impl Scale {
+    /// The scale for times: linear unless the longest is more than thirty times the shortest.
+    pub(super) fn for_times(range: [f64; 2]) -> Self {
+        let [least, most] = range;
+        if least > 0.0 && most > 30.0 * least {
+            Self::Logarithmic {
+                ends: [least.log10() - 0.05, most.log10() + 0.05],
+            }
+        } else {
+            Self::linear(most)
+        }
+    }
+
+    /// A linear scale that has place for `most`.
+    pub(super) const fn linear(most: f64) -> Self {
+        Self::Linear {
+            most: if most > 0.0 { most * 1.06 } else { 1.0 },
+        }
+    }
+
+    fn share(self, value: f64) -> f64 {
+        match self {
+            Self::Linear { most } => value / most,
+            Self::Logarithmic { ends: [least, most] } => {
+                ((value.max(f64::MIN_POSITIVE).log10() - least) / (most - least)).max(0.0)
+            }
+        }
+    }
+
+    fn ticks(self) -> Vec<f64> {
+        match self {
+            Self::Linear { most } => {
+                let step = number::nice_step(most, 4.0);
+                (0..=(most / step).floor() as u32)
+                    .map(|k| f64::from(k) * step)
+                    .collect()
+            }
+            Self::Logarithmic { ends: [least, most] } => {
+                let factors: &[f64] = if most - least > DECADES {
+                    &[1.0]
+                } else {
+                    &[1.0, 2.0, 5.0]
+                };
+                let decades = least.floor() as i32..=most.ceil() as i32;
+                decades
+                    .flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)))
+                    .filter(|tick| (least..=most).contains(&tick.log10()))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Where things lie in a figure of one width.
+pub(super) struct TimePlot {
+    pub(super) svg: Svg,
+    pub(super) right: f64,
+    scale: Scale,
+    /// The axis of time, in seconds.
+    span: [f64; 2],
+}
+
+impl TimePlot {
+    /// An empty plot: phases shaded, axes drawn.
+    pub(super) fn new(bands: &[Band], scale: Scale, unit: &str, width: f64) -> Self {
+        let begin = bands
+            .iter()
+            .map(|band| band.span[0])
+            .fold(f64::INFINITY, f64::min);
+        let end = bands.iter().map(|band| band.span[1]).fold(0.0, f64::max);
+        let begin = if begin.is_finite() { begin } else { 0.0 };
+        let mut plot = Self {
+            svg: Svg::new(width, TOP + SPAN + 34.0),
+            right: width - NAMES,
+            scale,
+            span: [begin, end.max(begin + 1.0)],
+        };
+        plot.shade(bands);
+        plot.value_axis(unit);
+        plot.time_axis();
+        plot
+    }
+
+    /// The place of a second.
+    pub(super) fn x(&self, second: f64) -> f64 {
+        let [begin, end] = self.span;
+        LEFT + (second - begin) / (end - begin) * (self.right - LEFT)
+    }
+
+    /// The place of a value.
+    pub(super) fn y(&self, value: f64) -> f64 {
+        TOP + SPAN * (1.0 - self.scale.share(value))
+    }
+
+    fn shade(&mut self, bands: &[Band]) {
+        /// Size of the phases' names.
+        const FONT: f64 = 10.5;
+        for (index, band) in bands.iter().enumerate() {
+            let [from, to] = band.span.map(|second| self.x(second));
+            let class = if index % 2 == 0 { "band" } else { "band odd" };
+            let title = format!(
+                "{}, {} to {} s",
+                band.name,
+                trim(band.span[0]),
+                trim(band.span[1])
+            );
+            self.svg
+                .rect(class, [from, TOP, (to - from).max(0.5), SPAN], &title);
+            let name = fitted(&band.name, FONT, to - from - 4.0);
+            if name.chars().count() > 1 {
+                self.svg
+                    .text("tick", Anchor::Start, [from + 3.0, TOP - 4.0], &name);
+            }
+        }
+    }
+
+    fn value_axis(&mut self, unit: &str) {
+        self.svg.text("muted", Anchor::Start, [2.0, 12.0], unit);
+        for tick in self.scale.ticks() {
+            let y = self.y(tick);
+            let is_axis = tick == 0.0;
+            self.svg
+                .line(if is_axis { "axis" } else { "grid" }, [LEFT, y], [self.right, y]);
+            self.svg
+                .text("tick", Anchor::End, [LEFT - 5.0, y + 3.5], &short(tick));
+        }
+    }
+
+    fn time_axis(&mut self) {
+        let [begin, end] = self.span;
+        let step = number::nice_step(end - begin, (self.right - LEFT) / 60.0).max(1.0);
+        let first = (begin / step).ceil() as u64;
+        for k in first..=(end / step).floor() as u64 {
+            let second = k as f64 * step;
+            let x = self.x(second);
+            self.svg.line("grid", [x, TOP + SPAN], [x, TOP + SPAN + 4.0]);
+            let text = format!("{} s", trim(second));
+            self.svg
+                .text("tick", Anchor::Middle, [x, TOP + SPAN + 16.0], &text);
+        }
+    }
+
+    /// Draws lines and names them.
+    pub(super) fn lines(&mut self, lines: &[Line], describe: impl Fn(&Line) -> String) {
+        let mut named = Vec::new();
+        for line in lines {
+            let class = format!("curve {}", ends::class(line.number));
+            let title = describe(line);
+            let runs = line.points.split(|(_, value)| value.is_none());
+            for run in runs.filter(|run| !run.is_empty()) {
+                let points: Vec<[f64; 2]> = run
+                    .iter()
+                    .filter_map(|(second, value)| Some([self.x(*second), self.y((*value)?)]))
+                    .collect();
+                match points.as_slice() {
+                    [alone] => {
+                        self.svg
+                            .circle(&format!("dot {}", ends::class(line.number)), *alone, 1.6, &title)
+                    }
+                    points => self.svg.polyline(&class, points, &title),
+                }
+            }
+            let last = line
+                .points
+                .iter()
+                .rev()
+                .find_map(|(second, value)| Some((*second, (*value)?)));
+            if let Some((second, value)) = last {
+                named.push(End {
+                    label: line.label.to_owned(),
+                    number: line.number,
+                    at: [self.x(second), self.y(value)],
+                });
+            }
+        }
+        ends::draw(&mut self.svg, named, self.right, [TOP, TOP + SPAN]);
+    }
+}
+
+fn trim(value: f64) -> String {
+    number::trimmed(value, 1)
+}
+
+/// A value at an axis: thousands as k, millions as M.
+fn short(value: f64) -> String {
+    match value {
+        v if v >= 1e6 => format!("{}M", number::trimmed(v / 1e6, 2)),
+        v if v >= 1e4 => format!("{}k", number::trimmed(v / 1e3, 1)),
+        v => number::trimmed(v, 4),
+    }
+}

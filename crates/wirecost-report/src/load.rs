@@ -1,0 +1,126 @@
+//! What a person and a program see of a load: the final table, exports, `report.html`.
+//!
+//! - [`crate::terminal::load`]: the table at the end of a run
+//! - [`csv()`], [`markdown()`], [`junit()`]: `summary.csv`, `summary.md`, `junit.xml`
+//! - [`html`] makes `report.html`
+//!
+//! All of them are pure functions of [`LoadResults`], hence of a results folder.
+
+mod csv;
+mod junit;
+mod markdown;
+pub(crate) mod words;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use wirecost_lab::load::profile::Folded;
+use wirecost_lab::results::curves::{Curve, CurveKind};
+use wirecost_lab::results::load::LoadSummary;
+use wirecost_lab::results::seconds::SecondRow;
+use wirecost_lab::results::{ResultsError, RunFolder};
+
+use crate::ReportError;
+pub use crate::html::load::report as html;
+pub use csv::csv;
+pub use junit::junit;
+pub use markdown::markdown;
+
+/// Everything that a report of a load reads of its results folder.
+#[derive(Clone, Debug)]
+pub struct LoadResults {
+    /// `summary.json`.
+    pub summary: LoadSummary,
+    /// `env.json`, of whatever facts it has.
+    pub environment: Value,
+    /// `scenario.resolved.yaml`, as it is; empty where there is none.
+    pub scenario: String,
+    /// `intervals.csv`.
+    pub seconds: Vec<SecondRow>,
+    /// `latency/*.hgrm`, those that are there.
+    pub curves: Vec<Curve>,
+    /// The folded stacks of targets, each with the index of its load.
+    pub profiles: Vec<(usize, Folded)>,
+}
+
+impl LoadResults {
+    /// Reads a results folder.
+    ///
+    /// # Errors
+    /// A file is missing, cannot be read or is not of this version; distributions, profile and scenario may be
+    /// missing.
+    pub fn read(folder: &RunFolder) -> Result<Self, ReportError> {
+        let summary: LoadSummary = folder.read_json("summary.json")?;
+        let seconds =
+            SecondRow::read(&folder.read_text("intervals.csv")?).map_err(|line| ResultsError::Format {
+                path: folder.file("intervals.csv"),
+                reason: format!("line {line} has other columns"),
+            })?;
+        Ok(Self {
+            environment: folder.read_json("env.json")?,
+            scenario: folder.read_text("scenario.resolved.yaml").unwrap_or_default(),
+            seconds,
+            curves: curves(folder, &summary),
+            profiles: profiles(folder, &summary),
+            summary,
+        })
+    }
+}
+
+/// Reads a results folder of a load and writes its `summary.csv`, `summary.md` and `report.html`, and `junit.xml` where
+/// it has anything to say.
+///
+/// # Errors
+/// A file of the folder is missing, of another version or unreadable; the folder cannot be written to.
+pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
+    let results = LoadResults::read(folder)?;
+    folder.write_derived("summary.csv", csv(&results.summary).as_bytes())?;
+    folder.write_derived("summary.md", markdown(&results.summary).as_bytes())?;
+    folder.write_derived("junit.xml", junit(&results.summary).as_bytes())?;
+    folder.write_derived("report.html", html(&results)?.as_bytes())?;
+    Ok(())
+}
+
+/// Whether the folder is one of a load, by its `summary.json`.
+pub fn is_load(folder: &RunFolder) -> bool {
+    folder
+        .read_json::<Value>("summary.json")
+        .is_ok_and(|summary| summary.get("kind").and_then(Value::as_str) == Some("load"))
+}
+
+fn curves(folder: &RunFolder, summary: &LoadSummary) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    for (load, entry) in summary.loads.iter().enumerate() {
+        for phase in 0..entry.phases.len() {
+            for kind in CurveKind::ALL {
+                let Ok(text) = folder.read_text(&kind.file(load, phase)) else {
+                    continue;
+                };
+                let steps = Curve::steps_of(&text);
+                curves.push(Curve {
+                    load,
+                    phase,
+                    kind,
+                    steps,
+                });
+            }
+        }
+    }
+    curves
+}
+
+/// A profile lies below the folder: a path that leads elsewhere is not followed.
+fn profiles(folder: &RunFolder, summary: &LoadSummary) -> Vec<(usize, Folded)> {
+    let inside = |name: &str| !Path::new(name).is_absolute() && !name.split('/').any(|part| part == "..");
+    let read = |(load, name): (usize, &String)| {
+        let text = fs::read_to_string(folder.file(name)).ok()?;
+        Some((load, Folded::read(&text)))
+    };
+    let named = summary.loads.iter().enumerate();
+    named
+        .filter_map(|(load, entry)| Some((load, entry.profile.as_ref()?)))
+        .filter(|(_, name)| inside(name))
+        .filter_map(read)
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! `summary.csv` of loads (RFC 4180, with `\n` as line end): one row per load and phase; a load that was not run has one
+//! row without figures. Empty is "not measured". Rates are per second, times in nanoseconds.
+
+use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_lab::results::summary::Times;
+
+use crate::export::quoted;
+
+/// A column's name and a row's value in it.
+type Field = (String, String);
+
+/// The summary as CSV: a header, then one row per load and phase.
+pub fn csv(summary: &LoadSummary) -> String {
+    let rows = summary.loads.iter().flat_map(rows);
+    let mut lines = Vec::new();
+    for row in rows {
+        if lines.is_empty() {
+            lines.push(line(row.iter().map(|(name, _)| name)));
+        }
+        lines.push(line(row.iter().map(|(_, value)| value)));
+    }
+    lines.concat()
+}
+
+fn rows(load: &Load) -> Vec<Vec<Field>> {
+    let head = of_load(load);
+    let row = |phase: &PhaseFigures| head.iter().cloned().chain(of_phase(phase)).collect();
+    if load.phases.is_empty() {
+        let blank = of_phase(&PhaseFigures::default())
+            .into_iter()
+            .map(|(name, _)| (name, String::new()));
+        return vec![head.iter().cloned().chain(blank).collect()];
+    }
+    load.phases.iter().map(row).collect()
+}
+
+fn of_load(load: &Load) -> Vec<Field> {
+    let mut fields = vec![
+        field("key", &load.key),
+        field("stack", &load.stack),
+        field("start", &load.start),
+        field("payload_bytes", load.payload_bytes),
+        field("target", &load.target),
+        field("engine", &load.engine),
+        field("clients", load.clients),
+        field("subscribers", load.subscribers),
+        optional("inflight", load.inflight),
+        field("loop_kind", &load.loop_kind),
+        optional("arrivals", load.arrivals.as_ref()),
+        field("shared_socket", load.shared_socket),
+        field("processes", load.processes),
+        field("loops", load.loops),
+        field("valid", load.valid),
+        optional("not_run", load.not_run.as_ref()),
+        optional("bottleneck", load.bottleneck.as_ref().map(|found| &found.who)),
+    ];
+    fields.extend(of_side("generator", load.generator.as_ref()));
+    fields.extend(of_side("target", load.target_use.as_ref()));
+    fields
+}
+
+fn of_side(side: &str, used: Option<&ProcessUse>) -> [Field; 5] {
+    let named = |what: &str| format!("{side}_{what}");
+    [
+        optional(&named("user_s"), used.map(|used| used.user_s)),
+        optional(&named("system_s"), used.map(|used| used.system_s)),
+        optional(&named("cpu_share"), used.map(|used| used.cpu_share)),
+        optional(&named("resident_bytes"), used.map(|used| used.resident_bytes)),
+        optional(
+            &named("cpu_s_per_million"),
+            used.and_then(|used| used.cpu_s_per_million),
+        ),
+    ]
+}
+
+fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
+    let (outcomes, connects) = (&phase.outcomes, &phase.connects);
+    let arrived = |count: fn(wirecost_lab::load::figures::Deliveries) -> u64| phase.deliveries.map(count);
+    let mut fields = vec![
+        field("phase", &phase.name),
+        field("begin_s", phase.begin_s),
+        field("duration_s", phase.duration_s),
+        field("measured_s", phase.measured_s),
+        optional("offered_rate", phase.offered_rate),
+        optional("carried_rate", phase.carried_rate),
+        field("offered", outcomes.offered),
+        field("sent", phase.sent),
+        field("acknowledged", outcomes.acknowledged),
+        field("refused", outcomes.refused),
+        field("failed", outcomes.failed),
+        field("late", outcomes.late),
+        field("unknown", outcomes.unknown),
+        field("delivered", outcomes.delivered),
+        field("lost", outcomes.lost),
+        field("connects_attempted", connects.attempted),
+        field("connects_established", connects.established),
+        field("connects_resumed", connects.resumed),
+        field("connects_early", connects.early),
+        field("connects_refused", connects.refused),
+        field("connects_failed", connects.failed),
+        field("connects_timed_out", connects.timed_out),
+        field("connections_lost", connects.lost),
+        optional("arrived", arrived(|found| found.arrived)),
+        optional("duplicates", arrived(|found| found.duplicates)),
+        optional("out_of_order", arrived(|found| found.out_of_order)),
+        optional("replayed", arrived(|found| found.replayed)),
+        field("socket_bytes_up", phase.socket_bytes_up),
+        field("socket_bytes_down", phase.socket_bytes_down),
+        optional("response_kind", phase.response_kind.as_ref()),
+    ];
+    for (name, times) in [
+        ("response_time", &phase.response_time_ns),
+        ("service_time", &phase.service_time_ns),
+        ("schedule_lag", &phase.schedule_lag_ns),
+        ("connect_time", &phase.connect_time_ns),
+        ("one_way_delay", &phase.one_way_delay_ns),
+    ] {
+        fields.extend(of_times(name, times.as_ref()));
+    }
+    fields
+}
+
+fn of_times(name: &str, times: Option<&Times>) -> [Field; 9] {
+    let named = |quantity: &str| format!("{name}_{quantity}_ns");
+    [
+        optional(&format!("{name}_n"), times.map(|of| of.n)),
+        optional(&named("mean"), times.map(|of| of.mean)),
+        optional(&named("p50"), times.and_then(|of| of.p50)),
+        optional(&named("p90"), times.and_then(|of| of.p90)),
+        optional(&named("p95"), times.and_then(|of| of.p95)),
+        optional(&named("p99"), times.and_then(|of| of.p99)),
+        optional(&named("p999"), times.and_then(|of| of.p999)),
+        optional(&named("min"), times.map(|of| of.min)),
+        optional(&named("max"), times.map(|of| of.max)),
+    ]
+}
+
+fn field(name: &str, value: impl ToString) -> Field {
+    (name.to_owned(), value.to_string())
+}
+
+fn optional(name: &str, value: Option<impl ToString>) -> Field {
+    (
+        name.to_owned(),
+        value.map(|value| value.to_string()).unwrap_or_default(),
+    )
+}
+
+fn line<'a>(values: impl Iterator<Item = &'a String>) -> String {
+    let values: Vec<String> = values.map(|value| quoted(value)).collect();
+    values.join(",") + "\n"
+}

@@ -1,0 +1,148 @@
+//! `junit.xml`: loads as test cases, thresholds as test cases of their own.
+//!
+//! A load whose figures must not be used is an error, one that was not run is skipped, a threshold that does not hold is a
+//! failure. The form is that of the JUnit schema that continuous integration reads: `testsuites`, `testsuite`, `testcase`
+//! with at most one of `skipped`, `error` and `failure`.
+
+use std::fmt::Write as _;
+
+use wirecost_lab::results::load::{Load, LoadSummary, Threshold};
+
+use super::words;
+use crate::number;
+
+/// The summary as JUnit XML.
+pub fn junit(summary: &LoadSummary) -> String {
+    let name = attribute(&summary.name);
+    let labels = words::labels(&summary.loads);
+    let loads: Vec<Case> = summary
+        .loads
+        .iter()
+        .zip(&labels)
+        .map(|(load, label)| of_load(load, label))
+        .collect();
+    let thresholds: Vec<Case> = summary.thresholds.iter().map(of_threshold).collect();
+    let suites = [
+        suite(&format!("{name}: validity"), &loads),
+        suite(&format!("{name}: thresholds"), &thresholds),
+    ];
+    let all: Vec<&Case> = loads.iter().chain(&thresholds).collect();
+    let count = |verdict: fn(&Verdict) -> bool| all.iter().filter(|case| verdict(&case.verdict)).count();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{name}\" tests=\"{}\" failures=\"{}\" \
+         errors=\"{}\" time=\"{}\">\n{}</testsuites>\n",
+        all.len(),
+        count(|verdict| matches!(verdict, Verdict::Failure(_))),
+        count(|verdict| matches!(verdict, Verdict::Error(_))),
+        seconds(all.iter().map(|case| case.seconds).sum()),
+        suites.concat()
+    )
+}
+
+/// A test case.
+struct Case {
+    class: String,
+    name: String,
+    seconds: f64,
+    verdict: Verdict,
+}
+
+/// How a test case ended.
+enum Verdict {
+    Pass,
+    Skipped(String),
+    Error(String),
+    Failure(String),
+}
+
+fn of_load(load: &Load, label: &str) -> Case {
+    let verdict = match (&load.not_run, words::invalid(load)) {
+        (Some(reason), _) => Verdict::Skipped(reason.clone()),
+        (None, Some(reason)) => Verdict::Error(reason),
+        (None, None) => Verdict::Pass,
+    };
+    Case {
+        class: "wirecost.load".into(),
+        name: label.to_owned(),
+        seconds: load.phases.iter().map(|phase| phase.duration_s).sum(),
+        verdict,
+    }
+}
+
+fn of_threshold(threshold: &Threshold) -> Case {
+    let actual = threshold.actual.map_or_else(
+        || "there was no figure to look at".to_owned(),
+        |value| format!("it is {}", number::trimmed(value, 6)),
+    );
+    Case {
+        class: format!("wirecost.threshold.{}", threshold.metric),
+        name: format!("{} {}", threshold.metric, threshold.expression),
+        seconds: 0.0,
+        verdict: if threshold.pass {
+            Verdict::Pass
+        } else {
+            let demanded = format!("{} {}", threshold.metric, threshold.expression);
+            Verdict::Failure(format!("{demanded} was demanded: {actual}"))
+        },
+    }
+}
+
+/// `name` is escaped already.
+fn suite(name: &str, cases: &[Case]) -> String {
+    if cases.is_empty() {
+        return String::new();
+    }
+    let count = |verdict: fn(&Verdict) -> bool| cases.iter().filter(|case| verdict(&case.verdict)).count();
+    let mut text = format!(
+        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\">\n",
+        cases.len(),
+        count(|verdict| matches!(verdict, Verdict::Failure(_))),
+        count(|verdict| matches!(verdict, Verdict::Error(_))),
+        count(|verdict| matches!(verdict, Verdict::Skipped(_))),
+        seconds(cases.iter().map(|case| case.seconds).sum())
+    );
+    for case in cases {
+        let _ = write!(
+            text,
+            "    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"",
+            attribute(&case.class),
+            attribute(&case.name),
+            seconds(case.seconds)
+        );
+        text += &match &case.verdict {
+            Verdict::Pass => "/>\n".to_owned(),
+            Verdict::Skipped(reason) => ended("skipped", "", reason),
+            Verdict::Error(reason) => ended("error", " type=\"invalid\"", reason),
+            Verdict::Failure(reason) => ended("failure", " type=\"threshold\"", reason),
+        };
+    }
+    text + "  </testsuite>\n"
+}
+
+fn ended(element: &str, kind: &str, reason: &str) -> String {
+    format!(
+        ">\n      <{element} message=\"{}\"{kind}/>\n    </testcase>\n",
+        attribute(reason)
+    )
+}
+
+fn seconds(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// A text as the value of an attribute (XML 1.0 section 3.3.1). Control characters, which XML has no place for, are
+/// replaced.
+fn attribute(text: &str) -> String {
+    let mut out = String::new();
+    for c in number::plain(text).chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,142 @@
+//! `summary.md` of loads as GitHub-flavoured Markdown: a row per load, thresholds, what must be known, links to the
+//! distributions.
+
+use wirecost_lab::results::curves::CurveKind;
+use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
+
+use super::words;
+use crate::export::escaped;
+use crate::number;
+
+/// The summary as GitHub-flavoured Markdown.
+pub fn markdown(summary: &LoadSummary) -> String {
+    let labels = words::labels(&summary.loads);
+    let mut text = format!("### {}\n\n", escaped(&summary.name));
+    text += "| load | offered/s | carried/s | outcomes | time | p50 (ms) | p99 (ms) | p99.9 (ms) | max (ms) | lag p99 | \
+             generator CPU s/M | target CPU s/M | bottleneck |\n\
+             |:--|--:|--:|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n";
+    for (load, label) in summary.loads.iter().zip(&labels) {
+        text += &row(load, label);
+    }
+    if summary.interrupted {
+        text += "\nInterrupted: the figures are of what was measured until then.\n";
+    }
+    text += &thresholds(summary);
+    for (index, (load, label)) in summary.loads.iter().zip(&labels).enumerate() {
+        text += &remarks(load, label);
+        text += &distributions(index, load, label);
+    }
+    let command = number::plain(&summary.command).replace("```", "'''");
+    text + &format!("\n```sh\n{command}\n```\n")
+}
+
+fn row(load: &Load, label: &str) -> String {
+    let label = escaped(label);
+    let none = number::NONE;
+    let Some(phase) = words::main_phase(load).filter(|_| load.not_run.is_none()) else {
+        return format!("| {label} (not run) |{}\n", format!(" {none} |").repeat(12));
+    };
+    let invalid = words::invalid(load).is_some();
+    let mark = if invalid { " **INVALID**" } else { "" };
+    let judged = words::judged(phase);
+    let time = |of: fn(&wirecost_lab::results::summary::Times) -> Option<u64>| match judged {
+        _ if invalid => "INVALID".to_owned(),
+        None => none.to_owned(),
+        Some((_, times)) => number::optional(of(times), |nanos| number::latency(nanos as f64)),
+    };
+    let per_million = |used: Option<f64>| number::optional(used, |seconds| number::digits(seconds, 3));
+    let lag = phase.schedule_lag_ns.as_ref().and_then(|lag| lag.p99);
+    let values = [
+        number::optional(phase.offered_rate, number::rate),
+        number::optional(phase.carried_rate, number::rate),
+        outcomes(phase),
+        judged.map_or(none, |(name, _)| name).to_owned(),
+        time(|times| times.p50),
+        time(|times| times.p99),
+        time(|times| times.p999),
+        time(|times| Some(times.max)),
+        number::optional(lag, |nanos| number::duration(nanos as f64)),
+        per_million(load.generator.as_ref().and_then(|used| used.cpu_s_per_million)),
+        per_million(load.target_use.as_ref().and_then(|used| used.cpu_s_per_million)),
+        load.bottleneck
+            .as_ref()
+            .map_or_else(|| none.to_owned(), |found| escaped(&found.who)),
+    ];
+    format!("| {label}{mark} | {} |\n", values.join(" | "))
+}
+
+fn outcomes(phase: &PhaseFigures) -> String {
+    let told: Vec<String> = words::outcomes(&phase.outcomes)
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{} {name}", number::grouped(count)))
+        .collect();
+    format!(
+        "{} of {}",
+        told.join(", "),
+        number::grouped(phase.outcomes.offered)
+    )
+}
+
+fn thresholds(summary: &LoadSummary) -> String {
+    let Some((held, count)) = words::thresholds(summary) else {
+        return String::new();
+    };
+    let line = |threshold: &wirecost_lab::results::load::Threshold| {
+        let verdict = if threshold.pass { "pass" } else { "**FAIL**" };
+        let actual = number::optional(threshold.actual, |value| number::trimmed(value, 6));
+        format!(
+            "| {verdict} | {} | {} | {actual} |\n",
+            escaped(&threshold.metric),
+            escaped(&threshold.expression)
+        )
+    };
+    let rows: String = summary.thresholds.iter().map(line).collect();
+    format!("\n{held} of {count} thresholds hold.\n\n| | metric | demanded | is |\n|:--|:--|:--|--:|\n{rows}")
+}
+
+fn remarks(load: &Load, label: &str) -> String {
+    let line = |kind: &str, text: &str| format!("\n- {kind}: {}: {}\n", escaped(label), escaped(text));
+    let warnings = load.warnings.iter().map(|warning| {
+        let kind = if warning.invalidates { "INVALID" } else { "warning" };
+        line(kind, &warning.text)
+    });
+    let not_run = load.not_run.iter().map(|reason| line("not run", reason));
+    let bottleneck = load.bottleneck.iter().filter(|found| found.who != "none");
+    let bottleneck = bottleneck.map(|found| line(&format!("bottleneck {}", escaped(&found.who)), &found.why));
+    not_run.chain(warnings).chain(bottleneck).collect()
+}
+
+/// Links to the distributions that the folder has of the load.
+fn distributions(index: usize, load: &Load, label: &str) -> String {
+    let links: Vec<String> = load
+        .phases
+        .iter()
+        .enumerate()
+        .flat_map(|(number, phase)| {
+            let kinds = [
+                (CurveKind::Response, &phase.response_time_ns),
+                (CurveKind::Service, &phase.service_time_ns),
+                (CurveKind::Lag, &phase.schedule_lag_ns),
+                (CurveKind::Connect, &phase.connect_time_ns),
+                (CurveKind::Delay, &phase.one_way_delay_ns),
+            ];
+            let link = move |kind: CurveKind| {
+                format!(
+                    "[{} {}]({})",
+                    escaped(&phase.name),
+                    kind.name(),
+                    kind.file(index, number)
+                )
+            };
+            kinds
+                .into_iter()
+                .filter(|(_, times)| times.as_ref().is_some_and(|times| times.n > 0))
+                .map(move |(kind, _)| link(kind))
+        })
+        .collect();
+    if links.is_empty() {
+        return String::new();
+    }
+    format!("\n- distributions: {}: {}\n", escaped(label), links.join(", "))
+}

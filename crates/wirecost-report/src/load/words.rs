@@ -1,0 +1,222 @@
+//! How loads and their figures are called, the same in table, page and exports.
+
+use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_lab::results::summary::{Outcomes, Times};
+
+use crate::number;
+
+/// What may tell one load from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fact {
+    Stack,
+    Start,
+    Target,
+    Payload,
+    Devices,
+    Offer,
+    Inflight,
+    Sockets,
+}
+
+impl Fact {
+    const ALL: [Self; 8] = [
+        Self::Stack,
+        Self::Start,
+        Self::Target,
+        Self::Payload,
+        Self::Devices,
+        Self::Offer,
+        Self::Inflight,
+        Self::Sockets,
+    ];
+
+    fn of(self, load: &Load) -> String {
+        match self {
+            Self::Stack => load.stack.clone(),
+            Self::Start => load.start.clone(),
+            Self::Target => load.target.clone(),
+            Self::Payload => format!("{} B", number::grouped(load.payload_bytes)),
+            Self::Devices => devices(load),
+            Self::Offer => offer(load),
+            Self::Inflight => load.inflight.map_or(String::new(), |n| format!("{n} in flight")),
+            Self::Sockets if load.shared_socket => "shared sockets".into(),
+            Self::Sockets => String::new(),
+        }
+    }
+}
+
+/// The names of a run's loads: the stack, and what tells one from the others.
+pub(crate) fn labels(loads: &[Load]) -> Vec<String> {
+    labels_without(loads, None)
+}
+
+/// The same but for one fact, which an axis tells.
+pub(crate) fn labels_without(loads: &[Load], told: Option<Fact>) -> Vec<String> {
+    let differs = |fact: &Fact| {
+        loads
+            .windows(2)
+            .any(|pair| fact.of(&pair[0]) != fact.of(&pair[1]))
+    };
+    let telling: Vec<Fact> = Fact::ALL
+        .into_iter()
+        .filter(|fact| Some(*fact) != told && (*fact == Fact::Stack || differs(fact)))
+        .collect();
+    let label = |load: &Load| {
+        let texts = telling.iter().map(|fact| fact.of(load));
+        let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+        number::plain(&texts.join(", "))
+    };
+    loads.iter().map(label).collect()
+}
+
+/// `100 clients, 5 subscribers`.
+pub(crate) fn devices(load: &Load) -> String {
+    let clients = plural(load.clients, "client");
+    match load.subscribers {
+        0 => clients,
+        subscribers => format!("{clients}, {}", plural(subscribers, "subscriber")),
+    }
+}
+
+/// What was asked: `1,000/s Poisson`, `closed loop`, or nothing where no messages were.
+pub(crate) fn offer(load: &Load) -> String {
+    if load.loop_kind == "closed" {
+        return "closed loop".into();
+    }
+    let arrivals = match load.arrivals.as_deref() {
+        Some("poisson") => " Poisson",
+        _ => "",
+    };
+    let rate = main_phase(load).and_then(|phase| phase.offered_rate);
+    rate.map_or(String::new(), |rate| {
+        format!("{}/s{arrivals}", number::rate(rate))
+    })
+}
+
+/// The load in one line: what, against what, how much.
+pub(crate) fn headline(load: &Load) -> String {
+    let mut parts = vec![
+        format!("{} → {}", load.stack, load.target),
+        devices(load),
+        format!("{} B", number::grouped(load.payload_bytes)),
+    ];
+    parts.extend(Some(offer(load)).filter(|offer| !offer.is_empty()));
+    if load.start != "cold" {
+        parts.push(load.start.clone());
+    }
+    parts.extend(load.inflight.map(|n| format!("{n} in flight")));
+    if load.shared_socket {
+        parts.push("shared sockets".into());
+    }
+    number::plain(&parts.join(", "))
+}
+
+/// The phase that a load is about: the one that offered most messages, or the one with most connects.
+pub(crate) fn main_phase(load: &Load) -> Option<&PhaseFigures> {
+    let weight = |phase: &&PhaseFigures| (phase.outcomes.offered, phase.connects.attempted);
+    // Of equal ones the first.
+    load.phases.iter().rev().max_by_key(weight)
+}
+
+/// Why the figures must not be used; `None` where they may.
+pub(crate) fn invalid(load: &Load) -> Option<String> {
+    if load.valid || load.not_run.is_some() {
+        return None;
+    }
+    let reasons: Vec<&str> = load
+        .warnings
+        .iter()
+        .filter(|warning| warning.invalidates)
+        .map(|warning| warning.text.as_str())
+        .collect();
+    Some(match reasons.as_slice() {
+        [] => "no reason was given".into(),
+        reasons => number::plain(&reasons.join("; ")),
+    })
+}
+
+/// The outcomes by name, `offered` not among them; those of stacks without an answer only where there are any.
+pub(crate) fn outcomes(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
+    let unanswered = outcomes.delivered + outcomes.lost > 0;
+    let answered = outcomes.acknowledged + outcomes.refused + outcomes.late > 0 || !unanswered;
+    let mut named = Vec::new();
+    if answered {
+        named.push(("acknowledged", outcomes.acknowledged));
+    }
+    if unanswered {
+        named.push(("delivered", outcomes.delivered));
+        named.push(("lost", outcomes.lost));
+    }
+    if answered {
+        named.push(("refused", outcomes.refused));
+        named.push(("late", outcomes.late));
+    }
+    named.push(("failed", outcomes.failed));
+    named.push(("unknown", outcomes.unknown));
+    named
+}
+
+/// The kinds of time that a phase has, with what each runs from and to.
+pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static str)> {
+    let response = match phase.response_kind.as_deref() {
+        Some("to_reply") => "intended send to reply",
+        Some("to_arrival") => "intended send to arrival",
+        _ => "intended send to acknowledgement",
+    };
+    let service = match phase.response_kind.as_deref() {
+        Some("to_reply") => "actual send to reply",
+        Some("to_arrival") => "actual send to arrival",
+        _ => "actual send to acknowledgement",
+    };
+    let all = [
+        ("response", &phase.response_time_ns, response),
+        ("service", &phase.service_time_ns, service),
+        ("delivery", &phase.one_way_delay_ns, "intended send to arrival"),
+        (
+            "connect",
+            &phase.connect_time_ns,
+            "connect begun until it may send",
+        ),
+        (
+            "schedule lag",
+            &phase.schedule_lag_ns,
+            "how late the generator was",
+        ),
+    ];
+    all.into_iter()
+        .filter_map(|(name, times, what)| Some((name, times.as_ref()?, what)))
+        .filter(|(_, times, _)| times.n > 0)
+        .collect()
+}
+
+/// The time by which a load is judged: the response, or the delivery where nothing answers, or the connect.
+pub(crate) fn judged(phase: &PhaseFigures) -> Option<(&'static str, &Times)> {
+    times(phase)
+        .into_iter()
+        .find(|(name, _, _)| *name != "schedule lag")
+        .map(|(name, times, _)| (name, times))
+}
+
+/// Who could give no more, and why.
+pub(crate) fn bottleneck(load: &Load) -> String {
+    load.bottleneck.as_ref().map_or_else(
+        || "not determined".to_owned(),
+        |found| number::plain(&format!("{}: {}", found.who, found.why)),
+    )
+}
+
+/// How many thresholds hold, where there are any.
+pub(crate) fn thresholds(summary: &LoadSummary) -> Option<(usize, usize)> {
+    let held = summary
+        .thresholds
+        .iter()
+        .filter(|threshold| threshold.pass)
+        .count();
+    (!summary.thresholds.is_empty()).then_some((held, summary.thresholds.len()))
+}
+
+/// `1 client`, `2 clients`.
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", number::grouped(count))
+}

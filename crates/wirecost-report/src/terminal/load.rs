@@ -1,0 +1,351 @@
+//! The table at the end of a load. One load: its phases with outcomes, times and both sides' CPU. Several: one row each.
+//!
+//! No line is wider than asked for: columns go, from the right of `rows`' order of importance, and texts are clipped or
+//! broken between words.
+
+mod columns;
+mod rows;
+
+use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_lab::results::summary::{Times, Warning};
+
+use super::layout::wrapped;
+use super::style::Style;
+use super::{TableOptions, finished};
+use crate::load::words;
+use crate::number;
+use columns::Columns;
+
+/// Width of the words at the beginning of a line.
+const NAME: usize = 13;
+
+/// The run as a table: what was asked, what came of it, who was the bottleneck, whether it may be used.
+pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
+    let page = Page {
+        style: Style::new(options.color),
+        width: options.width,
+    };
+    let mut lines = match summary.loads.as_slice() {
+        [] => vec!["no load was run".to_owned()],
+        [load] => page.load(load),
+        loads => page.loads(loads),
+    };
+    if summary.interrupted {
+        lines.push(page.alarm("interrupted: what is above is what was measured until then"));
+    }
+    lines.extend(page.thresholds(summary));
+    finished(lines)
+}
+
+/// One load in one line, for output that is not a terminal.
+pub fn load_line(load: &Load) -> String {
+    let head = words::headline(load);
+    if let Some(reason) = &load.not_run {
+        return format!("{head}: not run: {}", number::plain(reason));
+    }
+    if let Some(reason) = words::invalid(load) {
+        return format!("{head}: INVALID: {reason}");
+    }
+    let Some(phase) = words::main_phase(load) else {
+        return format!("{head}: nothing was done");
+    };
+    let judged = words::judged(phase).map_or(String::new(), |(name, times)| {
+        let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
+        format!(
+            ", {name} p50 {} p99 {} ms",
+            quantile(times.p50),
+            quantile(times.p99)
+        )
+    });
+    format!(
+        "{head}: carried {}/s{judged}, {}",
+        number::optional(phase.carried_rate, number::rate),
+        outcomes(phase)
+    )
+}
+
+/// How and how wide things are drawn.
+struct Page {
+    style: Style,
+    width: usize,
+}
+
+impl Page {
+    /// All of one load.
+    fn load(&self, load: &Load) -> Vec<String> {
+        let mut lines = vec![
+            self.style
+                .bold(&number::clipped(&words::headline(load), self.width)),
+        ];
+        if let Some(reason) = &load.not_run {
+            lines.extend(self.entry("not run", &number::plain(reason)));
+            return lines;
+        }
+        let invalid = words::invalid(load);
+        for phase in load.phases.iter().filter(|phase| has_figures(phase)) {
+            lines.push(String::new());
+            lines.extend(self.phase(phase, invalid.as_deref()));
+        }
+        lines.push(String::new());
+        lines.extend(self.side("generator", load.generator.as_ref()));
+        lines.extend(self.side("target", load.target_use.as_ref()));
+        lines.extend(self.entry("bottleneck", &words::bottleneck(load)));
+        lines.extend(self.remarks(load, ""));
+        lines
+    }
+
+    fn phase(&self, phase: &PhaseFigures, invalid: Option<&str>) -> Vec<String> {
+        let seconds = |s: f64| number::trimmed(s, 1);
+        let measured = match phase.measured_s {
+            s if s > 0.0 => format!("{} s measured of ", seconds(s)),
+            _ => String::new(),
+        };
+        let mut lines = self.entry(&phase.name, &format!("{measured}{} s", seconds(phase.duration_s)));
+        if phase.outcomes.offered > 0 {
+            lines.extend(self.entry("messages", &outcomes(phase)));
+            lines.extend(self.entry("rate", &rates(phase)));
+        }
+        if let Some(deliveries) = phase.deliveries.filter(|found| found.arrived > 0) {
+            let text = format!(
+                "{} arrived, {} duplicates, {} out of order, {} replayed",
+                number::grouped(deliveries.arrived),
+                number::grouped(deliveries.duplicates),
+                number::grouped(deliveries.out_of_order),
+                number::grouped(deliveries.replayed)
+            );
+            lines.extend(self.entry("deliveries", &text));
+        }
+        if phase.connects.attempted > 0 {
+            lines.extend(self.entry("connects", &connects(phase)));
+        }
+        if phase.socket_bytes_up + phase.socket_bytes_down > 0 {
+            lines.extend(self.entry("bytes", &bytes(phase)));
+        }
+        for (reason, times) in &phase.reasons {
+            let text = format!("{} × {}", number::grouped(*times), number::plain(reason));
+            lines.extend(self.entry("reason", &text));
+        }
+        match invalid {
+            Some(reason) => lines.extend(self.entry("times", &format!("INVALID: {reason}"))),
+            None => lines.extend(self.times(phase)),
+        }
+        lines
+    }
+
+    /// Every kind of time side by side.
+    fn times(&self, phase: &PhaseFigures) -> Vec<String> {
+        let times = words::times(phase);
+        if times.is_empty() {
+            return Vec::new();
+        }
+        let mut columns = Columns::new("ms", ["mean", "p50", "p90", "p99", "p99.9", "max", "n"]);
+        columns.drop_order(&[6, 0, 4, 2, 5, 3]);
+        for (name, of, _) in &times {
+            columns.row(name, time_values(of));
+        }
+        for (index, (_, _, what)) in times.iter().enumerate() {
+            columns.note(index, what);
+        }
+        let mut lines = vec![String::new()];
+        lines.extend(columns.lines(NAME, self.width, &self.style));
+        let low: Vec<String> = times.iter().filter_map(|(name, of, _)| low_n(name, of)).collect();
+        lines.extend(low.iter().flat_map(|text| self.wrap(text)));
+        lines
+    }
+
+    fn side(&self, name: &str, used: Option<&ProcessUse>) -> Vec<String> {
+        let Some(used) = used else {
+            return self.entry(name, "not on this machine: its CPU was not measured");
+        };
+        let per_million = used.cpu_s_per_million.map_or(String::new(), |seconds| {
+            format!(", {} CPU s per million messages", number::digits(seconds, 3))
+        });
+        let text = format!(
+            "{} of one CPU (busiest thread {}), {} user + {} system s{per_million}, {} in {}",
+            number::percent(used.cpu_share),
+            number::percent(used.busiest_thread_share),
+            number::trimmed(used.user_s, 2),
+            number::trimmed(used.system_s, 2),
+            number::data(used.resident_bytes),
+            match used.processes {
+                1 => "1 process".to_owned(),
+                n => format!("{n} processes"),
+            }
+        );
+        self.entry(name, &text)
+    }
+
+    /// A row per load, then what must be known of each.
+    fn loads(&self, loads: &[Load]) -> Vec<String> {
+        let labels = words::labels(loads);
+        let mut lines = rows::lines(loads, &labels, self.width, &self.style);
+        lines.push(String::new());
+        for (load, label) in loads.iter().zip(&labels) {
+            if let Some(found) = load.bottleneck.as_ref().filter(|found| found.who != "none") {
+                let text = format!("{label}: bottleneck {}: {}", found.who, found.why);
+                lines.extend(self.wrap(&number::plain(&text)));
+            }
+            if let Some(reason) = &load.not_run {
+                lines.extend(self.wrap(&format!("{label}: not run: {}", number::plain(reason))));
+            }
+            lines.extend(self.remarks(load, &format!("{label}: ")));
+        }
+        lines
+    }
+
+    /// The warnings, those that forbid the figures first.
+    fn remarks(&self, load: &Load, whose: &str) -> Vec<String> {
+        let (bad, other): (Vec<&Warning>, Vec<&Warning>) =
+            load.warnings.iter().partition(|warning| warning.invalidates);
+        let line = |kind: &str, warning: &Warning| {
+            self.wrap(&format!("{kind}: {whose}{}", number::plain(&warning.text)))
+        };
+        let bad = bad.into_iter().flat_map(|warning| {
+            let lines = line("INVALID", warning);
+            lines.into_iter().map(|text| self.style.alarm(&text))
+        });
+        bad.chain(other.into_iter().flat_map(|warning| line("warning", warning)))
+            .collect()
+    }
+
+    fn thresholds(&self, summary: &LoadSummary) -> Vec<String> {
+        let line = |threshold: &wirecost_lab::results::load::Threshold| {
+            let verdict = if threshold.pass { "pass" } else { "FAIL" };
+            let figure = |figure| wirecost_lab::scenario::thresholds::figure_text(threshold, figure);
+            let actual = threshold.actual.map_or_else(|| "no figure".into(), figure);
+            let text = format!(
+                "{verdict}  {} {} (is {actual})",
+                number::plain(&threshold.metric),
+                number::plain(&threshold.expression)
+            );
+            let text = number::clipped(&text, self.width);
+            if threshold.pass {
+                text
+            } else {
+                self.style.alarm(&text)
+            }
+        };
+        summary.thresholds.iter().map(line).collect()
+    }
+
+    /// A word and what there is to say of it, broken between words.
+    fn entry(&self, name: &str, text: &str) -> Vec<String> {
+        let room = self.width.saturating_sub(NAME).max(20);
+        let mut lines = broken(text, room).into_iter();
+        let first = lines.next().unwrap_or_default();
+        let first = format!("{:<NAME$}{first}", number::clipped(name, NAME - 1));
+        std::iter::once(first)
+            .chain(lines.map(|line| format!("{:NAME$}{line}", "")))
+            .collect()
+    }
+
+    fn wrap(&self, text: &str) -> Vec<String> {
+        wrapped(text, self.width)
+            .iter()
+            .map(|line| number::clipped(line, self.width))
+            .collect()
+    }
+
+    fn alarm(&self, text: &str) -> String {
+        self.style.alarm(&number::clipped(text, self.width))
+    }
+}
+
+/// The lines of `text`, none longer than `width`.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    wrapped(text, width.saturating_sub(2))
+        .iter()
+        .map(|line| number::clipped(line.trim_start(), width))
+        .collect()
+}
+
+/// Whether there is anything to say of a phase.
+fn has_figures(phase: &PhaseFigures) -> bool {
+    phase.outcomes.offered > 0
+        || phase.connects.attempted > 0
+        || phase.deliveries.is_some_and(|found| found.arrived > 0)
+}
+
+fn outcomes(phase: &PhaseFigures) -> String {
+    let offered = phase.outcomes.offered;
+    let ended: Vec<String> = words::outcomes(&phase.outcomes)
+        .into_iter()
+        .filter(|(name, count)| *count > 0 || matches!(*name, "acknowledged" | "delivered"))
+        .map(|(name, count)| {
+            let share = count as f64 / offered.max(1) as f64;
+            format!("{} {name} ({})", number::grouped(count), number::percent(share))
+        })
+        .collect();
+    format!("{} offered: {}", number::grouped(offered), ended.join(", "))
+}
+
+fn rates(phase: &PhaseFigures) -> String {
+    let carried = number::optional(phase.carried_rate, number::rate);
+    match phase.offered_rate {
+        Some(offered) => format!("{}/s offered, {carried}/s carried", number::rate(offered)),
+        None => format!("{carried}/s carried: a closed loop offers what is answered"),
+    }
+}
+
+fn connects(phase: &PhaseFigures) -> String {
+    let connects = &phase.connects;
+    let counts = [
+        ("established", connects.established),
+        ("resumed", connects.resumed),
+        ("with early data", connects.early),
+        ("refused", connects.refused),
+        ("failed", connects.failed),
+        ("timed out", connects.timed_out),
+        ("lost later", connects.lost),
+    ];
+    let told: Vec<String> = counts
+        .into_iter()
+        .filter(|(name, count)| *count > 0 || *name == "established")
+        .map(|(name, count)| format!("{} {name}", number::grouped(count)))
+        .collect();
+    format!(
+        "{} begun: {}",
+        number::grouped(connects.attempted),
+        told.join(", ")
+    )
+}
+
+fn bytes(phase: &PhaseFigures) -> String {
+    let (up, down) = (phase.socket_bytes_up, phase.socket_bytes_down);
+    let each = match phase.sent {
+        0 => String::new(),
+        sent => format!(
+            ", {} B a message up, {} B down",
+            number::trimmed(up as f64 / sent as f64, 1),
+            number::trimmed(down as f64 / sent as f64, 1)
+        ),
+    };
+    format!(
+        "{} up, {} down, above TCP or UDP{each}",
+        number::data(up),
+        number::data(down)
+    )
+}
+
+fn time_values(of: &Times) -> [String; 7] {
+    let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
+    [
+        number::latency(of.mean),
+        quantile(of.p50),
+        quantile(of.p90),
+        quantile(of.p99),
+        quantile(of.p999),
+        number::latency(of.max as f64),
+        number::grouped(of.n),
+    ]
+}
+
+/// Which quantiles stand on few samples.
+fn low_n(name: &str, of: &Times) -> Option<String> {
+    (!of.low_n.is_empty()).then(|| {
+        format!(
+            "low n: {} of {name} stand on fewer than ten samples beyond them",
+            of.low_n.join(", ")
+        )
+    })
+}

@@ -1,0 +1,219 @@
+//! What is written of loads: the table, the exports, the page's text.
+
+#[path = "common/loads.rs"]
+mod loads;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use wirecost_lab::results::RunFolder;
+use wirecost_lab::results::load::LoadSummary;
+use wirecost_lab::results::seconds::SecondRow;
+use wirecost_report::load::{LoadResults, csv, html, is_load, junit, markdown, write_all};
+use wirecost_report::terminal::TableOptions;
+use wirecost_report::terminal::load::{load_line, table};
+
+fn snapshot(name: &str, actual: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/snapshots")
+        .join(name);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, actual).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        actual, expected,
+        "{name} differs; UPDATE_SNAPSHOTS=1 accepts the new one"
+    );
+}
+
+fn runs() -> [(&'static str, LoadResults); 3] {
+    [
+        ("stalled", loads::stalled()),
+        ("storm", loads::storm()),
+        ("matrix", loads::matrix()),
+    ]
+}
+
+#[test]
+fn tables_are_as_accepted() {
+    for (run, results) in runs() {
+        for width in [80, 100, 140] {
+            let text = table(&results.summary, &TableOptions { width, color: false });
+            snapshot(&format!("load-{run}-{width}.txt"), &text);
+        }
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for (run, results) in runs() {
+        for width in 40..160 {
+            let text = table(&results.summary, &TableOptions { width, color: false });
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(
+                widest <= width,
+                "{run}: {widest} characters at width {width}:\n{text}"
+            );
+        }
+    }
+}
+
+/// The figures of a load that must not be used stand nowhere: not in the table, not in the exports for people.
+#[test]
+fn an_invalid_load_has_its_reason_instead_of_its_times() {
+    let mut results = loads::stalled();
+    let p99 = "0.651";
+    assert!(table(&results.summary, &TableOptions::default()).contains(p99));
+    let load = {
+        let load = &mut results.summary.loads[0];
+        load.valid = false;
+        load.warnings = loads::matrix().summary.loads[6].warnings.clone();
+        load.clone()
+    };
+    let text = table(&results.summary, &TableOptions::default());
+    assert!(text.contains("INVALID: the generator was 4.1 ms late"), "{text}");
+    for text in [text, markdown(&results.summary), load_line(&load)] {
+        assert!(text.contains("INVALID") && !text.contains(p99), "{text}");
+    }
+    let page = html(&results).unwrap();
+    assert!(page.contains("INVALID: the generator was 4.1 ms late"));
+    assert!(!page.contains("Times by percentile</figcaption>"));
+}
+
+#[test]
+fn hostile_names_cannot_command_anything() {
+    let mut results = loads::stalled();
+    results.summary.name = "a</title><script>x()</script>\u{1b}[2J".into();
+    let load = &mut results.summary.loads[0];
+    load.target = "mqtt://x\r\n\"<&>".into();
+    load.phases[1].reasons.insert("no\u{1b}[2J<b>".into(), 1);
+    let table = table(&results.summary, &TableOptions::default());
+    assert!(!table.contains(['\u{1b}', '\r']));
+    let page = html(&results).unwrap();
+    assert!(!page.contains("<script>x()") && !page.contains("no\u{1b}"));
+    let xml = junit(&results.summary);
+    assert!(
+        !xml.contains('\u{1b}') && xml.contains("a&lt;/title&gt;"),
+        "{xml}"
+    );
+    assert!(!markdown(&results.summary).contains("</title>"));
+}
+
+#[test]
+fn the_csv_has_a_row_per_phase_and_as_many_fields_in_each() {
+    for (run, results) in runs() {
+        let text = csv(&results.summary);
+        let fields: Vec<usize> = text.lines().map(|line| line.matches(',').count()).collect();
+        let phases: usize = results.summary.loads.iter().map(|load| load.phases.len()).sum();
+        assert_eq!(fields.len(), phases + 1, "{run}");
+        let quoted = text.matches('"').count();
+        assert!(
+            quoted > 0 || fields.windows(2).all(|pair| pair[0] == pair[1]),
+            "{run}"
+        );
+    }
+}
+
+#[test]
+fn exports_are_as_accepted() {
+    let matrix = loads::matrix();
+    snapshot("load-matrix.md", &markdown(&matrix.summary));
+    snapshot("load-matrix.xml", &junit(&matrix.summary));
+    snapshot("load-stalled.md", &markdown(&loads::stalled().summary));
+    let lines: String = matrix
+        .summary
+        .loads
+        .iter()
+        .map(|load| load_line(load) + "\n")
+        .collect();
+    snapshot("load-lines.txt", &lines);
+}
+
+/// Loads and thresholds are cases; what is invalid is an error, what does not hold a failure, what was not run skipped.
+#[test]
+fn junit_counts_what_went_wrong() {
+    let xml = junit(&loads::matrix().summary);
+    assert!(xml.contains("tests=\"16\" failures=\"1\" errors=\"1\""), "{xml}");
+    assert_eq!(xml.matches("<testcase ").count(), 16);
+    let ends = ["<error ", "<failure ", "<skipped "].map(|end| xml.matches(end).count());
+    assert_eq!(ends, [1, 1, 1]);
+}
+
+#[test]
+fn a_run_of_nothing_has_a_report() {
+    let mut results = loads::stalled();
+    results.summary.loads.clear();
+    results.seconds.clear();
+    results.curves.clear();
+    results.profiles.clear();
+    assert_eq!(csv(&results.summary), "");
+    assert!(html(&results).unwrap().contains("Nothing was run."));
+    assert!(table(&results.summary, &TableOptions::default()).starts_with("no load was run\n"));
+}
+
+#[test]
+fn a_folder_is_read_back_and_reported() {
+    let results = loads::stalled();
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("run");
+    let folder = RunFolder::create_with(&path, &["latency", "profile"]).unwrap();
+    write(&folder, &results);
+    assert!(is_load(&folder));
+    let read = LoadResults::read(&folder).unwrap();
+    assert!(read.seconds == results.seconds, "intervals.csv");
+    assert_eq!(markdown(&read.summary), markdown(&results.summary));
+    assert_eq!(read.profiles, results.profiles);
+    write_all(&folder).unwrap();
+    for file in ["summary.csv", "summary.md", "junit.xml", "report.html"] {
+        assert!(folder.file(file).exists(), "{file}");
+    }
+}
+
+/// A folder from elsewhere must not make the report read files outside it.
+#[test]
+fn a_profile_outside_the_folder_is_not_read() {
+    let mut results = loads::stalled();
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("secret"), "a;b 1\n").unwrap();
+    for name in [
+        "../secret".to_owned(),
+        home.path().join("secret").display().to_string(),
+    ] {
+        results.summary.loads[0].profile = Some(name);
+        let folder = RunFolder::open(&home.path().join("run"));
+        std::fs::create_dir_all(folder.file("profile")).unwrap();
+        write(&folder, &results);
+        assert!(LoadResults::read(&folder).unwrap().profiles.is_empty());
+    }
+}
+
+fn write(folder: &RunFolder, results: &LoadResults) {
+    let summary: &LoadSummary = &results.summary;
+    folder.write_json("summary.json", summary).unwrap();
+    folder.write_json("env.json", &results.environment).unwrap();
+    folder
+        .write("intervals.csv", SecondRow::file(&results.seconds).as_bytes())
+        .unwrap();
+    for (_, folded) in &results.profiles {
+        folder
+            .write("profile/000.folded", folded.text().as_bytes())
+            .unwrap();
+    }
+}
+
+#[test]
+fn junit_is_well_formed() {
+    let home = tempfile::tempdir().unwrap();
+    for (run, results) in runs() {
+        let file = home.path().join(format!("{run}.xml"));
+        std::fs::write(&file, junit(&results.summary)).unwrap();
+        let output = Command::new("xmllint").arg("--noout").arg(&file).output();
+        let output = output.expect("xmllint is needed: scripts/test installs it");
+        assert!(
+            output.status.success(),
+            "{run}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
