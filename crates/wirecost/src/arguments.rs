@@ -1,9 +1,12 @@
 //! The command line as it is typed. Quantities carry their units; lists are separated by commas.
 
 mod link;
+mod load;
 mod object;
 mod probe;
+mod run;
 mod serve;
+mod shape;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,12 +21,15 @@ use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, ByteSize, Probability};
 
 pub use link::LinkRunArguments;
+pub use load::{LoadArguments, LoadOutputArguments};
 pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,
 };
 pub use probe::{MqttVersion, ProbeArguments, TlsVersion};
+pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
+pub use shape::ShapeArguments;
 use wirecost_security::Start;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
@@ -70,8 +76,16 @@ fn given(matches: &ArgMatches) -> Vec<String> {
 pub enum Command {
     /// Run protocol stacks side by side on one emulated, recorded link
     Compare(Box<CompareArguments>),
+    /// Run scenario files: matrices of stacks and links, or phases of a load, with thresholds
+    Run(Box<RunArguments>),
+    /// Write a commented scenario to begin with
+    New(NewArguments),
+    /// Print the JSON Schema of scenarios, for editors
+    Schema,
     /// Run any program behind an emulated, recorded link, with its server on the other side
     Link(Box<LinkRunArguments>),
+    /// Load one target with many devices, at intended times, and say honestly how it went
+    Load(Box<LoadArguments>),
     /// Send one message to a real server: every step timed, its bytes by layer, and what the server said
     Probe(Box<ProbeArguments>),
     /// Attribute the bytes of a capture that was made elsewhere
@@ -80,6 +94,14 @@ pub enum Command {
     Report(ReportArguments),
     /// Run one of the built-in servers by itself, for foreign clients or from a second machine
     Serve(Box<ServeArguments>),
+    /// Be the counting target of a load
+    #[command(hide = true)]
+    LoadTarget,
+    /// Run some parts of a load
+    #[command(hide = true)]
+    LoadWorker,
+    /// Put the results of several runs together: shards, or machines that loaded one target
+    Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection, open them, look at them
     Object(ObjectArguments),
     /// Show what this machine allows, found out by trying, and what to do about what is missing
@@ -196,10 +218,6 @@ pub struct CompareArguments {
     #[arg(long, value_name = "ENGINE", default_value_t = Engine::Auto)]
     pub engine: Engine,
 
-    /// Cells that are simulated side by side [default: as many as there are CPUs]
-    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
-    pub jobs: Option<std::num::NonZeroUsize>,
-
     /// Values of one dimension of the matrix, instead of its flag: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack= start=
     /// interval= messages-per-connection=; may be given several times
     #[arg(long, value_name = "KEY=VALUE,...")]
@@ -227,14 +245,6 @@ pub struct CompareArguments {
     )]
     pub spread: Option<Duration>,
 
-    /// Go on where an earlier run has ended: DIR, or the folder of --out
-    #[arg(long, value_name = "DIR", num_args = 0..=1)]
-    pub resume: Option<Option<PathBuf>>,
-
-    /// Go on although something else was asked for: only cells that are not there are run
-    #[arg(long, requires = "resume")]
-    pub resume_changed: bool,
-
     /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls
     #[arg(long, value_name = "TARGET", default_value = "builtin")]
     pub target: Target,
@@ -261,6 +271,30 @@ pub struct CompareArguments {
     )]
     pub keep_alive: Duration,
 
+    /// Where results go and how they are shown.
+    #[command(flatten)]
+    pub output: OutputArguments,
+
+    // Last, because its heading holds for everything after it.
+    #[command(flatten)]
+    pub link: LinkArguments,
+}
+
+/// Where results go and how they are shown: of comparisons and of scenarios.
+#[derive(Debug, Args)]
+pub struct OutputArguments {
+    /// Cells that are simulated side by side [default: as many as there are CPUs]
+    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<std::num::NonZeroUsize>,
+
+    /// Go on where an earlier run has ended: DIR, or the folder of --out
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub resume: Option<Option<PathBuf>>,
+
+    /// Go on although something else was asked for: only cells that are not there are run
+    #[arg(long, requires = "resume")]
+    pub resume_changed: bool,
+
     /// Results folder [default: runs/TIME]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -276,10 +310,6 @@ pub struct CompareArguments {
     /// Print without colour (NO_COLOR does the same)
     #[arg(long)]
     pub no_color: bool,
-
-    // Last, because its heading holds for everything after it.
-    #[command(flatten)]
-    pub link: LinkArguments,
 }
 
 /// The link of a comparison.
@@ -416,4 +446,21 @@ pub struct DoctorArguments {
     /// Print an AppArmor profile that allows user namespaces to wirecost, instead of examining
     #[arg(long)]
     pub apparmor: bool,
+}
+
+/// `wirecost merge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Comparisons must be of one scenario; their cells are put side by side. Loads of one key ran at the same \
+    time and add up: counts and histograms do, and quantiles are computed again from the sums. Loads of different keys are \
+    put side by side."
+)]
+pub struct MergeArguments {
+    /// Results folders of the runs
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+
+    /// Results folder of the whole [default: runs/TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }

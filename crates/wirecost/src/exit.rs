@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use crate::output;
 use wirecost_lab::compare::{OptionsError, live::RunError};
 use wirecost_lab::results::ResultsError;
+use wirecost_lab::scenario::ScenarioError;
 use wirecost_lab::target::TargetError;
 use wirecost_live::EnvironmentError;
 
@@ -25,6 +26,8 @@ pub const REFUSED: u8 = 12;
 pub const CELLS_FAILED: u8 = 13;
 /// Some cells' figures must not be used.
 pub const INVALID: u8 = 14;
+/// A threshold does not hold.
+pub const THRESHOLD: u8 = 99;
 /// Interrupted; what was measured is written.
 pub const INTERRUPTED: u8 = 130;
 
@@ -64,12 +67,17 @@ impl Failure {
     }
 
     /// Prints the failure and gives its exit code.
-    pub fn report(self) -> ExitCode {
+    pub fn print(self) -> u8 {
         output::note(format_args!("error: {}", self.message));
         if let Some(hint) = self.hint {
             output::note(format_args!("hint: {hint}"));
         }
-        ExitCode::from(self.code)
+        self.code
+    }
+
+    /// The same, as a process ends with it.
+    pub fn report(self) -> ExitCode {
+        ExitCode::from(self.print())
     }
 }
 
@@ -82,6 +90,16 @@ impl Display for Failure {
 impl From<OptionsError> for Failure {
     fn from(error: OptionsError) -> Self {
         Self::usage(error)
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self {
+            code: USAGE,
+            hint: error.hint().map(str::to_owned),
+            message: error.to_string(),
+        }
     }
 }
 

@@ -11,8 +11,10 @@
 mod arguments;
 mod commands;
 mod exit;
+mod load_view;
 mod output;
 mod progress;
+mod prometheus;
 
 use std::process::ExitCode;
 
@@ -30,11 +32,18 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Compare(arguments) => commands::compare::run(*arguments),
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::New(arguments) => commands::new::run(&arguments),
+        Command::Schema => commands::new::schema(),
         Command::Link(arguments) => commands::link::run(&arguments),
+        Command::Load(arguments) => commands::load::run(&arguments),
         Command::Pcap(arguments) => commands::pcap::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::LoadTarget => commands::load_target::run(),
+        Command::LoadWorker => commands::load_worker::run(),
+        Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
     };

@@ -12,7 +12,7 @@ use wirecost_security::dtls::Psk;
 #[command(
     after_help = "Without --cert a certificate is made for this run, good for localhost, 127.0.0.1, ::1 and the address \
     of --listen; clients trust the authority that --ca-out names.\n\n\
-    Exit codes: 0 interrupted, 2 usage or a file that is of no use, 10 the port cannot be had."
+    Exit codes: 0 interrupted, 2 usage or a file that is of no use, 10 the port, or so many connections, cannot be had."
 )]
 pub struct ServeArguments {
     /// What to serve
@@ -23,7 +23,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
 
-    /// Serve addresses other than loopback, to anyone who can reach them
+    /// Serve addresses other than loopback although clients are not asked who they are
     #[arg(long)]
     pub open: bool,
 
@@ -77,6 +77,15 @@ pub struct ServeArguments {
     /// mqtt, amqp: let in users by name and password, and nobody else
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = parse_user)]
     pub user: Vec<(String, String)>,
+
+    /// Connections at a time that are expected: where one process may not open as many files, several share the port, each
+    /// a server of its own [default: what one process can hold]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections: Option<u32>,
+
+    /// Be one of several processes; told the rest on standard input
+    #[arg(long, hide = true)]
+    pub worker: bool,
 
     /// Say nothing but errors
     #[arg(short, long)]

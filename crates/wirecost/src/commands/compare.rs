@@ -1,7 +1,7 @@
 //! `wirecost compare`: stacks side by side on one link.
 
 mod asked;
-mod resume;
+pub mod resume;
 mod vary;
 
 use std::fs::File;
@@ -9,14 +9,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wirecost_lab::compare::Options;
-use wirecost_lab::compare::finish::{Before, rfc3339, write_scenario};
-use wirecost_lab::compare::sweep::{Earlier, Outcome, Sweep};
+use wirecost_lab::compare::finish::write_scenario;
+use wirecost_lab::compare::sweep::{Outcome, Sweep};
+use wirecost_lab::provenance::Before;
+use wirecost_lab::results::folder::FOLDERS;
 use wirecost_lab::results::journal::{self, Entry};
+use wirecost_lab::results::resume::Earlier;
+use wirecost_lab::results::time::rfc3339;
 use wirecost_lab::results::{RunFolder, Summary};
+use wirecost_lab::scenario::Scenario;
 use wirecost_live::signals::Interrupt;
 use wirecost_report::terminal::{self, TableOptions};
 
-use crate::arguments::CompareArguments;
+use crate::arguments::{CompareArguments, OutputArguments};
+use crate::commands::thresholds;
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::{Screen, plural};
@@ -26,63 +32,83 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     vary::apply(&mut arguments)?;
     let options = asked::options(&arguments)?;
-    check_json(&arguments)?;
-    let out = resume::folder(&arguments)?.unwrap_or_else(default_folder);
-    if !arguments.quiet {
-        introduce(&options, &out);
-    }
-    let (folder, earlier, _alone) = open(&arguments, &options, &out)?;
-    let before = Before::look();
-    let mut screen = Screen::new(&options, arguments.quiet, interrupt);
-    let sweep = Sweep {
+    let job = Job {
+        scenario: &Scenario::comparison(options.clone()),
         options: &options,
-        folder: &folder,
-        earlier,
-        jobs: jobs(&arguments),
+        output: &arguments.output,
     };
-    let measured = sweep.run(&mut screen);
-    screen.clear();
-    let measured = measured.inspect_err(|_| leave(&folder))?;
-    let outcome = screen.working("writing the results", || measured.write(&before, command_line()))?;
-    conclude(&arguments, outcome, &folder, &screen)
+    job.run(interrupt).map(ExitCode::from)
 }
 
-/// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
-/// others out of it.
-fn open(
-    arguments: &CompareArguments,
-    options: &Options,
-    out: &Path,
-) -> Result<(RunFolder, Earlier, File), Failure> {
-    let scenario = options.to_scenario();
-    let (at, version) = (
-        rfc3339(std::time::SystemTime::now()),
-        env!("CARGO_PKG_VERSION").into(),
-    );
-    let command = command_line();
-    if arguments.resume.is_some() {
-        let (folder, earlier) = resume::open(arguments, &scenario, out)?;
-        let alone = folder.lock()?;
-        folder.restore()?;
-        journal::append(&folder, &Entry::Resumed { at, version, command })?;
-        write_scenario(&folder, &scenario)?;
-        return Ok((folder, earlier, alone));
+/// A comparison with what becomes of its results, asked for by flags or by a file.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The comparison with its name and thresholds, as the results folder keeps it.
+    pub scenario: &'a Scenario,
+    /// The comparison itself, or a shard of it.
+    pub options: &'a Options,
+    /// Where results go.
+    pub output: &'a OutputArguments,
+}
+
+impl Job<'_> {
+    /// Runs the comparison, writes its results folder, and prints its table; its exit code.
+    pub fn run(self, interrupt: Interrupt) -> Result<u8, Failure> {
+        let Job { options, output, .. } = self;
+        check_json(output)?;
+        let out = resume::folder(output)?.unwrap_or_else(default_folder);
+        if !output.quiet {
+            introduce(options, &out);
+        }
+        let (folder, earlier, _alone) = self.open(&out)?;
+        let before = Before::look();
+        let mut screen = Screen::new(options, output.quiet, interrupt);
+        let sweep = Sweep {
+            options,
+            folder: &folder,
+            earlier,
+            jobs: jobs(output),
+            thresholds: &self.scenario.thresholds,
+        };
+        let measured = sweep.run(&mut screen);
+        screen.clear();
+        let measured = measured.inspect_err(|_| leave(&folder))?;
+        let outcome = screen.working("writing the results", || measured.write(&before, command_line()))?;
+        conclude(output, outcome, &folder, &screen)
     }
-    let folder = RunFolder::create(out)?;
-    let alone = folder.lock()?;
-    journal::append(&folder, &Entry::Started { at, version, command })?;
-    write_scenario(&folder, &scenario)?;
-    Ok((folder, Earlier::default(), alone))
+
+    /// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
+    /// others out of it.
+    fn open(&self, out: &Path) -> Result<(RunFolder, Earlier, File), Failure> {
+        let (at, version) = (
+            rfc3339(std::time::SystemTime::now()),
+            env!("CARGO_PKG_VERSION").into(),
+        );
+        let command = command_line();
+        if self.output.resume.is_some() {
+            let (folder, earlier) = resume::open(self.output, self.scenario, out)?;
+            let alone = folder.lock()?;
+            folder.restore(&FOLDERS)?;
+            journal::append(&folder, &Entry::Resumed { at, version, command })?;
+            write_scenario(&folder, self.scenario)?;
+            return Ok((folder, earlier, alone));
+        }
+        let folder = RunFolder::create(out)?;
+        let alone = folder.lock()?;
+        journal::append(&folder, &Entry::Started { at, version, command })?;
+        write_scenario(&folder, self.scenario)?;
+        Ok((folder, Earlier::default(), alone))
+    }
 }
 
 /// Cells that are simulated side by side.
-fn jobs(arguments: &CompareArguments) -> usize {
+fn jobs(arguments: &OutputArguments) -> usize {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
     arguments.jobs.map_or_else(cpus, usize::from)
 }
 
 /// Makes the file of `--json`, so that one that cannot be written is known before the run and not after it.
-fn check_json(arguments: &CompareArguments) -> Result<(), Failure> {
+fn check_json(arguments: &OutputArguments) -> Result<(), Failure> {
     match arguments.json.as_deref() {
         Some(path) if path != Path::new("-") => {
             let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
@@ -99,7 +125,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 
 /// Writes the report, prints the results, and judges how the run ended.
 fn conclude(
-    arguments: &CompareArguments,
+    arguments: &OutputArguments,
     Outcome {
         summary,
         interrupted,
@@ -109,7 +135,7 @@ fn conclude(
     }: Outcome,
     folder: &RunFolder,
     screen: &Screen,
-) -> Result<ExitCode, Failure> {
+) -> Result<u8, Failure> {
     screen
         .working("writing the report", || wirecost_report::write_all(folder))
         .map_err(|error| Failure::new(exit::INTERNAL, error))?;
@@ -126,14 +152,14 @@ fn conclude(
         output::note(format_args!("error: {failure}"));
         output::note(format_args!("hint: what was measured before is in {kept}"));
         output::note(format_args!("resume:  {}", resume::command(folder.path())));
-        return Ok(ExitCode::from(exit::CELLS_FAILED));
+        return Ok(exit::CELLS_FAILED);
     }
     if interrupted {
         output::note(format_args!("interrupted: what was measured is in {kept}"));
         output::note(format_args!("resume:  {}", resume::command(folder.path())));
-        return Ok(ExitCode::from(exit::INTERRUPTED));
+        return Ok(exit::INTERRUPTED);
     }
-    Ok(ExitCode::from(verdict(&summary)))
+    Ok(verdict(&summary))
 }
 
 /// Says what could not be done live, and how to get it: in virtual time everything was.
@@ -145,17 +171,20 @@ fn not_live(refusal: Failure) {
     ));
 }
 
-/// 14 where a cell is invalid, 13 where nothing of a cell arrived, else 0.
+/// 14 where a cell is invalid, 13 where nothing of a cell arrived, 99 where a threshold does not hold, else 0.
 fn verdict(summary: &Summary) -> u8 {
     let mut ran = summary.cells.iter().filter(|cell| cell.not_run.is_none());
     if ran.clone().any(|cell| !cell.valid) {
         return exit::INVALID;
     }
     let failed = ran.any(|cell| cell.outcomes.acknowledged + cell.outcomes.delivered == 0);
-    if failed { exit::CELLS_FAILED } else { exit::OK }
+    if failed {
+        return exit::CELLS_FAILED;
+    }
+    thresholds::exit_code(&summary.thresholds)
 }
 
-fn print_results(arguments: &CompareArguments, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {
+fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {
     let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
     let json = || serde_json::to_string_pretty(summary).map_err(|error| internal(&error));
     match arguments.json.as_deref() {
@@ -165,6 +194,9 @@ fn print_results(arguments: &CompareArguments, summary: &Summary, folder: &RunFo
             std::fs::write(path, json()? + "\n").map_err(|error| unwritable(path, &error))?;
         }
         None => output::data(table(arguments, summary)),
+    }
+    if arguments.json.as_deref() != Some(Path::new("-")) {
+        output::data(thresholds::table(&summary.thresholds));
     }
     if !arguments.quiet {
         output::note(format_args!("report:  {}", folder.file("report.html").display()));
@@ -176,7 +208,7 @@ fn print_results(arguments: &CompareArguments, summary: &Summary, folder: &RunFo
     Ok(())
 }
 
-fn table(arguments: &CompareArguments, summary: &Summary) -> String {
+fn table(arguments: &OutputArguments, summary: &Summary) -> String {
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
     let no_color = arguments.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = terminal_width().filter(|_| is_terminal).unwrap_or(140);

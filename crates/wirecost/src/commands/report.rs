@@ -11,8 +11,13 @@ use crate::output;
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let folder = RunFolder::open(&arguments.run);
-    folder.read()?;
-    wirecost_report::write_all(&folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let internal = |error| Failure::new(exit::INTERNAL, error);
+    if wirecost_report::load::is_load(&folder) {
+        wirecost_report::load::write_all(&folder).map_err(internal)?;
+    } else {
+        folder.read()?;
+        wirecost_report::write_all(&folder).map_err(internal)?;
+    }
     output::data(format_args!("{}\n", folder.file("report.html").display()));
     Ok(ExitCode::from(exit::OK))
 }

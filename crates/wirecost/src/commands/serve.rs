@@ -2,16 +2,18 @@
 
 mod files;
 mod security;
+mod workers;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wirecost_lab::stack::channels::{ChannelOptions, ServerChannels};
 use wirecost_lab::stack::credentials::epoch_of;
 use wirecost_lab::stack::server::{Clients, Server, ServerEvent};
-use wirecost_lab::stack::{Admission, Application, Stack};
+use wirecost_lab::stack::{Admission, Application, Channel, Stack};
 use wirecost_live::Clock;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::environment::OpenFiles;
@@ -23,6 +25,7 @@ use wirecost_security::entropy::Entropy;
 
 use self::files::{AuthorityFile, KeyFile};
 use self::security::Admitted;
+use self::workers::{Share, Workers};
 use crate::arguments::{Protocol, ServeArguments};
 use crate::exit::{self, Failure};
 use crate::output;
@@ -35,10 +38,18 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
     let stack = stack_for(arguments)?;
-    let address = address(arguments, stack)?;
+    let share = arguments.worker.then(Share::hear).transpose()?;
+    let address = match &share {
+        Some(share) => share.address,
+        None => address(arguments, stack)?,
+    };
+    // A worker is one of them.
+    let processes = workers::needed(arguments, stack)?;
     let clock = Clock::start();
+    let given = share.as_ref().and_then(|share| share.identity.clone());
     let Admitted { admission, authority } =
-        security::admitted(arguments, stack, address.ip(), epoch_of(clock))?;
+        security::admitted(arguments, stack, address.ip(), epoch_of(clock), given)?;
+    let identity = admission.identity.clone();
     let key_log = arguments.keylog.as_ref().map(|_| KeyLog::new());
     let key_file = arguments.keylog.as_deref().zip(key_log.clone());
     let key_file = key_file.map(|(path, log)| KeyFile::open(path, log)).transpose()?;
@@ -50,14 +61,34 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let log = Log {
         quiet: arguments.quiet,
     };
-    let server = ServerLoop::new(vec![service], clock, log, false);
+    let server = match processes {
+        1 => ServerLoop::new(vec![service], clock, log, false),
+        _ => ServerLoop::sharing_ports(vec![service], clock, log),
+    };
     let server = server.map_err(|error| cannot_listen(&error))?;
+    let server = match arguments.connections {
+        Some(connections) => server.with_max_peers(connections as usize),
+        None => server,
+    };
+    if let Some(share) = share {
+        Share::ready();
+        return serve(server, key_file, || Ok(!share.is_over.load(Ordering::Relaxed)));
+    }
     let address = server.address().unwrap_or(address);
+    let mut workers = Workers::start(processes - 1, address, identity.as_ref())?;
     let authority = authority_file(arguments, authority)?;
     if !arguments.quiet {
         announce(arguments, stack, address, authority.as_ref());
+        if processes > 1 {
+            output::note(workers::note(processes, stack));
+        }
     }
-    serve(server, interrupt, key_file)
+    let served = serve(server, key_file, || {
+        workers.check()?;
+        Ok(!interrupt.is_set())
+    });
+    workers.stop()?;
+    served
 }
 
 /// What is served, with what protects it.
@@ -72,15 +103,15 @@ fn stack_for(arguments: &ServeArguments) -> Result<Stack, Failure> {
 fn address(arguments: &ServeArguments, stack: Stack) -> Result<SocketAddr, Failure> {
     let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), stack.port());
     let address = arguments.listen.unwrap_or(loopback);
-    if address.ip().is_loopback() || arguments.open {
+    if address.ip().is_loopback() || arguments.open || security::asks_clients(arguments) {
         return Ok(address);
     }
-    let message = if security::asks_clients(arguments) {
-        format!("{address} is open to the network")
-    } else {
-        format!("{address} is open to the network, and this server asks nobody for a password")
-    };
-    Err(Failure::usage(message).with_hint("add --open if that is what you want"))
+    let message = format_args!("{address} is open to the network, and this server lets in anybody");
+    let hint = format!(
+        "ask clients who they are ({}), or add --open if that is what you want",
+        security::ways_to_ask(stack)
+    );
+    Err(Failure::usage(message).with_hint(hint))
 }
 
 fn endpoint(
@@ -139,6 +170,10 @@ fn announce(
             example(arguments.protocol, path, address)
         ));
     }
+    let is_in_the_clear = !arguments.user.is_empty() && stack.channel == Channel::Plain;
+    if is_in_the_clear && !address.ip().is_loopback() {
+        output::note("passwords cross the network as they are: --tls hides them");
+    }
     if !arguments.oscore.is_empty() {
         // RFC 8613, section 7.5: who forgets its sequence numbers must not use the keys again.
         output::note("use each OSCORE secret for one run: its sequence numbers are forgotten at the end");
@@ -167,15 +202,15 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
     }
 }
 
-/// Serves until it is interrupted.
+/// Serves as long as it is to go on.
 fn serve(
     server: ServerLoop<Server, Log>,
-    interrupt: Interrupt,
     mut key_file: Option<KeyFile>,
+    mut goes_on: impl FnMut() -> Result<bool, Failure>,
 ) -> Result<ExitCode, Failure> {
     let stop = server.stopper();
     let serving = std::thread::spawn(move || server.run());
-    while !interrupt.is_set() && !serving.is_finished() {
+    while goes_on()? && !serving.is_finished() {
         std::thread::sleep(PAUSE);
         key_file.as_mut().map_or(Ok(()), KeyFile::write)?;
     }

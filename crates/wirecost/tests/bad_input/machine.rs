@@ -107,9 +107,18 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_measured() {
     assert!(summary.interrupted);
     let samples = summary.cells[0].outcomes.offered;
     assert!((1..400).contains(&samples), "{samples} samples");
-    // Exact figures of whole samples only: every message of 10 kB has the same packets up.
+    // Figures of whole samples only: no message has less than its 10 kB up, and more only where TCP sent some again, as it
+    // does on a machine that was held up.
     let message = summary.cells[0].message.as_ref().expect("a section");
-    assert_eq!((message.up.payload.min, message.up.payload.max), (10_000, 10_000));
+    assert_eq!(message.up.payload.min, 10_000);
+    let sent_again = message
+        .by_cause
+        .get("retransmission")
+        .map_or(0.0, |bytes| bytes.up);
+    assert!(
+        message.up.payload.max == 10_000 || sent_again > 0.0,
+        "{message:?}"
+    );
     nothing_is_left_behind(home.path());
 }
 

@@ -272,8 +272,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("serve stomp", "invalid value 'stomp' for '<PROTOCOL>'", ""),
     (
         "serve mqtt --listen 0.0.0.0:0",
-        "0.0.0.0:0 is open to the network",
-        "hint: add --open if that is what you want",
+        "0.0.0.0:0 is open to the network, and this server lets in anybody",
+        "hint: ask clients who they are (--user, --client-ca), or add --open if that is what you want",
     ),
     (
         "serve mqtt --listen 127.0.0.1",

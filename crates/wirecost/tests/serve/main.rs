@@ -10,8 +10,11 @@ mod bad_input;
 mod coap;
 mod files;
 mod http;
+mod idle;
 mod mqtt;
+mod open;
 mod openssl;
+mod processes;
 
 use std::net::Ipv4Addr;
 use std::path::Path;

@@ -32,7 +32,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         resource: arguments.resource.clone(),
         keep_alive,
         starts: arguments.start.clone(),
-        schedules: schedules(arguments),
+        schedules: Schedule::every(&arguments.interval, &arguments.messages_per_connection, None),
         keys: !arguments.no_keys,
         client_certificates: arguments.client_certificates,
         dtls_cookie: arguments.dtls_cookie,
@@ -40,53 +40,9 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         fleet: arguments.shared_link.then_some(Fleet {
             spread: arguments.spread,
         }),
+        exclude: Vec::new(),
+        shard: None,
     };
     options.validate()?;
-    once("stack", &options.stacks)?;
-    once("start", &options.starts)?;
-    once("size", &options.sizes)?;
-    once("link", &options.links)?;
-    once("interval with its messages per connection", &options.schedules)?;
     Ok(options)
-}
-
-/// Every interval with every number of messages per connection.
-fn schedules(arguments: &CompareArguments) -> Vec<Schedule> {
-    let intervals: Vec<Option<Duration>> = match arguments.interval.as_slice() {
-        [] => vec![None],
-        intervals => intervals.iter().copied().map(Some).collect(),
-    };
-    // One message asked for on each connection is the whole of it.
-    let messages: Vec<(u64, bool)> = match arguments.messages_per_connection.as_slice() {
-        [] => vec![(1, true)],
-        messages => messages
-            .iter()
-            .map(|messages| (*messages, *messages != 1))
-            .collect(),
-    };
-    let of_interval = |interval: &Option<Duration>| {
-        let interval = *interval;
-        messages.iter().map(move |(messages, warm_up)| Schedule {
-            messages: *messages,
-            warm_up: *warm_up,
-            interval,
-        })
-    };
-    intervals.iter().flat_map(of_interval).collect()
-}
-
-/// Refuses a list in which something stands twice: its cells could not be told apart.
-fn once<T: PartialEq>(what: &str, list: &[T]) -> Result<(), Failure> {
-    let mut places = list.iter().enumerate();
-    match places.find(|(place, item)| list[..*place].contains(item)) {
-        Some((place, _)) => {
-            let number = place + 1;
-            let message = format!(
-                "{what} {number} of {} has been asked for before: name each {what} once",
-                list.len()
-            );
-            Err(Failure::usage(message))
-        }
-        None => Ok(()),
-    }
 }

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use wirecost_lab::compare::sweep::{Earlier, resume::ResumeError};
 use wirecost_lab::results::RunFolder;
 use wirecost_lab::results::journal::{self, Entry};
-use wirecost_lab::scenario::ResolvedScenario;
+use wirecost_lab::results::resume::{Earlier, ResumeError};
+use wirecost_lab::scenario::Scenario;
 
-use crate::arguments::CompareArguments;
+use crate::arguments::OutputArguments;
 use crate::exit::Failure;
 
 /// The results folder that is asked for, by `--resume` or by `--out`.
-pub(super) fn folder(arguments: &CompareArguments) -> Result<Option<PathBuf>, Failure> {
+pub fn folder(arguments: &OutputArguments) -> Result<Option<PathBuf>, Failure> {
     match (&arguments.resume, &arguments.out) {
         (Some(Some(resume)), Some(out)) if resume != out => Err(Failure::usage(format!(
             "--resume {} goes on in that folder, --out {} is another one: give one of them",
@@ -29,8 +29,8 @@ pub(super) fn folder(arguments: &CompareArguments) -> Result<Option<PathBuf>, Fa
 
 /// The folder of an earlier run of the same scenario, and what it has left.
 pub(super) fn open(
-    arguments: &CompareArguments,
-    scenario: &ResolvedScenario,
+    arguments: &OutputArguments,
+    scenario: &Scenario,
     path: &Path,
 ) -> Result<(RunFolder, Earlier), Failure> {
     let folder = RunFolder::open(path);
@@ -64,7 +64,7 @@ pub(super) fn is_possible(folder: &RunFolder) -> bool {
 }
 
 /// The command that goes on with the run of this process in its folder.
-pub(super) fn command(folder: &Path) -> String {
+pub fn command(folder: &Path) -> String {
     let mut arguments = Vec::new();
     let mut given = std::env::args().skip(1).peekable();
     while let Some(argument) = given.next() {

@@ -69,15 +69,17 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
     Ok(())
 }
 
-/// Who the server is, and whom it lets in.
+/// Who the server is, and whom it lets in; `made` is the identity that another process of it has made.
 pub(super) fn admitted(
     arguments: &ServeArguments,
     stack: Stack,
     address: IpAddr,
     epoch: Epoch,
+    made: Option<Identity>,
 ) -> Result<Admitted, Failure> {
     let (identity, authority) = match (&arguments.cert, &arguments.key) {
         _ if !has_certificate(stack) => (None, None),
+        _ if made.is_some() => (made, None),
         (Some(certificate), Some(key)) => (Some(given(certificate, key, epoch)?), None),
         _ => {
             let (identity, authority) = generated(address)?;
@@ -99,6 +101,20 @@ pub(super) fn admitted(
 pub(super) const fn asks_clients(arguments: &ServeArguments) -> bool {
     let has_keys = !arguments.psk.is_empty() && !arguments.dtls;
     has_keys || !arguments.user.is_empty() || !arguments.oscore.is_empty() || arguments.client_ca.is_some()
+}
+
+/// The options by which clients of a stack are asked who they are.
+pub(super) fn ways_to_ask(stack: Stack) -> String {
+    let application = stack.application;
+    let ways = [
+        ("--user", stack.is_mqtt() || stack.is_amqp()),
+        ("--psk", application.can_run_over(Channel::Dtls12Psk)),
+        ("--oscore", application.can_run_over(Channel::Oscore)),
+        ("--client-ca", true),
+    ];
+    let ways = ways.into_iter().filter(|(_, is_possible)| *is_possible);
+    let names: Vec<&str> = ways.map(|(option, _)| option).collect();
+    names.join(", ")
 }
 
 /// The protection in a few words.

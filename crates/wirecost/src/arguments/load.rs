@@ -1,0 +1,197 @@
+//! The arguments of `wirecost load`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use wirecost_lab::scenario::load::clients;
+use wirecost_lab::scenario::load::phases::rate;
+use wirecost_lab::target::Target;
+use wirecost_proto::ByteSize;
+use wirecost_proto::units::parse_duration;
+use wirecost_security::Start;
+
+use super::ShapeArguments;
+
+/// `wirecost load`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "URL is mqtt:// mqtts:// coap:// coaps:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
+    address behind the host. STACK is a stack as compare takes it (mqtt-qos1, coap-con+dtls1.3): its server is started \
+    beside the load, in a process of its own.\n\n\
+    Messages are intended at their times whatever becomes of those before: a stall shows in the response times. Only \
+    --closed-loop waits.\n\n\
+    Exit codes: 0 ok, 2 usage, 10 a limit of this machine, 11 target unreachable, 12 refused, 13 some messages were not \
+    carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
+)]
+pub struct LoadArguments {
+    /// Where to: a URL, or the name of a stack for a server of our own
+    #[arg(value_name = "URL|STACK")]
+    pub target: String,
+
+    /// Devices that send, or only connect: 1500, 50k
+    #[arg(short, long, value_name = "N", default_value = "10", value_parser = clients, allow_hyphen_values = true)]
+    pub clients: u32,
+
+    /// Messages per second over all devices: 5000/s, 30/min, 2/h
+    #[arg(short, long, value_name = "RATE", default_value = "1000/s", value_parser = rate, allow_hyphen_values = true, conflicts_with = "closed_loop")]
+    pub rate: f64,
+
+    /// The rate is that of each device
+    #[arg(long, conflicts_with = "closed_loop")]
+    pub per_client: bool,
+
+    /// Exponential gaps between messages instead of equal ones
+    #[arg(long, conflicts_with = "closed_loop")]
+    pub poisson: bool,
+
+    /// How long messages are offered [default: 10s, or as long as --count takes]
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub duration: Option<Duration>,
+
+    /// How many messages are offered, over all devices; whichever of it and --duration comes first
+    #[arg(short = 'n', long = "count", value_name = "N", allow_hyphen_values = true)]
+    pub count: Option<u64>,
+
+    /// Time at the beginning that is in no figure
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub warmup: Duration,
+
+    /// Time in which the rate rises to its full height
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration, allow_hyphen_values = true, conflicts_with = "closed_loop")]
+    pub ramp: Duration,
+
+    /// Send a message when the one before is answered, instead of at a rate: what a target delays is asked less, and its
+    /// stalls are hardly seen
+    #[arg(long)]
+    pub closed_loop: bool,
+
+    /// Messages of a device that wait for their answers at a time [default: as many as the protocol allows; 1 in a closed
+    /// loop]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_hyphen_values = true)]
+    pub inflight: Option<u32>,
+
+    /// Connections per second [default: as fast as they come]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
+    pub connect_rate: Option<f64>,
+
+    /// QoS of MQTT; 0 also settles AMQP messages before they are sent and makes CoAP's non-confirmable [default: 1, or
+    /// the stack's]
+    #[arg(short, long, value_name = "QOS", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub qos: Option<u8>,
+
+    /// Payload of a message; from 16B on it says of itself when it was intended
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        default_value = "128B",
+        allow_hyphen_values = true
+    )]
+    pub size: ByteSize,
+
+    /// Topic, path or address; %d is the device's number, %n the message's [default: the URL's, or test]
+    #[arg(short, long, value_name = "NAME")]
+    pub topic: Option<String>,
+
+    /// After this an answer is late; after twice this it is not waited for
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub timeout: Duration,
+
+    /// After this a connection that is not there has failed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub connect_timeout: Duration,
+
+    /// MQTT keep-alive
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub keep_alive: Duration,
+
+    /// How connections start: cold, resumed, 0rtt; 0rtt is the consent that messages may be replayed
+    #[arg(long, value_name = "START", default_value = "cold")]
+    pub start: Start,
+
+    /// Real server that is started beside the load, instead of our own: mosquitto, rabbitmq, caddy, libcoap
+    #[arg(long = "target", value_name = "TARGET", default_value = "builtin")]
+    pub server: Target,
+
+    /// CoAP: all devices of a loop share a socket and are told apart by their tokens
+    #[arg(long)]
+    pub shared_socket: bool,
+
+    /// Source addresses of the devices [default: the kernel's choice, or as many of 127.0.0.0/8 as are needed]
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub source: Vec<IpAddr>,
+
+    /// Loops [default: one for each CPU that is free, as far as there are devices for them]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Option<u32>,
+
+    /// Processes [default: as many as the limit on open files demands]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub processes: Option<u32>,
+
+    /// Authorities to trust, in PEM [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+
+    /// Take any certificate of the server
+    #[arg(long, conflicts_with = "cacert")]
+    pub insecure: bool,
+
+    /// What devices are and do beside sending messages
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+
+    /// Seed of every random decision
+    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// The target is yours, or you may load it: needed above 100 messages/s where it is not on this machine
+    #[arg(long)]
+    pub i_own_this_target: bool,
+
+    /// Where the results go.
+    #[command(flatten)]
+    pub output: LoadOutputArguments,
+}
+
+/// Where the results of loads go.
+#[derive(Debug, Default, Args)]
+pub struct LoadOutputArguments {
+    /// Go on where an earlier run has ended, in its folder
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+
+    /// Go on although something else was asked for: only loads that are not there are run
+    #[arg(long, requires = "resume")]
+    pub resume_changed: bool,
+
+    /// Results folder [default: runs/TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Write summary.json to FILE; - prints it instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Take a CPU profile of the target that wirecost starts, by perf: a flame graph in the report
+    #[arg(long)]
+    pub profile: bool,
+
+    /// Write the verdict of loads and thresholds as JUnit XML to FILE
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
+    /// Answer GET /metrics for Prometheus there while the load runs; a port alone is one of the loopback address
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::prometheus::address)]
+    pub prometheus: Option<std::net::SocketAddr>,
+
+    /// Say nothing but errors and the table
+    #[arg(long)]
+    pub quiet: bool,
+
+    /// Print without colour (NO_COLOR does the same)
+    #[arg(long)]
+    pub no_color: bool,
+}

@@ -1,0 +1,129 @@
+//! The arguments of `wirecost load` that say what devices are and do beside sending messages.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use wirecost_lab::load::options::Backoff;
+use wirecost_lab::scenario::load::clients;
+use wirecost_proto::units::parse_duration;
+
+/// What devices are and do.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What devices do")]
+pub struct ShapeArguments {
+    /// Devices that receive, beside those that send (MQTT subscribers, CoAP observers)
+    #[arg(long, value_name = "N", value_parser = clients, allow_hyphen_values = true)]
+    pub subscribers: Option<u32>,
+
+    /// Topic filter of the subscribers; %d is the subscriber's number [default: the topic, + for its placeholders]
+    #[arg(long, value_name = "FILTER", requires = "subscribers")]
+    pub filter: Option<String>,
+
+    /// Subscribers share their subscription in this group: each message goes to one of them (MQTT)
+    #[arg(long, value_name = "GROUP", requires = "subscribers")]
+    pub shared: Option<String>,
+
+    /// QoS that subscribers ask for [default: that of the messages]
+    #[arg(long, value_name = "QOS", requires = "subscribers", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub subscribe_qos: Option<u8>,
+
+    /// The server retains messages (MQTT)
+    #[arg(long)]
+    pub retain: bool,
+
+    /// Subscribers connect when messages have been sent, and receive what is retained
+    #[arg(long, requires = "subscribers", requires = "retain")]
+    pub late_subscribers: bool,
+
+    /// Sessions outlive connections by this (MQTT; 3.1.1 knows no limit) [default: clean starts]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub session_expiry: Option<Duration>,
+
+    /// Subscribers are away while messages are sent, and receive what was queued for their sessions
+    #[arg(
+        long,
+        requires = "subscribers",
+        requires = "session_expiry",
+        conflicts_with = "late_subscribers"
+    )]
+    pub replay: bool,
+
+    /// Topic of the will that each device leaves for when it is lost; %d is the device's number (MQTT)
+    #[arg(long, value_name = "TOPIC")]
+    pub will_topic: Option<String>,
+
+    /// Payload of the wills
+    #[arg(long, value_name = "TEXT", default_value = "lost", requires = "will_topic")]
+    pub will_payload: String,
+
+    /// Messages carry the bytes of this file
+    #[arg(long, value_name = "FILE", conflicts_with = "size")]
+    pub payload_file: Option<PathBuf>,
+
+    /// Messages carry this text: %d the device's number, %n the message's, %t the intended time in ms since 1970, %r
+    /// eight random digits
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["size", "payload_file"])]
+    pub payload_template: Option<String>,
+
+    /// User name, with %d for the device's number; the password is taken from WIRECOST_PASSWORD (MQTT, AMQP)
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+
+    /// Client identifiers; %d is the device's number
+    #[arg(long, value_name = "TEXT", default_value = "wc-%05d")]
+    pub client_id: String,
+
+    /// Ask for what the resource holds instead of sending (CoAP, HTTP: GET)
+    #[arg(long, conflicts_with_all = ["connect_only", "reconnect_storm", "subscribers"])]
+    pub requests: bool,
+
+    /// Connect, close, and again: --rate is that of handshakes, --start says how they start
+    #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers"])]
+    pub connect_only: bool,
+
+    /// Connect, stay for --duration, lose all connections at one instant, and come back
+    #[arg(long, conflicts_with_all = ["replay", "late_subscribers", "count"])]
+    pub reconnect_storm: bool,
+
+    /// Waits before the first connect after a loss and before the last of many, doubled in between: 1s..30s, or 0s
+    #[arg(long, value_name = "FIRST..LAST", default_value = "1s..30s", requires = "reconnect_storm", value_parser = backoff, allow_hyphen_values = true)]
+    pub backoff: Backoff,
+
+    /// Wait for the whole of each back-off instead of a random part of it
+    #[arg(long, requires = "reconnect_storm")]
+    pub no_jitter: bool,
+
+    /// After this devices that are not back have failed
+    #[arg(long, value_name = "TIME", default_value = "120s", requires = "reconnect_storm", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub back_within: Duration,
+}
+
+/// `1s..30s`, or one time that does not grow.
+fn backoff(text: &str) -> Result<Backoff, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let time = |text: &str| parse_duration(text.trim()).map_err(|error| error.to_string());
+    let (first, max) = (time(first)?, time(last)?);
+    if first > max {
+        return Err("the first wait must not be above the last".into());
+    }
+    Ok(Backoff {
+        first,
+        max,
+        full_jitter: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_back_off_is_a_range_or_one_time() {
+        let of = |text| backoff(text).map(|backoff| (backoff.first.as_millis(), backoff.max.as_millis()));
+        assert_eq!(of("1s..30s"), Ok((1_000, 30_000)));
+        assert_eq!(of("500ms"), Ok((500, 500)));
+        assert_eq!(of("0s"), Ok((0, 0)));
+        assert!(of("30s..1s").is_err() && of("1..30").is_err() && of("").is_err());
+    }
+}

@@ -1,0 +1,291 @@
+//! Loads of a command line or a scenario: run, shown, kept in a results folder.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use wirecost_lab::load::options::LoadOptions;
+use wirecost_lab::load::run::{LoadError, Place, run as run_load};
+use wirecost_lab::load::sink::own_program;
+use wirecost_lab::load::store::Heading;
+use wirecost_lab::load::sweep::{Measured, Sweep};
+use wirecost_lab::load::watch::Watcher;
+use wirecost_lab::provenance::Before;
+use wirecost_lab::results::folder::LOAD_FOLDERS;
+use wirecost_lab::results::journal::{self, Entry};
+use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_lab::results::resume::{Earlier, ResumeError};
+use wirecost_lab::results::shard::Shard;
+use wirecost_lab::results::time::rfc3339;
+use wirecost_lab::results::{LoadFile, RunFolder};
+use wirecost_lab::scenario::thresholds::Thresholds;
+use wirecost_live::signals::Interrupt;
+use wirecost_report::terminal::{self, TableOptions};
+
+use crate::arguments::LoadOutputArguments;
+use crate::commands::compare::{command_line, default_folder, resume};
+use crate::commands::thresholds;
+use crate::exit::{self, Failure};
+use crate::load_view::LoadView;
+use crate::prometheus::Endpoint;
+
+/// Loads to run one after the other.
+pub struct Job<'a> {
+    /// The scenario's name; of a command line, the command's.
+    pub name: String,
+    /// The loads, in their order.
+    pub loads: &'a [LoadOptions],
+    /// The part of them that is run; `None` runs all.
+    pub shard: Option<Shard>,
+    /// The scenario as YAML, every default filled in.
+    pub resolved: String,
+    /// Where the results go.
+    pub output: &'a LoadOutputArguments,
+    /// What is demanded of the figures.
+    pub thresholds: &'a Thresholds,
+}
+
+impl Job<'_> {
+    /// Runs the loads; the exit code that they come to. Call it on the main thread.
+    pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
+        if let Some(what) = self.loads.iter().find_map(LoadOptions::not_there_yet) {
+            return Err(Failure::usage(what));
+        }
+        let internal = |error: std::io::Error| Failure::new(exit::INTERNAL, error);
+        let program = own_program().map_err(internal)?;
+        let before = Before::look();
+        let mut watcher = watchers(self.output)?;
+        let (folder, earlier, _alone) = self.open()?;
+        let sweep = Sweep {
+            loads: self.loads,
+            shard: self.shard,
+            heading: Heading {
+                name: self.name.clone(),
+                command: command_line(),
+                seed: self.loads.first().map_or(0, |load| load.seed),
+            },
+            folder: &folder,
+            earlier,
+            before: &before,
+        };
+        let measured = sweep.run(&mut |options, place| -> Result<LoadFile, LoadError> {
+            let place = Place {
+                program: &program,
+                folder: folder.path(),
+                watcher: &mut watcher,
+                interrupted: &|| interrupt.is_set(),
+                place,
+            };
+            run_load(options, place)
+        })?;
+        self.conclude(&folder, measured)
+    }
+
+    /// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
+    /// others out of it.
+    fn open(&self) -> Result<(RunFolder, Earlier, File), Failure> {
+        let at = rfc3339(std::time::SystemTime::now());
+        let (version, command) = (env!("CARGO_PKG_VERSION").into(), command_line());
+        let (folder, earlier, entry) = if let Some(path) = &self.output.resume {
+            let folder = RunFolder::open(path);
+            let earlier = self.earlier(&folder)?;
+            (folder, earlier, Entry::Resumed { at, version, command })
+        } else {
+            let path = self.output.out.clone().unwrap_or_else(default_folder);
+            let folder = RunFolder::create_with(&path, &LOAD_FOLDERS)?;
+            (
+                folder,
+                Earlier::default(),
+                Entry::Started { at, version, command },
+            )
+        };
+        let alone = folder.lock()?;
+        folder.restore(&LOAD_FOLDERS)?;
+        journal::append(&folder, &entry)?;
+        folder.write("scenario.resolved.yaml", self.resolved.as_bytes())?;
+        Ok((folder, earlier, alone))
+    }
+
+    fn earlier(&self, folder: &RunFolder) -> Result<Earlier, Failure> {
+        let scenario: serde_json::Value =
+            serde_saphyr::from_str(&self.resolved).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        Earlier::open(folder, &scenario, self.output.resume_changed).map_err(|error| {
+            let hint = match &error {
+                ResumeError::Nothing(_) => "leave out --resume to begin a run",
+                ResumeError::Changed { .. } => {
+                    "repeat the command of that run, or add --resume-changed to run the loads that it does not have"
+                }
+            };
+            Failure::usage(error).with_hint(hint)
+        })
+    }
+
+    /// Writes the report, prints the results, and judges how the run ended.
+    fn conclude(&self, folder: &RunFolder, measured: Measured<'_, LoadError>) -> Result<u8, Failure> {
+        let thresholds = self.thresholds.of_loads(self.loads, &measured.summary()?);
+        let summary = measured.write(thresholds)?;
+        if summary.loads.is_empty()
+            && let Some(error) = measured.failure
+        {
+            if self.output.resume.is_none() {
+                leave_nothing(folder);
+            }
+            return Err(failed(error));
+        }
+        wirecost_report::load::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        print(self.output, &summary)?;
+        export(self.output, &summary)?;
+        if !self.output.quiet {
+            let report = folder.file("report.html");
+            crate::output::note(format_args!("report:  {}", report.display()));
+        }
+        if summary.interrupted {
+            crate::output::note(format_args!("resume:  {}", resume::command(folder.path())));
+        }
+        match measured.failure {
+            Some(error) => Err(failed(error)),
+            None => Ok(code(&summary)),
+        }
+    }
+}
+
+/// A run that ended before anything was measured leaves no folder, unless there is something in it that helps, such as a
+/// server's log.
+fn leave_nothing(folder: &RunFolder) {
+    for sub in LOAD_FOLDERS {
+        // A folder that is not empty stays, and so it should.
+        drop(std::fs::remove_dir(folder.file(sub)));
+    }
+    const FIRST: [&str; 6] = [
+        "journal.jsonl",
+        "scenario.resolved.yaml",
+        "summary.json",
+        "env.json",
+        "intervals.csv",
+        "metrics.om",
+    ];
+    let entries = std::fs::read_dir(folder.path()).map(Iterator::count);
+    if entries.is_ok_and(|entries| entries == FIRST.len()) {
+        for name in FIRST {
+            drop(std::fs::remove_file(folder.file(name)));
+        }
+        drop(std::fs::remove_dir(folder.path()));
+    }
+}
+
+/// Whoever watches: a person, and Prometheus where asked for.
+fn watchers(output: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher>>, Failure> {
+    let mut watchers: Vec<Box<dyn Watcher>> = vec![Box::new(LoadView::new(output.quiet, colors(output)))];
+    if let Some(address) = output.prometheus {
+        let endpoint = Endpoint::start(address)
+            .map_err(|error| Failure::usage(format!("cannot listen on {address} for Prometheus: {error}")))?;
+        crate::output::note(format_args!(
+            "metrics are at http://{}/metrics",
+            endpoint.address()
+        ));
+        watchers.push(Box::new(endpoint));
+    }
+    Ok(watchers)
+}
+
+/// Whether colours are wanted.
+fn colors(output: &LoadOutputArguments) -> bool {
+    !output.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The final table, as wide as stdout where that is a terminal.
+fn table(output: &LoadOutputArguments, summary: &LoadSummary) -> String {
+    /// Columns where there is no terminal.
+    const WIDTH: usize = 140;
+    let is_terminal = std::io::stdout().is_terminal();
+    let columns = console::Term::stdout().size_checked().filter(|_| is_terminal);
+    let options = TableOptions {
+        width: columns.map_or(WIDTH, |(_, columns)| usize::from(columns)),
+        color: is_terminal && colors(output),
+    };
+    terminal::load::table(summary, &options)
+}
+
+fn print(output: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
+    let json = || {
+        let text = serde_json::to_string_pretty(summary);
+        text.map(|text| text + "\n")
+            .map_err(|error| Failure::new(exit::INTERNAL, error))
+    };
+    match output.json.as_deref() {
+        Some(path) if path == Path::new("-") => crate::output::data(json()?),
+        Some(path) => {
+            crate::output::data(table(output, summary));
+            let written = std::fs::write(path, json()?);
+            written.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+        }
+        None => crate::output::data(table(output, summary)),
+    }
+    Ok(())
+}
+
+/// What continuous integration reads, where it is asked for.
+fn export(output: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
+    let refused = |path: &Path, error| Failure::usage(format!("cannot write {}: {error}", path.display()));
+    if let Some(path) = &output.junit {
+        std::fs::write(path, wirecost_report::load::junit(summary)).map_err(|error| refused(path, error))?;
+    }
+    // GitHub shows what is appended to this file beside the job.
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&path);
+        let text = wirecost_report::load::markdown(summary);
+        opened
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| refused(&path, error))?;
+    }
+    Ok(())
+}
+
+/// The exit code that a summary comes to.
+fn code(summary: &LoadSummary) -> u8 {
+    let is_whole = |load: &Load| load.phases.iter().all(is_carried);
+    if summary.interrupted {
+        exit::INTERRUPTED
+    } else if summary.loads.iter().any(|load| !load.valid) {
+        exit::INVALID
+    } else if summary.loads.iter().all(is_whole) {
+        thresholds::exit_code(&summary.thresholds)
+    } else {
+        exit::CELLS_FAILED
+    }
+}
+
+/// Whether every message of a phase was carried, as far as anybody knows.
+fn is_carried(phase: &PhaseFigures) -> bool {
+    let outcomes = &phase.outcomes;
+    let unknown = if phase.response_kind.is_some() {
+        outcomes.unknown
+    } else {
+        0
+    };
+    outcomes.refused + outcomes.failed + outcomes.late + outcomes.lost + unknown == 0
+}
+
+fn failed(error: LoadError) -> Failure {
+    match &error {
+        LoadError::NoConnection { why, .. } => {
+            let (code, hint) = if why.refused {
+                (
+                    exit::REFUSED,
+                    "the server's log says more; wirecost probe URL shows every step",
+                )
+            } else {
+                (
+                    exit::UNREACHABLE,
+                    "check address and port, or start the server; wirecost probe URL shows every step",
+                )
+            };
+            Failure::new(code, &error).with_hint(hint)
+        }
+        LoadError::Target(_) => Failure::new(exit::UNREACHABLE, error),
+        LoadError::Limit(_) => Failure::new(exit::PRIVILEGE, &error)
+            .with_hint("fewer --clients, more --processes or more --source addresses; or raise the limit"),
+        LoadError::Machine { .. } | LoadError::Workers(_) => Failure::new(exit::PRIVILEGE, error),
+        LoadError::Generator(_) => Failure::new(exit::INTERNAL, error),
+    }
+}

@@ -1,0 +1,103 @@
+//! From flags to what devices are and do beside sending messages.
+
+use std::sync::Arc;
+
+use wirecost_lab::load::options::{Backoff, LoadOptions, Payload, Subscribers, Will};
+use wirecost_lab::load::roles::phases::{Shape, phases};
+use wirecost_lab::load::roles::resources::{filter_of, problem};
+use wirecost_lab::stack::{Application, Pattern};
+
+use super::options::{DURATION, offer};
+use crate::arguments::{LoadArguments, ShapeArguments};
+use crate::exit::Failure;
+
+/// Where the password of `--user` is.
+const PASSWORD: &str = "WIRECOST_PASSWORD";
+
+/// The same load with what the flags say of its devices, and the phases that follow.
+pub fn shaped(arguments: &LoadArguments, options: LoadOptions) -> Result<LoadOptions, Failure> {
+    let asked = &arguments.shape;
+    let mut options = LoadOptions {
+        subscribers: subscribers(asked, &options),
+        payload: payload(asked)?.unwrap_or(options.payload),
+        login: login(asked).or(options.login),
+        retain: asked.retain,
+        session_expiry: asked.session_expiry,
+        will: asked.will_topic.clone().map(|topic| Will {
+            topic,
+            payload: asked.will_payload.clone(),
+        }),
+        client_id: asked.client_id.clone(),
+        ..options
+    };
+    if let Some(problem) = problem(&options) {
+        return Err(Failure::usage(problem));
+    }
+    options.phases = phases(&shape(arguments), arguments.connect_rate, &options).map_err(Failure::usage)?;
+    Ok(options)
+}
+
+fn shape(arguments: &LoadArguments) -> Shape {
+    let asked = &arguments.shape;
+    let offer = offer(arguments);
+    if asked.requests {
+        Shape::Requests(offer)
+    } else if asked.connect_only {
+        Shape::Handshakes(offer)
+    } else if asked.reconnect_storm {
+        Shape::Storm {
+            hold: arguments.duration.unwrap_or(DURATION),
+            backoff: Backoff {
+                full_jitter: !asked.no_jitter,
+                ..asked.backoff
+            },
+            timeout: asked.back_within,
+        }
+    } else if asked.replay {
+        Shape::Replay(offer)
+    } else if asked.late_subscribers {
+        Shape::Retained(offer)
+    } else {
+        Shape::Messages(offer)
+    }
+}
+
+fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscribers> {
+    let of_stack = match options.stack.application {
+        Application::Mqtt311(qos) | Application::Mqtt5(qos) => qos,
+        _ => 0,
+    };
+    Some(Subscribers {
+        devices: asked.subscribers?,
+        filter: asked
+            .filter
+            .clone()
+            .unwrap_or_else(|| filter_of(&options.resource)),
+        shared: asked.shared.clone(),
+        qos: asked.subscribe_qos.unwrap_or(of_stack),
+    })
+}
+
+fn payload(asked: &ShapeArguments) -> Result<Option<Payload>, Failure> {
+    if let Some(text) = &asked.payload_template {
+        let pattern: Result<Pattern, _> = text.parse();
+        pattern.map_err(|error| Failure::usage(format!("--payload-template: {error}")))?;
+        return Ok(Some(Payload::Template(Arc::from(text.as_str()))));
+    }
+    let Some(path) = &asked.payload_file else {
+        return Ok(None);
+    };
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(Payload::File(bytes.into()))),
+        Err(error) => Err(Failure::usage(format!(
+            "--payload-file: cannot read {}: {error}",
+            path.display()
+        ))),
+    }
+}
+
+/// A password on a command line would be seen by everybody on the machine, and stay in the results.
+fn login(asked: &ShapeArguments) -> Option<(String, String)> {
+    let user = asked.user.clone()?;
+    Some((user, std::env::var(PASSWORD).unwrap_or_default()))
+}

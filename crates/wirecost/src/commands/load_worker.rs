@@ -1,0 +1,16 @@
+//! `wirecost load-worker`: some parts of a load, which starts it as a process of its own.
+
+use std::process::ExitCode;
+
+use wirecost_lab::load::workers::worker;
+use wirecost_live::environment::OpenFiles;
+
+use crate::exit::{self, Failure};
+
+/// Runs the command until there are no more orders.
+pub fn run() -> Result<ExitCode, Failure> {
+    let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
+    OpenFiles::raise().map_err(|error| internal(&error))?;
+    worker::run(std::io::stdin().lock(), std::io::stdout()).map_err(|error| internal(&error))?;
+    Ok(ExitCode::from(exit::OK))
+}

@@ -1,0 +1,80 @@
+//! `wirecost merge`: several results folders as one.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use wirecost_lab::results::RunFolder;
+use wirecost_lab::results::folder::{FOLDERS, LOAD_FOLDERS};
+use wirecost_lab::results::merge::{MergeError, Merged, merge};
+use wirecost_report::ReportError;
+
+use crate::arguments::MergeArguments;
+use crate::commands::compare::{command_line, default_folder};
+use crate::exit::{self, Failure};
+use crate::output;
+
+/// Runs the command.
+pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
+    let sources: Vec<RunFolder> = arguments.runs.iter().map(|path| RunFolder::open(path)).collect();
+    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    // What is there already is neither overwritten nor left half changed.
+    let into = RunFolder::create_with(&out, &[])?;
+    let made = make(&sources, &into);
+    if made.is_err() && !into.file("summary.json").exists() {
+        leave_nothing(&into);
+    }
+    let (merged, written) = made?;
+    written.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let what = match &merged {
+        Merged::Comparison(summary) => format!("{} cells", summary.cells.len()),
+        Merged::Loads(summary) => format!("{} loads", summary.loads.len()),
+    };
+    output::note(format_args!("merged {} runs: {what}", sources.len()));
+    if !into.file("capture").exists() && sources.iter().any(|source| source.file("capture").exists()) {
+        output::note("captures stay in the folders of their runs");
+    }
+    output::data(format_args!("{}\n", into.file("report.html").display()));
+    Ok(ExitCode::from(exit::OK))
+}
+
+type Made = (Merged, Result<(), ReportError>);
+
+fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
+    let _alone = into.lock()?;
+    let folders: Vec<&str> = FOLDERS
+        .into_iter()
+        .filter(|name| LOAD_FOLDERS.contains(name))
+        .collect();
+    into.restore(&folders)?;
+    let merged = merge(sources, into, command_line()).map_err(failed)?;
+    let written = match &merged {
+        Merged::Comparison(_) => wirecost_report::write_all(into),
+        Merged::Loads(_) => wirecost_report::load::write_all(into),
+    };
+    Ok((merged, written))
+}
+
+fn failed(error: MergeError) -> Failure {
+    let hint = match &error {
+        MergeError::TooFew => {
+            "name the folders of the shards, or of the machines: wirecost merge runs/a runs/b"
+        }
+        MergeError::Different { .. } => "shards are runs of one scenario with --shard 1/N to N/N",
+        MergeError::Mixed { .. } => "merge loads and comparisons each by themselves",
+        MergeError::Results(_) => "each folder must be the results folder of a run that has ended",
+        MergeError::Twice(_) | MergeError::OtherPhases { .. } => "leave one of them out",
+    };
+    Failure::usage(error).with_hint(hint)
+}
+
+/// A merge that failed at its beginning leaves no folder.
+fn leave_nothing(folder: &RunFolder) {
+    for name in ["journal.jsonl", "env.json", "scenario.resolved.yaml"] {
+        drop(std::fs::remove_file(folder.file(name)));
+    }
+    for sub in LOAD_FOLDERS {
+        // What is not empty stays.
+        drop(std::fs::remove_dir(folder.file(sub)));
+    }
+    drop(std::fs::remove_dir(Path::new(folder.path())));
+}

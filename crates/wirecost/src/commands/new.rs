@@ -1,0 +1,40 @@
+//! `wirecost new`, a scenario to begin with, and `wirecost schema`, what an editor checks one by.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use crate::arguments::{NewArguments, NewKind};
+use crate::exit::Failure;
+use crate::output;
+
+const COMPARISON: &str = include_str!("../../../../examples/smart-meter.yaml");
+const LOAD: &str = include_str!("../../../../examples/load.yaml");
+const STORM: &str = include_str!("../../../../examples/storm.yaml");
+const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
+
+/// Writes a scenario.
+pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
+    let text = match arguments.kind {
+        NewKind::Comparison => COMPARISON,
+        NewKind::Load => LOAD,
+        NewKind::Storm => STORM,
+    };
+    let Some(path) = &arguments.out else {
+        output::data(text);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let created = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    created.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+    output::note(format_args!(
+        "wrote {}; run it: wirecost run {}",
+        path.display(),
+        path.display()
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the JSON Schema of scenarios.
+pub fn schema() -> Result<ExitCode, Failure> {
+    output::data(SCHEMA);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,200 @@
+//! `wirecost run`: scenario files.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use wirecost_lab::compare::Options;
+use wirecost_lab::scenario::load::Surroundings;
+use wirecost_lab::scenario::node::MAX_BYTES;
+use wirecost_lab::scenario::{Edits, Scenario, Work};
+use wirecost_live::signals::Interrupt;
+
+use super::compare::{Job, resume};
+use super::load;
+use super::load::options::consent;
+use crate::arguments::{LoadOutputArguments, RunArguments};
+use crate::exit::{self, Failure};
+use crate::output;
+
+/// Runs the command: every file is read before the first one is run.
+pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
+    let scenarios = arguments.files.iter().map(|path| read(path, arguments));
+    let scenarios = scenarios.collect::<Result<Vec<Scenario>, Failure>>()?;
+    if arguments.print_resolved {
+        let texts: Vec<String> = scenarios.iter().map(Scenario::to_yaml).collect();
+        output::data(texts.join("---\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let ([_, _, ..], Some(flag)) = (scenarios.as_slice(), of_one_run(arguments)) {
+        return Err(Failure::usage(format!(
+            "{flag} belongs to one run, and there are {} files",
+            scenarios.len()
+        ))
+        .with_hint("run them one by one"));
+    }
+    let interrupt = Interrupt::install()?;
+    let mut worst = exit::OK;
+    for scenario in &scenarios {
+        let code = match run_one(scenario, arguments, interrupt) {
+            Ok(code) => code,
+            Err(failure) if scenarios.len() > 1 => failure.print(),
+            Err(failure) => return Err(failure),
+        };
+        worst = worse(worst, code);
+        if code == exit::INTERRUPTED {
+            break;
+        }
+    }
+    Ok(ExitCode::from(worst))
+}
+
+/// A flag that names the files of one run.
+fn of_one_run(arguments: &RunArguments) -> Option<&'static str> {
+    let output = &arguments.output;
+    match (&output.out, &output.resume, &output.json) {
+        (Some(_), _, _) => Some("--out"),
+        (_, Some(_), _) => Some("--resume"),
+        (_, _, Some(_)) => Some("--json"),
+        _ => None,
+    }
+}
+
+/// Reads a file as the command line changes it.
+fn read(path: &Path, arguments: &RunArguments) -> Result<Scenario, Failure> {
+    let name = path.display().to_string();
+    let text = text_of(path)?;
+    let mut set = arguments.set.clone();
+    set.extend(arguments.engine.map(|engine| format!("engine={engine}")));
+    let edits = Edits {
+        set: &set,
+        vary: &arguments.vary,
+    };
+    let surroundings = Surroundings {
+        folder: Some(path.parent().unwrap_or(Path::new(""))),
+        variable: &|name| std::env::var(name).ok(),
+    };
+    Scenario::read(&text, edits, surroundings).map_err(|error| error.in_file(&name).into())
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let name = path.display();
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return Err(Failure::usage(format!(
+            "{name}: scenarios are written in YAML or JSON, not in TOML"
+        ))
+        .with_hint("wirecost new writes one to begin with"));
+    }
+    let unreadable = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
+    let mut bytes = Vec::new();
+    // One byte more than may be: the parser says that it is too much.
+    let limit = MAX_BYTES as u64 + 1;
+    if path == Path::new("-") {
+        std::io::stdin()
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        file.take(limit).read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))
+}
+
+/// Runs one scenario; its exit code.
+fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) -> Result<u8, Failure> {
+    if let Some(name) = scenario.name.as_ref().filter(|_| !arguments.output.quiet) {
+        output::note(name);
+    }
+    if scenario.thresholds.want_abort() {
+        output::note("warning: abort_on_fail is not there yet: the run goes on to its end");
+    }
+    match &scenario.work {
+        Work::Comparison(options) => {
+            let options = Options {
+                shard: arguments.shard,
+                ..(**options).clone()
+            };
+            if options.cells() == 0 {
+                let shard = arguments
+                    .shard
+                    .map_or_else(String::new, |shard| format!(" of shard {shard}"));
+                return Err(Failure::usage(format!("there are no cells{shard} to run")));
+            }
+            let job = Job {
+                scenario,
+                options: &options,
+                output: &arguments.output,
+            };
+            job.run(interrupt)
+        }
+        Work::Loads(loads) => {
+            for load in loads {
+                consent(load, arguments.i_own_this_target)?;
+            }
+            let job = load::job::Job {
+                name: scenario.name.clone().unwrap_or_else(|| "run".into()),
+                loads,
+                shard: arguments.shard,
+                resolved: scenario.to_yaml(),
+                output: &load_output(arguments)?,
+                thresholds: &scenario.thresholds,
+            };
+            job.run(interrupt)
+        }
+    }
+}
+
+/// Where the results of loads go, as the flags say that hold for comparisons too.
+fn load_output(arguments: &RunArguments) -> Result<LoadOutputArguments, Failure> {
+    let output = &arguments.output;
+    let folder = resume::folder(output)?;
+    let (resume, out) = if output.resume.is_some() {
+        (folder, None)
+    } else {
+        (None, folder)
+    };
+    Ok(LoadOutputArguments {
+        resume,
+        resume_changed: output.resume_changed,
+        out,
+        json: output.json.clone(),
+        profile: false,
+        junit: arguments.junit.clone(),
+        prometheus: arguments.prometheus,
+        quiet: output.quiet,
+        no_color: output.no_color,
+    })
+}
+
+/// Of two exit codes the one that tells more.
+fn worse(one: u8, other: u8) -> u8 {
+    const ORDER: [u8; 10] = [
+        exit::INTERRUPTED,
+        exit::INTERNAL,
+        exit::USAGE,
+        exit::PRIVILEGE,
+        exit::UNREACHABLE,
+        exit::REFUSED,
+        exit::INVALID,
+        exit::CELLS_FAILED,
+        exit::THRESHOLD,
+        exit::OK,
+    ];
+    let rank = |code: u8| ORDER.iter().position(|known| *known == code).unwrap_or_default();
+    if rank(other) < rank(one) { other } else { one }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_exit_codes_the_most_telling_one_counts() {
+        assert_eq!([99, 13, 14, 0].into_iter().fold(0, worse), 14);
+        assert_eq!([99, 0, 13].into_iter().fold(0, worse), 13);
+        assert_eq!([0, 99].into_iter().fold(0, worse), 99);
+        assert_eq!([14, 11, 10, 12].into_iter().fold(0, worse), 10);
+        assert_eq!([130, 2].into_iter().fold(0, worse), 130);
+    }
+}

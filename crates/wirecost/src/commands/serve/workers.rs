@@ -1,0 +1,174 @@
+//! A server of several processes on one port, where one may not open as many files as there are connections.
+//!
+//! Each process is a server of its own: the kernel gives a connection to one of them by chance. Workers run the command
+//! line of the first process; what that has made itself, they are told on their standard input, with which they end.
+
+use std::io::BufRead as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wirecost_lab::load::sink::{own_program, processes_for};
+use wirecost_lab::stack::{Application, Stack};
+use wirecost_live::environment::free_files;
+use wirecost_live::limits::Limits;
+use wirecost_live::process::worker::Worker;
+use wirecost_proto::bare::Transport;
+use wirecost_security::certificate::Identity;
+
+use crate::arguments::ServeArguments;
+use crate::exit::{self, Failure};
+
+/// How long a worker may take to listen, and to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+const READY: &str = "ready";
+
+/// How many processes hold the connections that are asked for.
+pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Failure> {
+    let Some(connections) = arguments.connections else {
+        return Ok(1);
+    };
+    // All peers of a datagram service share its socket.
+    if stack.transport() == Transport::Datagram {
+        return Ok(1);
+    }
+    let limits = Limits::read().map_err(internal)?;
+    let free = free_files().map_err(internal)?;
+    let reachable = if limits.sockets_per_process == 0 { 0 } else { free };
+    if u64::from(connections) > reachable {
+        let message = format_args!(
+            "{connections} connections need as many open files, and {reachable} are possible (hard limit {}, {free} \
+            left on this machine)",
+            limits.open_files
+        );
+        let hint =
+            "raise the hard limit on open files (ulimit -Hn) or fs.file-max, or ask for fewer connections";
+        return Err(Failure::new(exit::PRIVILEGE, message).with_hint(hint));
+    }
+    Ok(processes_for(connections, limits.sockets_per_process))
+}
+
+/// What the processes do not share, in a sentence.
+pub(super) fn note(count: u32, stack: Stack) -> String {
+    let kept = match stack.application {
+        Application::Mqtt311(_) | Application::Mqtt5(_) => "sessions, subscriptions and retained messages",
+        Application::AmqpSettled | Application::AmqpUnsettled => "queues",
+        Application::Http1 | Application::Http3 => "resources and session tickets",
+        _ => "session tickets",
+    };
+    format!("{count} processes share the port, each a server of its own: {kept} are not shared between them")
+}
+
+/// The workers of the first process. Dropped, they are killed.
+#[derive(Default)]
+pub(super) struct Workers(Vec<Worker>);
+
+impl Workers {
+    /// Starts `count` workers that listen when this returns.
+    pub(super) fn start(
+        count: u32,
+        address: SocketAddr,
+        identity: Option<&Identity>,
+    ) -> Result<Self, Failure> {
+        if count == 0 {
+            return Ok(Self::default());
+        }
+        let share = share(address, identity)?;
+        let program = own_program().map_err(internal)?;
+        let own: Result<Vec<String>, _> = std::env::args_os()
+            .skip(1)
+            .map(std::ffi::OsString::into_string)
+            .collect();
+        let not_text = |word| Failure::usage(format_args!("{word:?} is not UTF-8"));
+        let mut arguments = own.map_err(not_text)?;
+        arguments.push("--worker".to_owned());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let workers = (0..count).map(|_| -> Result<Worker, Failure> {
+            let mut worker = Worker::start(&program, &arguments).map_err(internal)?;
+            worker.say(&share).map_err(internal)?;
+            let word = worker.hear(PATIENCE).map_err(internal)?;
+            match word.as_str() {
+                READY => Ok(worker),
+                _ => Err(Failure::new(
+                    exit::INTERNAL,
+                    format_args!("a worker said {word:?}"),
+                )),
+            }
+        });
+        workers.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether all of them run.
+    pub(super) fn check(&mut self) -> Result<(), Failure> {
+        let mut statuses = self.0.iter_mut().filter_map(Worker::exit_status);
+        match statuses.next() {
+            None => Ok(()),
+            Some(status) => Err(Failure::new(
+                exit::INTERNAL,
+                format_args!("a process of the server has ended, {status}"),
+            )),
+        }
+    }
+
+    /// Lets them end.
+    pub(super) fn stop(mut self) -> Result<(), Failure> {
+        for worker in &mut self.0 {
+            worker.stop(PATIENCE).map_err(internal)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a worker is told.
+pub(super) struct Share {
+    pub(super) address: SocketAddr,
+    pub(super) identity: Option<Identity>,
+    /// Whether the first process wants it to end, or has ended.
+    pub(super) is_over: Arc<AtomicBool>,
+}
+
+fn share(address: SocketAddr, identity: Option<&Identity>) -> Result<String, Failure> {
+    let texts = identity.map(|identity| -> Result<_, Failure> {
+        let certificates = identity.certificates_to_pem().map_err(internal)?;
+        Ok([certificates, identity.private_key_to_pem().map_err(internal)?])
+    });
+    Ok(json!({"address": address.to_string(), "identity": texts.transpose()?}).to_string())
+}
+
+impl Share {
+    /// What the first process says.
+    pub(super) fn hear() -> Result<Self, Failure> {
+        let unreadable = || Failure::usage("--worker is for wirecost itself");
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line).map_err(internal)?;
+        let share: Value = serde_json::from_str(&line).map_err(|_| unreadable())?;
+        let address = share["address"].as_str().and_then(|text| text.parse().ok());
+        let identity = match (share["identity"][0].as_str(), share["identity"][1].as_str()) {
+            (Some(certificates), Some(key)) => Some(Identity::from_pem(certificates, key).map_err(internal)?),
+            _ => None,
+        };
+        let is_over = Arc::new(AtomicBool::new(false));
+        let tell = Arc::clone(&is_over);
+        std::thread::spawn(move || {
+            // Nothing more is said: the end of the lines is the end of the server.
+            let _ = std::io::stdin().lock().lines().count();
+            tell.store(true, Ordering::Relaxed);
+        });
+        Ok(Self {
+            address: address.ok_or_else(unreadable)?,
+            identity,
+            is_over,
+        })
+    }
+
+    /// Tells the first process that this one listens.
+    pub(super) fn ready() {
+        crate::output::data(format_args!("{READY}\n"));
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> Failure {
+    Failure::new(exit::INTERNAL, error)
+}

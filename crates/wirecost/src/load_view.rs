@@ -1,0 +1,145 @@
+//! What a person sees while a load runs, on stderr: some lines drawn anew each second on a terminal, a line per second
+//! elsewhere.
+//!
+//! - [`state`]: what the ticks have added up to
+//! - [`lines`]: the state as lines of a given width
+//!
+//! Nothing here reads a clock: the coordinator ticks once a second, whatever the target does.
+
+mod lines;
+mod state;
+
+use std::io::{IsTerminal as _, Write as _};
+
+use console::Term;
+use wirecost_lab::load::watch::{Announcement, Tick, Watcher};
+
+use self::lines::Dress;
+use self::state::State;
+use crate::output;
+
+/// Columns where the terminal does not tell.
+const WIDTH: usize = 80;
+
+/// Shows a load on stderr.
+pub struct LoadView {
+    kind: Kind,
+    state: State,
+}
+
+/// How it is shown.
+enum Kind {
+    /// Not at all.
+    Quiet,
+    /// A line per second.
+    Plain,
+    /// Lines that are drawn anew; so many stand there.
+    Drawn { term: Term, color: bool, drawn: usize },
+}
+
+impl LoadView {
+    /// A view that suits stderr: `quiet` shows nothing, `color` is what the user wants of it.
+    pub fn new(quiet: bool, color: bool) -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let kind = match std::io::stderr().is_terminal() {
+            _ if quiet => Kind::Quiet,
+            true if !is_dumb => Kind::Drawn {
+                term: Term::stderr(),
+                color,
+                drawn: 0,
+            },
+            _ => Kind::Plain,
+        };
+        Self {
+            kind,
+            state: State::default(),
+        }
+    }
+
+    fn draw(&mut self) {
+        let Kind::Drawn { term, color, drawn } = &mut self.kind else {
+            return;
+        };
+        let width = term
+            .size_checked()
+            .map_or(WIDTH, |(_, columns)| usize::from(columns));
+        // The last column stays free: some terminals wrap when it is written.
+        let lines = lines::block(&self.state, width.saturating_sub(1), Dress::new(*color));
+        let mut text = up(*drawn);
+        for line in &lines {
+            text += &format!("\x1b[2K{line}\n");
+        }
+        // What a longer block left below.
+        text += "\x1b[J";
+        *drawn = lines.len();
+        put(&text);
+    }
+
+    /// Takes the lines away.
+    fn erase(&mut self) {
+        if let Kind::Drawn { drawn, .. } = &mut self.kind
+            && *drawn > 0
+        {
+            put(&(up(*drawn) + "\x1b[J"));
+            *drawn = 0;
+        }
+    }
+}
+
+/// To the beginning of the line so many above (ECMA-48: CPL).
+fn up(lines: usize) -> String {
+    match lines {
+        0 => String::new(),
+        lines => format!("\x1b[{lines}F"),
+    }
+}
+
+/// All at once, so that nobody sees half of it. A reader that has gone away is no reason to end.
+fn put(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    drop(stderr.write_all(text.as_bytes()));
+    drop(stderr.flush());
+}
+
+impl Watcher for LoadView {
+    fn begin(&mut self, load: &Announcement) {
+        self.state = State::new(load);
+        match self.kind {
+            Kind::Quiet => {}
+            Kind::Plain => output::note(lines::heading(&self.state)),
+            Kind::Drawn { .. } => self.draw(),
+        }
+    }
+
+    fn note(&mut self, line: &str) {
+        match self.kind {
+            Kind::Quiet => {}
+            Kind::Plain => output::note(line),
+            Kind::Drawn { .. } => {
+                self.erase();
+                output::note(line);
+                self.draw();
+            }
+        }
+    }
+
+    fn second(&mut self, tick: &Tick<'_>) {
+        self.state.add(tick);
+        match self.kind {
+            Kind::Quiet => {}
+            Kind::Plain => output::note(lines::plain(&self.state)),
+            Kind::Drawn { .. } => self.draw(),
+        }
+    }
+
+    fn end(&mut self) {
+        self.erase();
+    }
+}
+
+/// What must not stay when a run fails half-way.
+impl Drop for LoadView {
+    fn drop(&mut self) {
+        self.erase();
+    }
+}

@@ -1,0 +1,450 @@
+//! The state of a load as lines, none wider than asked for: what has no place is left out, the least important first.
+
+use std::time::Duration;
+
+use wirecost_lab::load::watch::Usage;
+use wirecost_report::number;
+
+use super::state::State;
+
+/// Characters of a line's name.
+const NAME: usize = 10;
+/// Characters between two entries.
+const GAP: usize = 2;
+/// The least and the most seconds of a sparkline.
+const SPARKS: [usize; 2] = [10, 60];
+
+/// Whether colours may be used.
+#[derive(Clone, Copy)]
+pub(super) struct Dress {
+    color: bool,
+}
+
+impl Dress {
+    pub(super) const fn new(color: bool) -> Self {
+        Self { color }
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn faint(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn alarm(self, text: &str) -> String {
+        self.with("31", text)
+    }
+}
+
+/// The first line: what runs.
+pub(super) fn heading(state: &State) -> String {
+    let place = match state.load.place {
+        [place, of] if of > 1 => format!("load {place} of {of}: "),
+        _ => String::new(),
+    };
+    plain_text(&format!("{place}{} → {}", state.load.name, state.load.target))
+}
+
+/// A second in one line, for output that is not a terminal.
+pub(super) fn plain(state: &State) -> String {
+    let mut entries = vec![format!("{:>5} s", state.elapsed.as_secs()), phase(state)];
+    if state.has_messages() {
+        entries.push(format!("offered {}/s", number::rate(state.now.offered)));
+        entries.push(carried(state));
+    } else if state.now.connects > 0.0 {
+        entries.push(format!("{} connects/s", number::rate(state.now.connects)));
+    }
+    entries.extend(times(state));
+    entries.extend(troubles(state));
+    if state.has_messages() {
+        entries.push(format!("{} waiting", number::grouped(state.waiting())));
+    }
+    entries.push(format!("{} connected", number::grouped(state.connected)));
+    entries.push(format!("generator {}", cpu(state.generator)));
+    entries.extend(state.target.map(|target| format!("target {}", cpu(target))));
+    entries.join("  ")
+}
+
+/// The lines that are drawn anew each second.
+pub(super) fn block(state: &State, width: usize, dress: Dress) -> Vec<String> {
+    let mut lines = vec![
+        dress.bold(&clipped(&heading(state), width)),
+        progress(state, width, dress),
+    ];
+    lines.push(rate(state, width, dress));
+    lines.push(response(state, width, dress));
+    if state.has_messages() {
+        lines.push(outcomes(state, width, dress));
+    }
+    lines.push(sides(state, width));
+    lines
+}
+
+/// How far it is.
+fn progress(state: &State, width: usize, dress: Dress) -> String {
+    let at = seconds(state.elapsed);
+    let (bar, end) = match state.remaining {
+        Some(remaining) => {
+            let whole = (state.elapsed + remaining).as_secs_f64().max(1e-3);
+            let bar = bar(state.elapsed.as_secs_f64() / whole, 24);
+            (bar, format!("{at} of {}", seconds(state.elapsed + remaining)))
+        }
+        None => (String::new(), at),
+    };
+    let entries = [
+        Entry::always(format!("{:<NAME$}", number_of_phase(state))),
+        Entry::of(2, bar),
+        Entry::always(end),
+        Entry::of(
+            1,
+            state
+                .remaining
+                .map_or(String::new(), |left| format!("{} left", seconds(left))),
+        ),
+    ];
+    dress.faint(&fitted(&entries, width))
+}
+
+fn number_of_phase(state: &State) -> String {
+    if state.phase.is_empty() {
+        return "starting".into();
+    }
+    phase(state)
+}
+
+fn phase(state: &State) -> String {
+    let warm_up = if state.warm_up { " (warm-up)" } else { "" };
+    plain_text(&format!("{}{warm_up}", state.phase))
+}
+
+fn rate(state: &State, width: usize, dress: Dress) -> String {
+    let values: Vec<Option<f64>> = state.rates.iter().map(|rate| Some(*rate)).collect();
+    if !state.has_messages() {
+        let entries = [
+            Entry::always(format!("{:<NAME$}", "connects")),
+            Entry::always(format!("{:>9}/s", number::rate(state.now.connects))),
+        ];
+        return with_sparks(fitted(&entries, width), &values, width, dress);
+    }
+    let asked = state
+        .asked_rate
+        .map(number::rate)
+        .map_or(String::new(), |rate| format!("of {rate}/s asked for"));
+    let entries = [
+        Entry::always(format!("{:<NAME$}", "rate")),
+        Entry::always(format!("{:>9}/s offered", number::rate(state.now.offered))),
+        Entry::always(carried(state)),
+        Entry::of(1, asked),
+    ];
+    with_sparks(fitted(&entries, width), &values, width, dress)
+}
+
+/// Where nothing answers during the run, what was sent is all there is to tell.
+fn carried(state: &State) -> String {
+    let outcomes = &state.outcomes;
+    let is_answered = outcomes.acknowledged + outcomes.delivered + outcomes.refused + outcomes.late > 0;
+    if is_answered || state.now.sent == 0.0 {
+        format!("carried {}/s", number::rate(state.now.carried))
+    } else {
+        format!("sent {}/s", number::rate(state.now.sent))
+    }
+}
+
+fn times(state: &State) -> Option<String> {
+    let times = state.now.times?;
+    let [p50, p99] = [times.p50, times.p99].map(|nanos| number::latency(nanos as f64));
+    Some(format!("p50 {p50} p99 {p99} ms"))
+}
+
+fn response(state: &State, width: usize, dress: Dress) -> String {
+    let values: Vec<Option<f64>> = state
+        .tails
+        .iter()
+        .map(|tail| tail.map(|nanos| nanos as f64))
+        .collect();
+    let name = if state.has_messages() { "response" } else { "time" };
+    let mut entries = vec![Entry::always(format!("{name:<NAME$}"))];
+    match state.now.times {
+        Some(times) => {
+            let [p50, p99, max] =
+                [times.p50, times.p99, times.max].map(|nanos| number::latency(nanos as f64));
+            entries.push(Entry::always(format!("p50 {p50:>6}")));
+            entries.push(Entry::always(format!("p99 {p99:>6} ms")));
+            entries.push(Entry::of(1, format!("max {max:>6} ms")));
+        }
+        None => entries.push(Entry::always("nothing was answered in this second".into())),
+    }
+    if let Some(lag) = state.now.lag {
+        entries.push(Entry::of(2, format!("lag p99 {}", number::duration(lag as f64))));
+    }
+    with_sparks(fitted(&entries, width), &values, width, dress)
+}
+
+/// What is not as it should be, by number.
+fn troubles(state: &State) -> Vec<String> {
+    let outcomes = &state.outcomes;
+    [
+        ("refused", outcomes.refused),
+        ("late", outcomes.late),
+        ("failed", outcomes.failed),
+        ("unknown", outcomes.unknown),
+        ("lost", outcomes.lost),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(name, count)| format!("{} {name}", number::grouped(count)))
+    .collect()
+}
+
+fn outcomes(state: &State, width: usize, dress: Dress) -> String {
+    let good = match state.outcomes.delivered {
+        0 => format!("{} acknowledged", number::grouped(state.outcomes.acknowledged)),
+        delivered => format!("{} delivered", number::grouped(delivered)),
+    };
+    let troubles = troubles(state).join("  ");
+    let entries = [
+        Entry::always(format!("{:<NAME$}", "outcomes")),
+        Entry::always(good),
+        Entry::always(format!("{} waiting", number::grouped(state.waiting()))),
+        Entry::always(troubles.clone()),
+    ];
+    let line = fitted(&entries, width);
+    match line.strip_suffix(&troubles) {
+        Some(calm) if !troubles.is_empty() => calm.to_owned() + &dress.alarm(&troubles),
+        _ => line,
+    }
+}
+
+fn sides(state: &State, width: usize) -> String {
+    let connected = format!(
+        "{} of {} connected",
+        number::grouped(state.connected),
+        number::grouped(state.load.clients + state.load.subscribers)
+    );
+    let target = state
+        .target
+        .map_or_else(String::new, |used| format!("target {}", cpu(used)));
+    let entries = [
+        Entry::always(format!("{:<NAME$}", "machine")),
+        Entry::always(connected),
+        Entry::always(format!("generator {}", cpu(state.generator))),
+        Entry::of(2, number::data(state.generator.resident_bytes)),
+        Entry::of(1, target),
+        Entry::of(
+            3,
+            state
+                .target
+                .map_or(String::new(), |used| number::data(used.resident_bytes)),
+        ),
+    ];
+    fitted(&entries, width)
+}
+
+fn cpu(used: Usage) -> String {
+    format!("{:.0} % CPU", used.cpu_share * 100.0)
+}
+
+/// A part of a line; what has the highest number goes first where there is no place. 0 never goes.
+struct Entry {
+    goes: u8,
+    text: String,
+}
+
+impl Entry {
+    const fn always(text: String) -> Self {
+        Self { goes: 0, text }
+    }
+
+    const fn of(goes: u8, text: String) -> Self {
+        Self { goes, text }
+    }
+}
+
+/// The entries that have place, clipped where even those that never go have none.
+fn fitted(entries: &[Entry], width: usize) -> String {
+    let join = |most: u8| {
+        let kept = entries
+            .iter()
+            .filter(|entry| entry.goes <= most && !entry.text.is_empty());
+        let kept: Vec<&str> = kept.map(|entry| entry.text.as_str()).collect();
+        kept.join(&" ".repeat(GAP))
+    };
+    let most = entries.iter().map(|entry| entry.goes).max().unwrap_or(0);
+    let fits = (0..=most).rev().map(join).find(|line| chars(line) <= width);
+    fits.unwrap_or_else(|| clipped(&join(0), width))
+}
+
+/// The line with the latest seconds of `values` at its end, as many as have place.
+fn with_sparks(line: String, values: &[Option<f64>], width: usize, dress: Dress) -> String {
+    let room = width.saturating_sub(chars(&line) + GAP).min(SPARKS[1]);
+    if room < SPARKS[0] {
+        return line;
+    }
+    let latest = &values[values.len().saturating_sub(room)..];
+    line + &" ".repeat(GAP) + &dress.with("36", &sparks(latest))
+}
+
+/// Eight heights from 0 to the largest value; a dot where there is none.
+fn sparks(values: &[Option<f64>]) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().flatten().copied().fold(0.0, f64::max);
+    let spark = |value: &Option<f64>| match value {
+        None => '·',
+        Some(value) if most > 0.0 => {
+            let step = (value / most * HEIGHTS.len() as f64).ceil() as usize;
+            HEIGHTS[step.clamp(1, HEIGHTS.len()) - 1]
+        }
+        Some(_) => HEIGHTS[0],
+    };
+    values.iter().map(spark).collect()
+}
+
+fn bar(share: f64, width: usize) -> String {
+    let done = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
+    format!("[{}{}]", "=".repeat(done), " ".repeat(width - done))
+}
+
+fn seconds(duration: Duration) -> String {
+    match duration.as_secs() {
+        s if s < 120 => format!("{s} s"),
+        s => format!("{} min {:02} s", s / 60, s % 60),
+    }
+}
+
+/// Names come from files and URLs, and must not command a terminal.
+fn plain_text(text: &str) -> String {
+    let replace = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().map(replace).collect()
+}
+
+fn clipped(text: &str, width: usize) -> String {
+    match chars(text) <= width {
+        true => text.to_owned(),
+        false => text.chars().take(width.saturating_sub(1)).collect::<String>() + "…",
+    }
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirecost_lab::load::figures::Interval;
+    use wirecost_lab::load::watch::{Announcement, Tick};
+    use wirecost_stats::Histogram;
+
+    fn after(seconds: u64, answered: impl Fn(u64) -> bool) -> State {
+        let mut state = State::new(&Announcement {
+            name: "mqtt-qos1, 100 clients, 1,000/s".into(),
+            stack: "mqtt-qos1".into(),
+            target: "built\u{1b}[2Jin".into(),
+            clients: 100,
+            place: [1, 1],
+            phases: vec!["publish".into()],
+            ..Announcement::default()
+        });
+        for second in 0..seconds {
+            state.add(&tick(second, seconds, &interval(second, answered(second))));
+        }
+        state
+    }
+
+    fn interval(second: u64, answered: bool) -> Interval {
+        let mut interval = Interval::new(0, second as u32, false);
+        interval.outcomes.offered = 1_000;
+        if answered {
+            interval.outcomes.acknowledged = 990;
+            interval.outcomes.refused = 4;
+            let mut times = Histogram::new();
+            times.record(213_000);
+            interval.response_time = Some(times);
+        }
+        interval
+    }
+
+    fn tick(second: u64, of: u64, counted: &Interval) -> Tick<'_> {
+        Tick {
+            elapsed: Duration::from_secs(second + 1),
+            remaining: Some(Duration::from_secs(of * 2 - second)),
+            phase: 0,
+            warm_up: false,
+            asked_rate: Some(1_000.0),
+            span: Duration::from_secs(1),
+            counted,
+            connected: 100,
+            generator: Usage {
+                cpu_share: 0.12,
+                resident_bytes: 14_200_000,
+                processes: 1,
+                ..Usage::default()
+            },
+            target: Some(Usage {
+                cpu_share: 0.31,
+                resident_bytes: 8_100_000,
+                processes: 1,
+                ..Usage::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let states = [
+            after(0, |_| true),
+            after(3, |_| true),
+            after(70, |second| second < 50),
+        ];
+        for state in &states {
+            for width in 20..200 {
+                for line in block(state, width, Dress::new(false)) {
+                    assert!(chars(&line) <= width, "{} at {width}: {line}", chars(&line));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_says_everything_in_one_line() {
+        assert_eq!(
+            plain(&after(12, |_| true)),
+            "   12 s  publish  offered 1,000/s  carried 990/s  p50 0.213 p99 0.213 ms  48 refused  72 waiting  \
+             100 connected  generator 12 % CPU  target 31 % CPU"
+        );
+    }
+
+    /// A target that stands still must be seen: no times, and what waits.
+    #[test]
+    fn a_stall_is_told() {
+        let state = after(12, |second| second < 10);
+        let text = block(&state, 100, Dress::new(false)).join("\n");
+        assert!(text.contains("nothing was answered in this second"), "{text}");
+        assert!(text.contains("2,060 waiting"), "{text}");
+        assert!(text.contains("▁▁\n") && text.contains("··\n"), "{text}");
+    }
+
+    #[test]
+    fn names_cannot_command_the_terminal() {
+        let text = block(&after(2, |_| true), 120, Dress::new(false)).join("\n");
+        assert!(!text.contains('\u{1b}'));
+        let dressed = block(&after(2, |_| true), 120, Dress::new(true)).join("\n");
+        assert!(dressed.contains("\u{1b}[31m8 refused\u{1b}[0m"), "{dressed}");
+    }
+
+    #[test]
+    fn sparks_rise_with_their_values() {
+        assert_eq!(sparks(&[Some(0.0), Some(1.0), None, Some(8.0)]), "▁▁·█");
+        assert_eq!(sparks(&[Some(0.0)]), "▁");
+    }
+}

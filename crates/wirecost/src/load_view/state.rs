@@ -1,0 +1,127 @@
+//! What the ticks of a load have added up to.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use wirecost_lab::load::watch::{Announcement, Tick, Usage};
+use wirecost_lab::results::summary::Outcomes;
+use wirecost_stats::Histogram;
+
+/// Seconds that are kept for the sparklines.
+pub(super) const HISTORY: usize = 60;
+
+/// Everything that is shown.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) load: Announcement,
+    pub(super) elapsed: Duration,
+    pub(super) remaining: Option<Duration>,
+    /// The phase that runs, and whether it is in its warm-up.
+    pub(super) phase: String,
+    pub(super) warm_up: bool,
+    pub(super) asked_rate: Option<f64>,
+    /// Of all seconds.
+    pub(super) outcomes: Outcomes,
+    /// Of the last second.
+    pub(super) now: Second,
+    pub(super) connected: u64,
+    pub(super) generator: Usage,
+    pub(super) target: Option<Usage>,
+    /// Carried messages, or connects where there are no messages, per second; the latest last.
+    pub(super) rates: VecDeque<f64>,
+    /// 99th percentiles in nanoseconds; none where nothing was answered.
+    pub(super) tails: VecDeque<Option<u64>>,
+}
+
+/// What came about in one second.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Second {
+    /// Messages per second.
+    pub(super) offered: f64,
+    pub(super) sent: f64,
+    /// Acknowledged or delivered.
+    pub(super) carried: f64,
+    pub(super) connects: f64,
+    /// Of the response, or of the delivery where nothing answers, in nanoseconds.
+    pub(super) times: Option<Quantiles>,
+    /// 99th percentile of how late the generator was, in nanoseconds.
+    pub(super) lag: Option<u64>,
+}
+
+/// Of the answers of one second, in nanoseconds.
+#[derive(Clone, Copy)]
+pub(super) struct Quantiles {
+    pub(super) p50: u64,
+    pub(super) p99: u64,
+    pub(super) max: u64,
+}
+
+impl State {
+    /// Before the first second.
+    pub(super) fn new(load: &Announcement) -> Self {
+        Self {
+            load: load.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a second.
+    pub(super) fn add(&mut self, tick: &Tick<'_>) {
+        let counted = tick.counted;
+        let per_second = |count: u64| count as f64 / tick.span.as_secs_f64().max(1e-3);
+        let name = self.load.phases.get(tick.phase);
+        self.phase = name.cloned().unwrap_or_default();
+        (self.elapsed, self.remaining) = (tick.elapsed, tick.remaining);
+        (self.warm_up, self.asked_rate) = (tick.warm_up, tick.asked_rate);
+        (self.connected, self.generator, self.target) = (tick.connected, tick.generator, tick.target);
+        self.outcomes += counted.outcomes;
+        let answered = [
+            &counted.response_time,
+            &counted.one_way_delay,
+            &counted.connect_time,
+        ];
+        self.now = Second {
+            offered: per_second(counted.outcomes.offered),
+            sent: per_second(counted.sent),
+            carried: per_second(counted.outcomes.acknowledged + counted.outcomes.delivered),
+            connects: per_second(counted.connects.established),
+            times: answered.into_iter().find_map(|times| quantiles(times.as_ref())),
+            lag: quantiles(counted.schedule_lag.as_ref()).map(|lag| lag.p99),
+        };
+        let rate = if self.has_messages() {
+            self.now.carried
+        } else {
+            self.now.connects
+        };
+        keep(&mut self.rates, rate);
+        keep(&mut self.tails, self.now.times.map(|times| times.p99));
+    }
+
+    /// Whether any message has been offered.
+    pub(super) const fn has_messages(&self) -> bool {
+        self.outcomes.offered > 0
+    }
+
+    /// Messages that have no outcome yet.
+    pub(super) const fn waiting(&self) -> u64 {
+        let o = &self.outcomes;
+        let ended = o.acknowledged + o.refused + o.failed + o.late + o.unknown + o.delivered + o.lost;
+        o.offered.saturating_sub(ended)
+    }
+}
+
+fn quantiles(times: Option<&Histogram>) -> Option<Quantiles> {
+    let times = times.filter(|times| !times.is_empty())?;
+    Some(Quantiles {
+        p50: times.quantile(0.5),
+        p99: times.quantile(0.99),
+        max: times.max(),
+    })
+}
+
+fn keep<T>(history: &mut VecDeque<T>, latest: T) {
+    if history.len() == HISTORY {
+        history.pop_front();
+    }
+    history.push_back(latest);
+}

@@ -1,0 +1,213 @@
+//! Loads in processes and in their results folder: the whole program against its own sink.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use boon::{Compiler, Schemas};
+use serde_json::Value;
+use wirecost_lab::results::LoadSummary;
+use wirecost_lab::results::load::PhaseFigures;
+
+use common::{Said, ended, eventually, open_folder, said, signal, wirecost};
+
+const SCHEMA: &str = include_str!("../../../../schema/load-summary.schema.json");
+
+fn load(home: &Path, arguments: &str) -> Said {
+    let mut command = wirecost(home);
+    command
+        .args(["load", "--quiet"])
+        .args(arguments.split_whitespace());
+    said(&mut command)
+}
+
+fn begin(home: &Path, arguments: &str) -> Child {
+    let mut command = wirecost(home);
+    command
+        .args(["load", "--quiet"])
+        .args(arguments.split_whitespace());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("wirecost starts")
+}
+
+/// The summary of a folder, which is sound and valid by the schema.
+fn summary(folder: &Path) -> LoadSummary {
+    let text = std::fs::read_to_string(folder.join("summary.json")).expect("summary.json");
+    let value: Value = serde_json::from_str(&text).expect("JSON");
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    compiler.add_resource("load.json", schema).expect("a resource");
+    let index = compiler.compile("load.json", &mut schemas).expect("a schema");
+    let accepted = schemas.validate(&value, index);
+    accepted.unwrap_or_else(|error| panic!("{error:#}\n{text}"));
+    let summary: LoadSummary = serde_json::from_value(value).expect("a summary");
+    for phase in summary.loads.iter().flat_map(|load| &load.phases) {
+        assert!(phase.outcomes.add_up(), "{phase:?}");
+    }
+    summary
+}
+
+fn publish(summary: &LoadSummary) -> &PhaseFigures {
+    let mut phases = summary.loads[0].phases.iter();
+    phases.find(|phase| phase.name == "publish").expect("messages")
+}
+
+/// Exit codes of a load whose figures are whole: the machine of a test may be too busy for its times.
+fn is_whole(said: &Said) -> bool {
+    matches!(said.code, Some(0 | 14))
+}
+
+#[test]
+fn three_processes_of_two_loops_count_what_one_counts() {
+    let home = open_folder();
+    for (out, layout) in [("one", "--threads 1"), ("three", "--processes 3 --threads 2")] {
+        let said = load(
+            home.path(),
+            &format!("mqtt-qos1 -c 12 -r 300/s -n 300 {layout} -o {out}"),
+        );
+        assert!(is_whole(&said), "{:?} {}", said.code, said.stderr);
+    }
+    let (one, three) = (
+        summary(&home.path().join("one")),
+        summary(&home.path().join("three")),
+    );
+    assert_eq!((one.loads[0].processes, one.loads[0].loops), (1, 1));
+    assert_eq!((three.loads[0].processes, three.loads[0].loops), (3, 6));
+    let (one_messages, three_messages) = (publish(&one), publish(&three));
+    assert_eq!(one_messages.outcomes, three_messages.outcomes);
+    assert_eq!(three_messages.outcomes.acknowledged, 300);
+    assert_eq!(one_messages.sent, three_messages.sent);
+    assert_eq!(one_messages.deliveries, three_messages.deliveries);
+    assert_eq!(one_messages.socket_bytes_up, three_messages.socket_bytes_up);
+    assert_eq!(one.loads[0].key, three.loads[0].key, "one question");
+}
+
+#[test]
+fn a_worker_that_is_killed_ends_the_load_with_what_there_is() {
+    let home = open_folder();
+    let child = begin(
+        home.path(),
+        "mqtt-qos1 -c 4 -r 100/s -d 60s --timeout 2s --processes 2 -o run",
+    );
+    let workers = || children(child.id(), "load-worker");
+    eventually("two workers run", || workers().len() == 2);
+    std::thread::sleep(Duration::from_millis(2_500));
+    signal(workers()[0], "KILL");
+    let said = ended(child);
+    assert_ne!(said.code, Some(0), "{}", said.stderr);
+    let summary = summary(&home.path().join("run"));
+    let messages = publish(&summary);
+    assert!(messages.outcomes.acknowledged > 0 && messages.outcomes.offered < 6_000);
+    let warnings = &summary.loads[0].warnings;
+    assert!(
+        warnings.iter().any(|warning| warning.text.contains("signal: 9")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn a_load_that_is_killed_leaves_no_worker() {
+    let home = open_folder();
+    let mut child = begin(home.path(), "mqtt-qos1 -c 4 -r 100/s -d 60s --processes 2 -o run");
+    eventually("two workers run", || {
+        children(child.id(), "load-worker").len() == 2
+    });
+    let all: Vec<u32> = children(child.id(), "load-");
+    signal(child.id(), "KILL");
+    child.wait().expect("it ends");
+    let is_gone = |pid: &u32| !Path::new(&format!("/proc/{pid}/exe")).exists();
+    eventually("everything ends with it", || all.iter().all(is_gone));
+    assert!(
+        summary(&home.path().join("run")).interrupted,
+        "the folder can be read"
+    );
+}
+
+#[test]
+fn ctrl_c_at_any_moment_leaves_a_folder_that_can_be_gone_on_with() {
+    for after_ms in [0, 300, 1_500] {
+        let home = open_folder();
+        let arguments = "mqtt-qos1 -c 4 -r 100/s -d 3s --timeout 2s";
+        let child = begin(home.path(), &format!("{arguments} -o run"));
+        eventually("the run has begun", || {
+            home.path().join("run/summary.json").exists()
+        });
+        std::thread::sleep(Duration::from_millis(after_ms));
+        signal(child.id(), "INT");
+        let first = ended(child);
+        assert_eq!(first.code, Some(130), "after {after_ms} ms: {}", first.stderr);
+        assert!(first.line("resume:  ").is_some(), "{}", first.stderr);
+        assert!(summary(&home.path().join("run")).interrupted);
+        let second = load(home.path(), &format!("{arguments} --resume run"));
+        assert!(is_whole(&second), "{:?} {}", second.code, second.stderr);
+        let summary = summary(&home.path().join("run"));
+        assert!(!summary.interrupted);
+        assert_eq!(publish(&summary).outcomes.offered, 300);
+        let other = load(home.path(), "mqtt-qos1 -c 5 -r 100/s -d 3s --resume run");
+        assert_eq!(other.code, Some(2), "{}", other.stderr);
+        assert!(other.stderr.contains("clients was 4, is 5"), "{}", other.stderr);
+    }
+}
+
+#[test]
+fn loads_of_one_key_add_up_and_others_stand_side_by_side() {
+    let home = open_folder();
+    for (out, clients) in [("a", 2), ("b", 2), ("c", 3)] {
+        let said = load(
+            home.path(),
+            &format!("coap-con -c {clients} -r 100/s -n 100 -o {out}"),
+        );
+        assert!(is_whole(&said), "{:?} {}", said.code, said.stderr);
+    }
+    let merge = |arguments: &str| {
+        let mut command = wirecost(home.path());
+        said(command.arg("merge").args(arguments.split_whitespace()))
+    };
+    let merged = merge("a b c -o all");
+    assert_eq!(merged.code, Some(0), "{}", merged.stderr);
+    let whole = summary(&home.path().join("all"));
+    assert_eq!(whole.loads.len(), 2);
+    let (sum, alone) = (&whole.loads[0], &whole.loads[1]);
+    assert_eq!((sum.clients, alone.clients), (4, 3));
+    let messages = publish(&whole);
+    assert_eq!(messages.outcomes.acknowledged, 200);
+    assert_eq!(messages.offered_rate, Some(200.0));
+    assert_eq!(messages.response_time_ns.as_ref().map(|times| times.n), Some(200));
+    let log = std::fs::read_to_string(home.path().join("all/latency/000-1-response.hlog"));
+    let rows = wirecost_stats::hlog::read(&log.expect("a log")).expect("rows");
+    assert_eq!(rows.iter().map(|row| row.histogram.len()).sum::<u64>(), 200);
+    for (arguments, reason) in [("a a", "named twice"), ("a", "two results folders or more")] {
+        let refused = merge(&format!("{arguments} -o refused"));
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+        assert!(!home.path().join("refused").exists());
+    }
+}
+
+#[test]
+fn more_devices_than_processes_can_hold_are_refused_before_the_start() {
+    let home = open_folder();
+    let said = load(home.path(), "mqtt-qos1 -c 900k --processes 1 -o run");
+    assert_eq!(said.code, Some(10), "{}", said.stderr);
+    assert!(said.stderr.contains("can hold"), "{}", said.stderr);
+    assert!(!home.path().join("run").exists(), "nothing was measured");
+}
+
+/// Processes that a process has started, by the beginning of their first argument.
+fn children(parent: u32, argument: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_it = |pid: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        status.contains(&format!("PPid:\t{parent}\n"))
+            && line
+                .split('\0')
+                .nth(1)
+                .is_some_and(|first| first.starts_with(argument))
+    };
+    pids.filter(is_it).collect()
+}

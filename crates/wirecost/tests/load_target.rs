@@ -1,0 +1,176 @@
+//! The counting target of a load, asked and fed by hand.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::WIRECOST;
+use wirecost_lab::load::sink::{Sink, SinkOptions, SinkReport};
+use wirecost_live::Clock;
+use wirecost_proto::Stamp;
+
+/// Long enough for any of these tests on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn start(stack: &str, connections: u32) -> (Sink, Clock) {
+    let clock = Clock::start();
+    let options = SinkOptions::new(stack.parse().expect("a stack"), connections);
+    let sink = Sink::start(Path::new(WIRECOST), &options, clock).expect("a target");
+    (sink, clock)
+}
+
+fn payload(clock: Clock, device: u32, message: u32) -> Vec<u8> {
+    let stamp = Stamp {
+        device,
+        message,
+        intended_ns: clock.monotonic_nanos(clock.now()),
+    };
+    let mut payload = stamp.to_bytes().to_vec();
+    payload.extend([7; 84]);
+    payload
+}
+
+/// The report when so many messages have arrived.
+fn report_of(sink: &mut Sink, messages: u64) -> SinkReport {
+    let start = Instant::now();
+    loop {
+        let report = sink.report().expect("a report");
+        if report.messages >= messages || start.elapsed() > PATIENCE {
+            return report;
+        }
+    }
+}
+
+fn check(mut sink: Sink, expected: SinkReport) {
+    let report = report_of(&mut sink, expected.messages);
+    assert_eq!(report.messages, expected.messages);
+    assert_eq!(report.payload_bytes, expected.payload_bytes);
+    assert_eq!(report.duplicates, expected.duplicates);
+    assert_eq!(report.out_of_order, expected.out_of_order);
+    assert_eq!(report.unstamped, expected.unstamped);
+    let delays = report.one_way_delay.expect("delays");
+    assert_eq!(delays.len(), expected.messages - expected.unstamped);
+    assert!(delays.max() < PATIENCE.as_nanos() as u64, "{} ns", delays.max());
+    let usage = sink.usage().expect("an answer");
+    assert_eq!(usage.messages, expected.messages);
+    assert!(usage.resident_bytes > 0 && usage.user_ns + usage.system_ns > 0);
+    sink.stop().expect("it ends");
+}
+
+#[test]
+fn counts_messages_on_bare_tcp_and_tells_repetitions() {
+    let (sink, clock) = start("tcp", 2);
+    let mut stream = TcpStream::connect(sink.address()).expect("a connection");
+    let mut send = |payload: &[u8]| {
+        let prefix = u32::try_from(payload.len()).expect("a length").to_be_bytes();
+        stream.write_all(&[&prefix, payload].concat()).expect("a message");
+    };
+    for message in [0, 1, 3, 2, 3] {
+        send(&payload(clock, 0, message));
+    }
+    send(b"short");
+    check(
+        sink,
+        SinkReport {
+            messages: 6,
+            payload_bytes: 505,
+            duplicates: Some(1),
+            out_of_order: Some(1),
+            unstamped: 1,
+            ..SinkReport::default()
+        },
+    );
+}
+
+#[test]
+fn counts_datagrams_of_many_devices() {
+    let (sink, clock) = start("udp", 50);
+    for device in 0..50 {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for message in 0..2 {
+            let datagram = payload(clock, device, message);
+            socket.send_to(&datagram, sink.address()).expect("it is sent");
+        }
+    }
+    check(
+        sink,
+        SinkReport {
+            messages: 100,
+            payload_bytes: 10_000,
+            duplicates: Some(0),
+            out_of_order: Some(0),
+            ..SinkReport::default()
+        },
+    );
+}
+
+#[test]
+fn processes_share_a_port_where_one_cannot_hold_the_connections() {
+    let (mut sink, clock) = start("mqtt-qos0", 100_000);
+    assert!(sink.pids().count() > 1, "the limit on open files of this machine");
+    let address = sink.address();
+    for device in 0..200 {
+        let mut stream = connected(address, device);
+        let body = [&[0, 4][..], b"test", &payload(clock, device, 0)].concat();
+        let header = [0x30, u8::try_from(body.len()).expect("a length")];
+        stream
+            .write_all(&[&header, &body[..]].concat())
+            .expect("a message");
+    }
+    let shards = sink.pids().count() as u32;
+    assert_eq!(sink.usage().expect("an answer").processes, shards);
+    check(
+        sink,
+        SinkReport {
+            messages: 200,
+            payload_bytes: 20_000,
+            duplicates: Some(0),
+            out_of_order: Some(0),
+            ..SinkReport::default()
+        },
+    );
+}
+
+/// A connection on which MQTT's CONNACK has come.
+fn connected(address: SocketAddr, device: u32) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    let body = [
+        &[0, 4][..],
+        b"MQTT",
+        &[4, 2, 0, 60, 0, 8],
+        format!("wc-{device:05}").as_bytes(),
+    ]
+    .concat();
+    let header = [0x10, u8::try_from(body.len()).expect("a length")];
+    stream
+        .write_all(&[&header, &body[..]].concat())
+        .expect("a CONNECT");
+    let mut connack = [0; 4];
+    stream.read_exact(&mut connack).expect("a CONNACK");
+    assert_eq!(connack, [0x20, 2, 0, 0]);
+    stream
+}
+
+#[test]
+fn a_target_that_cannot_be_says_why() {
+    let clock = Clock::start();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let options = SinkOptions {
+        address: listener.local_addr().expect("an address"),
+        ..SinkOptions::new("tcp".parse().expect("a stack"), 1)
+    };
+    let refused = Sink::start(Path::new(WIRECOST), &options, clock);
+    let reason = refused.map(drop).expect_err("the port is taken").to_string();
+    assert!(reason.contains(&options.address.to_string()), "{reason}");
+    let options = SinkOptions {
+        cpu: Some(100_000),
+        ..SinkOptions::new("tcp".parse().expect("a stack"), 1)
+    };
+    let refused = Sink::start(Path::new(WIRECOST), &options, clock);
+    let reason = refused.map(drop).expect_err("there is none").to_string();
+    assert!(reason.contains("CPU 100000"), "{reason}");
+}

@@ -1,0 +1,250 @@
+//! Scenario files from the outside: examples, the published schema, thresholds, shards, and what is wrong with a file.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use boon::{Compiler, Schemas};
+use serde_json::Value;
+use wirecost_lab::results::Summary;
+
+use common::Said;
+
+const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
+
+/// Runs `wirecost run` with these words in a folder.
+fn run(folder: &Path, words: &str) -> Said {
+    common::said(common::wirecost(folder).arg("run").args(words.split_whitespace()))
+}
+
+/// Writes a scenario of two stacks and two sizes in virtual time, and more.
+fn scenario(folder: &Path, more: &str) {
+    let text = format!(
+        "wirecost: 1\nname: two by two\nengine: sim\ncount: 2\nsettle: 200ms\nstack: [tcp, coap-con]\n\
+         vary: {{size: [16B, 128B]}}\n{more}"
+    );
+    std::fs::write(folder.join("a.yaml"), text).expect("a file");
+}
+
+fn summary(folder: &Path, run: &str) -> Summary {
+    let text = std::fs::read_to_string(folder.join(run).join("summary.json")).expect("summary.json");
+    serde_json::from_str(&text).expect("a summary")
+}
+
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = std::fs::read_dir(folder).expect("examples").flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 4, "{paths:?}");
+    paths
+}
+
+fn accepts(yaml: &str) -> Result<(), String> {
+    let value: Value = serde_saphyr::from_str(yaml).expect("YAML");
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    compiler
+        .add_resource("scenario.json", schema)
+        .expect("a resource");
+    let index = compiler.compile("scenario.json", &mut schemas).expect("a schema");
+    schemas
+        .validate(&value, index)
+        .map_err(|error| format!("{error:#}"))
+}
+
+#[test]
+fn examples_and_their_resolved_forms_are_valid_and_mean_the_same() {
+    let home = common::open_folder();
+    for path in examples() {
+        let text = std::fs::read_to_string(&path).expect("an example");
+        assert_eq!(accepts(&text), Ok(()), "{}", path.display());
+        let said = run(home.path(), &format!("{} --print-resolved", path.display()));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        assert_eq!(accepts(&said.stdout), Ok(()), "{}", path.display());
+        std::fs::write(home.path().join("resolved.yaml"), &said.stdout).expect("a file");
+        let again = run(home.path(), "resolved.yaml --print-resolved");
+        assert_eq!(again.stdout, said.stdout, "{}", again.stderr);
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_parser_refuses() {
+    for text in [
+        "wirecost: 2",
+        "name: x",
+        "wirecost: 1\nsise: 1B",
+        "wirecost: 1\nsize: 16",
+        "wirecost: 1\nstack: h3",
+        "wirecost: 1\nlink: {jitter: 1ms}",
+        "wirecost: 1\nstack: tcp\nphases: [{do: publish}]",
+        "wirecost: 1\nstack: tcp\nphases: [{do: hold, rate: 5/s}]",
+    ] {
+        assert!(accepts(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn the_smart_meter_runs_and_keeps_its_thresholds() {
+    let home = common::open_folder();
+    let example = examples()
+        .into_iter()
+        .find(|path| path.ends_with("smart-meter.yaml"))
+        .expect("the example");
+    let said = run(
+        home.path(),
+        &format!("{} --engine sim --set count=1 -o run", example.display()),
+    );
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains("pass  messages_lost"), "{}", said.stdout);
+    let summary = summary(home.path(), "run");
+    assert_eq!(summary.thresholds.len(), 3);
+    assert!(summary.thresholds.iter().all(|threshold| threshold.pass));
+    let again = run(home.path(), "run/scenario.resolved.yaml -o again");
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(self::summary(home.path(), "again").cells, summary.cells);
+}
+
+#[test]
+fn a_threshold_that_fails_is_exit_code_99_and_a_row() {
+    let home = common::open_folder();
+    scenario(
+        home.path(),
+        "thresholds:\n  bytes_per_msg: [mean<10B, mean<10kB]\n",
+    );
+    let said = run(home.path(), "a.yaml -o run");
+    assert_eq!(said.code, Some(99), "{}", said.stderr);
+    assert!(
+        said.stdout.contains("FAIL  bytes_per_msg  mean<10B"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("pass  bytes_per_msg  mean<10kB"),
+        "{}",
+        said.stdout
+    );
+    let passes: Vec<bool> = summary(home.path(), "run")
+        .thresholds
+        .iter()
+        .map(|one| one.pass)
+        .collect();
+    assert_eq!(passes, [false, true]);
+}
+
+#[test]
+fn shards_are_disjoint_and_together_the_whole() {
+    let home = common::open_folder();
+    scenario(home.path(), "");
+    assert_eq!(run(home.path(), "a.yaml -o whole").code, Some(0));
+    let keys = |run: &str| -> BTreeSet<String> {
+        summary(home.path(), run)
+            .cells
+            .into_iter()
+            .map(|cell| cell.key)
+            .collect()
+    };
+    let mut parts = BTreeSet::new();
+    for index in 1..=3 {
+        let name = format!("part{index}");
+        let said = run(home.path(), &format!("a.yaml --shard {index}/3 -o {name}"));
+        if said.code == Some(2) {
+            assert!(
+                said.stderr
+                    .contains(&format!("there are no cells of shard {index}/3")),
+                "{}",
+                said.stderr
+            );
+            continue;
+        }
+        for key in keys(&name) {
+            assert!(parts.insert(key), "in two shards");
+        }
+    }
+    assert_eq!(parts, keys("whole"));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_exit_code_2_with_its_line() {
+    let home = common::open_folder();
+    for (more, error, hint) in [
+        (
+            "sise: 1B\n",
+            "error: a.yaml:8: unknown key \"sise\"",
+            "hint: did you mean \"size\"?",
+        ),
+        (
+            "timeout: 5\n",
+            "error: a.yaml:8: timeout: \"5\" has no unit: write 40ms or 15min",
+            "",
+        ),
+        ("count: 3\n", "error: a.yaml:8: duplicate", ""),
+        (
+            "thresholds: {bytes: sum<1B}\n",
+            "error: a.yaml:8: thresholds: unknown metric \"bytes\"",
+            "",
+        ),
+    ] {
+        scenario(home.path(), more);
+        let said = run(home.path(), "a.yaml -o run");
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
+        assert!(said.stderr.starts_with(error), "{}\n{error}", said.stderr);
+        assert!(said.stderr.contains(hint), "{}", said.stderr);
+        assert!(!home.path().join("run").exists(), "nothing is run");
+    }
+    scenario(home.path(), "");
+    for (words, error) in [
+        (
+            "a.yaml --set size=1",
+            "error: --set size=1: size: \"1\" has no unit",
+        ),
+        (
+            "a.yaml --vary sizes=1B",
+            "error: --vary sizes=1B: cannot vary \"sizes\"",
+        ),
+        (
+            "a.yaml a.yaml -o run",
+            "error: --out belongs to one run, and there are 2 files",
+        ),
+        (
+            "a.toml",
+            "error: a.toml: scenarios are written in YAML or JSON, not in TOML",
+        ),
+        ("b.yaml", "error: cannot read b.yaml"),
+    ] {
+        let said = run(home.path(), words);
+        assert_eq!(said.code, Some(2), "{words}: {}", said.stderr);
+        assert!(said.stderr.starts_with(error), "{}\n{error}", said.stderr);
+    }
+}
+
+#[test]
+fn a_run_goes_on_where_it_ended_and_refuses_another_scenario() {
+    let home = common::open_folder();
+    scenario(home.path(), "");
+    assert_eq!(run(home.path(), "a.yaml -o run").code, Some(0));
+    let again = run(home.path(), "a.yaml --resume run");
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    let other = run(home.path(), "a.yaml --set seed=7 --resume run");
+    assert_eq!(other.code, Some(2), "{}", other.stderr);
+    assert!(other.stderr.contains("seed was 42, is 7"), "{}", other.stderr);
+}
+
+#[test]
+fn new_writes_what_run_reads_and_overwrites_nothing() {
+    let home = common::open_folder();
+    for kind in ["comparison", "load", "storm"] {
+        let name = format!("{kind}.yaml");
+        let made = || common::said(common::wirecost(home.path()).args(["new", kind, "-o", &name]));
+        assert_eq!(made().code, Some(0));
+        assert_eq!(
+            run(home.path(), &format!("{name} --print-resolved")).code,
+            Some(0)
+        );
+        assert_eq!(made().code, Some(2), "it is there already");
+    }
+    let schema = common::said(common::wirecost(home.path()).arg("schema"));
+    assert_eq!(schema.stdout, SCHEMA);
+}
