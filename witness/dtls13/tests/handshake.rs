@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::bare::{self, Transport};
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Layer, Output, Span};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Span};
 use wirecost_security::certificate::{Authority, Identity, VALID_FROM};
 use wirecost_security::dtls::{
     Accept, Certificates, Client, ClientConfig, Common, Offer, Server, ServerConfig, Trust,
@@ -179,6 +179,7 @@ fn wolfssl_talks_to_our_server() {
         let message = bare::ServerEvent::Message {
             flow: FLOW,
             payload_bytes: FROM_THEM.len() as u64,
+            front: Front::of(FROM_THEM),
         };
         assert!(ours.events.contains(&Event::Inner(message)), "{:?}", ours.events);
         ours.assert_described(FROM_THEM.len());
