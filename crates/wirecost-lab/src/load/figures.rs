@@ -154,6 +154,19 @@ impl std::ops::AddAssign for Deliveries {
     }
 }
 
+impl Deliveries {
+    /// What has arrived since `earlier`.
+    pub(super) const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            expected: self.expected.saturating_sub(earlier.expected),
+            arrived: self.arrived.saturating_sub(earlier.arrived),
+            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
+            out_of_order: self.out_of_order.saturating_sub(earlier.out_of_order),
+            replayed: self.replayed.saturating_sub(earlier.replayed),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 //! phase is told by its name. While a load runs, [`Metrics`] is a [`Watcher`]; afterwards [`Metrics::add`] makes the same of what
 //! is in the results folder, with validity and CPU time.
 
+mod families;
 mod text;
 
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ impl Metrics {
 
     /// All metrics as text.
     pub fn text(&self, format: Format) -> String {
-        text::of(&self.loads, format)
+        families::of(&self.loads, format)
     }
 }
 

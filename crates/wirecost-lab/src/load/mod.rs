@@ -6,8 +6,9 @@
 //!     coordinator: adds the intervals up, starts the phases, watches target and generator -> LoadSummary
 //! ```
 //!
-//! - [`options`]: what is asked for
-//! - [`run`](mod@run): a load from what is asked for to its figures; [`verdict`]: whether they may be used
+//! - [`options`]: what is asked for; [`phase`]: what follows from a phase of it
+//! - [`run`](mod@run): a load from what is asked for to its figures; [`entry`]: those, as results have them; [`verdict`]:
+//!   whether they may be used
 //! - [`coordinator`]: a load from its first phase to its last, over [`parts`]
 //! - [`share`]: what a part is given, and its loop built from that; [`part`]: what it hears and says
 //! - [`server`]: the target, started or found; [`destination`]: where it is, and why that is trusted; [`target`]: what is
@@ -31,6 +32,7 @@ pub mod book;
 pub mod coordinator;
 pub mod destination;
 pub mod devices;
+pub mod entry;
 pub mod figures;
 pub mod fleet;
 pub mod identity;
@@ -38,6 +40,7 @@ pub mod metrics;
 pub mod options;
 pub mod part;
 pub mod parts;
+pub mod phase;
 pub mod profile;
 pub mod roles;
 pub mod run;

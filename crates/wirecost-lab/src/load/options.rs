@@ -1,5 +1,6 @@
 //! What a load is asked to be, every default filled in.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,11 +95,9 @@ impl LoadOptions {
         if url.host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
             return None;
         }
-        let rate = self
-            .phases
-            .iter()
-            .map(|phase| self.rate_of(phase))
-            .fold(0.0, f64::max);
+        let offers = self.phases.iter().filter_map(Phase::offer);
+        let rates = offers.map(|offer| offer.rate(self.clients).unwrap_or(f64::INFINITY));
+        let rate = rates.fold(0.0, f64::max);
         let what = match rate {
             rate if rate <= STRANGERS_RATE => return None,
             rate if rate.is_finite() => format!("{rate} messages/s"),
@@ -110,16 +109,9 @@ impl LoadOptions {
         ))
     }
 
-    /// Messages or handshakes per second that a phase asks for, over all devices; infinite in a closed loop.
-    fn rate_of(&self, phase: &Phase) -> f64 {
-        let (Phase::Publish(offer) | Phase::Request(offer) | Phase::Handshakes { offer, .. }) = phase else {
-            return 0.0;
-        };
-        match offer.arrivals {
-            Arrivals::Closed => f64::INFINITY,
-            Arrivals::Open { rate, per_client, .. } if per_client => rate * f64::from(self.clients),
-            Arrivals::Open { rate, .. } => rate,
-        }
+    /// Devices that receive.
+    pub fn receivers(&self) -> u32 {
+        self.subscribers.as_ref().map_or(0, |some| some.devices)
     }
 }
 
@@ -130,6 +122,16 @@ pub enum LoadTarget {
     Started(Target),
     /// A server that is there.
     Url(Url),
+}
+
+/// As scenarios and results name it: without user and password.
+impl fmt::Display for LoadTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started(target) => target.fmt(f),
+            Self::Url(url) => url.fmt(f),
+        }
+    }
 }
 
 /// Devices that receive.
@@ -155,6 +157,17 @@ pub enum Payload {
     /// A text with placeholders: `%d` the device's number, `%n` the message's, `%t` the intended time in
     /// milliseconds of the epoch, `%r` eight random hexadecimal digits.
     Template(Arc<str>),
+}
+
+impl Payload {
+    /// Its length; of a text, with its placeholders as they are.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Size(size) => size.bytes(),
+            Self::File(bytes) => bytes.len() as u64,
+            Self::Template(text) => text.len() as u64,
+        }
+    }
 }
 
 /// A will (MQTT).

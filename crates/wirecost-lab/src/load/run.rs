@@ -13,16 +13,18 @@ use wirecost_live::environment::Load as MachineLoad;
 use wirecost_live::limits::{LimitError, Limits};
 use wirecost_live::process::usage::OwnUsage;
 
-use super::coordinator::{Coordinator, NoConnection, Outcome, PhaseTimes, Spent, Surroundings, offer_of};
-use super::options::{Arrivals, LoadOptions, LoadTarget, Payload, Phase};
+use super::coordinator::{Coordinator, NoConnection, Outcome, Surroundings};
+use super::entry;
+use super::options::{LoadOptions, LoadTarget};
+use super::parts::Parts;
+use super::profile::Folded;
 use super::profile::recorder::{ProfileError, Recorder};
 use super::server::Server;
 use super::share::Share;
 use super::target::Used;
-use super::verdict::{self, Evidence};
 use super::watch::{Announcement, Watcher};
 use super::workers::{self, Layout, WorkersError};
-use crate::results::load::{Load, LoadFile, PhaseFigures, ProcessUse};
+use crate::results::load::{Load, LoadFile};
 use crate::results::summary::Warning;
 use crate::results::time::rfc3339;
 
@@ -89,23 +91,19 @@ pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadErro
         source,
     })?;
     let mut server = Server::start(options, place.program, place.folder, clock)?;
-    let loops = loops(options, server.is_here());
-    let layout = Layout::of(options, server.address(), &limits, loops)?;
-    let shares = Share::split(&Arc::new(options.clone()), server.destination(), layout.parts());
-    let parts = workers::parts(&layout, place.program, shares)?;
-    let (loops, pids) = (parts.len(), parts.pids.clone());
+    let generator = Generator::start(options, &server, &limits, place.program)?;
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
-    place.watcher.begin(&announcement(options, place.place));
+    place.watcher.begin(&Announcement::of(options, place.place));
     let outcome = Coordinator::new(
         options,
-        parts,
+        generator.parts,
         Surroundings {
             clock,
             target: &mut server,
             watcher: place.watcher,
             interrupted: place.interrupted,
-            used: &mut || used_by(&pids),
+            used: &mut || used_by(&generator.pids),
         },
     )
     .run();
@@ -115,29 +113,59 @@ pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadErro
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     server.stop();
+    check(options, address, &outcome)?;
+    let mut load = Load {
+        started_at: rfc3339(started_at),
+        loops: generator.loops,
+        processes: generator.processes,
+        ..entry::of(options, &outcome, steal)
+    };
+    Ok(LoadFile {
+        profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
+        load,
+        intervals: outcome.intervals,
+    })
+}
+
+/// The parts that generate.
+struct Generator {
+    parts: Parts,
+    /// The worker processes.
+    pids: Vec<u32>,
+    loops: u32,
+    processes: u32,
+}
+
+impl Generator {
+    fn start(
+        options: &LoadOptions,
+        server: &Server,
+        limits: &Limits,
+        program: &Path,
+    ) -> Result<Self, LoadError> {
+        let loops = loops(options, server.is_here());
+        let layout = Layout::of(options, server.address(), limits, loops)?;
+        let shares = Share::split(&Arc::new(options.clone()), server.destination(), layout.parts());
+        let parts = workers::parts(&layout, program, shares)?;
+        Ok(Self {
+            pids: parts.pids.clone(),
+            loops: u32::try_from(parts.len()).unwrap_or(u32::MAX),
+            processes: layout.processes,
+            parts,
+        })
+    }
+}
+
+/// Whether there is anything to tell of a load that has left `outcome`.
+fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
     if let Some(why) = outcome.no_connection.clone() {
         let target = target_name(options, address);
         return Err(LoadError::NoConnection { target, why });
     }
-    if let (Some(failure), true) = (&outcome.failure, outcome.phases.is_empty()) {
-        return Err(LoadError::Generator(failure.clone()));
+    match &outcome.failure {
+        Some(failure) if outcome.phases.is_empty() => Err(LoadError::Generator(failure.clone())),
+        _ => Ok(()),
     }
-    let mut load = figures(options, &outcome, steal);
-    load.started_at = rfc3339(started_at);
-    load.loops = u32::try_from(loops).unwrap_or(u32::MAX);
-    load.processes = layout.processes;
-    let profile = profile.and_then(|profile| match profile {
-        Ok(folded) => Some(folded.text()),
-        Err(error) => {
-            load.warnings.push(no_profile(&error));
-            None
-        }
-    });
-    Ok(LoadFile {
-        load,
-        intervals: outcome.intervals,
-        profile,
-    })
 }
 
 /// Begins a CPU profile of the target.
@@ -148,11 +176,18 @@ fn record(server: &Server) -> Result<Recorder, ProfileError> {
     }
 }
 
-fn no_profile(error: &ProfileError) -> Warning {
-    Warning {
-        kind: "no-profile".into(),
-        text: format!("there is no CPU profile of the target: {error}"),
-        invalidates: false,
+/// The profile as text; where there is none, a warning says why.
+fn folded(profile: Result<Folded, ProfileError>, warnings: &mut Vec<Warning>) -> Option<String> {
+    match profile {
+        Ok(folded) => Some(folded.text()),
+        Err(error) => {
+            warnings.push(Warning {
+                kind: "no-profile".into(),
+                text: format!("there is no CPU profile of the target: {error}"),
+                invalidates: false,
+            });
+            None
+        }
     }
 }
 
@@ -161,7 +196,7 @@ fn loops(options: &LoadOptions, target_is_here: bool) -> u32 {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let cpus = u32::try_from(cpus).unwrap_or(1);
     let free = cpus.saturating_sub(u32::from(target_is_here)).max(1);
-    let subscribers = options.subscribers.as_ref().map_or(0, |some| some.devices);
+    let subscribers = options.receivers();
     let devices = options.clients.saturating_add(subscribers);
     let useful = free.min(devices.div_ceil(DEVICES_PER_LOOP)).max(1);
     options.threads.unwrap_or(useful).clamp(1, devices.max(1))
@@ -184,165 +219,7 @@ fn used_by(workers: &[u32]) -> Used {
 
 fn target_name(options: &LoadOptions, address: SocketAddr) -> String {
     match &options.target {
-        LoadTarget::Url(url) => url.to_string(),
         LoadTarget::Started(target) => format!("{target} on {address}"),
-    }
-}
-
-fn announcement(options: &LoadOptions, place: [usize; 2]) -> Announcement {
-    let rate = options
-        .phases
-        .iter()
-        .find_map(|phase| verdict::offered_rate(phase, options.clients));
-    let rate = rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("{rate}/s"));
-    let clients = options.clients;
-    Announcement {
-        name: format!("{}, {clients} clients, {rate}", options.stack),
-        stack: options.stack.to_string(),
-        target: match &options.target {
-            LoadTarget::Url(url) => url.to_string(),
-            LoadTarget::Started(target) => target.to_string(),
-        },
-        clients: u64::from(clients),
-        subscribers: options
-            .subscribers
-            .as_ref()
-            .map_or(0, |some| u64::from(some.devices)),
-        place,
-        phases: options
-            .phases
-            .iter()
-            .map(|phase| phase_name(phase).to_owned())
-            .collect(),
-    }
-}
-
-/// A phase's name in results.
-pub const fn phase_name(phase: &Phase) -> &'static str {
-    match phase {
-        Phase::Connect { .. } => "connect",
-        Phase::Publish(_) => "publish",
-        Phase::Request(_) => "request",
-        Phase::Handshakes { .. } => "handshakes",
-        Phase::Hold { .. } => "hold",
-        Phase::DropAll { .. } => "drop",
-        Phase::Reconnect { .. } => "reconnect",
-        Phase::AwaitReplay { .. } => "replay",
-        Phase::Close => "close",
-    }
-}
-
-/// What the load has come to.
-fn figures(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
-    let phases: Vec<PhaseFigures> = options
-        .phases
-        .iter()
-        .zip(&outcome.phases)
-        .enumerate()
-        .map(|(index, (phase, times))| phase_figures(options, index, phase, times, outcome))
-        .collect();
-    let evidence = Evidence {
-        options,
-        phases: &phases,
-        outcome,
-        steal,
-    };
-    let bottleneck = verdict::bottleneck(&evidence);
-    let warnings = verdict::warnings(&evidence, bottleneck.as_ref());
-    let offers = phases_with_messages(options, &phases);
-    let sent: u64 = offers.iter().map(|figures| figures.sent).sum();
-    let open = options
-        .phases
-        .iter()
-        .filter_map(offer_of)
-        .find_map(|offer| match offer.arrivals {
-            Arrivals::Open { poisson, .. } => Some(poisson),
-            Arrivals::Closed => None,
-        });
-    Load {
-        stack: options.stack.to_string(),
-        start: options.start.to_string(),
-        payload_bytes: payload_bytes(&options.payload),
-        target: match &options.target {
-            LoadTarget::Url(url) => url.to_string(),
-            LoadTarget::Started(target) => target.to_string(),
-        },
-        engine: "live".into(),
-        clients: u64::from(options.clients),
-        subscribers: options
-            .subscribers
-            .as_ref()
-            .map_or(0, |some| u64::from(some.devices)),
-        inflight: options.inflight.map(u64::from),
-        loop_kind: if open.is_some() { "open" } else { "closed" }.into(),
-        arrivals: open.map(|poisson| if poisson { "poisson" } else { "constant" }.into()),
-        shared_socket: options.shared_socket,
-        interrupted: outcome.interrupted,
-        valid: !warnings.iter().any(|warning| warning.invalidates),
-        warnings,
-        generator: Some(process_use(&outcome.generator, sent)),
-        target_use: outcome.target.as_ref().map(|spent| process_use(spent, sent)),
-        bottleneck,
-        phases,
-        ..Load::default()
-    }
-}
-
-fn phases_with_messages<'a>(options: &LoadOptions, phases: &'a [PhaseFigures]) -> Vec<&'a PhaseFigures> {
-    let with_offers = options.phases.iter().zip(phases);
-    with_offers
-        .filter(|(phase, _)| offer_of(phase).is_some())
-        .map(|(_, figures)| figures)
-        .collect()
-}
-
-fn phase_figures(
-    options: &LoadOptions,
-    index: usize,
-    phase: &Phase,
-    times: &PhaseTimes,
-    outcome: &Outcome,
-) -> PhaseFigures {
-    let counted = |interval: &&super::figures::Interval| interval.phase as usize == index;
-    let intervals = || outcome.intervals.iter().filter(counted);
-    let is_told = intervals().any(|interval| interval.deliveries != Default::default());
-    let answered = options.stack.is_answered() && matches!(phase, Phase::Publish(_));
-    let kind = match phase {
-        Phase::Request(_) => Some("to_reply"),
-        _ if answered => Some("to_ack"),
-        _ => None,
-    };
-    let figures = PhaseFigures {
-        name: phase_name(phase).into(),
-        begin_s: times.begin.as_secs_f64(),
-        duration_s: times.took.as_secs_f64(),
-        measured_s: times.measured.as_secs_f64(),
-        offered_rate: verdict::offered_rate(phase, options.clients),
-        response_kind: kind.map(str::to_owned),
-        deliveries: is_told.then(Default::default),
-        ..PhaseFigures::default()
-    };
-    figures.counted(intervals())
-}
-
-fn process_use(spent: &Spent, sent: u64) -> ProcessUse {
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let cpu_s = seconds(spent.user_ns + spent.system_ns);
-    ProcessUse {
-        user_s: seconds(spent.user_ns),
-        system_s: seconds(spent.system_ns),
-        cpu_share: spent.share,
-        busiest_thread_share: spent.busiest_share.unwrap_or(spent.share),
-        resident_bytes: spent.resident_bytes,
-        processes: spent.processes,
-        cpu_s_per_million: (sent > 0).then(|| cpu_s / sent as f64 * 1e6),
-    }
-}
-
-fn payload_bytes(payload: &Payload) -> u64 {
-    match payload {
-        Payload::Size(size) => size.bytes(),
-        Payload::File(bytes) => bytes.len() as u64,
-        Payload::Template(text) => text.len() as u64,
+        found @ LoadTarget::Url(_) => found.to_string(),
     }
 }

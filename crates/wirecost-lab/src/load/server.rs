@@ -98,7 +98,7 @@ impl Server {
     }
 
     fn start_sink(options: &LoadOptions, program: &Path, clock: Clock) -> Result<Self, ServerError> {
-        let subscribers = options.subscribers.as_ref().map_or(0, |some| some.devices);
+        let subscribers = options.receivers();
         let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
         asked.stamped = is_stamped(options);
         asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;

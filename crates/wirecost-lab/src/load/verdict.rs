@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::coordinator::{Outcome, Spent, offer_of, rate_of};
+use super::coordinator::{Outcome, Spent};
 use super::options::{Arrivals, LoadOptions, Phase};
 use crate::results::load::{Bottleneck, PhaseFigures};
 use crate::results::summary::{Times, Warning};
@@ -44,7 +44,9 @@ impl<'a> Evidence<'a> {
     fn offered(&self) -> impl Iterator<Item = Offered<'a>> + use<'a> {
         let phases = self.options.phases.iter().zip(self.phases).enumerate();
         phases.filter_map(|(index, (phase, figures))| {
-            let offer = offer_of(phase).filter(|_| !matches!(phase, Phase::Handshakes { .. }))?;
+            let offer = phase
+                .offer()
+                .filter(|_| !matches!(phase, Phase::Handshakes { .. }))?;
             let open = matches!(offer.arrivals, Arrivals::Open { .. });
             Some(Offered { index, figures, open })
         })
@@ -298,9 +300,4 @@ fn invalid(kind: &str, text: String) -> Warning {
         invalidates: true,
         ..warning(kind, text)
     }
-}
-
-/// What is offered per second, as the figures of a phase have it.
-pub fn offered_rate(phase: &Phase, clients: u32) -> Option<f64> {
-    offer_of(phase).and_then(|offer| rate_of(offer, clients))
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::figures::Interval;
+use super::options::LoadOptions;
 
 /// Somebody who watches a load: the live view, the endpoint for Prometheus.
 ///
@@ -39,6 +40,28 @@ pub struct Announcement {
     pub place: [usize; 2],
     /// Names of its phases, in order.
     pub phases: Vec<String>,
+}
+
+impl Announcement {
+    /// What is known of the load that is `place` of how many.
+    pub fn of(options: &LoadOptions, place: [usize; 2]) -> Self {
+        let clients = options.clients;
+        let rate = options.phases.iter().find_map(|phase| phase.rate(clients));
+        let rate = rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("{rate}/s"));
+        Self {
+            name: format!("{}, {clients} clients, {rate}", options.stack),
+            stack: options.stack.to_string(),
+            target: options.target.to_string(),
+            clients: u64::from(clients),
+            subscribers: u64::from(options.receivers()),
+            place,
+            phases: options
+                .phases
+                .iter()
+                .map(|phase| phase.name().to_owned())
+                .collect(),
+        }
+    }
 }
 
 /// What has come about since the tick before.

@@ -95,19 +95,15 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
         Payload::File(bytes) => Some(ByteSize::from_bytes(bytes.len() as u64)),
         Payload::Template(_) => None,
     };
-    let rates = options.phases.iter().filter_map(|phase| match phase {
-        Phase::Publish(offer) | Phase::Request(offer) | Phase::Handshakes { offer, .. } => {
-            match offer.arrivals {
-                Arrivals::Open { rate, .. } => Some(rate),
-                Arrivals::Closed => None,
-            }
-        }
-        _ => None,
+    let offers = options.phases.iter().filter_map(Phase::offer);
+    let rates = offers.filter_map(|offer| match offer.arrivals {
+        Arrivals::Open { rate, .. } => Some(rate),
+        Arrivals::Closed => None,
     });
     let mut labels = Labels::from([
         ("stack", options.stack.to_string()),
         ("start", options.start.to_string()),
-        ("target", load::print::target_text(&options.target)),
+        ("target", options.target.to_string()),
         ("clients", options.clients.to_string()),
     ]);
     labels.extend(size.map(|size| ("size", size.to_string())));

@@ -88,21 +88,8 @@ pub fn phases(
     let arrive = Phase::AwaitReplay {
         timeout: options.timeout,
     };
-    let arrive_if = |is_needed: bool| is_needed.then(|| arrive.clone());
-    let has_subscribers = options.subscribers.is_some();
     let mut phases = match shape {
-        // A change of the format ends observations (RFC 7641, section 4.2): the first message comes before them.
-        Shape::Messages(offer) if has_subscribers && options.stack.is_coap() => vec![
-            connect(Who::Senders),
-            Phase::Publish(FIRST),
-            connect(Who::Subscribers),
-            Phase::Publish(*offer),
-            arrive,
-        ],
-        Shape::Messages(offer) => [connect(Who::All), Phase::Publish(*offer)]
-            .into_iter()
-            .chain(arrive_if(has_subscribers))
-            .collect(),
+        Shape::Messages(offer) => messages(*offer, connect, arrive, options),
         Shape::Requests(offer) => requests(*offer, connect(Who::All), options),
         Shape::Handshakes(offer) => handshakes(*offer, connect(Who::Senders), options.start),
         Shape::Storm {
@@ -110,36 +97,23 @@ pub fn phases(
             backoff,
             timeout,
         } => {
-            let willed = options.will.is_some() && has_subscribers;
+            let willed = options.will.is_some() && options.subscribers.is_some();
             // Whoever receives the wills must not be lost with those who leave them.
             let who = if willed { Who::Senders } else { Who::All };
             let hold = Phase::Hold { duration: *hold };
             let drop_all = Phase::DropAll { who, reset: true };
-            let reconnect = Phase::Reconnect {
-                who,
-                backoff: *backoff,
-                timeout: *timeout,
-            };
+            let (backoff, timeout) = (*backoff, *timeout);
             [connect(Who::All), hold, drop_all]
                 .into_iter()
-                .chain(arrive_if(willed))
-                .chain([reconnect])
+                .chain(willed.then_some(arrive))
+                .chain([Phase::Reconnect {
+                    who,
+                    backoff,
+                    timeout,
+                }])
                 .collect()
         }
-        Shape::Replay(offer) => vec![
-            connect(Who::All),
-            Phase::DropAll {
-                who: Who::Subscribers,
-                reset: false,
-            },
-            Phase::Publish(*offer),
-            Phase::Reconnect {
-                who: Who::Subscribers,
-                backoff: AT_ONCE,
-                timeout: options.timeout,
-            },
-            arrive,
-        ],
+        Shape::Replay(offer) => replay(*offer, connect(Who::All), arrive, options.timeout),
         Shape::Retained(offer) => vec![
             connect(Who::Senders),
             Phase::Publish(*offer),
@@ -149,6 +123,42 @@ pub fn phases(
     };
     phases.push(Phase::Close);
     Ok(phases)
+}
+
+fn messages(
+    offer: Offer,
+    connect: impl Fn(Who) -> Phase,
+    arrive: Phase,
+    options: &LoadOptions,
+) -> Vec<Phase> {
+    let publish = Phase::Publish(offer);
+    match options.subscribers {
+        None => vec![connect(Who::All), publish],
+        // A change of the format ends observations (RFC 7641, section 4.2): the first message comes before them.
+        Some(_) if options.stack.is_coap() => vec![
+            connect(Who::Senders),
+            Phase::Publish(FIRST),
+            connect(Who::Subscribers),
+            publish,
+            arrive,
+        ],
+        Some(_) => vec![connect(Who::All), publish, arrive],
+    }
+}
+
+fn replay(offer: Offer, connect: Phase, arrive: Phase, timeout: Duration) -> Vec<Phase> {
+    let who = Who::Subscribers;
+    vec![
+        connect,
+        Phase::DropAll { who, reset: false },
+        Phase::Publish(offer),
+        Phase::Reconnect {
+            who,
+            backoff: AT_ONCE,
+            timeout,
+        },
+        arrive,
+    ]
 }
 
 /// A server that wirecost starts holds nothing yet: one message is there before it is asked for.

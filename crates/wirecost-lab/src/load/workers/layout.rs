@@ -27,7 +27,7 @@ impl Layout {
         limits: &Limits,
         cpus: u32,
     ) -> Result<Self, LimitError> {
-        let subscribers = options.subscribers.as_ref().map_or(0, |some| some.devices);
+        let subscribers = options.receivers();
         let devices = u64::from(options.clients) + u64::from(subscribers);
         limits.check_ports(devices, address, &sources_of(options, address))?;
         let needed = if options.shared_socket {

@@ -165,7 +165,7 @@ impl Resolved {
         Self {
             stack: load.stack.to_string(),
             start: load.start.to_string(),
-            target: target_text(&load.target),
+            target: load.target.to_string(),
             clients: load.clients,
             subscribers: load.subscribers.as_ref().map(|subscribers| ResolvedSubscribers {
                 devices: subscribers.devices,
@@ -204,14 +204,6 @@ impl Resolved {
     pub fn to_json(&self) -> String {
         // Texts, numbers and lists: there is nothing that JSON cannot hold.
         serde_json::to_string(self).unwrap_or_default()
-    }
-}
-
-/// A target as [`super::target`] reads it, without user and password.
-pub fn target_text(target: &LoadTarget) -> String {
-    match target {
-        LoadTarget::Started(target) => target.to_string(),
-        LoadTarget::Url(url) => url.to_string(),
     }
 }
 

@@ -36,25 +36,10 @@ fn of_phases(load: &LoadOptions) -> Vec<Labels> {
     let labels = selector::labels_of_load(load);
     let of_phase = |phase: &Phase| {
         let mut labels = labels.clone();
-        labels.insert("phase", phase_name(phase).to_owned());
+        labels.insert("phase", phase.name().to_owned());
         labels
     };
     load.phases.iter().map(of_phase).collect()
-}
-
-/// A phase as summaries name it.
-pub const fn phase_name(phase: &Phase) -> &'static str {
-    match phase {
-        Phase::Connect { .. } => "connect",
-        Phase::Publish(_) => "publish",
-        Phase::Request(_) => "request",
-        Phase::Handshakes { .. } => "handshakes",
-        Phase::Hold { .. } => "hold",
-        Phase::DropAll { .. } => "drop",
-        Phase::Reconnect { .. } => "reconnect",
-        Phase::AwaitReplay { .. } => "replay",
-        Phase::Close => "close",
-    }
 }
 
 impl Thresholds {

@@ -1,0 +1,91 @@
+//! What a load has left when it is over.
+
+use std::time::Duration;
+
+use crate::load::figures::Interval;
+use crate::load::target::Used;
+
+/// What a load has left.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What was counted, by phase, second and whether it is warm-up.
+    pub intervals: Vec<Interval>,
+    /// The phases that have begun, in order.
+    pub phases: Vec<PhaseTimes>,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+    /// Why it ended early, other than by the user.
+    pub failure: Option<String>,
+    /// Why there is no connection at all, where there is none.
+    pub no_connection: Option<NoConnection>,
+    /// Datagrams that the kernel of the generator had no room for: they count as sent and never left.
+    pub dropped_datagrams: u64,
+    /// Why a socket could not be had, the first time that one could not.
+    pub socket_error: Option<String>,
+    /// Whether the clock was set while it ran.
+    pub clock_stepped: bool,
+    /// What the generator has used in the phases.
+    pub generator: Spent,
+    /// What the target has used in the phases; `None` where nobody knows.
+    pub target: Option<Spent>,
+}
+
+/// Why devices are not connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoConnection {
+    /// Whether the server has said no.
+    pub refused: bool,
+    /// What most of them heard.
+    pub reason: String,
+}
+
+/// When a phase was.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PhaseTimes {
+    /// From the start of the load.
+    pub begin: Duration,
+    /// How long it took.
+    pub took: Duration,
+    /// How much of that was measured: neither warm-up nor drain.
+    pub measured: Duration,
+}
+
+/// What a side has used over the phases in which messages or handshakes are offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// CPU time in user mode, in nanoseconds.
+    pub user_ns: u64,
+    /// CPU time in the kernel, in nanoseconds.
+    pub system_ns: u64,
+    /// CPU time of the busiest thread in its busiest phase by its wall time; `None` where threads are not told apart.
+    pub busiest_share: Option<f64>,
+    /// CPU time by wall time in the busiest phase.
+    pub share: f64,
+    /// Largest resident memory, in bytes.
+    pub resident_bytes: u64,
+    /// Processes.
+    pub processes: u32,
+}
+
+impl Spent {
+    /// Adds a phase that took so long, with the CPU time of its busiest thread.
+    pub(super) fn add_phase(&mut self, before: &Used, after: &Used, thread_ns: Option<u64>, took: Duration) {
+        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let share = |used_ns: u64| used_ns as f64 / took_ns as f64;
+        self.user_ns += after.user_ns.saturating_sub(before.user_ns);
+        self.system_ns += after.system_ns.saturating_sub(before.system_ns);
+        self.share = self
+            .share
+            .max(share(after.cpu_ns().saturating_sub(before.cpu_ns())));
+        self.busiest_share = match (self.busiest_share, thread_ns.map(share)) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// Notes how much memory and how many processes there are now.
+    pub(super) fn note(&mut self, used: &Used) {
+        self.resident_bytes = self.resident_bytes.max(used.resident_bytes);
+        self.processes = self.processes.max(used.processes);
+    }
+}

@@ -1,0 +1,100 @@
+//! What a load has come to, as its entry in `summary.json`.
+
+use super::coordinator::{Outcome, PhaseTimes, Spent};
+use super::figures::Interval;
+use super::options::{Arrivals, LoadOptions, Phase};
+use super::verdict::{self, Evidence};
+use crate::results::load::{Load, PhaseFigures, ProcessUse};
+
+/// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others.
+pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
+    let phases: Vec<PhaseFigures> = options
+        .phases
+        .iter()
+        .zip(&outcome.phases)
+        .enumerate()
+        .map(|(index, (phase, times))| phase_figures(options, index, phase, times, outcome))
+        .collect();
+    let evidence = Evidence {
+        options,
+        phases: &phases,
+        outcome,
+        steal,
+    };
+    let bottleneck = verdict::bottleneck(&evidence);
+    let warnings = verdict::warnings(&evidence, bottleneck.as_ref());
+    let with_offers = options.phases.iter().zip(&phases);
+    let with_offers = with_offers.filter(|(phase, _)| phase.offer().is_some());
+    let sent: u64 = with_offers.map(|(_, figures)| figures.sent).sum();
+    let offers = options.phases.iter().filter_map(Phase::offer);
+    let open = offers
+        .map(|offer| offer.arrivals)
+        .find_map(|arrivals| match arrivals {
+            Arrivals::Open { poisson, .. } => Some(poisson),
+            Arrivals::Closed => None,
+        });
+    Load {
+        stack: options.stack.to_string(),
+        start: options.start.to_string(),
+        payload_bytes: options.payload.bytes(),
+        target: options.target.to_string(),
+        engine: "live".into(),
+        clients: u64::from(options.clients),
+        subscribers: u64::from(options.receivers()),
+        inflight: options.inflight.map(u64::from),
+        loop_kind: if open.is_some() { "open" } else { "closed" }.into(),
+        arrivals: open.map(|poisson| if poisson { "poisson" } else { "constant" }.into()),
+        shared_socket: options.shared_socket,
+        interrupted: outcome.interrupted,
+        valid: !warnings.iter().any(|warning| warning.invalidates),
+        warnings,
+        generator: Some(process_use(&outcome.generator, sent)),
+        target_use: outcome.target.as_ref().map(|spent| process_use(spent, sent)),
+        bottleneck,
+        phases,
+        ..Load::default()
+    }
+}
+
+fn phase_figures(
+    options: &LoadOptions,
+    index: usize,
+    phase: &Phase,
+    times: &PhaseTimes,
+    outcome: &Outcome,
+) -> PhaseFigures {
+    let counted = |interval: &&Interval| interval.phase as usize == index;
+    let intervals = || outcome.intervals.iter().filter(counted);
+    let is_told = intervals().any(|interval| interval.deliveries != Default::default());
+    let answered = options.stack.is_answered() && matches!(phase, Phase::Publish(_));
+    let kind = match phase {
+        Phase::Request(_) => Some("to_reply"),
+        _ if answered => Some("to_ack"),
+        _ => None,
+    };
+    let figures = PhaseFigures {
+        name: phase.name().into(),
+        begin_s: times.begin.as_secs_f64(),
+        duration_s: times.took.as_secs_f64(),
+        measured_s: times.measured.as_secs_f64(),
+        offered_rate: phase.rate(options.clients),
+        response_kind: kind.map(str::to_owned),
+        deliveries: is_told.then(Default::default),
+        ..PhaseFigures::default()
+    };
+    figures.counted(intervals())
+}
+
+fn process_use(spent: &Spent, sent: u64) -> ProcessUse {
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let cpu_s = seconds(spent.user_ns + spent.system_ns);
+    ProcessUse {
+        user_s: seconds(spent.user_ns),
+        system_s: seconds(spent.system_ns),
+        cpu_share: spent.share,
+        busiest_thread_share: spent.busiest_share.unwrap_or(spent.share),
+        resident_bytes: spent.resident_bytes,
+        processes: spent.processes,
+        cpu_s_per_million: (sent > 0).then(|| cpu_s / sent as f64 * 1e6),
+    }
+}

@@ -1,0 +1,114 @@
+//! What follows from a phase as it is asked for: its name, what it offers, how long it lasts.
+
+use std::time::Duration;
+
+use super::options::{Arrivals, LoadOptions, Offer, Phase};
+
+impl Phase {
+    /// Its name in results and scenarios.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Connect { .. } => "connect",
+            Self::Publish(_) => "publish",
+            Self::Request(_) => "request",
+            Self::Handshakes { .. } => "handshakes",
+            Self::Hold { .. } => "hold",
+            Self::DropAll { .. } => "drop",
+            Self::Reconnect { .. } => "reconnect",
+            Self::AwaitReplay { .. } => "replay",
+            Self::Close => "close",
+        }
+    }
+
+    /// What it offers, if it offers anything.
+    pub const fn offer(&self) -> Option<&Offer> {
+        match self {
+            Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => Some(offer),
+            _ => None,
+        }
+    }
+
+    /// Messages or handshakes per second that it asks for, over all devices; `None` in a closed loop and where there are
+    /// none.
+    pub fn rate(&self, clients: u32) -> Option<f64> {
+        self.offer()?.rate(clients)
+    }
+
+    /// Time at its beginning that is in no figure.
+    pub fn warm_up(&self) -> Duration {
+        self.offer().map_or(Duration::ZERO, |offer| offer.warm_up)
+    }
+
+    /// How long it lasts where nothing waits for the target; `None` where a closed loop's count ends it.
+    pub(super) fn length(&self, clients: u32) -> Option<Duration> {
+        match self {
+            Self::Hold { duration } => Some(*duration),
+            phase => phase
+                .offer()
+                .map_or(Some(Duration::ZERO), |offer| offer.length(clients)),
+        }
+    }
+
+    /// How much of it was measured; `lasted` is how long it took, or until it was stopped.
+    pub(super) fn measured(&self, clients: u32, lasted: Duration, was_stopped: bool) -> Duration {
+        let Some(offer) = self.offer() else {
+            return lasted;
+        };
+        let length = match offer.length(clients) {
+            Some(length) if was_stopped => length.min(lasted),
+            Some(length) => length,
+            None => lasted,
+        };
+        length.saturating_sub(offer.warm_up)
+    }
+
+    /// After this it must be over, whatever the target does.
+    pub(super) fn bound(&self, options: &LoadOptions) -> Duration {
+        const DAY: Duration = Duration::from_secs(86_400);
+        let devices = options.clients + options.receivers();
+        match self {
+            Self::Connect { rate, .. } => {
+                // As many as 64 at a time take the time-out where nothing answers.
+                let begun = rate.map_or(
+                    options.connect_timeout.mul_f64(f64::from(devices / 64 + 1)),
+                    |rate| Duration::try_from_secs_f64(f64::from(devices) / rate).unwrap_or(DAY),
+                );
+                begun + options.connect_timeout + options.timeout
+            }
+            Self::Hold { duration } => *duration,
+            Self::DropAll { .. } | Self::Close => options.timeout,
+            Self::Reconnect { timeout, .. } | Self::AwaitReplay { timeout } => {
+                *timeout + options.connect_timeout
+            }
+            Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => {
+                offer.length(options.clients).unwrap_or(DAY * 365) + options.timeout * 2
+            }
+        }
+    }
+}
+
+impl Offer {
+    /// Messages per second over all devices; `None` in a closed loop.
+    pub fn rate(&self, clients: u32) -> Option<f64> {
+        match self.arrivals {
+            Arrivals::Open { rate, per_client, .. } => Some(if per_client {
+                rate * f64::from(clients)
+            } else {
+                rate
+            }),
+            Arrivals::Closed => None,
+        }
+    }
+
+    /// How long something is offered; `None` where a closed loop's count ends it.
+    fn length(&self, clients: u32) -> Option<Duration> {
+        let by_count = self.count.zip(self.rate(clients)).map(|(count, rate)| {
+            let seconds = count as f64 / rate + self.ramp.as_secs_f64() / 2.0;
+            Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        });
+        match (self.duration, by_count) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+}

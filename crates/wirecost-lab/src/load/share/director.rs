@@ -1,0 +1,102 @@
+//! What directs the devices of a part: what they send, what they count, what they receive.
+
+use std::sync::Arc;
+
+use wirecost_live::Clock;
+use wirecost_proto::Instant;
+use wirecost_proto::bare::Transport;
+
+use super::{Outbox, Share, pattern};
+use crate::load::activity::Part;
+use crate::load::book::{Book, Rules};
+use crate::load::devices::Devices;
+use crate::load::fleet::Fleet;
+use crate::load::options::Payload;
+use crate::load::part::Inbox;
+use crate::load::roles::expected::Matching;
+use crate::load::roles::subscriber::{Reception, Subscribers};
+use crate::stack::pattern::{Pattern, Values};
+use crate::stack::pool::{Carried, PoolConfig};
+use crate::stack::{Application, MessagePool, Subscription};
+
+impl Share {
+    pub(in crate::load) fn director(
+        &self,
+        clock: Clock,
+        inbox: &Arc<Inbox>,
+        outbox: &Outbox,
+    ) -> Result<Devices, String> {
+        let options = &self.options;
+        let (senders, subscribers) = (self.devices.len(), self.subscribers.len());
+        let payload_bytes = usize::try_from(options.payload.bytes()).unwrap_or(usize::MAX);
+        let rules = Rules {
+            answered: options.stack.awaits_answer(payload_bytes),
+            timeout: options.timeout,
+            session: options.session_expiry.is_some(),
+        };
+        let rng = self.rng("back-off").host(u64::from(self.number));
+        let pool = self.pool(clock)?;
+        let part = Part {
+            subscribers: self.subscribers(clock, pool.is_stamped())?,
+            matching: Matching::Same(0),
+            fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng),
+            book: Book::new(rules, senders + subscribers),
+            pool,
+            first: self.devices.start,
+            senders,
+            closes_silently: options.stack.transport() == Transport::Datagram
+                && options.stack.application != Application::Http3,
+            clock_start_ns: clock.monotonic_nanos(Instant::START),
+        };
+        let (outbox, number) = (outbox.clone(), self.number);
+        // Nobody listens where the coordinator has gone.
+        let report = Box::new(move |message| drop(outbox.send((number, message))));
+        Ok(Devices::new(part, self.phases(), Arc::clone(inbox), report))
+    }
+
+    fn pool(&self, clock: Clock) -> Result<MessagePool, String> {
+        let options = &self.options;
+        let started = Instant::START;
+        let payload = match &options.payload {
+            Payload::Size(size) => {
+                let bytes = usize::try_from(size.bytes()).map_err(|_| format!("{size} is too large"))?;
+                Carried::random(bytes, options.seed)
+            }
+            Payload::File(bytes) => Carried::Bytes(Arc::clone(bytes)),
+            Payload::Template(text) => Carried::Text(pattern(text)?),
+        };
+        let pool = MessagePool::new(PoolConfig {
+            stack: options.stack,
+            resource: pattern(&options.resource)?,
+            authority: self.destination.authority.clone(),
+            retain: options.retain,
+            payload,
+            utc_offset_ns: clock
+                .utc_nanos(started)
+                .saturating_sub(clock.monotonic_nanos(started)),
+            seed: options.seed,
+        });
+        pool.map_err(|error| error.to_string())
+    }
+
+    fn subscribers(&self, clock: Clock, stamped: bool) -> Result<Subscribers, String> {
+        let Some(asked) = &self.options.subscribers else {
+            return Ok(Subscribers::none());
+        };
+        let filter = Pattern::of_device(&asked.filter).map_err(|error| error.to_string())?;
+        let subscription = |device| {
+            let filter = filter.text(&Values::of_device(device));
+            let group = asked.shared.as_deref();
+            let subscription = Subscription::new(self.options.stack, &filter, group, asked.qos);
+            subscription.map(Arc::new).map_err(|error| error.to_string())
+        };
+        let subscriptions = self.subscribers.clone().map(subscription);
+        let reception = Reception {
+            stamped,
+            senders: self.options.clients,
+            clock_start_ns: clock.monotonic_nanos(Instant::START),
+        };
+        let subscriptions = subscriptions.collect::<Result<_, _>>()?;
+        Ok(Subscribers::new(self.devices.len(), subscriptions, reception))
+    }
+}
