@@ -212,7 +212,7 @@ fn the_same_seed_gives_the_same_order_and_the_same_losses() {
 fn fates(run: &Run) -> BTreeMap<String, Vec<String>> {
     let mut fates: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for packet in packets(&run.file("capture/all.pcapng")) {
-        if matches!(packet.body, Body::Icmp) {
+        if packet.body.is_icmp() {
             continue;
         }
         let fates = fates.entry(packet.device.clone()).or_default();

@@ -102,7 +102,7 @@ fn http_3_takes_two_round_trips_and_one_early() {
 }
 
 fn check(arguments: &str, rows: &[Row]) {
-    let run = Run::compare(&format!("{arguments} -n 2 --rtt 100ms --settle 300ms"));
+    let run = Run::undisturbed(|| Run::compare(&format!("{arguments} -n 2 --rtt 100ms --settle 300ms")));
     let connections = measured(frames(&run.file("capture/all.pcapng"), &FIELDS));
     assert_eq!(run.summary.cells.len(), rows.len());
     for (cell, (stack, start, expected)) in run.summary.cells.iter().zip(rows) {

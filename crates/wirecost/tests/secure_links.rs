@@ -104,7 +104,7 @@ fn check_reliable(run: &Run, is_reliable: fn(&Cell) -> bool) {
 /// The link did lose packets, or the test shows nothing.
 fn check_losses(run: &Run) {
     let packets = packets(&run.file("capture/all.pcapng"));
-    let is_lost = |body: &Body, comment: &str| !matches!(body, Body::Icmp) && comment.ends_with("| lost");
+    let is_lost = |body: &Body, comment: &str| !body.is_icmp() && comment.ends_with("| lost");
     let lost = packets
         .iter()
         .filter(|packet| is_lost(&packet.body, &packet.comment));

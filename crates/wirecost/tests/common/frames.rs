@@ -83,9 +83,7 @@ pub(crate) fn frames_with(capture: &Path, names: &[&'static str], preferences: &
         Frame { packet, fields }
     };
     let frames = rows.into_iter().zip(packets).map(frame);
-    frames
-        .filter(|frame| !matches!(frame.packet.body, Body::Icmp))
-        .collect()
+    frames.filter(|frame| !frame.packet.body.is_icmp()).collect()
 }
 
 /// The connection of each device that is measured: its last one, after one that fetched a ticket where it resumes.

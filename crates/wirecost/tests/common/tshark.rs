@@ -90,7 +90,16 @@ pub(crate) enum Body {
     Udp(Datagram),
     /// A fragment of a datagram other than its first.
     LaterFragment,
+    /// An echo request or its reply.
     Icmp,
+    /// An error, which quotes the packet that it is about.
+    IcmpError,
+}
+
+impl Body {
+    pub(crate) const fn is_icmp(&self) -> bool {
+        matches!(self, Self::Icmp | Self::IcmpError)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -281,15 +290,15 @@ impl Row<'_> {
             return (self.sure("ip.hdr_len"), self.sure("ip.len"));
         }
         // RFC 8200 sections 3 and 4.5: 40 bytes, and 8 of a fragment header.
-        let fragment_bytes = if self.text("ipv6.fraghdr.ident").is_empty() {
-            0
-        } else {
-            8
-        };
+        let fragment_bytes = if self.fragment_of().is_some() { 8 } else { 0 };
         (40 + fragment_bytes, 40 + self.sure("ipv6.plen"))
     }
 
     fn fragment_of(&self) -> Option<String> {
+        // An error quotes fragments and is none.
+        if self.is_icmp() {
+            return None;
+        }
         let fragment_v4 = self.number("ip.flags.mf") == Some(1) || self.is_later_fragment();
         match self.text("ipv6.fraghdr.ident") {
             "" if fragment_v4 => Some(self.text("ip.id").to_owned()),
@@ -306,7 +315,12 @@ impl Row<'_> {
 
     fn body(&self) -> Body {
         if self.is_icmp() {
-            return Body::Icmp;
+            // RFC 792; RFC 4443 section 2.1: the errors are below 128.
+            let is_echo = match self.number("icmpv6.type") {
+                Some(kind) => kind >= 128,
+                None => matches!(self.number("icmp.type"), Some(0 | 8)),
+            };
+            return if is_echo { Body::Icmp } else { Body::IcmpError };
         }
         if self.is_later_fragment() {
             return Body::LaterFragment;

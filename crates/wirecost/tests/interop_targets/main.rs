@@ -1,7 +1,9 @@
-//! `compare --target`: our clients against Mosquitto and libcoap's server, over the emulated link.
+//! `compare --target`: our clients against Mosquitto and libcoap's server, over the emulated link; and loads of servers
+//! that are not ours.
 
 #[path = "../common/mod.rs"]
 mod common;
+mod load;
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -19,14 +21,14 @@ static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn mosquitto_takes_every_message_of_our_clients() {
-    let run = mosquitto("");
+    let run = Run::undisturbed(|| mosquitto(""));
     check_lossless(&run, "mosquitto", 12);
     check_mqtt_answers(&run);
 }
 
 #[test]
 fn mosquitto_takes_every_message_of_our_clients_over_ipv6() {
-    let run = mosquitto(" --ipv6");
+    let run = Run::undisturbed(|| mosquitto(" --ipv6"));
     check_lossless(&run, "mosquitto", 12);
     check_mqtt_answers(&run);
 }
@@ -42,14 +44,14 @@ fn mosquitto_takes_every_message_under_loss() {
 
 #[test]
 fn libcoap_takes_every_message_of_our_clients() {
-    let run = libcoap("");
+    let run = Run::undisturbed(|| libcoap(""));
     check_lossless(&run, "libcoap", 4);
     check_coap_answers(&run);
 }
 
 #[test]
 fn libcoap_takes_every_message_of_our_clients_over_ipv6() {
-    let run = libcoap(" --ipv6");
+    let run = Run::undisturbed(|| libcoap(" --ipv6"));
     check_lossless(&run, "libcoap", 4);
     check_coap_answers(&run);
 }

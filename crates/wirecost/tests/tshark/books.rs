@@ -38,6 +38,8 @@ pub(crate) struct Sums {
     pub(crate) payload: u64,
     /// Those of the above that were sent before, with the headers in front of them.
     pub(crate) retransmitted: u64,
+    /// Those of the network's own errors about what it was given.
+    pub(crate) probes: u64,
 }
 
 impl Sums {
@@ -52,6 +54,7 @@ impl Sums {
         self.application += other.application;
         self.payload += other.payload;
         self.retransmitted += other.retransmitted;
+        self.probes += other.probes;
     }
 }
 
@@ -144,6 +147,10 @@ fn of_datagrams(packets: &[&Packet], sizes: &[u64]) -> Books {
             .fragment_of
             .clone()
             .map(|identification| (packet.way, identification));
+        if matches!(packet.body, Body::IcmpError) {
+            books.enter(packet, phase_after(messages), &error(packet));
+            continue;
+        }
         let (shared, transport, application) = match &packet.body {
             Body::LaterFragment => (fragmented[&key.expect("a fragment")], 0, 0),
             Body::Udp(datagram) => {
@@ -155,11 +162,7 @@ fn of_datagrams(packets: &[&Packet], sizes: &[u64]) -> Books {
                 if packet.way == 0 && messages == 1 && books.identity.stack.is_empty() {
                     books.identity = identity(datagram, sizes);
                 }
-                let phase = if messages > 1 {
-                    Phase::Measured
-                } else {
-                    Phase::WarmUp
-                };
+                let phase = phase_after(messages);
                 let shared = Shared { phase, is_resent };
                 key.map(|key| fragmented.insert(key, shared));
                 (shared, 8, coap.map_or(0, |coap| coap.application_bytes))
@@ -179,6 +182,27 @@ fn of_datagrams(packets: &[&Packet], sizes: &[u64]) -> Books {
     }
     books.measured = messages.saturating_sub(1);
     books
+}
+
+/// The phase of datagrams when so many messages have begun.
+const fn phase_after(messages: u64) -> Phase {
+    if messages > 1 {
+        Phase::Measured
+    } else {
+        Phase::WarmUp
+    }
+}
+
+/// A kernel that has waited in vain for the fragments of a datagram says so (RFC 1122 section 3.3.2, RFC 8200 section
+/// 4.5): all behind the IP header is of the network's own making.
+fn error(packet: &Packet) -> Sums {
+    Sums {
+        packets: 1,
+        ip: packet.ip_bytes,
+        transport: packet.wire_bytes - packet.ip_bytes,
+        probes: packet.wire_bytes,
+        ..Sums::default()
+    }
 }
 
 /// What a message and its repetitions share: a CON its message id (RFC 7252 section 4.2), a request in a NON, which

@@ -172,7 +172,7 @@ impl Connection {
             transport: segment.header_bytes,
             application,
             payload,
-            retransmitted: 0,
+            ..Sums::default()
         };
         // A segment without content, SYN or FIN takes no sequence numbers: it cannot be sent again.
         if first < end && first < seen && !segment.rst {

@@ -44,6 +44,16 @@ fn hear(parts: &Parts) -> (u32, FromPart) {
     heard.expect("something is said")
 }
 
+/// What a part that has ended says, as a shell can echo it.
+fn finished(part: u32, cpu_ns: u64) -> String {
+    let says = FromPart::Finished {
+        cpu_ns,
+        dropped_datagrams: 0,
+        socket_error: None,
+    };
+    format!("echo '{}'", Word { part, says }.to_line())
+}
+
 #[test]
 fn a_job_reads_back_as_the_shares_that_it_is_of() {
     let given = shares(4);
@@ -61,11 +71,14 @@ fn a_job_reads_back_as_the_shares_that_it_is_of() {
 
 #[test]
 fn orders_reach_the_process_of_their_part_and_words_come_back() {
-    let script = r#"read job; while read order; do case "$order" in
-        *'"part":0'*quit*) echo '{"part":0,"says":{"finished":{"cpu_ns":7}}}';;
-        *'"part":1'*quit*) echo '{"part":1,"says":{"finished":{"cpu_ns":8}}}';;
-        esac; done"#;
-    let parts = processes(&shell(script), &layout(2, 1), &shares(2)).expect("workers");
+    let (first, second) = (finished(0, 7), finished(1, 8));
+    let script = format!(
+        r#"read job; while read order; do case "$order" in
+        *'"part":0'*quit*) {first};;
+        *'"part":1'*quit*) {second};;
+        esac; done"#
+    );
+    let parts = processes(&shell(&script), &layout(2, 1), &shares(2)).expect("workers");
     assert_eq!((parts.len(), parts.pids.len()), (2, 2));
     parts.tell_all(ToPart::Quit);
     let mut finished: Vec<(u32, u64)> = (0..2)
@@ -81,9 +94,11 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
 
 #[test]
 fn a_worker_that_dies_has_said_that_its_parts_failed() {
-    let script = r#"read job; echo '{"part":0,"says":"ready"}'
-        echo '{"part":0,"says":{"finished":{"cpu_ns":7}}}'; kill -9 $$"#;
-    let parts = processes(&shell(script), &layout(1, 3), &shares(3)).expect("a worker");
+    let script = format!(
+        r#"read job; echo '{{"part":0,"says":"ready"}}'; {}; kill -9 $$"#,
+        finished(0, 7)
+    );
+    let parts = processes(&shell(&script), &layout(1, 3), &shares(3)).expect("a worker");
     assert!(matches!(hear(&parts), (0, FromPart::Ready)));
     assert!(matches!(hear(&parts), (0, FromPart::Finished { .. })));
     for number in 1..3 {

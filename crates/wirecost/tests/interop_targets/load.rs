@@ -1,0 +1,101 @@
+//! `load --target`: what our devices count against servers that are not ours, and that count nothing for us.
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::MACHINE;
+use crate::common::{need_program, need_root, said, wirecost};
+
+const COUNT: u64 = 200;
+
+/// Runs a load of [`COUNT`] messages against a server that it starts; its summary.
+fn load(target: &str, stack: &str, more: &str) -> Value {
+    need_root();
+    // They listen at their registered ports.
+    let _alone = MACHINE.lock().unwrap_or_else(|failed| failed.into_inner());
+    let home = TempDir::new().expect("a folder");
+    let mut command = wirecost(home.path());
+    command.args(["load", "--quiet", "--json", "-", "-c", "5", "-r", "200/s", "-n"]);
+    command.args([&COUNT.to_string(), stack, "--target", target]);
+    let said = said(command.args(more.split_whitespace()));
+    // A busy machine makes times invalid, never counts.
+    assert!(
+        matches!(said.code, Some(0 | 14)),
+        "{target} {stack}: {:?}\n{}",
+        said.code,
+        said.stderr
+    );
+    serde_json::from_str(&said.stdout).expect("a summary")
+}
+
+/// The figures of the phase of this name.
+fn phase<'a>(summary: &'a Value, name: &str) -> &'a Value {
+    let phases = summary["loads"][0]["phases"].as_array().expect("phases");
+    phases
+        .iter()
+        .find(|phase| phase["name"] == name)
+        .expect("the phase")
+}
+
+/// Asserts that every message was sent once and answered well.
+fn assert_answered(target: &str, stack: &str, more: &str) -> Value {
+    let summary = load(target, stack, more);
+    assert_eq!(summary["loads"][0]["target"], target);
+    let publish = phase(&summary, "publish");
+    for (count, value) in [
+        ("offered", &publish["outcomes"]["offered"]),
+        ("acknowledged", &publish["outcomes"]["acknowledged"]),
+        ("sent", &publish["sent"]),
+    ] {
+        assert_eq!(*value, COUNT, "{target} {stack}: {count} of {publish}");
+    }
+    let used = &summary["loads"][0]["target_use"];
+    assert!(used["resident_bytes"].as_u64() > Some(0), "{target}: {used}");
+    summary
+}
+
+/// Asserts that three subscribers of a broker have received every message once, in order.
+fn assert_delivered(target: &str, stack: &str) {
+    let summary = assert_answered(target, stack, "--subscribers 3");
+    let deliveries = &phase(&summary, "publish")["deliveries"];
+    for (count, expected) in [
+        ("expected", 3 * COUNT),
+        ("arrived", 3 * COUNT),
+        ("duplicates", 0),
+        ("out_of_order", 0),
+    ] {
+        assert_eq!(
+            deliveries[count], expected,
+            "{target} {stack}: {count} of {deliveries}"
+        );
+    }
+}
+
+#[test]
+fn mosquitto_carries_every_message_of_a_load() {
+    need_program("mosquitto", "mosquitto");
+    assert_delivered("mosquitto", "mqtt5-qos2+tls1.3");
+}
+
+#[test]
+fn rabbitmq_carries_every_message_of_a_load() {
+    need_program("rabbitmq-server", "rabbitmq-server");
+    assert_delivered("rabbitmq", "mqtt-qos1");
+    assert_answered("rabbitmq", "amqp-unsettled", "");
+}
+
+#[test]
+fn caddy_answers_every_message_of_a_load() {
+    need_program("caddy", "caddy");
+    for stack in ["http1", "http1+tls1.3", "http3"] {
+        assert_answered("caddy", stack, "");
+    }
+}
+
+#[test]
+fn libcoap_answers_every_message_of_a_load() {
+    need_program("coap-server-openssl", "libcoap3-bin");
+    for stack in ["coap-con", "coap-con+dtls1.2", "coap-con+dtls1.2-psk"] {
+        assert_answered("libcoap", stack, "");
+    }
+}
