@@ -187,7 +187,7 @@ impl Fleet<'_> {
         let message = Message::simulated(planned.stack, &options.resource, &planned.payload, rng)?;
         let credentials = Credentials::simulated(options.seed)?;
         let channels = channel_options(options, self.mtu());
-        let channels = ClientChannels::simulated(planned.stack, &credentials, channels, rng);
+        let channels = ClientChannels::simulated(&credentials, channels, rng);
         let orders = Rc::new(Orders::new(options, planned));
         let remote = self.server();
         let device = |host: HostIndex| {

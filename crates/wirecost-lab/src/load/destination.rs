@@ -70,7 +70,7 @@ impl Destination {
                         key: key.clone(),
                     }),
                 };
-                Ok(ClientChannels::towards(&server, epoch_of(clock)))
+                Ok(ClientChannels::towards(server, epoch_of(clock)))
             }
         }
     }

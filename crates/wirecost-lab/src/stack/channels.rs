@@ -1,5 +1,7 @@
 //! The layers of a run, set up once: what devices offer and what servers accept.
 
+use std::sync::{Arc, OnceLock};
+
 use wirecost_coap::oscore;
 use wirecost_proto::Rng;
 use wirecost_proto::hosts::HostIndex;
@@ -7,7 +9,7 @@ use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
 use super::admission::Admission;
 use super::credentials::{Credentials, SERVER_NAME};
-use super::{Application, Channel, Stack};
+use super::{Channel, Stack};
 
 /// What both sides of a run agree on beside its credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,78 +47,69 @@ pub struct Acquaintance {
     pub psk: Option<dtls::Psk>,
 }
 
-/// What devices offer: one configuration per channel, shared by all that use it.
+/// What devices offer: one configuration per channel, set up when a device first asks for it and shared by all that use
+/// it. What cannot be set up is an error where it is asked for.
 #[derive(Clone)]
-pub struct ClientChannels {
-    tls: [Result<tls::ClientConfig, String>; 2],
-    dtls: [Result<dtls::ClientConfig, String>; 3],
-    oscore_secret: Vec<u8>,
+pub struct ClientChannels(Arc<Offers>);
+
+struct Offers {
+    server: Towards,
+    tls: [OnceLock<Result<tls::ClientConfig, String>>; 2],
+    dtls: [OnceLock<Result<dtls::ClientConfig, String>>; 3],
+}
+
+/// The server that devices connect to.
+enum Towards {
+    /// That of a run. What devices draw follows from `rng` where there is one.
+    Run {
+        credentials: Credentials,
+        options: ChannelOptions,
+        rng: Option<Rng>,
+    },
+    /// One that wirecost has not started, which may want any suite.
+    Stranger { server: Acquaintance, epoch: Epoch },
 }
 
 impl ClientChannels {
-    /// Channels to the server of `credentials`. What cannot be set up is an error where it is asked for.
+    /// Channels to the server of `credentials`.
     pub fn new(credentials: &Credentials, options: ChannelOptions) -> Self {
-        Self {
-            tls: [tls::Versions::Tls13, tls::Versions::Tls12]
-                .map(|versions| tls_client(credentials, options, versions)),
-            dtls: DTLS_CHANNELS.map(|channel| dtls_client(credentials, options, channel, None)),
-            oscore_secret: credentials.oscore_secret.to_vec(),
-        }
+        Self::to(Towards::Run {
+            credentials: credentials.clone(),
+            options,
+            rng: None,
+        })
     }
 
-    /// The channels of one simulated device, as far as `stack` needs them: every key and nonce follows from `rng`.
-    pub fn simulated(stack: Stack, credentials: &Credentials, options: ChannelOptions, rng: Rng) -> Self {
-        let unneeded = |channel: &str| format!("no {channel} was set up for {stack}");
-        let is_13 = stack.channel == Channel::Tls13 || stack.application == Application::Http3;
-        let tls = [
-            (tls::Versions::Tls13, is_13),
-            (tls::Versions::Tls12, stack.channel == Channel::Tls12),
-        ];
-        let seeded = |config: tls::ClientConfig| config.with_seed(rng).map_err(|error| error.to_string());
-        Self {
-            tls: tls.map(|(versions, is_needed)| match is_needed {
-                true => tls_client(credentials, options, versions).and_then(seeded),
-                false => Err(unneeded("TLS")),
-            }),
-            dtls: DTLS_CHANNELS.map(|channel| match channel == stack.channel {
-                true => dtls_client(credentials, options, channel, Some(rng)),
-                false => Err(unneeded("DTLS")),
-            }),
-            oscore_secret: credentials.oscore_secret.to_vec(),
-        }
+    /// The channels of one simulated device: every key and nonce follows from `rng`.
+    pub fn simulated(credentials: &Credentials, options: ChannelOptions, rng: Rng) -> Self {
+        Self::to(Towards::Run {
+            credentials: credentials.clone(),
+            options,
+            rng: Some(rng),
+        })
     }
 
     /// Channels to a server that wirecost has not started, which may want any suite.
-    pub fn towards(server: &Acquaintance, epoch: Epoch) -> Self {
-        let tls = |versions| {
-            let trust = match server.authorities.clone() {
-                Some(authorities) => tls::Trust::Authorities(authorities),
-                None => tls::Trust::Anyone,
-            };
-            let options = tls::ClientOptions {
-                versions,
-                suites: tls::Suites::Wide,
-                key_log: KeyLog::disabled(),
-                ..tls::ClientOptions::new(epoch, trust, server.server_name.as_str())
-            };
-            tls::ClientConfig::new(options).map_err(|error| error.to_string())
-        };
-        let dtls = |channel| {
-            let common = dtls::Common::new(epoch, KeyLog::disabled());
-            let offer = dtls_towards(server, channel)?;
-            dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
-        };
-        Self {
-            tls: [tls::Versions::Tls13, tls::Versions::Tls12].map(tls),
-            dtls: DTLS_CHANNELS.map(dtls),
-            oscore_secret: Vec::new(),
-        }
+    pub fn towards(server: Acquaintance, epoch: Epoch) -> Self {
+        Self::to(Towards::Stranger { server, epoch })
+    }
+
+    fn to(server: Towards) -> Self {
+        Self(Arc::new(Offers {
+            server,
+            tls: Default::default(),
+            dtls: Default::default(),
+        }))
     }
 
     /// TLS of a channel for connections that start so; the first one of a device starts cold.
     pub(super) fn tls(&self, channel: Channel, start: Start) -> Result<tls::ClientConfig, String> {
-        let index = usize::from(channel == Channel::Tls12);
-        self.tls[index].clone().map(|config| config.with_start(start))
+        let (index, versions) = match channel {
+            Channel::Tls12 => (1, tls::Versions::Tls12),
+            _ => (0, tls::Versions::Tls13),
+        };
+        let config = self.0.tls[index].get_or_init(|| self.0.server.tls(versions));
+        config.clone().map(|config| config.with_start(start))
     }
 
     /// DTLS of a channel.
@@ -126,7 +119,9 @@ impl ClientChannels {
             Channel::Dtls12Psk => 2,
             _ => 0,
         };
-        self.dtls[index].clone()
+        self.0.dtls[index]
+            .get_or_init(|| self.0.server.dtls(channel))
+            .clone()
     }
 
     /// The OSCORE context of a device, where the channel is OSCORE.
@@ -135,10 +130,56 @@ impl ClientChannels {
         channel: Channel,
         host: HostIndex,
     ) -> Option<Result<oscore::Context, oscore::ContextError>> {
+        let secret: &[u8] = match &self.0.server {
+            Towards::Run { credentials, .. } => &credentials.oscore_secret,
+            Towards::Stranger { .. } => &[],
+        };
         (channel == Channel::Oscore).then(|| {
             let device = u16::try_from(host).unwrap_or(u16::MAX);
-            oscore::Context::lab(&self.oscore_secret, oscore::Role::Client, device)
+            oscore::Context::lab(secret, oscore::Role::Client, device)
         })
+    }
+}
+
+impl Towards {
+    fn tls(&self, versions: tls::Versions) -> Result<tls::ClientConfig, String> {
+        let config = match self {
+            Self::Run {
+                credentials,
+                options,
+                rng,
+            } => {
+                let config = tls_client(credentials, *options, versions);
+                match rng {
+                    Some(rng) => config.and_then(|config| config.with_seed(*rng)),
+                    None => config,
+                }
+            }
+            Self::Stranger { server, epoch } => tls_towards(server, *epoch, versions),
+        };
+        config.map_err(|error| error.to_string())
+    }
+
+    fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, String> {
+        let (common, offer) = match self {
+            Self::Run {
+                credentials,
+                options,
+                rng,
+            } => {
+                let common = dtls_common(credentials.epoch, credentials.key_log.clone(), *options);
+                let common = match rng {
+                    Some(rng) => common.with_seed(*rng),
+                    None => common,
+                };
+                (common, dtls_offer(credentials, *options, channel))
+            }
+            Self::Stranger { server, epoch } => {
+                let common = dtls::Common::new(*epoch, KeyLog::disabled());
+                (common, dtls_towards(server, channel)?)
+            }
+        };
+        dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
     }
 }
 
@@ -146,7 +187,7 @@ fn tls_client(
     credentials: &Credentials,
     channel: ChannelOptions,
     versions: tls::Versions,
-) -> Result<tls::ClientConfig, String> {
+) -> Result<tls::ClientConfig, tls::ConfigError> {
     let trust = tls::Trust::Authorities(vec![credentials.authority.clone()]);
     let options = tls::ClientOptions {
         versions,
@@ -154,32 +195,31 @@ fn tls_client(
         key_log: credentials.key_log.clone(),
         ..tls::ClientOptions::new(credentials.epoch, trust, SERVER_NAME)
     };
-    tls::ClientConfig::new(options).map_err(|error| error.to_string())
+    tls::ClientConfig::new(options)
+}
+
+fn tls_towards(
+    server: &Acquaintance,
+    epoch: Epoch,
+    versions: tls::Versions,
+) -> Result<tls::ClientConfig, tls::ConfigError> {
+    let trust = match server.authorities.clone() {
+        Some(authorities) => tls::Trust::Authorities(authorities),
+        None => tls::Trust::Anyone,
+    };
+    let options = tls::ClientOptions {
+        versions,
+        suites: tls::Suites::Wide,
+        key_log: KeyLog::disabled(),
+        ..tls::ClientOptions::new(epoch, trust, server.server_name.as_str())
+    };
+    tls::ClientConfig::new(options)
 }
 
 fn dtls_common(epoch: Epoch, key_log: KeyLog, options: ChannelOptions) -> dtls::Common {
     let mut common = dtls::Common::new(epoch, key_log);
     common.mtu = options.datagram_bytes;
     common
-}
-
-/// The channels that are DTLS, in the order of their configurations.
-const DTLS_CHANNELS: [Channel; 3] = [Channel::Dtls13, Channel::Dtls12, Channel::Dtls12Psk];
-
-/// DTLS of a channel; what it draws follows from `rng` where there is one.
-fn dtls_client(
-    credentials: &Credentials,
-    options: ChannelOptions,
-    channel: Channel,
-    rng: Option<Rng>,
-) -> Result<dtls::ClientConfig, String> {
-    let common = dtls_common(credentials.epoch, credentials.key_log.clone(), options);
-    let common = match rng {
-        Some(rng) => common.with_seed(rng),
-        None => common,
-    };
-    let offer = dtls_offer(credentials, options, channel);
-    dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
 }
 
 fn dtls_towards(server: &Acquaintance, channel: Channel) -> Result<dtls::Offer, String> {

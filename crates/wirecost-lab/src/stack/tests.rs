@@ -53,7 +53,7 @@ fn simulated(stack: Stack, credentials: &Credentials, seed: u64) -> Ends {
     let rng = Rng::new(seed);
     Ends {
         message: Message::simulated(stack, "t", &payload, rng.purpose(1)).expect("a message"),
-        client: ClientChannels::simulated(stack, credentials, options(), rng.purpose(2)),
+        client: ClientChannels::simulated(credentials, options(), rng.purpose(2)),
         server: ServerChannels::simulated(credentials.clone(), options(), rng.purpose(3)),
     }
 }

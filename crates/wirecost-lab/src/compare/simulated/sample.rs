@@ -128,7 +128,7 @@ impl World<'_> {
         let stack = planned.stack;
         let rng = self.rng().purpose(key_of("client secrets"));
         let channels = channel_options(options, self.mtu());
-        let channels = ClientChannels::simulated(stack, self.credentials, channels, rng);
+        let channels = ClientChannels::simulated(self.credentials, channels, rng);
         let config = client_config(options, planned, NUMBER, self.sample);
         let message = self.message.with_seed(rng.purpose(key_of("object")));
         let at = Instant::START + START_GAP * self.sample;
