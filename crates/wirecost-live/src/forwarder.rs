@@ -25,6 +25,7 @@ use wirecost_wire::ip;
 
 use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
+use crate::idle::{IdleCpus, Vigil};
 use crate::port::PacketPort;
 use crate::priority::{self, Duty, Priority};
 use crate::recorder::{Recorder, Recording};
@@ -114,6 +115,8 @@ pub struct Finished<L> {
     pub ports: [PacketPort; 2],
     /// The priority that the machine granted the forwarder's thread.
     pub priority: Priority,
+    /// What idle CPUs did while it forwarded.
+    pub idle_cpus: IdleCpus,
     /// How long before their time packets were handed over, to make up for what the path itself takes.
     pub head_start: Duration,
 }
@@ -194,6 +197,7 @@ impl<L: Links + Send> Forwarder<L> {
     /// Polling or reading a port failed.
     pub fn run(mut self) -> io::Result<Finished<L>> {
         let priority = priority::raise(Duty::Link);
+        let vigil = Vigil::hold();
         if self.shares_one_cpu {
             priority::share_one_cpu()?;
         }
@@ -217,6 +221,7 @@ impl<L: Links + Send> Forwarder<L> {
             statistics: self.statistics,
             ports: self.ports,
             priority,
+            idle_cpus: vigil.idle_cpus(),
             head_start: self.activity.head_start(),
         })
     }

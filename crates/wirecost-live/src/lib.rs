@@ -8,8 +8,8 @@
 //! - [`forwarder`], [`recorder`], [`activity`]: the link at work, every packet recorded at entry
 //! - [`check`]: a link is probed before it measures
 //! - [`driver`]: endpoints on sockets, devices and servers
-//! - [`clock`], [`timerfd`], [`priority`]: the run's clock, deadlines that are exact to the nanosecond asked, and
-//!   threads that keep them
+//! - [`clock`], [`timerfd`], [`priority`], [`idle`]: the run's clock, deadlines that are exact to the nanosecond asked, and
+//!   threads and CPUs that keep them
 //! - [`process`]: real servers as children that cannot outlive us
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`sniffer`]: packets on links that are not ours
@@ -38,6 +38,7 @@ pub mod environment;
 pub mod error;
 pub mod ethtool;
 pub mod forwarder;
+pub mod idle;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;

@@ -1,6 +1,7 @@
 //! The system calls, each behind a safe function that returns `io::Result`. All `unsafe` of the workspace is here.
 
 pub(crate) mod datagrams;
+pub(crate) mod memory;
 pub(crate) mod process;
 pub(crate) mod time;
 

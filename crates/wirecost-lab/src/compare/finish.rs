@@ -231,5 +231,6 @@ pub(super) fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
         cpu_ns: run.forwarder.statistics.cpu.as_nanos() as u64,
         head_start_ns: run.forwarder.head_start.as_nanos() as u64,
         priority: run.forwarder.priority.to_string(),
+        idle_cpus: run.forwarder.idle_cpus.to_string(),
     })
 }

@@ -75,4 +75,7 @@ pub struct Emulator {
     /// Priority that the machine granted the forwarder's thread.
     #[serde(default)]
     pub priority: String,
+    /// Whether idle CPUs were kept awake: `awake`, or `asleep` where only root may ask for that.
+    #[serde(default)]
+    pub idle_cpus: String,
 }

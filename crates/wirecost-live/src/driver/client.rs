@@ -35,6 +35,7 @@ use wirecost_proto::{Buffer, Endpoint, Input, Instant};
 use super::datagram::{Batch, Received};
 use super::wakes::Wakes;
 use crate::clock::Clock;
+use crate::sys::memory::prefetch;
 use crate::timerfd::TimerFd;
 use setting::Setting;
 use slot::{Shared, Slot, Target};
@@ -170,7 +171,11 @@ where
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 result => result?,
             }
-            for event in &events {
+            let mut ready = events.iter().peekable();
+            while let Some(event) = ready.next() {
+                if let Some(next) = ready.peek() {
+                    self.expect(next.token());
+                }
                 self.tick();
                 match event.token() {
                     WAKER_TOKEN => {
@@ -186,6 +191,13 @@ where
                     self.ask_director();
                 }
             }
+        }
+    }
+
+    /// Has a device fetched from memory while the one before it is served: of many, none is in the processor's caches.
+    fn expect(&self, Token(index): Token) {
+        if let Some(slot) = self.slots.get(index) {
+            prefetch(slot);
         }
     }
 

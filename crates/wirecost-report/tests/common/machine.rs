@@ -43,6 +43,7 @@ pub(crate) fn environment() -> Environment {
             cpu_ns: 612_000_000,
             head_start_ns: 14_000,
             priority: "SCHED_FIFO".into(),
+            idle_cpus: "awake".into(),
         }),
         servers: network(&[]),
         server_resident_bytes: None,

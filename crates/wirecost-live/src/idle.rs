@@ -1,0 +1,79 @@
+//! What CPUs do while they have nothing to do: asleep, they take their time to wake.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+/// The kernel's interface for the latency that a process demands of every CPU
+/// (Documentation/power/pm_qos_interface.rst): a 32-bit number of microseconds, for as long as the file is open.
+const INTERFACE: &str = "/dev/cpu_dma_latency";
+
+/// What idle CPUs of the machine did during a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdleCpus {
+    /// They waited without sleeping, and woke at once.
+    Awake,
+    /// They slept as the machine sees fit: each wake-up may take longer by 0.1 ms and more, in a virtual machine above
+    /// all.
+    #[default]
+    Asleep,
+}
+
+impl fmt::Display for IdleCpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Awake => "awake",
+            Self::Asleep => "asleep",
+        })
+    }
+}
+
+/// Keeps idle CPUs awake while it is held, where this process may ask for that: root may.
+#[derive(Debug)]
+pub struct Vigil(Option<File>);
+
+impl Vigil {
+    /// Demands a latency of 0.
+    pub fn hold() -> Self {
+        Self::through(Path::new(INTERFACE))
+    }
+
+    fn through(interface: &Path) -> Self {
+        let demanded = OpenOptions::new().write(true).open(interface);
+        let demanded = demanded.and_then(|mut file| file.write_all(&0_i32.to_ne_bytes()).map(|()| file));
+        Self(demanded.ok())
+    }
+
+    /// What came of it.
+    pub const fn idle_cpus(&self) -> IdleCpus {
+        match self.0 {
+            Some(_) => IdleCpus::Awake,
+            None => IdleCpus::Asleep,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_demanded_is_told() {
+        let vigil = Vigil::through(Path::new("/nowhere/cpu_dma_latency"));
+        assert_eq!(vigil.idle_cpus(), IdleCpus::Asleep);
+    }
+
+    #[test]
+    fn a_latency_of_0_is_demanded() {
+        let path = std::env::temp_dir().join(format!("latency-{}", std::process::id()));
+        std::fs::write(&path, b"").expect("a file");
+        let vigil = Vigil::through(&path);
+        let written = std::fs::read(&path).expect("a file");
+        std::fs::remove_file(&path).expect("a file");
+        assert_eq!(
+            (vigil.idle_cpus(), written.as_slice()),
+            (IdleCpus::Awake, &[0; 4][..])
+        );
+    }
+}
