@@ -1,5 +1,7 @@
 //! HDR histogram of durations (Tene's HdrHistogram): constant memory, 3 significant digits.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram as Counts;
@@ -22,8 +24,17 @@ const DIGITS: u8 = 3;
 /// 220 kB. Longer durations count as 60 s, and apart.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    counts: Counts<u64>,
+    counts: Form,
     above_range: u64,
+}
+
+/// How counts are kept.
+#[derive(Clone, Debug)]
+enum Form {
+    /// Each in its place.
+    Open(Counts<u64>),
+    /// In HdrHistogram's V2 format, compressed.
+    Packed(Box<[u8]>),
 }
 
 /// One step through a percentile distribution.
@@ -42,15 +53,41 @@ impl Histogram {
     pub fn new() -> Self {
         let counts = Counts::new_with_bounds(1, MAX_NS, DIGITS);
         Self {
-            counts: counts.expect("the bounds are constants that the library accepts"),
+            counts: Form::Open(counts.expect("the bounds are constants that the library accepts")),
             above_range: 0,
+        }
+    }
+
+    /// Keeps it in a few hundred bytes until the next value comes: for one of very many that are over.
+    pub fn pack(&mut self) {
+        if let Form::Open(_) = self.counts {
+            let mut bytes = Vec::new();
+            self.counts_to_bytes(&mut bytes);
+            self.counts = Form::Packed(bytes.into());
+        }
+    }
+
+    fn counts(&self) -> Cow<'_, Counts<u64>> {
+        match &self.counts {
+            Form::Open(counts) => Cow::Borrowed(counts),
+            Form::Packed(bytes) => Cow::Owned(unpack(bytes).expect("it was packed here")),
+        }
+    }
+
+    fn counts_mut(&mut self) -> &mut Counts<u64> {
+        if let Form::Packed(_) = self.counts {
+            self.counts = Form::Open(self.counts().into_owned());
+        }
+        match &mut self.counts {
+            Form::Open(counts) => counts,
+            Form::Packed(_) => unreachable!("it has just been opened"),
         }
     }
 
     /// Counts a duration of `nanos` nanoseconds.
     pub fn record(&mut self, nanos: u64) {
         self.above_range += u64::from(nanos > MAX_NS);
-        self.counts.saturating_record(nanos.min(MAX_NS));
+        self.counts_mut().saturating_record(nanos.min(MAX_NS));
     }
 
     /// The histogram as bytes: HdrHistogram's V2 format, compressed, behind the count of values above the range.
@@ -60,29 +97,30 @@ impl Histogram {
         bytes
     }
 
-    /// The histogram of such bytes; `None` where they are none.
+    /// The histogram of such bytes, packed; `None` where they are none.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (above_range, mut counts) = bytes.split_first_chunk()?;
+        let (above_range, counts) = bytes.split_first_chunk()?;
+        unpack(counts)?;
         Some(Self {
-            counts: Deserializer::new().deserialize(&mut counts).ok()?,
+            counts: Form::Packed(counts.into()),
             above_range: u64::from_be_bytes(*above_range),
         })
     }
 
     /// Adds the values of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.counts += &other.counts;
+        *self.counts_mut() += &*other.counts();
         self.above_range += other.above_range;
     }
 
     /// The number of values, those above the range included.
     pub fn len(&self) -> u64 {
-        self.counts.len()
+        self.counts().len()
     }
 
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.counts().is_empty()
     }
 
     /// How many durations above [`MAX_NS`] were counted as [`MAX_NS`].
@@ -93,32 +131,32 @@ impl Histogram {
     /// The smallest value that the share `probability` of all values does not exceed, in nanoseconds, to within
     /// 0.1 %; 0 for an empty histogram.
     pub fn quantile(&self, probability: f64) -> u64 {
-        self.counts.value_at_quantile(probability).min(MAX_NS)
+        self.counts().value_at_quantile(probability).min(MAX_NS)
     }
 
     /// How many values are at most `nanos`, values within 0.1 % of it counted as one of its.
     pub fn count_up_to(&self, nanos: u64) -> u64 {
-        self.counts.count_between(0, nanos)
+        self.counts().count_between(0, nanos)
     }
 
     /// The mean in nanoseconds, to within 0.1 %; 0 for an empty histogram.
     pub fn mean(&self) -> f64 {
-        self.counts.mean()
+        self.counts().mean()
     }
 
     /// The standard deviation in nanoseconds; 0 for an empty histogram.
     pub fn standard_deviation(&self) -> f64 {
-        self.counts.stdev()
+        self.counts().stdev()
     }
 
     /// The smallest value in nanoseconds, to within 0.1 %; 0 for an empty histogram.
     pub fn min(&self) -> u64 {
-        self.counts.min()
+        self.counts().min()
     }
 
     /// The largest value in nanoseconds, to within 0.1 %; 0 for an empty histogram.
     pub fn max(&self) -> u64 {
-        self.counts.max().min(MAX_NS)
+        self.counts().max().min(MAX_NS)
     }
 
     /// Mean, extremes and the quantiles that results files print, each value to within 0.1 %; `None` without a value.
@@ -154,7 +192,8 @@ impl Histogram {
     /// The value of a rank in ascending order, counted from 1; the largest one beyond the last rank.
     fn at_rank(&self, rank: u64) -> u64 {
         let mut below = 0;
-        let mut values = self.counts.iter_recorded();
+        let counts = self.counts();
+        let mut values = counts.iter_recorded();
         let reached = values.find(|step| {
             below += step.count_at_value();
             below >= rank
@@ -164,36 +203,46 @@ impl Histogram {
 
     /// The percentile distribution in ascending order, with `ticks` steps each time the distance to 100 % halves.
     /// The last step is at 1; an empty histogram has none.
-    pub fn steps(&self, ticks: u32) -> impl Iterator<Item = Step> + '_ {
-        let steps = self.counts.iter_quantiles(ticks.max(1));
-        steps.scan(0, |total_count, step| {
-            *total_count += step.count_since_last_iteration();
-            Some(Step {
+    pub fn steps(&self, ticks: u32) -> impl Iterator<Item = Step> + use<> {
+        let counts = self.counts();
+        let mut total_count = 0;
+        let steps = counts.iter_quantiles(ticks.max(1)).map(|step| {
+            total_count += step.count_since_last_iteration();
+            Step {
                 quantile: step.quantile_iterated_to(),
                 value_ns: step.value_iterated_to().min(MAX_NS),
-                total_count: *total_count,
-            })
-        })
+                total_count,
+            }
+        });
+        steps.collect::<Vec<Step>>().into_iter()
     }
 
     /// The counts alone, in HdrHistogram's V2 format, compressed.
     pub(crate) fn counts_to_bytes(&self, bytes: &mut Vec<u8>) {
-        let written = V2DeflateSerializer::new().serialize(&self.counts, bytes);
-        written.expect("a vector takes all bytes");
+        match &self.counts {
+            Form::Open(counts) => {
+                let written = V2DeflateSerializer::new().serialize(counts, bytes);
+                written.expect("a vector takes all bytes");
+            }
+            Form::Packed(packed) => bytes.extend_from_slice(packed),
+        }
     }
 
     /// The histogram of such counts, made with any bounds; `None` where they are none.
-    pub(crate) fn from_counts(mut bytes: &[u8]) -> Option<Self> {
-        let counts: Counts<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
+    pub(crate) fn from_counts(bytes: &[u8]) -> Option<Self> {
         let mut histogram = Self::new();
-        histogram.counts.add(&counts).ok()?;
+        histogram.counts_mut().add(&unpack(bytes)?).ok()?;
         Some(histogram)
     }
 
     /// The number of power-of-two buckets.
     pub(crate) fn buckets(&self) -> u8 {
-        self.counts.buckets()
+        self.counts().buckets()
     }
+}
+
+fn unpack(mut bytes: &[u8]) -> Option<Counts<u64>> {
+    Deserializer::new().deserialize(&mut bytes).ok()
 }
 
 /// As text: the bytes in base64.
@@ -256,6 +305,22 @@ mod tests {
         together.record(u64::MAX);
         assert!(merged.steps(5).eq(together.steps(5)));
         assert_eq!(merged.above_range(), 1);
+    }
+
+    #[test]
+    fn a_packed_histogram_is_the_same_and_takes_more_values() {
+        let open = of(1..5_000);
+        let mut packed = open.clone();
+        packed.pack();
+        assert!(matches!(&packed.counts, Form::Packed(bytes) if bytes.len() < 5_000));
+        assert_eq!((packed.len(), packed.summary()), (open.len(), open.summary()));
+        assert_eq!(packed.to_bytes(), open.to_bytes());
+        packed.record(7_000);
+        packed.merge(&Histogram::from_bytes(&open.to_bytes()).expect("a histogram"));
+        assert_eq!(
+            (packed.len(), packed.max()),
+            (2 * open.len() + 1, of([7_000]).max())
+        );
     }
 
     #[test]

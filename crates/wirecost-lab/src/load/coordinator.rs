@@ -31,6 +31,8 @@ use super::watch::Watcher;
 const READY_PATIENCE: Duration = Duration::from_secs(120);
 /// From the word to the beginning of a phase: every part has heard it by then.
 const LEAD: Duration = Duration::from_millis(20);
+/// Intervals of a phase that are added to without being packed: the present second and the one before.
+const OPEN_INTERVALS: usize = 2;
 /// What a part may take beyond the end of its phase before it counts as dead.
 const GRACE: Duration = Duration::from_secs(10);
 /// How often interruptions are looked for.
@@ -245,13 +247,25 @@ impl<'a> Coordinator<'a> {
                 stand.has_ended = true;
                 self.outcome.failure.get_or_insert(reason);
             }
-            FromPart::Interval(interval) => {
-                self.fresh.add(&interval);
-                let key = (interval.phase, interval.second, interval.warm_up);
-                match self.counted.get_mut(&key) {
-                    Some(sum) => sum.add(&interval),
-                    None => drop(self.counted.insert(key, *interval)),
-                }
+            FromPart::Interval(interval) => self.count(*interval),
+        }
+    }
+
+    fn count(&mut self, interval: Interval) {
+        self.fresh.add(&interval);
+        let (phase, key) = (
+            interval.phase,
+            (interval.phase, interval.second, interval.warm_up),
+        );
+        match self.counted.get_mut(&key) {
+            Some(sum) => sum.add(&interval),
+            None => {
+                self.counted.insert(key, interval);
+                // A load of a day has 86,400 of them.
+                self.of_phase(phase)
+                    .rev()
+                    .skip(OPEN_INTERVALS)
+                    .for_each(Interval::pack);
             }
         }
     }

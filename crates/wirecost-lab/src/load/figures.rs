@@ -114,6 +114,18 @@ impl Interval {
         merge(&mut self.one_way_delay, other.one_way_delay.as_ref());
     }
 
+    /// Keeps its histograms in little memory: few intervals are added to when their second is past.
+    pub fn pack(&mut self) {
+        let times = [
+            &mut self.response_time,
+            &mut self.service_time,
+            &mut self.schedule_lag,
+            &mut self.connect_time,
+            &mut self.one_way_delay,
+        ];
+        times.into_iter().flatten().for_each(Histogram::pack);
+    }
+
     /// Counts a reason.
     pub fn reason(&mut self, reason: &str) {
         match self.reasons.get_mut(reason) {
