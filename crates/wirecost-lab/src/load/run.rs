@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use wirecost_live::Clock;
 use wirecost_live::environment::Load as MachineLoad;
+use wirecost_live::idle::Vigil;
 use wirecost_live::limits::{LimitError, Limits};
 use wirecost_live::process::usage::OwnUsage;
 
@@ -92,6 +93,7 @@ pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadErro
     })?;
     let mut server = Server::start(options, place.program, place.folder, clock)?;
     let generator = Generator::start(options, &server, &limits, place.program)?;
+    let vigil = Vigil::hold();
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
     place.watcher.begin(&Announcement::of(options, place.place));
@@ -118,6 +120,7 @@ pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadErro
         started_at: rfc3339(started_at),
         loops: generator.loops,
         processes: generator.processes,
+        idle_cpus: vigil.idle_cpus().to_string(),
         ..entry::of(options, &outcome, steal)
     };
     Ok(LoadFile {

@@ -68,6 +68,10 @@ pub struct Load {
     pub processes: u32,
     /// Loops that generated, over all processes.
     pub loops: u32,
+    /// `awake` where idle CPUs were kept awake, `asleep` where only root may ask for that: then the generator is late by
+    /// what they take to wake.
+    #[serde(default)]
+    pub idle_cpus: String,
     /// Whether the figures may be used; `warnings` say why not.
     pub valid: bool,
     /// Reasons to look before trusting the figures.
