@@ -5,7 +5,7 @@ use super::identity;
 use super::options::LoadOptions;
 use super::store::{Heading, LoadStore};
 use crate::provenance::Before;
-use crate::results::load::{LoadFile, LoadSummary, Threshold};
+use crate::results::load::{Load, LoadFile, LoadSummary, Threshold};
 use crate::results::resume::Earlier;
 use crate::results::shard::Shard;
 use crate::results::{ResultsError, RunFolder};
@@ -34,6 +34,17 @@ pub struct Measured<'a, E> {
     before: &'a Before,
     /// Why it ended with less than was asked for.
     pub failure: Option<E>,
+    /// What was measured last, where the disk had no room for it.
+    pub unkept: Option<Unkept>,
+}
+
+/// Figures that could not be written.
+#[derive(Debug)]
+pub struct Unkept {
+    /// The load that has them.
+    pub load: Box<Load>,
+    /// Why not.
+    pub error: ResultsError,
 }
 
 /// Runs one load, with its place among all of them: which of how many, from 1.
@@ -41,10 +52,10 @@ pub type RunOne<'r, E> = dyn FnMut(&LoadOptions, [usize; 2]) -> Result<LoadFile,
 
 impl<'a> Sweep<'a> {
     /// Runs what is missing by `run_one`, which is told which of how many it is, from 1. A load that was interrupted, or
-    /// that has failed, is the last one.
+    /// that has failed, is the last one; so is one whose figures cannot be written.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// A file cannot be written before anything is measured.
     pub fn run<E>(self, run_one: &mut RunOne<'_, E>) -> Result<Measured<'a, E>, ResultsError> {
         let is_ours = |key: &String| self.shard.is_none_or(|shard| shard.holds(key));
         let keyed = self.loads.iter().map(|load| (identity::key(load), load));
@@ -58,12 +69,16 @@ impl<'a> Sweep<'a> {
             &environment,
         )?;
         let missing = store.missing();
-        let mut failure = None;
+        let (mut failure, mut unkept) = (None, None);
         for (place, index) in (1..).zip(&missing) {
             match run_one(loads[*index], [place, missing.len()]) {
                 Ok(mut file) => {
                     file.load.key.clone_from(&keys[*index]);
-                    store.put(&file, &self.before.environment())?;
+                    if let Err(error) = store.put(&file, &self.before.environment()) {
+                        let load = Box::new(file.load);
+                        unkept = Some(Unkept { load, error });
+                        break;
+                    }
                     if file.load.interrupted {
                         break;
                     }
@@ -78,6 +93,7 @@ impl<'a> Sweep<'a> {
             store,
             before: self.before,
             failure,
+            unkept,
         })
     }
 }

@@ -1,18 +1,20 @@
 //! `load --target`: what our devices count against servers that are not ours, and that count nothing for us.
 
+use std::sync::Mutex;
+
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::MACHINE;
 use crate::common::{need_program, need_root, said, wirecost};
 
 const COUNT: u64 = 200;
+/// One load at a time: the servers listen at their registered ports.
+static PORTS: Mutex<()> = Mutex::new(());
 
 /// Runs a load of [`COUNT`] messages against a server that it starts; its summary.
 fn load(target: &str, stack: &str, more: &str) -> Value {
     need_root();
-    // They listen at their registered ports.
-    let _alone = MACHINE.lock().unwrap_or_else(|failed| failed.into_inner());
+    let _alone = PORTS.lock().unwrap_or_else(|failed| failed.into_inner());
     let home = TempDir::new().expect("a folder");
     let mut command = wirecost(home.path());
     command.args(["load", "--quiet", "--json", "-", "-c", "5", "-r", "200/s", "-n"]);

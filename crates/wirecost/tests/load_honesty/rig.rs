@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use wirecost_lab::results::load::{Load, LoadSummary};
 use wirecost_lab::results::summary::Outcomes;
 
-use crate::common::{WIRECOST, signal, wirecost};
+use crate::common::{WIRECOST, eventually, signal, wirecost};
 
 /// A counting target.
 pub(crate) struct Target {
@@ -107,6 +107,11 @@ impl Loading {
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let process = command.spawn().expect("the load starts");
         Self { process, home }
+    }
+
+    /// Waits until it has its results folder: from before that on it heeds signals.
+    pub(crate) fn begun(&self) {
+        eventually("the load has begun", || self.home.path().join("runs").exists());
     }
 
     pub(crate) fn interrupt(&self) {

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod examples;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -134,36 +135,82 @@ fn a_threshold_that_fails_is_exit_code_99_and_a_row() {
     assert_eq!(passes, [false, true]);
 }
 
+/// Runs `wirecost merge` with these words in a folder.
+fn merge(folder: &Path, words: &str) -> Said {
+    common::said(
+        common::wirecost(folder)
+            .arg("merge")
+            .args(words.split_whitespace()),
+    )
+}
+
 #[test]
 fn shards_are_disjoint_and_together_the_whole() {
     let home = common::open_folder();
     scenario(home.path(), "");
     assert_eq!(run(home.path(), "a.yaml -o whole").code, Some(0));
     let keys = |run: &str| -> BTreeSet<String> {
-        summary(home.path(), run)
-            .cells
-            .into_iter()
-            .map(|cell| cell.key)
-            .collect()
+        let cells = summary(home.path(), run).cells.into_iter();
+        cells.map(|cell| cell.key).collect()
     };
-    let mut parts = BTreeSet::new();
+    let mut keyed = BTreeSet::new();
+    let mut parts = String::new();
     for index in 1..=3 {
         let name = format!("part{index}");
         let said = run(home.path(), &format!("a.yaml --shard {index}/3 -o {name}"));
         if said.code == Some(2) {
-            assert!(
-                said.stderr
-                    .contains(&format!("there are no cells of shard {index}/3")),
-                "{}",
-                said.stderr
-            );
+            let reason = format!("there are no cells of shard {index}/3");
+            assert!(said.stderr.contains(&reason), "{}", said.stderr);
             continue;
         }
         for key in keys(&name) {
-            assert!(parts.insert(key), "in two shards");
+            assert!(keyed.insert(key), "in two shards");
         }
+        // The last first: the order is that of the scenario, not of the command line.
+        parts = format!("{name} {parts}");
     }
-    assert_eq!(parts, keys("whole"));
+    assert_eq!(keyed, keys("whole"));
+    let merged = merge(home.path(), &format!("{parts} -o merged"));
+    assert_eq!(merged.code, Some(0), "{}", merged.stderr);
+    assert_eq!(
+        summary(home.path(), "merged").cells,
+        summary(home.path(), "whole").cells
+    );
+    for file in ["samples.csv", "ladder.json", "scenario.resolved.yaml"] {
+        let of = |run: &str| std::fs::read_to_string(home.path().join(run).join(file)).expect(file);
+        assert_eq!(of("merged"), of("whole"), "{file}");
+    }
+    assert!(home.path().join("merged/report.html").exists());
+}
+
+#[test]
+fn what_does_not_belong_together_is_not_merged() {
+    let home = common::open_folder();
+    scenario(home.path(), "");
+    assert_eq!(run(home.path(), "a.yaml -o one").code, Some(0));
+    assert_eq!(run(home.path(), "a.yaml --set seed=7 -o other").code, Some(0));
+    let load =
+        "wirecost: 1\nstack: mqtt-qos1\nclients: 2\nphases: [{do: publish, rate: 50/s, duration: 1s}]\n";
+    std::fs::write(home.path().join("load.yaml"), load).expect("a file");
+    let loaded = run(home.path(), "load.yaml -o load");
+    assert!(matches!(loaded.code, Some(0 | 14)), "{}", loaded.stderr);
+    for (words, error) in [
+        (
+            "one other",
+            "error: other holds another scenario: seed was 42, is 7",
+        ),
+        (
+            "one load",
+            "error: load holds loads and one a comparison: they cannot be put together",
+        ),
+        ("one one", "error: one is named twice"),
+        ("one nowhere", "error: cannot read nowhere/summary.json"),
+    ] {
+        let said = merge(home.path(), &format!("{words} -o merged"));
+        assert_eq!(said.code, Some(2), "{words}: {}", said.stderr);
+        assert!(said.stderr.starts_with(error), "{}\n{error}", said.stderr);
+        assert!(!home.path().join("merged").exists(), "{words}: nothing is left");
+    }
 }
 
 #[test]

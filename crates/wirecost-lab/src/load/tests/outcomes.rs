@@ -178,3 +178,29 @@ fn a_count_is_exact_in_both_loops() {
         );
     }
 }
+
+#[test]
+fn a_closed_loop_begins_when_its_phase_does_whatever_was_before() {
+    let closed = Offer {
+        warm_up: Duration::ZERO,
+        ..offer(Arrivals::Closed)
+    };
+    let mut options = load(closed);
+    options.phases.insert(2, Phase::Publish(closed));
+    let mut rig = Rig::new(options, |_, request, _| match request {
+        Request::Connect => vec![(Duration::ZERO, READY)],
+        Request::Message(message) => vec![(Duration::from_millis(10), Event::Acknowledged { message })],
+    });
+    rig.phase(0);
+    for phase in 1..=2 {
+        let published = rig.phase(phase);
+        // Ten devices, a message of 10 ms each at a time: nobody waits for a first push.
+        let offered = published.seconds.iter();
+        let offered: Vec<(u32, u64)> = offered
+            .map(|(second, sum)| (*second, sum.outcomes.offered))
+            .collect();
+        let expected: Vec<(u32, u64)> = (0..5).map(|second| (second, 1_000)).collect();
+        assert_eq!(offered, expected, "phase {phase}");
+        assert_eq!(published.sum.outcomes.acknowledged, 5_000, "phase {phase}");
+    }
+}

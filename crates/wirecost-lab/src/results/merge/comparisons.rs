@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{MergeError, check_same, copy_facts};
+use super::{MergeError, check_same, copy_facts, places};
 use crate::compare::finish::{Collected, agree_with};
 use crate::results::cells::CellFile;
 use crate::results::folder::RunFolder;
@@ -31,9 +31,7 @@ pub(super) fn merge(sources: &[RunFolder], into: &RunFolder, command: String) ->
         agree_with(&mut file.cell, simulated.as_ref());
         simulated = Some(file.cell.clone());
         file.write(into)?;
-        if let Some(entry) = entry {
-            journal::append(into, &entry)?;
-        }
+        journal::append(into, &entry)?;
         collected.take(into, file)?;
     }
     let Collected {
@@ -56,26 +54,18 @@ pub(super) fn merge(sources: &[RunFolder], into: &RunFolder, command: String) ->
     Ok(summary)
 }
 
-/// The cells of all folders in the order of the whole run, each one once, with the lines of the journals that say so.
-fn cells(sources: &[RunFolder], summaries: &[Summary]) -> Result<Vec<(Option<Entry>, CellFile)>, MergeError> {
-    let mut cells = BTreeMap::new();
-    for (number, (source, summary)) in sources.iter().zip(summaries).enumerate() {
-        let entries = journal::read(source)?;
-        for (position, cell) in summary.cells.iter().enumerate() {
+/// The cells of all folders in the order of the whole run, each one once, with the lines of the journal that say so.
+fn cells(sources: &[RunFolder], summaries: &[Summary]) -> Result<Vec<(Entry, CellFile)>, MergeError> {
+    let places = sources.first().map(places).transpose()?.unwrap_or_default();
+    let mut cells: BTreeMap<(usize, String), (Entry, CellFile)> = BTreeMap::new();
+    for (source, summary) in sources.iter().zip(summaries) {
+        for cell in &summary.cells {
             let Some(file) = CellFile::read(source, &cell.key)? else {
                 continue;
             };
-            let entry = entries.iter().rev().find_map(|entry| match entry {
-                Entry::Cell { cell: index, key, .. } if *key == cell.key => Some((*index, entry.clone())),
-                _ => None,
-            });
-            let (index, entry) = entry.map_or((u64::MAX, None), |(index, entry)| (index, Some(entry)));
-            let is_known = cells
-                .values()
-                .any(|(_, known): &(Option<Entry>, CellFile)| known.cell.key == cell.key);
-            if !is_known {
-                cells.insert((index, number, position), (entry, file));
-            }
+            let place = places.get(&cell.key).copied().unwrap_or(usize::MAX);
+            let entry = Entry::of_cell(place, cell, summary.scenario.samples);
+            cells.entry((place, cell.key.clone())).or_insert((entry, file));
         }
     }
     Ok(cells.into_values().collect())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{MergeError, copy_facts};
+use super::{MergeError, copy_facts, places};
 use crate::load::figures::Interval;
 use crate::load::store::{Heading, LoadStore};
 use crate::results::folder::RunFolder;
@@ -28,6 +28,8 @@ pub(super) fn merge(
         }
         first.get_or_insert(summary);
     }
+    let places = places(&sources[0])?;
+    files.sort_by_key(|file| places.get(&file.load.key).copied().unwrap_or(usize::MAX));
     let environment: Environment = sources[0].read_json("env.json")?;
     let heading = Heading {
         name: first

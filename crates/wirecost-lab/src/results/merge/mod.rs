@@ -2,12 +2,12 @@
 //!
 //! Cells of a comparison are put side by side; the scenarios must be the same. Loads of one key ran at the same time and
 //! add up: counts and histograms do, and all figures are computed again from their sums, no quantile from quantiles.
-//! Loads of different keys are put side by side. Captures stay where they are.
+//! Loads of different keys are put side by side, in the order of the first folder's scenario. Captures stay where they are.
 
 mod comparisons;
 mod loads;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -16,6 +16,10 @@ use super::folder::{ResultsError, RunFolder};
 use super::load::LoadSummary;
 use super::resume::differences_of;
 use super::summary::Summary;
+use crate::compare::plan;
+use crate::load::identity;
+use crate::scenario::load::Surroundings;
+use crate::scenario::{Edits, Scenario, Work};
 
 /// What folders have been put together to.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,6 +136,20 @@ fn scenario_text(sources: &[RunFolder]) -> Result<String, ResultsError> {
         }
     }
     Ok(texts.join("---\n"))
+}
+
+/// The place of each cell or load in the whole run, of which folders have parts, by its key; empty where the scenario cannot
+/// be read, as where a password of it is not here.
+fn places(source: &RunFolder) -> Result<BTreeMap<String, usize>, ResultsError> {
+    let text = source.read_text("scenario.resolved.yaml")?;
+    let keys: Vec<String> = match Scenario::read(&text, Edits::default(), Surroundings::NONE) {
+        Ok(Scenario { work, .. }) => match work {
+            Work::Comparison(options) => plan::labels(&options).into_iter().map(|(key, _)| key).collect(),
+            Work::Loads(loads) => loads.iter().map(identity::key).collect(),
+        },
+        Err(_) => Vec::new(),
+    };
+    Ok(keys.into_iter().zip(0..).collect())
 }
 
 /// Whether a folder was asked the same as the first one.

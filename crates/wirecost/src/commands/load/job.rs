@@ -8,7 +8,7 @@ use wirecost_lab::load::options::LoadOptions;
 use wirecost_lab::load::run::{LoadError, Place, run as run_load};
 use wirecost_lab::load::sink::own_program;
 use wirecost_lab::load::store::Heading;
-use wirecost_lab::load::sweep::{Measured, Sweep};
+use wirecost_lab::load::sweep::{Measured, Sweep, Unkept};
 use wirecost_lab::load::watch::Watcher;
 use wirecost_lab::provenance::Before;
 use wirecost_lab::results::folder::LOAD_FOLDERS;
@@ -17,7 +17,7 @@ use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_lab::results::resume::{Earlier, ResumeError};
 use wirecost_lab::results::shard::Shard;
 use wirecost_lab::results::time::rfc3339;
-use wirecost_lab::results::{LoadFile, RunFolder};
+use wirecost_lab::results::{LoadFile, ResultsError, RunFolder};
 use wirecost_lab::scenario::thresholds::Thresholds;
 use wirecost_live::signals::Interrupt;
 use wirecost_report::terminal::{self, TableOptions};
@@ -122,8 +122,16 @@ impl Job<'_> {
 
     /// Writes the report, prints the results, and judges how the run ended.
     fn conclude(&self, folder: &RunFolder, measured: Measured<'_, LoadError>) -> Result<u8, Failure> {
-        let thresholds = self.thresholds.of_loads(self.loads, &measured.summary()?);
-        let summary = measured.write(thresholds)?;
+        let mut kept = measured.summary()?;
+        if let Some(Unkept { load, error }) = measured.unkept {
+            kept.loads.push(*load);
+            return self.without_room(folder, &kept, &error);
+        }
+        let written = measured.write(self.thresholds.of_loads(self.loads, &kept));
+        let summary = match written {
+            Ok(summary) => summary,
+            Err(error) => return self.without_room(folder, &kept, &error),
+        };
         if summary.loads.is_empty()
             && let Some(error) = measured.failure
         {
@@ -132,8 +140,8 @@ impl Job<'_> {
             }
             return Err(failed(error));
         }
-        wirecost_report::load::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
         print(self.output, &summary)?;
+        wirecost_report::load::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
         export(self.output, &summary)?;
         if !self.output.quiet {
             let report = folder.file("report.html");
@@ -146,6 +154,23 @@ impl Job<'_> {
             Some(error) => Err(failed(error)),
             None => Ok(code(&summary)),
         }
+    }
+
+    /// Prints the figures that the disk has no room for, and says what is in the folder.
+    fn without_room(
+        &self,
+        folder: &RunFolder,
+        summary: &LoadSummary,
+        error: &ResultsError,
+    ) -> Result<u8, Failure> {
+        print(self.output, summary)?;
+        crate::output::note(format_args!("error: {error}"));
+        crate::output::note(format_args!(
+            "hint: what was measured before is in {}; make room on its disk",
+            folder.path().display()
+        ));
+        crate::output::note(format_args!("resume:  {}", resume::command(folder.path())));
+        Ok(exit::CELLS_FAILED)
     }
 }
 

@@ -1,0 +1,131 @@
+//! The examples at work, with smaller numbers: what they demand of counts holds. How fast a busy machine is says nothing
+//! about them, so that what they demand of times may fail here.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::common::{Said, need_root, open_folder, said, wirecost};
+use super::{examples, summary};
+
+/// Runs an example with these words into the folder `run`.
+fn run(folder: &Path, example: &str, words: &[&str]) -> Said {
+    let path = examples().into_iter().find(|path| path.ends_with(example));
+    let mut command = wirecost(folder);
+    command.arg("run").arg(path.expect("the example")).args(words);
+    said(command.args(["-o", "run", "--quiet"]))
+}
+
+/// Asserts that a run has its figures, be they too late or too slow for the example's thresholds.
+fn assert_has_run(said: &Said) {
+    assert!(
+        matches!(said.code, Some(0 | 14 | 99)),
+        "{:?}\n{}",
+        said.code,
+        said.stderr
+    );
+}
+
+/// The summary of loads in the folder `run`.
+fn loads(folder: &Path) -> Value {
+    let text = std::fs::read_to_string(folder.join("run/summary.json")).expect("summary.json");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Asserts what the figure is that a threshold of loads is about, be the run too late for it to pass or not.
+fn assert_figure(summary: &Value, metric: &str, expected: f64) {
+    let thresholds = summary["thresholds"].as_array().expect("thresholds");
+    let of_metric = thresholds.iter().find(|one| one["metric"] == metric);
+    assert_eq!(
+        of_metric.map(|one| one["actual"].as_f64()),
+        Some(Some(expected)),
+        "{metric}: {thresholds:#?}"
+    );
+}
+
+fn count(load: &Value, phase: &str, path: &str) -> u64 {
+    let phases = load["phases"].as_array().expect("phases");
+    let of_phase = phases.iter().find(|one| one["name"] == phase).expect("the phase");
+    of_phase.pointer(path).and_then(Value::as_u64).expect("a count")
+}
+
+#[test]
+fn a_storm_brings_every_device_back_and_loses_nothing() {
+    let home = open_folder();
+    let phases = "phases=[{do: connect, rate: 500/s}, {do: publish, rate: 100/s, duration: 2s}, {do: drop_all}, \
+                  {do: reconnect, backoff: {first: 100ms, max: 1s, jitter: full}, timeout: 90s}, \
+                  {do: await_replay, timeout: 30s}]";
+    let said = run(
+        home.path(),
+        "storm.yaml",
+        &["--set", "clients=40", "--set", phases],
+    );
+    assert_has_run(&said);
+    let summary = loads(home.path());
+    assert_figure(&summary, "messages_lost{phase=publish}", 0.0);
+    assert_figure(&summary, "connections_failed", 0.0);
+    let load = &summary["loads"][0];
+    // Forty that send and five that listen.
+    assert_eq!(count(load, "connect", "/connects/established"), 45);
+    assert_eq!(count(load, "drop", "/connects/lost"), 45);
+    assert_eq!(count(load, "reconnect", "/connects/established"), 45);
+    assert_eq!(count(load, "publish", "/outcomes/acknowledged"), 200);
+    assert_eq!(count(load, "publish", "/deliveries/arrived"), 5 * 200);
+}
+
+#[test]
+fn a_load_has_a_run_for_each_of_its_values() {
+    let home = open_folder();
+    let phases = "phases=[{do: publish, duration: 1s, warm_up: 500ms, arrivals: poisson}]";
+    let words = [
+        "--vary",
+        "clients=2,4",
+        "--vary",
+        "rate=50/s,100/s",
+        "--set",
+        phases,
+    ];
+    assert_has_run(&run(home.path(), "load.yaml", &words));
+    let summary = loads(home.path());
+    assert_figure(&summary, "acknowledged", 1.0);
+    let loads = summary["loads"].as_array().expect("loads");
+    let asked: Vec<(u64, f64)> = loads
+        .iter()
+        .map(|load| {
+            (
+                load["clients"].as_u64(),
+                load["phases"][1]["offered_rate"].as_f64(),
+            )
+        })
+        .filter_map(|(clients, rate)| clients.zip(rate))
+        .collect();
+    assert_eq!(asked, [(2, 50.0), (2, 100.0), (4, 50.0), (4, 100.0)]);
+}
+
+#[test]
+fn the_latency_matrix_runs_on_kernel_sockets() {
+    need_root();
+    let home = open_folder();
+    let words = [
+        "--set",
+        "count=2",
+        "--set",
+        "settle=300ms",
+        "--vary",
+        "link.rtt=25ms",
+        "--vary",
+        "size=16B",
+    ];
+    assert_has_run(&run(home.path(), "latency-matrix.yaml", &words));
+    let cells = summary(home.path(), "run").cells;
+    // Three starts of four stacks, without the two that DTLS has not.
+    assert_eq!(cells.len(), 10);
+    for cell in &cells {
+        assert_eq!(
+            (cell.engine.as_str(), cell.outcomes.acknowledged),
+            ("live", 2),
+            "{}",
+            cell.stack
+        );
+    }
+}
