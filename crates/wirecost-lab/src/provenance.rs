@@ -40,6 +40,8 @@ impl Before {
             cpus: machine.cores as u64,
             cpu_governor: machine.governor.clone(),
             memory_bytes: machine.memory_bytes,
+            open_files_limit: machine.open_files,
+            local_ports: machine.local_ports,
             clock_source: machine.clock_source.clone(),
             clock_resolution_ns: machine.clock.resolution.as_nanos() as u64,
             clock_read_ns: machine.clock.read_cost.as_nanos() as u64,

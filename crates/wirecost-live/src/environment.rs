@@ -32,6 +32,10 @@ pub struct Environment {
     pub default_qdisc: Option<String>,
     /// Memory of the machine, in bytes.
     pub memory_bytes: u64,
+    /// The hard limit of open files of this process.
+    pub open_files: Option<u64>,
+    /// The first and the last port that the kernel gives to sockets that ask for none.
+    pub local_ports: Option<[u16; 2]>,
 }
 
 impl Environment {
@@ -51,8 +55,25 @@ impl Environment {
             memory_bytes: text("/proc/meminfo")
                 .and_then(|text| kibibytes(&text, "MemTotal"))
                 .unwrap_or(0),
+            open_files: OpenFiles::read().ok().map(|files| files.hard),
+            local_ports: local_ports().ok(),
         }
     }
+}
+
+/// The first and the last port that the kernel gives to sockets that ask for none (net.ipv4.ip_local_port_range).
+///
+/// # Errors
+/// The kernel does not say.
+pub fn local_ports() -> io::Result<[u16; 2]> {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")?;
+    port_range(&range).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Both ends of `first last`.
+fn port_range(text: &str) -> Option<[u16; 2]> {
+    let mut bounds = text.split_whitespace().map_while(|bound| bound.parse().ok());
+    Some([bounds.next()?, bounds.next()?])
 }
 
 /// What the machine does at a moment: read it before and after a run.
@@ -204,6 +225,8 @@ mod tests {
         assert_eq!(kibibytes(text, "MemAvailable"), None);
         assert_eq!(load_average("0.50 1.25 2.00 1/100 12345"), Some([0.5, 1.25, 2.0]));
         assert_eq!(load_average("0.50"), None);
+        assert_eq!(port_range("32768\t60999\n"), Some([32_768, 60_999]));
+        assert_eq!(port_range("1"), None);
     }
 
     #[test]

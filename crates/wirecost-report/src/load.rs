@@ -16,9 +16,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use wirecost_lab::load::profile::Folded;
+use wirecost_lab::results::columns::Row;
 use wirecost_lab::results::curves::{Curve, CurveKind};
 use wirecost_lab::results::load::LoadSummary;
 use wirecost_lab::results::seconds::SecondRow;
+use wirecost_lab::results::usage::UsageRow;
 use wirecost_lab::results::{ResultsError, RunFolder};
 
 use crate::ReportError;
@@ -38,6 +40,8 @@ pub struct LoadResults {
     pub scenario: String,
     /// `intervals.csv`.
     pub seconds: Vec<SecondRow>,
+    /// `usage.csv`; empty where there is none.
+    pub usage: Vec<UsageRow>,
     /// `latency/*.hgrm`, those that are there.
     pub curves: Vec<Curve>,
     /// The folded stacks of targets, each with the index of its load.
@@ -52,15 +56,15 @@ impl LoadResults {
     /// missing.
     pub fn read(folder: &RunFolder) -> Result<Self, ReportError> {
         let summary: LoadSummary = folder.read_json("summary.json")?;
-        let seconds =
-            SecondRow::read(&folder.read_text("intervals.csv")?).map_err(|line| ResultsError::Format {
-                path: folder.file("intervals.csv"),
-                reason: format!("line {line} has other columns"),
-            })?;
+        let usage = match folder.file("usage.csv").exists() {
+            true => rows(folder, "usage.csv")?,
+            false => Vec::new(),
+        };
         Ok(Self {
             environment: folder.read_json("env.json")?,
             scenario: folder.read_text("scenario.resolved.yaml").unwrap_or_default(),
-            seconds,
+            seconds: rows(folder, "intervals.csv")?,
+            usage,
             curves: curves(folder, &summary),
             profiles: profiles(folder, &summary),
             summary,
@@ -87,6 +91,13 @@ pub fn is_load(folder: &RunFolder) -> bool {
     folder
         .read_json::<Value>("summary.json")
         .is_ok_and(|summary| summary.get("kind").and_then(Value::as_str) == Some("load"))
+}
+
+fn rows<R: Row>(folder: &RunFolder, name: &str) -> Result<Vec<R>, ResultsError> {
+    R::read(&folder.read_text(name)?).map_err(|line| ResultsError::Format {
+        path: folder.file(name),
+        reason: format!("line {line} has other columns"),
+    })
 }
 
 fn curves(folder: &RunFolder, summary: &LoadSummary) -> Vec<Curve> {

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use wirecost_lab::results::RunFolder;
-use wirecost_lab::results::load::LoadSummary;
+use wirecost_lab::results::columns::Row as _;
+use wirecost_lab::results::load::{LoadSummary, Threshold};
 use wirecost_lab::results::seconds::SecondRow;
+use wirecost_lab::results::usage::UsageRow;
 use wirecost_report::load::{LoadResults, csv, html, is_load, junit, markdown, write_all};
 use wirecost_report::terminal::TableOptions;
 use wirecost_report::terminal::load::{load_line, table};
@@ -59,26 +61,46 @@ fn no_line_is_wider_than_the_terminal() {
     }
 }
 
-/// The figures of a load that must not be used stand nowhere: not in the table, not in the exports for people.
+/// The figures of a phase that must not be used stand nowhere: not in the table, not in the exports for people. Those of the
+/// others stay.
 #[test]
-fn an_invalid_load_has_its_reason_instead_of_its_times() {
+fn an_invalid_phase_has_its_reason_instead_of_its_times() {
     let mut results = loads::stalled();
     let p99 = "0.651";
     assert!(table(&results.summary, &TableOptions::default()).contains(p99));
-    let load = {
-        let load = &mut results.summary.loads[0];
-        load.valid = false;
-        load.warnings = loads::matrix().summary.loads[6].warnings.clone();
-        load.clone()
-    };
+    loads::invalidate(&mut results.summary.loads[0]);
+    let load = results.summary.loads[0].clone();
     let text = table(&results.summary, &TableOptions::default());
     assert!(text.contains("INVALID: the generator was 4.1 ms late"), "{text}");
+    let connect_p50 = "0.600";
+    assert!(text.contains(connect_p50), "{text}");
     for text in [text, markdown(&results.summary), load_line(&load)] {
         assert!(text.contains("INVALID") && !text.contains(p99), "{text}");
     }
     let page = html(&results).unwrap();
     assert!(page.contains("INVALID: the generator was 4.1 ms late"));
-    assert!(!page.contains("Times by percentile</figcaption>"));
+    assert!(page.contains(">connect</text>") && !page.contains("publish response"));
+}
+
+#[test]
+fn a_threshold_that_ended_a_load_is_named() {
+    let mut results = loads::stalled();
+    results.summary.interrupted = true;
+    results.summary.loads[0].aborted = Some(Threshold {
+        metric: "response_time".into(),
+        expression: "p(99)<5ms".into(),
+        actual: Some(0.012),
+        pass: false,
+    });
+    let line = "ended early: response_time p(99)<5ms was demanded, it is 12 ms";
+    let text = table(&results.summary, &TableOptions::default());
+    assert!(text.contains(line) && !text.contains("interrupted"), "{text}");
+    assert!(markdown(&results.summary).contains("p(99)&lt;5ms was demanded, it is 12 ms"));
+    assert!(
+        html(&results)
+            .unwrap()
+            .contains("response_time p(99)&lt;5ms was demanded, it is 12 ms")
+    );
 }
 
 #[test]
@@ -162,6 +184,7 @@ fn a_folder_is_read_back_and_reported() {
     assert!(is_load(&folder));
     let read = LoadResults::read(&folder).unwrap();
     assert!(read.seconds == results.seconds, "intervals.csv");
+    assert_eq!(read.usage, results.usage);
     assert_eq!(markdown(&read.summary), markdown(&results.summary));
     assert_eq!(read.profiles, results.profiles);
     write_all(&folder).unwrap();
@@ -194,6 +217,9 @@ fn write(folder: &RunFolder, results: &LoadResults) {
     folder.write_json("env.json", &results.environment).unwrap();
     folder
         .write("intervals.csv", SecondRow::file(&results.seconds).as_bytes())
+        .unwrap();
+    folder
+        .write("usage.csv", UsageRow::file(&results.usage).as_bytes())
         .unwrap();
     for (_, folded) in &results.profiles {
         folder

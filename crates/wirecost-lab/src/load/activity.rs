@@ -70,7 +70,7 @@ impl Part {
             };
             match outgoing {
                 Ok(outgoing) => {
-                    self.expect_deliveries(device, now);
+                    self.expect_deliveries(device, given.intended, now);
                     return Some(Command::Transmit { message, outgoing });
                 }
                 Err(error) => self.book.failed(message, &error.reason),
@@ -78,10 +78,11 @@ impl Part {
         }
     }
 
-    fn expect_deliveries(&mut self, device: usize, now: Instant) {
+    fn expect_deliveries(&mut self, device: usize, intended: Instant, now: Instant) {
         let expected = self.matching.of_device(device);
         if expected > 0 {
-            self.book.now(now).deliveries.expected += u64::from(expected);
+            let interval = self.book.of_message(intended, now);
+            interval.deliveries.expected += u64::from(expected);
         }
     }
 }

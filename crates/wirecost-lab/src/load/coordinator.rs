@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Ready of all -> Begin{phase, at} -> intervals ... -> PhaseDone of all -> next phase -> Quit -> Finished of all
-//!                     interrupted: Stop -> PhaseDone of all -> Quit
+//!     interrupted, or a demand fails: Stop -> PhaseDone of all -> Quit
 //! ```
 
 mod delivered;
@@ -20,12 +20,15 @@ use wirecost_proto::Instant;
 pub use outcome::{NoConnection, Outcome, PhaseTimes, Spent};
 use sides::Reading;
 
+use super::entry;
 use super::figures::Interval;
 use super::options::{LoadOptions, Phase};
 use super::part::{FromPart, ToPart};
 use super::parts::{Gone, Parts};
 use super::target::{Used, Watched};
 use super::watch::Watcher;
+use crate::results::load::{PhaseFigures, Threshold};
+use crate::scenario::thresholds::failure_text;
 
 /// How long parts may take to be there: 100,000 devices take seconds.
 const READY_PATIENCE: Duration = Duration::from_secs(120);
@@ -50,7 +53,12 @@ pub struct Surroundings<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
     /// What the generator has used so far, all its processes together.
     pub used: &'a mut dyn FnMut() -> Used,
+    /// The demands that end a load early.
+    pub demands: Option<&'a Demands<'a>>,
 }
+
+/// What a phase has come to so far, and how long it has lasted: the demand that ends the load for it.
+pub type Demands<'a> = dyn Fn(&PhaseFigures, Duration) -> Option<Threshold> + 'a;
 
 /// One load at work.
 pub struct Coordinator<'a> {
@@ -58,14 +66,21 @@ pub struct Coordinator<'a> {
     parts: Parts,
     around: Surroundings<'a>,
     counted: BTreeMap<(u32, u32, bool), Interval>,
+    /// What was counted since the last tick.
     fresh: Interval,
+    /// What was counted in the phase, without its warm-up, where there are demands to judge.
+    so_far: Interval,
     /// Of each part: whether the phase is over for it, connections that are up, CPU time of its loop.
     stands: Vec<Stand>,
     outcome: Outcome,
     began: Instant,
     last_tick: Instant,
     last_read: Reading,
+    /// Until when what was told at the last tick had been counted.
+    counted_until: Instant,
     drift_ns: i64,
+    /// Whether the clock was set in this phase.
+    clock_stepped: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,6 +90,7 @@ struct Stand {
     has_ended: bool,
     connected: u64,
     cpu_ns: u64,
+    counted_until: Instant,
 }
 
 impl<'a> Coordinator<'a> {
@@ -87,11 +103,14 @@ impl<'a> Coordinator<'a> {
             parts,
             counted: BTreeMap::new(),
             fresh: Interval::default(),
+            so_far: Interval::default(),
             stands,
             outcome: Outcome::default(),
             began: now,
             last_tick: now,
             last_read: Reading::default(),
+            counted_until: now,
+            clock_stepped: false,
             drift_ns: around.clock.realtime_drift_nanos(),
             around,
         }
@@ -104,8 +123,7 @@ impl<'a> Coordinator<'a> {
         self.last_tick = self.began;
         self.last_read = self.read_both();
         for index in 0..self.options.phases.len() {
-            let outcome = &self.outcome;
-            if outcome.failure.is_some() || outcome.interrupted || outcome.no_connection.is_some() {
+            if self.outcome.ends_it() {
                 break;
             }
             self.run_phase(index);
@@ -136,15 +154,23 @@ impl<'a> Coordinator<'a> {
             return;
         };
         self.stands.iter_mut().for_each(|stand| stand.is_done = false);
+        self.so_far = Interval::new(index as u32, 0, false);
+        self.clock_stepped = false;
         self.around.target.begin();
         let arrived = self.around.target.arrived();
         let used = self.read_both();
         let at = self.now() + LEAD;
+        self.counted_until = at;
         let at_ns = self.around.clock.monotonic_nanos(at);
         let number = index as u32;
         self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
         let stopped = self.await_phase(index, at, phase.bound(self.options));
-        let took = self.now().saturating_since(at);
+        let over = self.now();
+        let took = over.saturating_since(at);
+        if self.has_news() {
+            self.tick(index, at, over);
+        }
+        self.look_at_clock();
         self.outcome.phases.push(PhaseTimes {
             begin: at.saturating_since(self.began),
             took,
@@ -153,6 +179,7 @@ impl<'a> Coordinator<'a> {
                 stopped.map_or(took, |stop| stop.saturating_since(at)),
                 stopped.is_some(),
             ),
+            clock_stepped: self.clock_stepped,
         });
         if phase.offer().is_some() {
             self.note_spent(&used, took);
@@ -182,8 +209,8 @@ impl<'a> Coordinator<'a> {
         let mut stopped = None;
         while self.is_awaited(|stand| stand.is_done) {
             let now = self.now();
-            if stopped.is_none() && ((self.around.interrupted)() || self.outcome.failure.is_some()) {
-                self.outcome.interrupted |= (self.around.interrupted)();
+            self.outcome.interrupted |= (self.around.interrupted)();
+            if stopped.is_none() && self.outcome.ends_it() {
                 self.parts.tell_all(ToPart::Stop);
                 stopped = Some(now);
                 until = until.min(now + GRACE);
@@ -194,8 +221,9 @@ impl<'a> Coordinator<'a> {
                     .get_or_insert_with(|| "a part of the generator did not end its phase".into());
                 break;
             }
-            if now.saturating_since(self.last_tick) >= tick::TICK {
+            if self.is_tick_due(now) {
                 self.tick(index, at, now);
+                self.judge(index, at);
             }
             self.hear(LOOK);
         }
@@ -229,7 +257,13 @@ impl<'a> Coordinator<'a> {
         };
         match message {
             FromPart::Ready => stand.is_ready = true,
-            FromPart::Alive { connected, cpu_ns } => {
+            FromPart::Alive {
+                at_ns,
+                connected,
+                cpu_ns,
+            } => {
+                let start_ns = self.around.clock.monotonic_nanos(Instant::START);
+                stand.counted_until = Instant::from_nanos(at_ns.saturating_sub(start_ns));
                 stand.connected = connected;
                 stand.cpu_ns = cpu_ns;
             }
@@ -253,6 +287,9 @@ impl<'a> Coordinator<'a> {
 
     fn count(&mut self, interval: Interval) {
         self.fresh.add(&interval);
+        if self.around.demands.is_some() && interval.phase == self.so_far.phase && !interval.warm_up {
+            self.so_far.add(&interval);
+        }
         let (phase, key) = (
             interval.phase,
             (interval.phase, interval.second, interval.warm_up),
@@ -267,6 +304,26 @@ impl<'a> Coordinator<'a> {
                     .skip(OPEN_INTERVALS)
                     .for_each(Interval::pack);
             }
+        }
+    }
+
+    /// Ends the load where a demand that is to end it fails by what the phase has come to so far.
+    fn judge(&mut self, index: usize, at: Instant) {
+        let (Some(demands), Some(phase)) = (self.around.demands, self.options.phases.get(index)) else {
+            return;
+        };
+        let lasted = self.counted_until.saturating_since(at);
+        let times = PhaseTimes {
+            begin: at.saturating_since(self.began),
+            took: lasted,
+            measured: phase.measured(self.options.clients, lasted, true),
+            clock_stepped: false,
+        };
+        let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
+        if let (None, Some(failed)) = (&self.outcome.aborted, demands(&figures, lasted)) {
+            let line = format!("ending the load: {}", failure_text(&failed));
+            self.around.watcher.note(&line);
+            self.outcome.aborted = Some(failed);
         }
     }
 

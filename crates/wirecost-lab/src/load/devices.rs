@@ -11,7 +11,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wirecost_live::clock::thread_cpu_time;
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
@@ -20,6 +19,7 @@ use wirecost_security::Start;
 use super::activity::{Activity, Ended, Part};
 use super::fleet::{State, Timer, Wish};
 use super::part::{FromPart, Inbox, ToPart};
+use super::share::cpu_ns;
 use crate::stack::{Command, Event};
 
 /// How often what was counted is handed over.
@@ -78,7 +78,9 @@ impl Devices {
         Self { socket_bytes, ..self }
     }
 
-    fn begin(&mut self, phase: u32, at: Instant) {
+    fn begin(&mut self, phase: u32, at: Instant, now: Instant) {
+        // What has gone through sockets until now belongs to the phase before.
+        self.count_bytes(now);
         let Some((mut activity, warm_up)) = (self.phases)(phase) else {
             return (self.report)(FromPart::PhaseDone { phase });
         };
@@ -93,7 +95,7 @@ impl Devices {
             match message {
                 ToPart::Begin { phase, at_ns } => {
                     let at = at_ns.saturating_sub(self.part.clock_start_ns);
-                    self.begin(phase, Instant::from_nanos(at));
+                    self.begin(phase, Instant::from_nanos(at), now);
                 }
                 ToPart::Stop => {
                     if let Stage::Active { activity, .. } = &mut self.stage {
@@ -146,8 +148,7 @@ impl Devices {
         earlier(next, Some(self.next_report))
     }
 
-    /// Reports what was counted.
-    fn hand_over(&mut self, now: Instant) {
+    fn count_bytes(&mut self, now: Instant) {
         let bytes = (self.socket_bytes)();
         let counted = std::mem::replace(&mut self.counted_bytes, bytes);
         if bytes != counted {
@@ -156,12 +157,20 @@ impl Devices {
                 *sum += bytes - counted;
             }
         }
+    }
+
+    /// Reports what was counted.
+    fn hand_over(&mut self, now: Instant) {
+        self.count_bytes(now);
         for interval in self.part.book.take() {
             (self.report)(FromPart::Interval(interval));
         }
         let connected = self.part.fleet.count(State::Up) as u64;
-        let cpu_ns = u64::try_from(thread_cpu_time().as_nanos()).unwrap_or(u64::MAX);
-        (self.report)(FromPart::Alive { connected, cpu_ns });
+        (self.report)(FromPart::Alive {
+            at_ns: self.part.clock_start_ns.saturating_add(now.as_nanos()),
+            connected,
+            cpu_ns: cpu_ns(),
+        });
     }
 
     fn came_up(&mut self, device: usize, now: Instant) {

@@ -1,19 +1,24 @@
 //! What a load has come to, as its entry in `summary.json`.
 
 use super::coordinator::{Outcome, PhaseTimes, Spent};
-use super::figures::Interval;
+use super::figures::{Deliveries, Interval};
 use super::options::{Arrivals, LoadOptions, Phase};
-use super::verdict::{self, Evidence};
+use super::verdict::{self, Evidence, Verdict};
 use crate::results::load::{Load, PhaseFigures, ProcessUse};
+use crate::results::summary::Warning;
 
 /// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others.
 pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
-    let phases: Vec<PhaseFigures> = options
+    let mut phases: Vec<PhaseFigures> = options
         .phases
         .iter()
         .zip(&outcome.phases)
         .enumerate()
-        .map(|(index, (phase, times))| phase_figures(options, index, phase, times, outcome))
+        .map(|(index, (phase, times))| {
+            let own = |interval: &&Interval| interval.phase as usize == index;
+            let intervals: Vec<&Interval> = outcome.intervals.iter().filter(own).collect();
+            phase_figures(options, phase, times, intervals)
+        })
         .collect();
     let evidence = Evidence {
         options,
@@ -21,8 +26,16 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
         outcome,
         steal,
     };
-    let bottleneck = verdict::bottleneck(&evidence);
-    let warnings = verdict::warnings(&evidence, bottleneck.as_ref());
+    let Verdict {
+        bottleneck,
+        warnings,
+        phases: of_phases,
+    } = verdict::of(&evidence);
+    let is_valid = |warnings: &[Warning]| !warnings.iter().any(|warning| warning.invalidates);
+    for (phase, of_phase) in phases.iter_mut().zip(of_phases) {
+        phase.valid = is_valid(&warnings) && is_valid(&of_phase);
+        phase.warnings = of_phase;
+    }
     let with_offers = options.phases.iter().zip(&phases);
     let with_offers = with_offers.filter(|(phase, _)| phase.offer().is_some());
     let sent: u64 = with_offers.map(|(_, figures)| figures.sent).sum();
@@ -46,7 +59,8 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
         arrivals: open.map(|poisson| if poisson { "poisson" } else { "constant" }.into()),
         shared_socket: options.shared_socket,
         interrupted: outcome.interrupted,
-        valid: !warnings.iter().any(|warning| warning.invalidates),
+        aborted: outcome.aborted.clone(),
+        valid: is_valid(&warnings) && phases.iter().all(|phase| phase.valid),
         warnings,
         generator: Some(process_use(&outcome.generator, sent)),
         target_use: outcome.target.as_ref().map(|spent| process_use(spent, sent)),
@@ -56,16 +70,17 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
     }
 }
 
-fn phase_figures(
+/// The figures of a phase in which `intervals` were counted.
+pub(super) fn phase_figures<'a>(
     options: &LoadOptions,
-    index: usize,
     phase: &Phase,
     times: &PhaseTimes,
-    outcome: &Outcome,
+    intervals: impl IntoIterator<Item = &'a Interval> + Clone,
 ) -> PhaseFigures {
-    let counted = |interval: &&Interval| interval.phase as usize == index;
-    let intervals = || outcome.intervals.iter().filter(counted);
-    let is_told = intervals().any(|interval| interval.deliveries != Default::default());
+    let is_told = intervals
+        .clone()
+        .into_iter()
+        .any(|interval| interval.deliveries != Deliveries::default());
     let answered = options.stack.is_answered() && matches!(phase, Phase::Publish(_));
     let kind = match phase {
         Phase::Request(_) => Some("to_reply"),
@@ -79,10 +94,10 @@ fn phase_figures(
         measured_s: times.measured.as_secs_f64(),
         offered_rate: phase.rate(options.clients),
         response_kind: kind.map(str::to_owned),
-        deliveries: is_told.then(Default::default),
+        deliveries: is_told.then(Deliveries::default),
         ..PhaseFigures::default()
     };
-    figures.counted(intervals())
+    figures.counted(intervals)
 }
 
 fn process_use(spent: &Spent, sent: u64) -> ProcessUse {

@@ -27,9 +27,12 @@ pub struct Interval {
     pub sent: u64,
     /// How connections came about, in the second in which they did.
     pub connects: Connects,
-    /// What arrived at subscribers, in the second in which it did.
+    /// What subscribers were to receive and did receive, in the second in which it was sent or arrived. A message that says
+    /// when it was intended counts in its own phase, also where it arrives behind the end of that; one from a server's
+    /// store, or without a stamp, counts in the phase in which it arrives.
     pub deliveries: Deliveries,
-    /// Bytes given to sockets and taken from them, in the second in which they were.
+    /// Bytes given to sockets and taken from them, in the second in which they were. What goes through them between two
+    /// phases belongs to the one before.
     pub socket_bytes: [u64; 2],
     /// How often each reason was given: by the server (`refused`), by the connection (`failed`, `unknown`).
     pub reasons: BTreeMap<String, u64>,
@@ -71,7 +74,7 @@ pub struct Connects {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deliveries {
     /// Messages that subscribers are to receive: those that were sent, once for each subscription that they match and
-    /// once for each group that shares one. In the second in which they were sent.
+    /// once for each group that shares one.
     #[serde(default)]
     pub expected: u64,
     /// Messages that arrived.
@@ -82,6 +85,9 @@ pub struct Deliveries {
     pub out_of_order: u64,
     /// Of those, from the server's store: retained, or queued for a session.
     pub replayed: u64,
+    /// Subscriptions that the server refused: nothing arrives there.
+    #[serde(default)]
+    pub subscriptions_refused: u64,
 }
 
 impl Interval {
@@ -163,6 +169,7 @@ impl std::ops::AddAssign for Deliveries {
         self.duplicates += other.duplicates;
         self.out_of_order += other.out_of_order;
         self.replayed += other.replayed;
+        self.subscriptions_refused += other.subscriptions_refused;
     }
 }
 
@@ -175,6 +182,9 @@ impl Deliveries {
             duplicates: self.duplicates.saturating_sub(earlier.duplicates),
             out_of_order: self.out_of_order.saturating_sub(earlier.out_of_order),
             replayed: self.replayed.saturating_sub(earlier.replayed),
+            subscriptions_refused: self
+                .subscriptions_refused
+                .saturating_sub(earlier.subscriptions_refused),
         }
     }
 }

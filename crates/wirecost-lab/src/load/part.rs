@@ -37,6 +37,8 @@ pub enum FromPart {
     Interval(Box<Interval>),
     /// It is alive, about once a second.
     Alive {
+        /// When it looked: what it had counted until then has been said. In nanoseconds of `CLOCK_MONOTONIC`.
+        at_ns: u64,
         /// Connections that are up.
         connected: u64,
         /// CPU time of its loop's thread so far, in nanoseconds.

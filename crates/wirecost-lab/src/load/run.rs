@@ -2,7 +2,7 @@
 //! have counted is judged.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -14,14 +14,14 @@ use wirecost_live::idle::Vigil;
 use wirecost_live::limits::{LimitError, Limits};
 use wirecost_live::process::usage::OwnUsage;
 
-use super::coordinator::{Coordinator, NoConnection, Outcome, Surroundings};
+use super::coordinator::{Coordinator, Demands, NoConnection, Outcome, Surroundings};
 use super::entry;
 use super::options::{LoadOptions, LoadTarget};
 use super::parts::Parts;
 use super::profile::Folded;
 use super::profile::recorder::{ProfileError, Recorder};
 use super::server::Server;
-use super::share::Share;
+use super::share::{Share, sources_of};
 use super::target::Used;
 use super::watch::{Announcement, Watcher};
 use super::workers::{self, Layout, WorkersError};
@@ -77,6 +77,8 @@ pub struct Place<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
     /// Which load of how many this is, from 1.
     pub place: [usize; 2],
+    /// The demands that end the load early.
+    pub demands: Option<&'a Demands<'a>>,
 }
 
 /// Runs a load. Call it from a thread that lives as long as the target: the kernel ends a child with the thread that has
@@ -106,12 +108,14 @@ pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadErro
             watcher: place.watcher,
             interrupted: place.interrupted,
             used: &mut || used_by(&generator.pids),
+            demands: place.demands,
         },
     )
     .run();
     place.watcher.end();
     let steal = MachineLoad::read().steal_share_since(&machine);
-    let address = server.address();
+    let (address, version) = (server.address(), server.version().map(str::to_owned));
+    let sources = sources_of(options, address).towards(address);
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     server.stop();
@@ -127,6 +131,9 @@ pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadErro
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
         load,
         intervals: outcome.intervals,
+        usage: outcome.usage,
+        source_addresses: sources.iter().map(IpAddr::to_string).collect(),
+        server: version,
     })
 }
 

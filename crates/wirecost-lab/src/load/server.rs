@@ -144,6 +144,14 @@ impl Server {
         !matches!(self.kind, Kind::Found) || self.destination.address.ip().is_loopback()
     }
 
+    /// Program and version of a server of another maker that was started.
+    pub fn version(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Foreign(foreign) => Some(foreign.version()),
+            Kind::Found | Kind::Sink(_) => None,
+        }
+    }
+
     /// The processes of a target that was started.
     pub fn pids(&self) -> Vec<u32> {
         match &self.kind {

@@ -72,7 +72,7 @@ impl Share {
         let number = self.number;
         let last = match self.run_loop(inbox, outbox) {
             Ok((dropped_datagrams, socket_error)) => FromPart::Finished {
-                cpu_ns: u64::try_from(thread_cpu_time().as_nanos()).unwrap_or(u64::MAX),
+                cpu_ns: cpu_ns(),
                 dropped_datagrams,
                 socket_error,
             },
@@ -110,7 +110,13 @@ impl Share {
         let waker = driver.waker();
         // A loop that has ended cannot be woken and need not be.
         inbox.wakes_by(move || drop(waker.wake()));
+        let alive = FromPart::Alive {
+            at_ns: clock.monotonic_nanos(clock.now()),
+            connected: 0,
+            cpu_ns: cpu_ns(),
+        };
         // Nobody listens where the coordinator has gone: the loop is told to quit, or its process ends.
+        drop(outbox.send((self.number, alive)));
         drop(outbox.send((self.number, FromPart::Ready)));
         let report = driver
             .run()
@@ -122,6 +128,11 @@ impl Share {
     fn rng(&self, purpose: &str) -> Rng {
         Rng::new(self.options.seed).purpose(key_of(purpose))
     }
+}
+
+/// CPU time of this thread so far, in nanoseconds.
+pub(super) fn cpu_ns() -> u64 {
+    u64::try_from(thread_cpu_time().as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {

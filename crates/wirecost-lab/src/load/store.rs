@@ -9,6 +9,7 @@ use wirecost_stats::{Histogram, hlog};
 
 use super::figures::Interval;
 use super::metrics::{Format, Metrics};
+use crate::results::columns::Row as _;
 use crate::results::curves::CurveKind;
 use crate::results::journal::{self, Entry};
 use crate::results::load::{Load, LoadFile, LoadSummary, Threshold};
@@ -16,6 +17,7 @@ use crate::results::resume::Earlier;
 use crate::results::seconds::SecondRow;
 use crate::results::summary::SCHEMA;
 use crate::results::time::{from_rfc3339, rfc3339};
+use crate::results::usage::UsageRow;
 use crate::results::{Environment, ResultsError, RunFolder};
 
 /// The sub-folder of CPU profiles.
@@ -135,7 +137,8 @@ impl<'a> LoadStore<'a> {
         thresholds: Vec<Threshold>,
     ) -> Result<LoadSummary, ResultsError> {
         let mut loads = Vec::new();
-        let mut seconds = Vec::new();
+        let mut environment = environment.clone();
+        let (mut seconds, mut usage) = (Vec::new(), Vec::new());
         let mut metrics = Metrics::default();
         self.folder.clear_distributions()?;
         for key in &self.keys {
@@ -144,8 +147,13 @@ impl<'a> LoadStore<'a> {
             };
             let index = loads.len();
             metrics.add(&file);
+            add_to(&mut environment, &file);
             let rows = file.intervals.iter();
             seconds.extend(rows.map(|interval| SecondRow::of(index as u64, interval)));
+            usage.extend(file.usage.iter().map(|row| UsageRow {
+                load: index as u64,
+                ..row.clone()
+            }));
             distributions(self.folder, index, &file)?;
             loads.push(self.with_profile(index, file)?);
         }
@@ -163,11 +171,28 @@ impl<'a> LoadStore<'a> {
         };
         self.folder
             .write("intervals.csv", SecondRow::file(&seconds).as_bytes())?;
+        self.folder
+            .write_derived("usage.csv", UsageRow::file(&usage).as_bytes())?;
         let text = metrics.text(Format::OpenMetrics);
         self.folder.write_derived("metrics.om", text.as_bytes())?;
-        self.folder.write_json("env.json", environment)?;
+        self.folder.write_json("env.json", &environment)?;
         self.folder.write_json("summary.json", &summary)?;
         Ok(summary)
+    }
+}
+
+/// Adds where a load's devices came from and what its target was.
+fn add_to(environment: &mut Environment, file: &LoadFile) {
+    let target = &file.load.target;
+    let server = file
+        .server
+        .iter()
+        .map(|version| (target.clone(), version.clone()));
+    environment.servers.extend(server);
+    for address in &file.source_addresses {
+        if !environment.source_addresses.contains(address) {
+            environment.source_addresses.push(address.clone());
+        }
     }
 }
 

@@ -51,8 +51,8 @@ pub struct Unkept {
 pub type RunOne<'r, E> = dyn FnMut(&LoadOptions, [usize; 2]) -> Result<LoadFile, E> + 'r;
 
 impl<'a> Sweep<'a> {
-    /// Runs what is missing by `run_one`, which is told which of how many it is, from 1. A load that was interrupted, or
-    /// that has failed, is the last one; so is one whose figures cannot be written.
+    /// Runs what is missing by `run_one`, which is told which of how many it is, from 1. A load that was interrupted,
+    /// that a threshold ended or that has failed is the last one; so is one whose figures cannot be written.
     ///
     /// # Errors
     /// A file cannot be written before anything is measured.
@@ -74,12 +74,13 @@ impl<'a> Sweep<'a> {
             match run_one(loads[*index], [place, missing.len()]) {
                 Ok(mut file) => {
                     file.load.key.clone_from(&keys[*index]);
+                    let is_complete = file.is_complete();
                     if let Err(error) = store.put(&file, &self.before.environment()) {
                         let load = Box::new(file.load);
                         unkept = Some(Unkept { load, error });
                         break;
                     }
-                    if file.load.interrupted {
+                    if !is_complete {
                         break;
                     }
                 }

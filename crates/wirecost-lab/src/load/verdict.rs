@@ -1,24 +1,24 @@
 //! Whether a load's figures may be used, what to look at before trusting them, and who could give no more.
+//!
+//! A reason is about one phase or about the whole load; what invalidates a phase replaces that phase's figures and no
+//! others'. An open loop is INVALID where the generator's own lag is a part of the response time, or where it did not send
+//! what was offered. A closed loop has no schedule to be late for, and one that offers more than its target carries
+//! (saturation) measures how long it went on: both are labelled and exempt from those rules.
 
-use std::time::Duration;
+mod bottleneck;
+mod phase;
 
-use super::coordinator::{Outcome, Spent};
+use super::coordinator::{Outcome, PhaseTimes, Spent};
 use super::options::{Arrivals, LoadOptions, Phase};
 use crate::results::load::{Bottleneck, PhaseFigures};
-use crate::results::summary::{Times, Warning};
+use crate::results::summary::Warning;
 
-/// The generator's lag is above suspicion below this.
-const LAG_FLOOR_NS: u64 = 1_000_000;
-/// The most that the lag may be of the response time.
-const LAG_SHARE: f64 = 0.1;
-/// What must be sent, of what was offered, where the generator is the bottleneck.
+/// What must be sent, of what was offered, where the generator is the bottleneck, and be carried where nobody is.
 const SENT_SHARE: f64 = 0.99;
 /// A thread that uses more of its CPU than this has little left.
 const BUSY: f64 = 0.8;
 /// Processor time that others were given, above which it is mentioned.
 const STEAL: f64 = 0.01;
-/// Messages below which quantiles say little.
-const FEW_MESSAGES: u64 = 100;
 
 /// What a load is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -33,192 +33,123 @@ pub struct Evidence<'a> {
     pub steal: f64,
 }
 
-/// A phase with messages, and what was asked of it.
+/// What is to be said of a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// Who could give no more; `None` where nothing was offered.
+    pub bottleneck: Option<Bottleneck>,
+    /// Reasons to look before trusting any figure.
+    pub warnings: Vec<Warning>,
+    /// Of each phase, reasons to look before trusting its figures.
+    pub phases: Vec<Vec<Warning>>,
+}
+
+/// A phase with messages or handshakes, and what was asked of it.
+#[derive(Clone, Copy)]
 struct Offered<'a> {
-    index: usize,
     figures: &'a PhaseFigures,
+    /// Whether what is offered keeps to a schedule.
     open: bool,
+    is_answered: bool,
 }
 
 impl<'a> Evidence<'a> {
     fn offered(&self) -> impl Iterator<Item = Offered<'a>> + use<'a> {
-        let phases = self.options.phases.iter().zip(self.phases).enumerate();
-        phases.filter_map(|(index, (phase, figures))| {
-            let offer = phase
-                .offer()
-                .filter(|_| !matches!(phase, Phase::Handshakes { .. }))?;
-            let open = matches!(offer.arrivals, Arrivals::Open { .. });
-            Some(Offered { index, figures, open })
-        })
+        let options = self.options;
+        let phases = options.phases.iter().zip(self.phases);
+        phases.filter_map(|(phase, figures)| offered(options, phase, figures))
     }
 }
 
-/// Who could give no more; `None` where nothing was offered.
-pub fn bottleneck(evidence: &Evidence<'_>) -> Option<Bottleneck> {
-    evidence.offered().next()?;
-    let generator = busiest(&evidence.outcome.generator);
-    let target = evidence.outcome.target.as_ref().map(busiest);
-    let cpu = match target {
-        Some(target) => format!(
-            "the busiest thread of the generator used {} of a CPU, the target's {}",
-            percent(generator),
-            percent(target)
-        ),
-        None => format!(
-            "the busiest thread of the generator used {} of a CPU, the target's is not known",
-            percent(generator)
-        ),
-    };
-    let short = evidence
-        .offered()
-        .find(|phase| phase.open && falls_short(phase.figures));
-    let late = evidence.offered().find_map(|phase| lag_beyond(&phase));
-    let is_closed = evidence.offered().any(|phase| !phase.open);
-    let target = target.unwrap_or(0.0);
-    let (who, why) = if let Some(lag) = late.filter(|_| generator >= target) {
-        ("generator", format!("it was late by {lag}; {cpu}"))
-    } else if generator > BUSY && generator > target {
-        ("generator", cpu)
-    } else if target > BUSY {
-        ("target", cpu)
-    } else if let Some(short) = short {
-        let who = if evidence.options.link.is_some() {
-            "link"
-        } else {
-            "target"
-        };
-        (
-            who,
-            format!("it carried {} of what was offered; {cpu}", carried(short.figures)),
+fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) -> Option<Offered<'a>> {
+    let open = matches!(phase.offer()?.arrivals, Arrivals::Open { .. });
+    let is_message = matches!(phase, Phase::Publish(_));
+    Some(Offered {
+        figures,
+        open,
+        is_answered: !is_message || options.stack.is_answered(),
+    })
+}
+
+/// Judges a load.
+pub fn of(evidence: &Evidence<'_>) -> Verdict {
+    let bottleneck = bottleneck::of(evidence);
+    let by_generator = bottleneck.as_ref().is_some_and(|found| found.who == "generator");
+    let phases = evidence.options.phases.iter().zip(evidence.phases);
+    let phases = phases.zip(&evidence.outcome.phases).enumerate();
+    Verdict {
+        phases: phases
+            .map(|(index, ((phase, figures), times))| {
+                let offered = offered(evidence.options, phase, figures);
+                let mut warnings = offered.map_or_else(Vec::new, |offered| phase::of(&offered, by_generator));
+                warnings.extend(phase::unsubscribed(evidence, index));
+                warnings.extend(clock(times));
+                warnings.extend(ended_early(evidence, index));
+                warnings
+            })
+            .collect(),
+        warnings: of_load(evidence),
+        bottleneck,
+    }
+}
+
+fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let outcome = evidence.outcome;
+    let target = outcome.target.as_ref();
+    [
+        dropped(outcome),
+        socketless(outcome),
+        steal(evidence.steal),
+        busy("generator", &outcome.generator),
+        target.and_then(|spent| busy("target", spent)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn clock(times: &PhaseTimes) -> Option<Warning> {
+    times.clock_stepped.then(|| {
+        invalid(
+            "clock-stepped",
+            "the clock of the machine was set while it ran".to_owned(),
         )
-    } else if is_closed {
-        ("none", format!("each message waited for the one before; {cpu}"))
-    } else {
-        ("none", format!("all that was offered was carried; {cpu}"))
-    };
-    Some(Bottleneck { who: who.into(), why })
+    })
 }
 
-/// Every reason to look before trusting the figures.
-pub fn warnings(evidence: &Evidence<'_>, bottleneck: Option<&Bottleneck>) -> Vec<Warning> {
-    let by_generator = bottleneck.is_some_and(|found| found.who == "generator");
-    let mut warnings = Vec::new();
-    for phase in evidence.offered() {
-        warnings.extend(lag(&phase));
-        warnings.extend(unsent(&phase, by_generator));
-        warnings.extend(saturated(&phase, by_generator));
-        warnings.extend(closed(&phase));
-        warnings.extend(few(&phase));
-    }
-    warnings.extend(clock(evidence));
-    warnings.extend(dropped(evidence));
-    warnings.extend(socketless(evidence));
-    warnings.extend(steal(evidence));
-    warnings.extend(busy("generator", &evidence.outcome.generator));
-    warnings.extend(
-        evidence
-            .outcome
-            .target
-            .as_ref()
-            .and_then(|spent| busy("target", spent)),
-    );
-    warnings.extend(ended_early(evidence));
-    warnings
+/// A load that fails does so in its last phase.
+fn ended_early(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
+    let is_last = index + 1 == evidence.outcome.phases.len();
+    let failure = evidence.outcome.failure.as_ref().filter(|_| is_last)?;
+    Some(invalid("ended-early", failure.clone()))
 }
 
-/// The generator's lag must not be a part of the response time.
-fn lag(phase: &Offered<'_>) -> Option<Warning> {
-    let lag = lag_beyond(phase)?;
-    let limit = nanos(lag_limit(phase.figures));
-    Some(invalid(
-        "schedule-lag",
-        format!(
-            "phase {}: the generator was late by {lag} (p99), more than {limit}: the response times are partly its own",
-            phase.index
-        ),
+/// What the generator dropped itself was never offered to the target.
+fn dropped(outcome: &Outcome) -> Option<Warning> {
+    let datagrams = outcome.dropped_datagrams;
+    (datagrams > 0).then(|| {
+        invalid(
+            "generator-dropped",
+            format!("the generator's kernel had no room for {datagrams} datagrams: they count as sent and never left"),
+        )
+    })
+}
+
+fn socketless(outcome: &Outcome) -> Option<Warning> {
+    let reason = outcome.socket_error.as_ref()?;
+    Some(warning(
+        "no-socket",
+        format!("a device could not have a socket: {reason}"),
     ))
 }
 
-/// The lag, where an open loop's is beyond its limit.
-fn lag_beyond(phase: &Offered<'_>) -> Option<String> {
-    let p99 = phase.figures.schedule_lag_ns.as_ref()?.p99?;
-    (phase.open && p99 > lag_limit(phase.figures)).then(|| nanos(p99))
-}
-
-fn lag_limit(figures: &PhaseFigures) -> u64 {
-    let median = figures
-        .response_time_ns
-        .as_ref()
-        .and_then(|times: &Times| times.p50);
-    let share = median.map_or(0.0, |median| median as f64 * LAG_SHARE);
-    LAG_FLOOR_NS.max(share as u64)
-}
-
-fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
-    let (sent, offered) = (phase.figures.sent, phase.figures.outcomes.offered);
-    let is_short = (sent as f64) < offered as f64 * SENT_SHARE;
-    (phase.open && by_generator && is_short).then(|| {
-        invalid(
-            "generator-saturated",
-            format!(
-                "phase {}: the generator sent {sent} of {offered} messages: lower the rate, or give it more CPUs",
-                phase.index
-            ),
-        )
-    })
-}
-
-fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
-    (phase.open && !by_generator && falls_short(phase.figures)).then(|| {
-        warning(
-            "saturation",
-            format!(
-                "phase {}: {} of what was offered was carried: response times grow with the length of such a run",
-                phase.index,
-                carried(phase.figures)
-            ),
-        )
-    })
-}
-
-fn closed(phase: &Offered<'_>) -> Option<Warning> {
-    (!phase.open).then(|| {
-        warning(
-            "closed-loop",
-            format!(
-                "phase {}: a closed loop: a target that stalls is asked less, and its stall is hardly seen",
-                phase.index
-            ),
-        )
-    })
-}
-
-fn few(phase: &Offered<'_>) -> Option<Warning> {
-    let offered = phase.figures.outcomes.offered;
-    (offered < FEW_MESSAGES).then(|| {
-        warning(
-            "few-messages",
-            format!("phase {}: {offered} messages: quantiles say little", phase.index),
-        )
-    })
-}
-
-fn clock(evidence: &Evidence<'_>) -> Option<Warning> {
-    evidence.outcome.clock_stepped.then(|| {
-        invalid(
-            "clock-stepped",
-            "the clock of the machine was set during the run".to_owned(),
-        )
-    })
-}
-
-fn steal(evidence: &Evidence<'_>) -> Option<Warning> {
-    (evidence.steal > STEAL).then(|| {
+fn steal(share: f64) -> Option<Warning> {
+    (share > STEAL).then(|| {
         warning(
             "steal",
             format!(
                 "the hypervisor gave {} of the processor time to others: times are longer for it",
-                percent(evidence.steal)
+                percent(share)
             ),
         )
     })
@@ -234,27 +165,6 @@ fn busy(who: &str, spent: &Spent) -> Option<Warning> {
     })
 }
 
-fn ended_early(evidence: &Evidence<'_>) -> Option<Warning> {
-    let failure = evidence.outcome.failure.as_ref()?;
-    Some(invalid("ended-early", failure.clone()))
-}
-
-/// Whether less than nearly all was carried.
-fn falls_short(figures: &PhaseFigures) -> bool {
-    let outcomes = &figures.outcomes;
-    let carried = outcomes.acknowledged + outcomes.delivered;
-    // Where nothing answers and nobody counts, nothing is known to be missing.
-    let known = outcomes.offered - outcomes.refused;
-    let is_known = figures.response_kind.is_some() || outcomes.delivered + outcomes.lost > 0;
-    is_known && (carried as f64) < known as f64 * SENT_SHARE
-}
-
-fn carried(figures: &PhaseFigures) -> String {
-    let outcomes = &figures.outcomes;
-    let carried = outcomes.acknowledged + outcomes.delivered;
-    percent(carried as f64 / outcomes.offered.max(1) as f64)
-}
-
 /// What the thread used that has least left; where threads are not told apart, all of them together.
 fn busiest(spent: &Spent) -> f64 {
     spent.busiest_share.unwrap_or(spent.share)
@@ -262,29 +172,6 @@ fn busiest(spent: &Spent) -> f64 {
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
-}
-
-fn nanos(nanos: u64) -> String {
-    format!("{:.2} ms", Duration::from_nanos(nanos).as_secs_f64() * 1e3)
-}
-
-/// What the generator dropped itself was never offered to the target.
-fn dropped(evidence: &Evidence<'_>) -> Option<Warning> {
-    let datagrams = evidence.outcome.dropped_datagrams;
-    (datagrams > 0).then(|| {
-        invalid(
-            "generator-dropped",
-            format!("the generator's kernel had no room for {datagrams} datagrams: they count as sent and never left"),
-        )
-    })
-}
-
-fn socketless(evidence: &Evidence<'_>) -> Option<Warning> {
-    let reason = evidence.outcome.socket_error.as_ref()?;
-    Some(warning(
-        "no-socket",
-        format!("a device could not have a socket: {reason}"),
-    ))
 }
 
 fn warning(kind: &str, text: String) -> Warning {
@@ -301,3 +188,6 @@ fn invalid(kind: &str, text: String) -> Warning {
         ..warning(kind, text)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,15 @@ pub struct Environment {
     pub cpu_governor: Option<String>,
     /// Memory in bytes.
     pub memory_bytes: u64,
+    /// The hard limit of open files of a process, where the machine tells.
+    #[serde(default)]
+    pub open_files_limit: Option<u64>,
+    /// The first and the last port that the kernel gives to sockets that ask for none.
+    #[serde(default)]
+    pub local_ports: Option<[u16; 2]>,
+    /// Addresses of the devices of loads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_addresses: Vec<String>,
     /// Kernel clock source.
     pub clock_source: Option<String>,
     /// Resolution of the monotonic clock.

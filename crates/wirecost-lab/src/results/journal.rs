@@ -112,7 +112,7 @@ impl Entry {
     pub fn of_load(index: usize, load: &Load) -> Self {
         let state = match &load.not_run {
             Some(_) => "not-run",
-            None if load.interrupted => "partial",
+            None if load.interrupted || load.aborted.is_some() => "partial",
             None => "finished",
         };
         let offered = load.phases.iter().map(|phase| phase.outcomes.offered);

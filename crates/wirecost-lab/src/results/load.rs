@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{ResultsError, RunFolder};
 use super::summary::{Outcomes, Times, Warning};
+use super::usage::UsageRow;
 use crate::load::figures::{Connects, Deliveries, Interval};
 
 /// The contents of `summary.json` after `wirecost load`, or `wirecost run` with phases.
@@ -72,9 +73,9 @@ pub struct Load {
     /// what they take to wake.
     #[serde(default)]
     pub idle_cpus: String,
-    /// Whether the figures may be used; `warnings` say why not.
+    /// Whether the figures of all phases may be used; `warnings`, here and in the phases, say why not.
     pub valid: bool,
-    /// Reasons to look before trusting the figures.
+    /// Reasons to look before trusting the figures of any phase.
     pub warnings: Vec<Warning>,
     /// Why it could not be run; there are no phases then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +83,9 @@ pub struct Load {
     /// Whether it ended before it was complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// The threshold that ended it early, with the figure that it failed by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Threshold>,
     /// In the order in which they ran.
     pub phases: Vec<PhaseFigures>,
     /// CPU and memory of the generator: all processes of it.
@@ -106,6 +110,11 @@ pub struct PhaseFigures {
     pub duration_s: f64,
     /// How much of that was measured: neither warm-up nor drain, in seconds.
     pub measured_s: f64,
+    /// Whether its figures may be used; its `warnings`, and those of the load, say why not.
+    pub valid: bool,
+    /// Reasons to look before trusting its figures.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// Messages per second that were asked for; null in a closed loop and where there are none.
     pub offered_rate: Option<f64>,
     /// Messages acknowledged, or delivered where nothing answers, per second of the measured time.
@@ -186,12 +195,26 @@ pub struct LoadFile {
     pub load: Load,
     /// What was counted, one interval for each phase and second, in their order.
     pub intervals: Vec<Interval>,
+    /// What both sides used meanwhile.
+    #[serde(default)]
+    pub usage: Vec<UsageRow>,
     /// The folded stacks of the target's CPU profile, where one was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// Addresses that its devices came from.
+    #[serde(default)]
+    pub source_addresses: Vec<String>,
+    /// Program and version of the real server that was started for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 impl LoadFile {
+    /// Whether it need not be run again.
+    pub const fn is_complete(&self) -> bool {
+        !self.load.interrupted && self.load.aborted.is_none()
+    }
+
     /// The intervals of the phase with this index.
     pub fn phase(&self, phase: u32) -> impl Iterator<Item = &Interval> {
         self.intervals

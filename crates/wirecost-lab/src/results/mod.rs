@@ -6,7 +6,8 @@
 //! - [`cells`]: `cells/<key>.json`, what one finished cell has come to
 //! - [`load`]: `summary.json` of a load
 //! - [`merge`]: several folders as one
-//! - [`seconds`]: `intervals.csv` of a load, one row per second
+//! - [`seconds`]: `intervals.csv` of a load, one row per second; [`usage`]: `usage.csv`, what both sides used meanwhile
+//! - [`columns`]: files of rows
 //! - [`curves`]: `latency/*.hgrm` of a load
 //! - [`samples`]: `samples.csv`, one row per device
 //! - [`journal`]: `journal.jsonl`, what happened to the run
@@ -17,6 +18,7 @@
 //! - [`folder`]: the files and their names, written and read back
 
 pub mod cells;
+pub mod columns;
 pub mod curves;
 pub mod environment;
 pub mod folder;
@@ -31,6 +33,7 @@ pub mod shard;
 pub mod summary;
 pub mod time;
 pub mod times;
+pub mod usage;
 
 pub use cells::CellFile;
 pub use environment::Environment;

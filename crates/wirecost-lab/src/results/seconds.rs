@@ -5,6 +5,7 @@
 
 use wirecost_stats::Histogram;
 
+use super::columns::{Field, Row};
 use crate::load::figures::Interval;
 
 /// One second of one phase.
@@ -130,43 +131,12 @@ impl SecondRow {
             delay_p99_ns: quantile(interval.one_way_delay.as_ref(), 0.99),
         }
     }
+}
 
-    /// The whole file: the columns' names, then a line per row.
-    pub fn file(rows: &[Self]) -> String {
-        let head = Self::default().fields().map(|(name, _)| name).join(",") + "\n";
-        let line = |row: &Self| row.clone().fields().map(|(_, value)| value.text()).join(",") + "\n";
-        std::iter::once(head).chain(rows.iter().map(line)).collect()
-    }
-
-    /// The rows of a file that [`SecondRow::file`] wrote.
-    ///
-    /// # Errors
-    /// The number of the first line, from 1, that is not one of its.
-    pub fn read(file: &str) -> Result<Vec<Self>, usize> {
-        let head = Self::default().fields().map(|(name, _)| name).join(",");
-        let mut lines = file.lines().zip(1..);
-        match lines.next() {
-            Some((first, _)) if first == head => {}
-            _ => return Err(1),
-        }
-        lines
-            .map(|(line, number)| Self::row(line).ok_or(number))
-            .collect()
-    }
-
-    fn row(line: &str) -> Option<Self> {
-        let mut row = Self::default();
-        let mut texts = line.split(',');
-        for (_, value) in row.fields() {
-            value.set(texts.next()?)?;
-        }
-        texts.next().is_none().then_some(row)
-    }
-
-    /// Every field by its column's name, in order: the one place that writing and reading go by.
-    fn fields(&mut self) -> [(&'static str, Field<'_>); 37] {
-        use Field::{Count, Time};
-        [
+impl Row for SecondRow {
+    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+        use Field::{Count, Optional};
+        vec![
             ("load", Count(&mut self.load)),
             ("phase", Count(&mut self.phase)),
             ("second", Count(&mut self.second)),
@@ -194,42 +164,17 @@ impl SecondRow {
             ("replayed", Count(&mut self.replayed)),
             ("socket_bytes_up", Count(&mut self.socket_bytes_up)),
             ("socket_bytes_down", Count(&mut self.socket_bytes_down)),
-            ("response_p50_ns", Time(&mut self.response_p50_ns)),
-            ("response_p99_ns", Time(&mut self.response_p99_ns)),
-            ("response_max_ns", Time(&mut self.response_max_ns)),
-            ("service_p50_ns", Time(&mut self.service_p50_ns)),
-            ("service_p99_ns", Time(&mut self.service_p99_ns)),
-            ("lag_p99_ns", Time(&mut self.lag_p99_ns)),
-            ("connect_p50_ns", Time(&mut self.connect_p50_ns)),
-            ("connect_p99_ns", Time(&mut self.connect_p99_ns)),
-            ("delay_p50_ns", Time(&mut self.delay_p50_ns)),
-            ("delay_p99_ns", Time(&mut self.delay_p99_ns)),
+            ("response_p50_ns", Optional(&mut self.response_p50_ns)),
+            ("response_p99_ns", Optional(&mut self.response_p99_ns)),
+            ("response_max_ns", Optional(&mut self.response_max_ns)),
+            ("service_p50_ns", Optional(&mut self.service_p50_ns)),
+            ("service_p99_ns", Optional(&mut self.service_p99_ns)),
+            ("lag_p99_ns", Optional(&mut self.lag_p99_ns)),
+            ("connect_p50_ns", Optional(&mut self.connect_p50_ns)),
+            ("connect_p99_ns", Optional(&mut self.connect_p99_ns)),
+            ("delay_p50_ns", Optional(&mut self.delay_p50_ns)),
+            ("delay_p99_ns", Optional(&mut self.delay_p99_ns)),
         ]
-    }
-}
-
-/// A field of a row.
-enum Field<'a> {
-    Count(&'a mut u64),
-    Time(&'a mut Option<u64>),
-}
-
-impl Field<'_> {
-    fn text(&self) -> String {
-        match self {
-            Self::Count(count) => count.to_string(),
-            Self::Time(time) => time.map(|nanos| nanos.to_string()).unwrap_or_default(),
-        }
-    }
-
-    /// Takes the value of a text; `None` where it is none.
-    fn set(self, text: &str) -> Option<()> {
-        match self {
-            Self::Count(count) => *count = text.parse().ok()?,
-            Self::Time(time) if text.is_empty() => *time = None,
-            Self::Time(time) => *time = Some(text.parse().ok()?),
-        }
-        Some(())
     }
 }
 
@@ -264,14 +209,5 @@ mod tests {
             (Some(1_000), None)
         );
         assert_eq!(SecondRow::read(&SecondRow::file(&rows)), Ok(rows.to_vec()));
-    }
-
-    #[test]
-    fn a_line_that_is_none_is_named() {
-        let file = SecondRow::file(&[SecondRow::default()]);
-        assert_eq!(SecondRow::read(&file.replace("load,", "cell,")), Err(1));
-        assert_eq!(SecondRow::read(&(file.clone() + "1,2\n")), Err(3));
-        assert_eq!(SecondRow::read(&file.replace("0,0,0", "0,0,x")), Err(2));
-        assert_eq!(SecondRow::read(&(file.trim_end().to_owned() + ",1\n")), Err(2));
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! - [`metric`]: the figures that there are
 //! - [`expression`] reads e.g. `p(99)<3*link.rtt`
-//! - [`verdict`]: whether demands hold
+//! - [`verdict`]: whether demands hold; [`early`]: which of them end a load
 //!
 //! A demand must hold in each cell, or each phase of each load, that its selector matches. What is invalid never passes.
 
+mod early;
 pub mod expression;
 pub mod metric;
 pub mod verdict;
@@ -178,6 +179,18 @@ fn demand(
         abort_on_fail,
         after,
     })
+}
+
+/// A threshold that does not hold, for a person: `response_time p(99)<5ms was demanded, it is 12 ms`.
+pub fn failure_text(threshold: &Threshold) -> String {
+    let actual = threshold.actual.map_or_else(
+        || "there was no figure to look at".to_owned(),
+        |figure| format!("it is {}", figure_text(threshold, figure)),
+    );
+    format!(
+        "{} {} was demanded, {actual}",
+        threshold.metric, threshold.expression
+    )
 }
 
 /// The figure of a threshold with its unit, for a person.

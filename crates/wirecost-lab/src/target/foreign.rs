@@ -229,6 +229,11 @@ impl Foreign {
         self.process.usage().ok()
     }
 
+    /// Its program and version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
     /// Its process id.
     pub fn pid(&self) -> Option<u32> {
         u32::try_from(self.process.pid()).ok()

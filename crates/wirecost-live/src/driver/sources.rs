@@ -1,7 +1,7 @@
 //! Where devices' sockets come from: addresses, and ports that the kernel chooses.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
 use socket2::Socket;
@@ -71,6 +71,14 @@ impl Sources {
         &self.addresses
     }
 
+    /// The addresses of sockets towards `remote`, also the one that the kernel chooses; none where it has no way there.
+    pub fn towards(&self, remote: SocketAddr) -> Vec<IpAddr> {
+        if !self.addresses.is_empty() {
+            return self.addresses.clone();
+        }
+        chosen(remote).into_iter().collect()
+    }
+
     /// Where the sockets of a device come from.
     pub(super) fn origin(&self, device: usize) -> Origin {
         match self.addresses.len() {
@@ -78,6 +86,17 @@ impl Sources {
             count => Origin::Address(self.addresses[device % count]),
         }
     }
+}
+
+/// The address that the kernel chooses towards `remote`: connecting a UDP socket sends nothing.
+fn chosen(remote: SocketAddr) -> Option<IpAddr> {
+    let any = match remote {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect(remote).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 /// Where a device's socket comes from.
@@ -129,6 +148,14 @@ mod tests {
         );
         let elsewhere = SocketAddr::from(([192, 0, 2, 1], 1883));
         assert_eq!(Sources::for_target(elsewhere, 100_000), Sources::any());
+    }
+
+    #[test]
+    fn the_kernels_choice_is_told() {
+        let remote = SocketAddr::from((Ipv4Addr::LOCALHOST, 1883));
+        assert_eq!(Sources::any().towards(remote), [remote.ip()]);
+        let asked = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
+        assert_eq!(Sources::of(vec![asked]).towards(remote), [asked]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod scaling;
 mod tables;
 mod timeline;
 mod timeplot;
+mod usage;
 
 use minijinja::Environment;
 use minijinja::value::Serde;
@@ -46,6 +47,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         ],
         js: include_str!("../../templates/report.js"),
         asked: asked(summary),
+        is_interrupted: words::is_interrupted(summary),
         summary,
         cards: cards::all(summary, &labels),
         loads: drawn
@@ -73,6 +75,7 @@ struct Page<'a> {
     css: [&'static str; 2],
     js: &'static str,
     asked: String,
+    is_interrupted: bool,
     summary: &'a LoadSummary,
     cards: Vec<Card>,
     loads: Vec<LoadView>,
@@ -95,7 +98,7 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct LoadView {
     label: String,
-    /// Why its times must not be used; empty where they may.
+    /// Why times of it must not be used; empty where all may.
     invalid: String,
     timeline: Option<TimeLine>,
     latency: Option<Figure>,
@@ -107,7 +110,7 @@ impl LoadView {
         let profile = results.profiles.iter().find(|(of, _)| *of == index);
         Self {
             label: label.to_owned(),
-            invalid: words::invalid(load).unwrap_or_default(),
+            invalid: words::invalid_somewhere(load).unwrap_or_default(),
             timeline: TimeLine::of(results, index, load),
             latency: latency(&results.curves, index, load),
             flame: profile.and_then(|(_, folded)| Flame::of(folded)),
@@ -115,7 +118,7 @@ impl LoadView {
     }
 }
 
-/// The percentile curves of a load, each kind of time that somebody waits for.
+/// The percentile curves of a load's valid phases, each kind of time that somebody waits for.
 fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
     let kinds = [
         CurveKind::Response,
@@ -136,11 +139,11 @@ fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
             CurveKind::Lag => continue,
         };
         let n = times.as_ref().map_or(0, |times| times.n as usize);
-        if n == 0 {
+        if n == 0 || !phase.valid {
             continue;
         }
         series.push(Series {
-            label: format!("{} {}", phase.name, curve.kind.name()),
+            label: words::kind_in(phase, curve.kind),
             number: series.len(),
             n,
             points: points(&curve.steps, n as f64),

@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use wirecost_lab::results::load::{Load, LoadSummary, Threshold};
+use wirecost_lab::scenario::thresholds::failure_text;
 
 use super::words;
 use crate::number;
@@ -56,7 +57,7 @@ enum Verdict {
 }
 
 fn of_load(load: &Load, label: &str) -> Case {
-    let verdict = match (&load.not_run, words::invalid(load)) {
+    let verdict = match (&load.not_run, words::invalid_somewhere(load)) {
         (Some(reason), _) => Verdict::Skipped(reason.clone()),
         (None, Some(reason)) => Verdict::Error(reason),
         (None, None) => Verdict::Pass,
@@ -70,10 +71,6 @@ fn of_load(load: &Load, label: &str) -> Case {
 }
 
 fn of_threshold(threshold: &Threshold) -> Case {
-    let actual = threshold.actual.map_or_else(
-        || "there was no figure to look at".to_owned(),
-        |value| format!("it is {}", number::trimmed(value, 6)),
-    );
     Case {
         class: format!("wirecost.threshold.{}", threshold.metric),
         name: format!("{} {}", threshold.metric, threshold.expression),
@@ -81,8 +78,7 @@ fn of_threshold(threshold: &Threshold) -> Case {
         verdict: if threshold.pass {
             Verdict::Pass
         } else {
-            let demanded = format!("{} {}", threshold.metric, threshold.expression);
-            Verdict::Failure(format!("{demanded} was demanded: {actual}"))
+            Verdict::Failure(failure_text(threshold))
         },
     }
 }

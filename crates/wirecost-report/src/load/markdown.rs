@@ -18,7 +18,7 @@ pub fn markdown(summary: &LoadSummary) -> String {
     for (load, label) in summary.loads.iter().zip(&labels) {
         text += &row(load, label);
     }
-    if summary.interrupted {
+    if words::is_interrupted(summary) {
         text += "\nInterrupted: the figures are of what was measured until then.\n";
     }
     text += &thresholds(summary);
@@ -36,7 +36,7 @@ fn row(load: &Load, label: &str) -> String {
     let Some(phase) = words::main_phase(load).filter(|_| load.not_run.is_none()) else {
         return format!("| {label} (not run) |{}\n", format!(" {none} |").repeat(12));
     };
-    let invalid = words::invalid(load).is_some();
+    let invalid = words::invalid(load, phase).is_some();
     let mark = if invalid { " **INVALID**" } else { "" };
     let judged = words::judged(phase);
     let time = |of: fn(&wirecost_lab::results::summary::Times) -> Option<u64>| match judged {
@@ -97,14 +97,11 @@ fn thresholds(summary: &LoadSummary) -> String {
 
 fn remarks(load: &Load, label: &str) -> String {
     let line = |kind: &str, text: &str| format!("\n- {kind}: {}: {}\n", escaped(label), escaped(text));
-    let warnings = load.warnings.iter().map(|warning| {
-        let kind = if warning.invalidates { "INVALID" } else { "warning" };
-        line(kind, &warning.text)
-    });
-    let not_run = load.not_run.iter().map(|reason| line("not run", reason));
+    let remarks = words::remarks(load);
+    let remarks = remarks.iter().map(|remark| line(remark.kind, &remark.text));
     let bottleneck = load.bottleneck.iter().filter(|found| found.who != "none");
     let bottleneck = bottleneck.map(|found| line(&format!("bottleneck {}", escaped(&found.who)), &found.why));
-    not_run.chain(warnings).chain(bottleneck).collect()
+    remarks.chain(bottleneck).collect()
 }
 
 /// Links to the distributions that the folder has of the load.
@@ -122,12 +119,8 @@ fn distributions(index: usize, load: &Load, label: &str) -> String {
                 (CurveKind::Delay, &phase.one_way_delay_ns),
             ];
             let link = move |kind: CurveKind| {
-                format!(
-                    "[{} {}]({})",
-                    escaped(&phase.name),
-                    kind.name(),
-                    kind.file(index, number)
-                )
+                let name = escaped(&words::kind_in(phase, kind));
+                format!("[{name}]({})", kind.file(index, number))
             };
             kinds
                 .into_iter()

@@ -1,7 +1,9 @@
 //! How loads and their figures are called, the same in table, page and exports.
 
+use wirecost_lab::results::curves::CurveKind;
 use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
-use wirecost_lab::results::summary::{Outcomes, Times};
+use wirecost_lab::results::summary::{Outcomes, Times, Warning};
+use wirecost_lab::scenario::thresholds::failure_text;
 
 use crate::number;
 
@@ -118,21 +120,77 @@ pub(crate) fn main_phase(load: &Load) -> Option<&PhaseFigures> {
     load.phases.iter().rev().max_by_key(weight)
 }
 
-/// Why the figures must not be used; `None` where they may.
-pub(crate) fn invalid(load: &Load) -> Option<String> {
-    if load.valid || load.not_run.is_some() {
-        return None;
-    }
-    let reasons: Vec<&str> = load
-        .warnings
-        .iter()
+/// Why the figures of a phase must not be used; `None` where they may.
+pub(crate) fn invalid(load: &Load, phase: &PhaseFigures) -> Option<String> {
+    (!phase.valid && load.not_run.is_none()).then(|| reasons(load.warnings.iter().chain(&phase.warnings)))
+}
+
+/// Why the figures of the phase that a load is about must not be used.
+pub(crate) fn invalid_main(load: &Load) -> Option<String> {
+    invalid(load, main_phase(load)?)
+}
+
+/// Why the figures of some phases must not be used; `None` where all may.
+pub(crate) fn invalid_somewhere(load: &Load) -> Option<String> {
+    let of_phases = load.phases.iter().flat_map(|phase| &phase.warnings);
+    (!load.valid && load.not_run.is_none()).then(|| reasons(load.warnings.iter().chain(of_phases)))
+}
+
+fn reasons<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
+    let reasons: Vec<&str> = warnings
         .filter(|warning| warning.invalidates)
         .map(|warning| warning.text.as_str())
         .collect();
-    Some(match reasons.as_slice() {
+    match reasons.as_slice() {
         [] => "no reason was given".into(),
         reasons => number::plain(&reasons.join("; ")),
-    })
+    }
+}
+
+/// Whether a run is incomplete, and no threshold has ended it: that is said of its load.
+pub(crate) fn is_interrupted(summary: &LoadSummary) -> bool {
+    summary.interrupted && summary.loads.iter().all(|load| load.aborted.is_none())
+}
+
+/// Something that must be known of a load.
+pub(crate) struct Remark {
+    /// `not run`, `ended early`, `INVALID` or `warning`.
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
+}
+
+impl Remark {
+    /// Whether it is more than a reason to look.
+    pub(crate) fn alarms(&self) -> bool {
+        self.kind != "warning"
+    }
+}
+
+/// What must be known of a load, what forbids its figures first; what is about one phase begins with its name.
+pub(crate) fn remarks(load: &Load) -> Vec<Remark> {
+    let remark = |kind, text: &str| Remark {
+        kind,
+        text: number::plain(text),
+    };
+    let not_run = load.not_run.iter().map(|reason| remark("not run", reason));
+    let aborted = load
+        .aborted
+        .iter()
+        .map(|threshold| remark("ended early", &failure_text(threshold)));
+    let of_phases = load.phases.iter().flat_map(|phase| {
+        let named = |warning: &Warning| (warning.invalidates, format!("{}: {}", phase.name, warning.text));
+        phase.warnings.iter().map(named)
+    });
+    let of_load = load
+        .warnings
+        .iter()
+        .map(|warning| (warning.invalidates, warning.text.clone()));
+    let (bad, other): (Vec<_>, Vec<_>) = of_phases
+        .chain(of_load)
+        .partition(|(invalidates, _)| *invalidates);
+    let bad = bad.iter().map(|(_, text)| remark("INVALID", text));
+    let other = other.iter().map(|(_, text)| remark("warning", text));
+    not_run.chain(aborted).chain(bad).chain(other).collect()
 }
 
 /// The outcomes by name, `offered` not among them; those of stacks without an answer only where there are any.
@@ -187,6 +245,14 @@ pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static
         .filter_map(|(name, times, what)| Some((name, times.as_ref()?, what)))
         .filter(|(_, times, _)| times.n > 0)
         .collect()
+}
+
+/// A kind of time and of which phase it is, where that is not the same word.
+pub(crate) fn kind_in(phase: &PhaseFigures, kind: CurveKind) -> String {
+    match phase.name == kind.name() {
+        true => phase.name.clone(),
+        false => format!("{} {}", phase.name, kind.name()),
+    }
 }
 
 /// The time by which a load is judged: the response, or the delivery where nothing answers, or the connect.

@@ -7,12 +7,12 @@ mod columns;
 mod rows;
 
 use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
-use wirecost_lab::results::summary::{Times, Warning};
+use wirecost_lab::results::summary::Times;
 
 use super::layout::wrapped;
 use super::style::Style;
 use super::{TableOptions, finished};
-use crate::load::words;
+use crate::load::words::{self, Remark};
 use crate::number;
 use columns::Columns;
 
@@ -30,7 +30,7 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
         [load] => page.load(load),
         loads => page.loads(loads),
     };
-    if summary.interrupted {
+    if words::is_interrupted(summary) {
         lines.push(page.alarm("interrupted: what is above is what was measured until then"));
     }
     lines.extend(page.thresholds(summary));
@@ -43,12 +43,12 @@ pub fn load_line(load: &Load) -> String {
     if let Some(reason) = &load.not_run {
         return format!("{head}: not run: {}", number::plain(reason));
     }
-    if let Some(reason) = words::invalid(load) {
-        return format!("{head}: INVALID: {reason}");
-    }
     let Some(phase) = words::main_phase(load) else {
         return format!("{head}: nothing was done");
     };
+    if let Some(reason) = words::invalid(load, phase) {
+        return format!("{head}: INVALID: {reason}");
+    }
     let judged = words::judged(phase).map_or(String::new(), |(name, times)| {
         let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
         format!(
@@ -77,14 +77,13 @@ impl Page {
             self.style
                 .bold(&number::clipped(&words::headline(load), self.width)),
         ];
-        if let Some(reason) = &load.not_run {
-            lines.extend(self.entry("not run", &number::plain(reason)));
+        if load.not_run.is_some() {
+            lines.extend(self.remarks(load, ""));
             return lines;
         }
-        let invalid = words::invalid(load);
         for phase in load.phases.iter().filter(|phase| has_figures(phase)) {
             lines.push(String::new());
-            lines.extend(self.phase(phase, invalid.as_deref()));
+            lines.extend(self.phase(phase, words::invalid(load, phase).as_deref()));
         }
         lines.push(String::new());
         lines.extend(self.side("generator", load.generator.as_ref()));
@@ -185,27 +184,22 @@ impl Page {
                 let text = format!("{label}: bottleneck {}: {}", found.who, found.why);
                 lines.extend(self.wrap(&number::plain(&text)));
             }
-            if let Some(reason) = &load.not_run {
-                lines.extend(self.wrap(&format!("{label}: not run: {}", number::plain(reason))));
-            }
             lines.extend(self.remarks(load, &format!("{label}: ")));
         }
         lines
     }
 
-    /// The warnings, those that forbid the figures first.
+    /// What must be known of a load, what forbids its figures first.
     fn remarks(&self, load: &Load, whose: &str) -> Vec<String> {
-        let (bad, other): (Vec<&Warning>, Vec<&Warning>) =
-            load.warnings.iter().partition(|warning| warning.invalidates);
-        let line = |kind: &str, warning: &Warning| {
-            self.wrap(&format!("{kind}: {whose}{}", number::plain(&warning.text)))
+        let lines = |remark: Remark| {
+            let lines = self.wrap(&format!("{}: {whose}{}", remark.kind, remark.text));
+            let dressed = |line: String| match remark.alarms() {
+                true => self.style.alarm(&line),
+                false => line,
+            };
+            lines.into_iter().map(dressed).collect::<Vec<String>>()
         };
-        let bad = bad.into_iter().flat_map(|warning| {
-            let lines = line("INVALID", warning);
-            lines.into_iter().map(|text| self.style.alarm(&text))
-        });
-        bad.chain(other.into_iter().flat_map(|warning| line("warning", warning)))
-            .collect()
+        words::remarks(load).into_iter().flat_map(lines).collect()
     }
 
     fn thresholds(&self, summary: &LoadSummary) -> Vec<String> {

@@ -9,6 +9,7 @@ use wirecost_lab::results::curves::{Curve, CurveKind};
 use wirecost_lab::results::load::{Bottleneck, Load, LoadSummary, PhaseFigures, ProcessUse, Threshold};
 use wirecost_lab::results::seconds::SecondRow;
 use wirecost_lab::results::summary::{Outcomes, Times, Warning};
+use wirecost_lab::results::usage::UsageRow;
 use wirecost_report::load::LoadResults;
 
 /// 1,000 messages a second to a server that stands still from second 4 to 6 of the publishing.
@@ -39,6 +40,7 @@ pub(crate) fn storm() -> LoadResults {
     seconds.extend((0..10).map(|second| second_of(1, second, 500)));
     load.phases.push(PhaseFigures {
         name: "reconnect".into(),
+        valid: true,
         begin_s: 12.5,
         duration_s: 60.0,
         connects: Connects {
@@ -85,14 +87,20 @@ pub(crate) fn matrix() -> LoadResults {
             loads.push(load);
         }
     }
-    loads[6].valid = false;
-    loads[6].warnings.push(Warning {
+    invalidate(&mut loads[6]);
+    loads.last_mut().unwrap().not_run = Some("the target <refused> & left".into());
+    results(loads, Vec::new())
+}
+
+/// The publishing phase must not be used.
+pub(crate) fn invalidate(load: &mut Load) {
+    load.valid = false;
+    load.phases[1].valid = false;
+    load.phases[1].warnings.push(Warning {
         kind: "schedule-lag".into(),
         text: "the generator was 4.1 ms late (p99), above 1 ms".into(),
         invalidates: true,
     });
-    loads.last_mut().unwrap().not_run = Some("the target <refused> & left".into());
-    results(loads, Vec::new())
 }
 
 fn load(stack: &str, clients: u64, rate: f64) -> Load {
@@ -124,6 +132,7 @@ fn load(stack: &str, clients: u64, rate: f64) -> Load {
 fn connect(clients: u64) -> PhaseFigures {
     PhaseFigures {
         name: "connect".into(),
+        valid: true,
         duration_s: 2.0,
         measured_s: 2.0,
         connects: Connects {
@@ -140,6 +149,7 @@ fn publish(rate: f64) -> PhaseFigures {
     let offered = (rate * 10.0) as u64;
     PhaseFigures {
         name: "publish".into(),
+        valid: true,
         begin_s: 2.0,
         duration_s: 10.4,
         measured_s: 10.0,
@@ -220,7 +230,25 @@ fn second_of(phase: u64, second: u64, rate: u64) -> SecondRow {
     }
 }
 
+/// A generator that works evenly and a target whose memory grows, for each of the seconds.
+fn usage(seconds: &[SecondRow]) -> Vec<UsageRow> {
+    let row = |(row, elapsed): (&SecondRow, u64)| UsageRow {
+        phase: row.phase,
+        elapsed_ns: elapsed * 1_000_000_000,
+        span_ns: 1_000_000_000,
+        generator_cpu_ns: 120_000_000,
+        generator_busiest_ns: Some(70_000_000),
+        generator_resident_bytes: 14_200_000,
+        target_cpu_ns: Some(310_000_000),
+        target_busiest_ns: None,
+        target_resident_bytes: Some(8_100_000 + elapsed * 100_000),
+        ..UsageRow::default()
+    };
+    seconds.iter().zip(1..).map(row).collect()
+}
+
 fn results(loads: Vec<Load>, seconds: Vec<SecondRow>) -> LoadResults {
+    let usage = usage(&seconds);
     let curves = loads
         .iter()
         .enumerate()
@@ -243,6 +271,7 @@ fn results(loads: Vec<Load>, seconds: Vec<SecondRow>) -> LoadResults {
         },
         environment: json!({"kernel": "6.18.2", "cpus": 2, "limits": {"open_files": 20_000}}),
         scenario: "wirecost: 1\nphases:\n- publish\n".into(),
+        usage,
         seconds,
         curves,
         profiles: vec![(0, fold(SCRIPT))],

@@ -106,9 +106,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
     if let Some(name) = scenario.name.as_ref().filter(|_| !arguments.output.quiet) {
         output::note(name);
     }
-    if scenario.thresholds.want_abort() {
-        output::note("warning: abort_on_fail is not there yet: the run goes on to its end");
-    }
+    say_where_nothing_aborts(scenario);
     match &scenario.work {
         Work::Comparison(options) => {
             let options = Options {
@@ -142,6 +140,22 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             };
             job.run(interrupt)
         }
+    }
+}
+
+/// Says of which thresholds `abort_on_fail` ends nothing.
+fn say_where_nothing_aborts(scenario: &Scenario) {
+    let thresholds = &scenario.thresholds;
+    match &scenario.work {
+        Work::Comparison(_) if thresholds.want_abort() => output::note(
+            "warning: abort_on_fail ends loads: the cells of a comparison are judged when all have run",
+        ),
+        Work::Comparison(_) => {}
+        Work::Loads(_) => thresholds.known_late().for_each(|metric| {
+            output::note(format_args!(
+                "warning: {metric} is known when a load is over: its abort_on_fail ends nothing"
+            ));
+        }),
     }
 }
 

@@ -105,7 +105,7 @@ fn a_worker_that_is_killed_ends_the_load_with_what_there_is() {
     let summary = summary(&home.path().join("run"));
     let messages = publish(&summary);
     assert!(messages.outcomes.acknowledged > 0 && messages.outcomes.offered < 6_000);
-    let warnings = &summary.loads[0].warnings;
+    let warnings = &messages.warnings;
     assert!(
         warnings.iter().any(|warning| warning.text.contains("signal: 9")),
         "{warnings:?}"

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use boon::{Compiler, Schemas};
 use serde_json::Value;
-use wirecost_lab::results::Summary;
+use wirecost_lab::results::{LoadSummary, Summary};
 
 use common::Said;
 
@@ -142,6 +142,40 @@ fn merge(folder: &Path, words: &str) -> Said {
             .arg("merge")
             .args(words.split_whitespace()),
     )
+}
+
+/// A load of two minutes ends by its threshold, and the one behind it is not begun.
+#[test]
+fn a_threshold_that_is_to_abort_ends_a_load() {
+    let home = common::open_folder();
+    let text = "wirecost: 1\nname: too slow\nstack: mqtt-qos1\nclients: 2\nrate: [100/s, 200/s]\n\
+                phases: [{do: connect}, {do: publish, duration: 2min}]\n\
+                thresholds:\n  response_time: [{expr: \"p(50)<1us\", abort_on_fail: true}]\n";
+    std::fs::write(home.path().join("a.yaml"), text).expect("a file");
+    let said = run(home.path(), "a.yaml -o run");
+    // 14: the generator was late, which is no matter here.
+    assert!(matches!(said.code, Some(99 | 14)), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("ending the load: response_time p(50)<1us was demanded, it is "),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stdout
+            .contains("ended early: response_time p(50)<1us was demanded"),
+        "{}",
+        said.stdout
+    );
+    let text = std::fs::read_to_string(home.path().join("run/summary.json")).expect("a summary");
+    let summary: LoadSummary = serde_json::from_str(&text).expect("a load's summary");
+    let [load] = summary.loads.as_slice() else {
+        panic!("{} loads", summary.loads.len());
+    };
+    let outcomes = load.phases[1].outcomes;
+    assert!(outcomes.add_up() && outcomes.offered < 12_000, "{outcomes:?}");
+    assert!(load.aborted.is_some() && !load.interrupted);
+    assert!(summary.interrupted && !summary.thresholds[0].pass);
 }
 
 #[test]

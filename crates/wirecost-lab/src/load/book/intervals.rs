@@ -13,8 +13,16 @@ use crate::load::figures::Interval;
 pub(super) struct Intervals {
     /// By key, those in which something has happened.
     open: BTreeMap<u64, Box<Interval>>,
+    phase: Begun,
+    /// The phases before, in order.
+    earlier: Vec<Begun>,
+}
+
+/// A phase that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
     phase: u32,
-    began: Instant,
+    at: Instant,
     warm_up_ends: Instant,
 }
 
@@ -23,28 +31,36 @@ impl Intervals {
     pub(super) const fn new() -> Self {
         Self {
             open: BTreeMap::new(),
-            phase: 0,
-            began: Instant::START,
-            warm_up_ends: Instant::START,
+            phase: Begun {
+                phase: 0,
+                at: Instant::START,
+                warm_up_ends: Instant::START,
+            },
+            earlier: Vec::new(),
         }
     }
 
     /// A phase begins.
     pub(super) fn begin(&mut self, phase: u32, at: Instant, warm_up: Duration) {
-        self.phase = phase;
-        self.began = at;
-        self.warm_up_ends = at + warm_up;
+        let begun = Begun {
+            phase,
+            at,
+            warm_up_ends: at + warm_up,
+        };
+        self.earlier.push(std::mem::replace(&mut self.phase, begun));
     }
 
     /// The key of the interval of a time in the current phase: phase, second and whether it is warm-up.
     pub(super) fn key_of(&self, at: Instant) -> u64 {
-        let second = at
-            .saturating_since(self.began)
-            .as_secs()
-            .min(u64::from(u32::MAX >> 1));
-        // A phase is told before it begins: what happens until then is in its figures where it has no warm-up.
-        let warm_up = self.began.max(at) < self.warm_up_ends;
-        u64::from(self.phase) << 32 | second << 1 | u64::from(warm_up)
+        self.phase.key(at, at)
+    }
+
+    /// The key of what happens `now` to a message that was intended earlier: in the phase of the message, and warm-up
+    /// where the message is.
+    pub(super) fn key_of_message(&self, intended: Instant, now: Instant) -> u64 {
+        let phases = std::iter::once(&self.phase).chain(self.earlier.iter().rev());
+        let own = phases.into_iter().find(|phase| phase.at <= intended);
+        own.unwrap_or(&self.phase).key(intended, now)
     }
 
     /// The interval of a key.
@@ -58,6 +74,19 @@ impl Intervals {
     /// Everything that has been counted; nothing is, then.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Box<Interval>> + use<> {
         std::mem::take(&mut self.open).into_values()
+    }
+}
+
+impl Begun {
+    /// The key of what happens at `at` and belongs to `intended`.
+    fn key(&self, intended: Instant, at: Instant) -> u64 {
+        let second = at
+            .saturating_since(self.at)
+            .as_secs()
+            .min(u64::from(u32::MAX >> 1));
+        // A phase is told before it begins: what happens until then is in its figures where it has no warm-up.
+        let warm_up = self.at.max(intended) < self.warm_up_ends;
+        u64::from(self.phase) << 32 | second << 1 | u64::from(warm_up)
     }
 }
 
@@ -82,5 +111,22 @@ mod tests {
         intervals.begin(4, begin, Duration::from_secs(1));
         assert!(is_warm_up(&intervals, 1_000) && is_warm_up(&intervals, 2_019));
         assert!(!is_warm_up(&intervals, 2_020));
+    }
+
+    #[test]
+    fn what_happens_to_a_message_counts_in_its_own_phase() {
+        let mut intervals = Intervals::new();
+        let at = Instant::from_millis;
+        intervals.begin(0, at(0), Duration::ZERO);
+        intervals.begin(1, at(1_000), Duration::from_secs(1));
+        intervals.begin(2, at(5_000), Duration::ZERO);
+        let place = |intended, now| {
+            let key = intervals.key_of_message(at(intended), at(now));
+            (key >> 32, (key as u32) >> 1, key & 1 == 1)
+        };
+        assert_eq!(place(5_000, 5_100), (2, 0, false));
+        assert_eq!(place(4_900, 5_100), (1, 4, false));
+        assert_eq!(place(1_500, 5_100), (1, 4, true));
+        assert_eq!(place(999, 5_100), (0, 5, false));
     }
 }

@@ -299,6 +299,12 @@ impl Book {
         self.intervals.of(key)
     }
 
+    /// The interval of what happens `now` to a message that was intended earlier, maybe in another phase.
+    pub fn of_message(&mut self, intended: Instant, now: Instant) -> &mut Interval {
+        let key = self.intervals.key_of_message(intended, now);
+        self.intervals.of(key)
+    }
+
     /// Counts the time of a connect that has come about.
     pub fn connected(&mut self, began: Instant, now: Instant) {
         let interval = self.now(now);

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use super::sides::nanos;
 use crate::load::figures::Interval;
 use crate::load::target::Used;
+use crate::results::load::Threshold;
+use crate::results::usage::UsageRow;
 
 /// What a load has left.
 #[derive(Debug, Default)]
@@ -14,20 +17,29 @@ pub struct Outcome {
     pub phases: Vec<PhaseTimes>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Why it ended early, other than by the user.
+    /// Why it ended early, other than by the user and by a demand.
     pub failure: Option<String>,
+    /// The demand that ended it early.
+    pub aborted: Option<Threshold>,
     /// Why there is no connection at all, where there is none.
     pub no_connection: Option<NoConnection>,
     /// Datagrams that the kernel of the generator had no room for: they count as sent and never left.
     pub dropped_datagrams: u64,
     /// Why a socket could not be had, the first time that one could not.
     pub socket_error: Option<String>,
-    /// Whether the clock was set while it ran.
-    pub clock_stepped: bool,
+    /// What both sides used, tick by tick.
+    pub usage: Vec<UsageRow>,
     /// What the generator has used in the phases.
     pub generator: Spent,
     /// What the target has used in the phases; `None` where nobody knows.
     pub target: Option<Spent>,
+}
+
+impl Outcome {
+    /// Whether something has come about that ends a load.
+    pub(super) const fn ends_it(&self) -> bool {
+        self.interrupted || self.failure.is_some() || self.aborted.is_some() || self.no_connection.is_some()
+    }
 }
 
 /// Why devices are not connected.
@@ -48,6 +60,8 @@ pub struct PhaseTimes {
     pub took: Duration,
     /// How much of that was measured: neither warm-up nor drain.
     pub measured: Duration,
+    /// Whether the clock of the machine was set meanwhile.
+    pub clock_stepped: bool,
 }
 
 /// What a side has used over the phases in which messages or handshakes are offered.
@@ -70,7 +84,7 @@ pub struct Spent {
 impl Spent {
     /// Adds a phase that took so long, with the CPU time of its busiest thread.
     pub(super) fn add_phase(&mut self, before: &Used, after: &Used, thread_ns: Option<u64>, took: Duration) {
-        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let took_ns = nanos(took).max(1);
         let share = |used_ns: u64| used_ns as f64 / took_ns as f64;
         self.user_ns += after.user_ns.saturating_sub(before.user_ns);
         self.system_ns += after.system_ns.saturating_sub(before.system_ns);

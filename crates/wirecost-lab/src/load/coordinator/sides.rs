@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Coordinator, Stand};
 use crate::load::target::Used;
 use crate::load::watch::Usage;
+use crate::results::usage::UsageRow;
 
 /// What both sides have used so far.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +19,7 @@ pub(super) struct Reading {
 impl Reading {
     /// Usage of generator and target since `earlier`, over so long.
     pub(super) fn since(&self, earlier: &Self, span: Duration) -> (Usage, Option<Usage>) {
-        let span_ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let span_ns = nanos(span);
         let mut generator = self.generator.since(&earlier.generator, span_ns);
         let busiest = self.busiest_loop_since(earlier);
         generator.busiest_thread_share = busiest.map(|nanos| nanos as f64 / span_ns.max(1) as f64);
@@ -26,6 +27,22 @@ impl Reading {
             .target
             .map(|used| used.since(&earlier.target.unwrap_or(used), span_ns));
         (generator, target)
+    }
+
+    /// What both have used since `earlier`, over so long; the caller says when that was.
+    pub(super) fn row_since(&self, earlier: &Self, span: Duration) -> UsageRow {
+        let cpu_ns = |now: &Used, then: &Used| now.cpu_ns().saturating_sub(then.cpu_ns());
+        let targets = self.target.zip(earlier.target);
+        UsageRow {
+            span_ns: nanos(span),
+            generator_cpu_ns: cpu_ns(&self.generator, &earlier.generator),
+            generator_busiest_ns: self.busiest_loop_since(earlier),
+            generator_resident_bytes: self.generator.resident_bytes,
+            target_cpu_ns: targets.map(|(now, then)| cpu_ns(&now, &then)),
+            target_busiest_ns: targets.and_then(|(now, then)| busiest_since(&now, &then)),
+            target_resident_bytes: self.target.map(|used| used.resident_bytes),
+            ..UsageRow::default()
+        }
     }
 
     fn busiest_loop_since(&self, earlier: &Self) -> Option<u64> {
@@ -57,10 +74,19 @@ impl Coordinator<'_> {
             .generator
             .add_phase(&before.generator, &after.generator, thread_ns, took);
         if let (Some(before), Some(after)) = (&before.target, &after.target) {
-            let thread = after.busiest_ns.zip(before.busiest_ns);
-            let thread_ns = thread.map(|(after, before)| after.saturating_sub(before));
+            let thread_ns = busiest_since(after, before);
             let spent = self.outcome.target.get_or_insert_default();
             spent.add_phase(before, after, thread_ns, took);
         }
     }
+}
+
+/// CPU time of the busiest thread between two moments.
+fn busiest_since(now: &Used, then: &Used) -> Option<u64> {
+    let threads = now.busiest_ns.zip(then.busiest_ns);
+    threads.map(|(now, then)| now.saturating_sub(then))
+}
+
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

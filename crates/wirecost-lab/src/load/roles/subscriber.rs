@@ -14,6 +14,8 @@ use crate::load::book::Book;
 use crate::load::figures::Deliveries;
 use crate::stack::{Arrival, Command, Event, Stamp, Subscription};
 
+/// How the reason begins of a server that refuses a subscription.
+pub const SUBSCRIPTION_REFUSED: &str = "subscription refused: ";
 /// Bytes that all tracks of a part may take.
 const TRACK_BYTES: usize = 256 << 20;
 
@@ -135,7 +137,9 @@ impl Subscribers {
             }
             Event::SubscriptionRefused { reason } => {
                 subscriber.standing = Standing::Refused;
-                book.now(now).reason(reason);
+                let interval = book.now(now);
+                interval.deliveries.subscriptions_refused += 1;
+                interval.reason(&format!("{SUBSCRIPTION_REFUSED}{reason}"));
             }
             Event::Received(arrival) => self.arrived(device, *arrival, book, now),
             Event::Closed | Event::Lost { .. } | Event::Rejected { .. } => subscriber.went_down(),
@@ -160,7 +164,11 @@ impl Subscribers {
         };
         let intended = stamp.map(|stamp| reception.intended(&stamp));
         let replayed = arrival.retained || subscriber.was_away_at(intended);
-        let interval = book.now(now);
+        // What was on its way when a phase ended is that phase's; what a server has kept tells of the phase in which it comes.
+        let interval = match intended.filter(|_| !replayed) {
+            Some(intended) => book.of_message(intended, now),
+            None => book.now(now),
+        };
         count(&mut interval.deliveries, place, replayed, arrival.duplicate);
         // A message that waited in the server's store tells of the store.
         if let Some(intended) = intended.filter(|_| !replayed) {

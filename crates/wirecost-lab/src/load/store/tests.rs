@@ -46,7 +46,14 @@ pub(crate) fn load(key: &str) -> LoadFile {
             ..Load::default()
         },
         intervals,
+        usage: vec![UsageRow {
+            phase: 1,
+            span_ns: 1_000_000_000,
+            ..UsageRow::default()
+        }],
         profile: None,
+        source_addresses: vec!["127.0.0.1".into()],
+        server: Some("/usr/sbin/mosquitto 2.0.21".into()),
     }
 }
 
@@ -173,4 +180,24 @@ fn distributions_hold_what_was_measured_and_no_warm_up() {
     );
     let lines = folder.read_text("intervals.csv").expect("rows");
     assert_eq!(lines.lines().count(), 4, "a head, and every second, warm-up too");
+}
+
+#[test]
+fn the_environment_tells_where_loads_came_from_and_went() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = RunFolder::create_with(&dir.path().join("run"), &crate::results::folder::LOAD_FOLDERS);
+    let folder = folder.expect("a folder");
+    let mut store = open(&folder, Earlier::default());
+    for key in ["aa", "bb"] {
+        let mut file = load(key);
+        file.load.target = "mosquitto".into();
+        store.put(&file, &Environment::default()).expect("kept");
+    }
+    let environment: Environment = folder.read_json("env.json").expect("an environment");
+    assert_eq!(environment.source_addresses, ["127.0.0.1"]);
+    assert_eq!(environment.servers["mosquitto"], "/usr/sbin/mosquitto 2.0.21");
+    let usage = folder.read_text("usage.csv").expect("a file");
+    let rows = UsageRow::read(&usage).expect("rows");
+    let loads: Vec<u64> = rows.iter().map(|row| row.load).collect();
+    assert_eq!(loads, [0, 1]);
 }

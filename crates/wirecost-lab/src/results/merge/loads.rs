@@ -8,6 +8,7 @@ use crate::load::store::{Heading, LoadStore};
 use crate::results::folder::RunFolder;
 use crate::results::load::{Bottleneck, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
 use crate::results::resume::Earlier;
+use crate::results::summary::Warning;
 use crate::results::{Environment, ResultsError};
 
 pub(super) fn merge(
@@ -65,6 +66,8 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
         });
     }
     sum.intervals = added(std::mem::take(&mut sum.intervals), other.intervals);
+    // Seconds of two machines do not begin together: what each used then has no sum.
+    sum.usage.clear();
     let phases = std::mem::take(&mut sum.load.phases);
     let both = (0..).zip(phases.into_iter().zip(other.load.phases.iter()));
     let phases = both.map(|(index, (phase, other))| frame(phase, other).counted(sum.phase(index)));
@@ -98,8 +101,20 @@ fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
             .zip(other.offered_rate)
             .map(|(one, two)| one + two),
         deliveries: phase.deliveries.or(other.deliveries),
+        valid: phase.valid && other.valid,
+        warnings: all_of(phase.warnings, &other.warnings),
         ..phase
     }
+}
+
+/// The warnings of both, none twice.
+fn all_of(mut warnings: Vec<Warning>, others: &[Warning]) -> Vec<Warning> {
+    for warning in others {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    warnings
 }
 
 /// Adds what belongs to the load as a whole.
@@ -110,11 +125,8 @@ fn add_load(sum: &mut Load, other: Load, phases: &[PhaseFigures]) {
     sum.loops += other.loops;
     sum.valid &= other.valid;
     sum.interrupted |= other.interrupted;
-    for warning in other.warnings {
-        if !sum.warnings.contains(&warning) {
-            sum.warnings.push(warning);
-        }
-    }
+    sum.warnings = all_of(std::mem::take(&mut sum.warnings), &other.warnings);
+    sum.aborted = sum.aborted.take().or(other.aborted);
     let messages = phases.iter().filter(|phase| phase.outcomes.offered > 0);
     let sent = messages.map(|phase| phase.sent).sum();
     sum.generator = both(sum.generator.take(), other.generator, sent);

@@ -129,12 +129,8 @@ impl Expression {
 
     /// Whether a figure holds, on a link of this round-trip time in seconds.
     pub fn holds(&self, figure: f64, rtt: Option<f64>) -> bool {
-        let bound = match self.bound {
-            Bound::Fixed(bound) => bound,
-            Bound::RoundTrips(times) => match rtt {
-                Some(rtt) => times * rtt,
-                None => return false,
-            },
+        let Some(bound) = self.bound.figure(rtt) else {
+            return false;
         };
         // What is computed as a share or a mean carries a rounding error.
         let equal = (figure - bound).abs() <= 1e-12 * bound.abs().max(1.0);
@@ -146,6 +142,18 @@ impl Expression {
             Operator::Equal => equal,
             Operator::NotEqual => !equal,
         }
+    }
+
+    /// Whether a figure fails whatever comes, where it is one of a run that goes on. What only `grows` may still reach a bound
+    /// that is below.
+    pub fn fails_for_good(&self, figure: f64, rtt: Option<f64>, grows: bool) -> bool {
+        let is_final = match self.operator {
+            _ if !grows => true,
+            Operator::Less | Operator::AtMost => true,
+            Operator::Equal => self.bound.figure(rtt).is_some_and(|bound| figure > bound),
+            Operator::More | Operator::AtLeast | Operator::NotEqual => false,
+        };
+        is_final && !self.holds(figure, rtt)
     }
 
     /// Of two figures the one that is nearer to failing.
@@ -164,6 +172,16 @@ impl Expression {
     /// What its figure of a metric is measured in.
     pub const fn quantity(&self, metric: &Metric) -> Quantity {
         quantity_of(metric, self.aggregation)
+    }
+}
+
+impl Bound {
+    /// The figure on a link of this round-trip time in seconds; `None` where there is no link.
+    fn figure(self, rtt: Option<f64>) -> Option<f64> {
+        match self {
+            Self::Fixed(bound) => Some(bound),
+            Self::RoundTrips(times) => rtt.map(|rtt| times * rtt),
+        }
     }
 }
 

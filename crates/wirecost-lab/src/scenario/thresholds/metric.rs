@@ -1,7 +1,7 @@
 //! The figures of which something can be demanded.
 
 use super::expression::Aggregation;
-use crate::results::load::{Load, PhaseFigures};
+use crate::results::load::PhaseFigures;
 use crate::results::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
 use crate::scenario::selector::Labels;
 
@@ -121,7 +121,7 @@ impl Metric {
     }
 
     /// The figure of a phase of a load, in base units; `None` where it has none.
-    pub fn of_phase(&self, load: &Load, phase: &PhaseFigures, aggregation: Aggregation) -> Option<f64> {
+    pub fn of_phase(&self, phase: &PhaseFigures, aggregation: Aggregation) -> Option<f64> {
         match self.name {
             "response_time" => times(phase.response_time_ns.as_ref()?, aggregation),
             "service_time" => times(phase.service_time_ns.as_ref()?, aggregation),
@@ -139,7 +139,7 @@ impl Metric {
                 let connects = phase.connects;
                 Some((connects.refused + connects.failed + connects.timed_out) as f64)
             }
-            "valid" => Some(f64::from(u8::from(load.valid))),
+            "valid" => Some(f64::from(u8::from(phase.valid))),
             _ => outcome(self.name, &phase.outcomes, aggregation),
         }
     }
@@ -155,6 +155,24 @@ impl Metric {
         labels
             .get("phase")
             .is_none_or(|phase| phases.contains(&phase.as_str()))
+    }
+}
+
+impl Metric {
+    /// Whether it is known while its phase runs. What has arrived where nothing answers, and whether figures may be used,
+    /// is known when the phase is over.
+    pub fn is_known_early(&self, is_answered: bool) -> bool {
+        match self.name {
+            "valid" | "delivered" => false,
+            "acknowledged" | "late" | "unknown" | "messages_lost" | "carried_rate" => is_answered,
+            _ => true,
+        }
+    }
+
+    /// Whether a figure of it can only grow while its phase runs.
+    pub fn grows(&self, aggregation: Aggregation) -> bool {
+        use Aggregation::{Count, Max, Sum};
+        self.name == "reconnect_all" || matches!(aggregation, Count | Sum | Max)
     }
 }
 

@@ -62,7 +62,8 @@ impl Thresholds {
         self.0.iter().map(verdict).collect()
     }
 
-    /// What has become of each demand of loads; loads that the summary does not have are not judged.
+    /// What has become of each demand of loads; loads that the summary does not have are not judged. A demand that has
+    /// ended a load does not hold, whatever has come after.
     pub fn of_loads(&self, options: &[LoadOptions], summary: &LoadSummary) -> Vec<Threshold> {
         let keyed: BTreeMap<String, &LoadOptions> = options
             .iter()
@@ -73,8 +74,15 @@ impl Thresholds {
             ran.filter_map(|load| Some((*keyed.get(&load.key)?, load)))
         };
         let verdict = |demand: &Demand| {
+            let mut aborts = loads().filter_map(|(_, load)| load.aborted.as_ref());
+            let unmet = demand.unmet();
+            let is_own =
+                |abort: &&Threshold| (&abort.metric, &abort.expression) == (&unmet.metric, &unmet.expression);
             let instances = loads().flat_map(|(options, load)| demand.in_phases(options, load));
-            demand.judge(instances)
+            aborts
+                .find(is_own)
+                .cloned()
+                .unwrap_or_else(|| demand.judge(instances))
         };
         self.0.iter().map(verdict).collect()
     }
@@ -91,10 +99,10 @@ impl Demand {
         };
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
         let phases = load.phases.iter().filter(is_meant);
-        let instance = |phase| Instance {
-            valid: load.valid,
+        let instance = |phase: &PhaseFigures| Instance {
+            valid: phase.valid,
             rtt,
-            figure: self.metric.of_phase(load, phase, self.expression.aggregation),
+            figure: self.metric.of_phase(phase, self.expression.aggregation),
         };
         phases.map(instance).collect()
     }
@@ -118,10 +126,9 @@ impl Demand {
             all &= passes;
         }
         Threshold {
-            metric: self.name.clone(),
-            expression: self.expression.text.clone(),
             actual: worst.map(|(_, figure)| figure),
             pass: all && some,
+            ..self.unmet()
         }
     }
 }

@@ -4,7 +4,7 @@ use wirecost_lab::results::load::Load;
 use wirecost_lab::results::seconds::SecondRow;
 
 /// Points that an axis of time has at most.
-const POINTS: usize = 240;
+pub(super) const POINTS: usize = 240;
 
 /// A phase on the axis of time.
 pub(super) struct Band {
@@ -46,9 +46,10 @@ pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>,
         let begin = phase.begin_s + (row.second / step * step) as f64;
         if key == Some((row.phase, row.second / step)) {
             if let Some(slot) = slots.last_mut() {
-                add(&mut slot.row, row);
-                slot.seconds += 1.0;
+                // A second in which the warm-up ends has two rows.
+                slot.seconds += f64::from(u8::from(slot.row.second != row.second));
                 slot.at = begin + slot.seconds / 2.0;
+                add(&mut slot.row, row);
             }
             continue;
         }
@@ -59,12 +60,19 @@ pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>,
             row: row.clone(),
         });
     }
+    for slot in &mut slots {
+        // What comes about behind the end of a phase has no place beyond it.
+        let phase = load.phases.get(slot.row.phase as usize);
+        let end = phase.map_or(f64::INFINITY, |phase| phase.begin_s + phase.duration_s);
+        slot.at = slot.at.min(end);
+    }
     slots.sort_by(|a, b| a.at.total_cmp(&b.at));
     (slots, step)
 }
 
 /// Adds what the figures draw.
 fn add(sum: &mut SecondRow, more: &SecondRow) {
+    sum.second = more.second;
     sum.offered += more.offered;
     sum.acknowledged += more.acknowledged;
     sum.delivered += more.delivered;

@@ -81,7 +81,7 @@ fn carried(load: &Load) -> Card {
 
 fn time(load: &Load) -> Card {
     let title = "Time";
-    if let Some(reason) = words::invalid(load) {
+    if let Some(reason) = words::invalid_main(load) {
         return Card {
             title,
             value: "INVALID".into(),
@@ -172,7 +172,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
     let valid: Vec<(&Load, &String)> = loads
         .iter()
         .zip(labels)
-        .filter(|(load, _)| load.valid && load.not_run.is_none())
+        .filter(|(load, _)| words::invalid_main(load).is_none() && load.not_run.is_none())
         .collect();
     let mut cards = vec![Card {
         title: "Validity",

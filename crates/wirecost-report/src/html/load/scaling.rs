@@ -132,7 +132,7 @@ fn series(loads: &[Load], axis: Axis) -> Vec<Series> {
 fn point(load: &Load, axis: Axis) -> Option<Point> {
     let phase = words::main_phase(load).filter(|_| load.not_run.is_none())?;
     let times = words::judged(phase)
-        .filter(|_| load.valid)
+        .filter(|_| phase.valid)
         .map(|(_, times)| times);
     let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
     Some(Point {

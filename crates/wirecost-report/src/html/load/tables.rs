@@ -26,7 +26,7 @@ pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
     ];
     let mut rows = Vec::new();
     for (load, name, phase) in phases(loads, labels) {
-        let invalid = words::invalid(load).is_some();
+        let invalid = words::invalid(load, phase).is_some();
         for (kind, times, _) in words::times(phase) {
             rows.push(GridRow::plain(name.clone(), time_row(kind, times, invalid)));
         }
@@ -163,7 +163,7 @@ pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
         ];
         let mut values: Vec<String> = counts.into_iter().map(number::grouped).collect();
         let times = phase.connect_time_ns.as_ref();
-        let invalid = words::invalid(load).is_some();
+        let invalid = words::invalid(load, phase).is_some();
         for value in [
             times.and_then(|times| times.p50),
             times.and_then(|times| times.p99),
@@ -224,7 +224,7 @@ pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
 }
 
 fn verdict(load: &Load) -> String {
-    match (&load.not_run, load.valid) {
+    match (&load.not_run, words::invalid_main(load).is_none()) {
         (Some(_), _) => "not run".into(),
         (None, true) => "valid".into(),
         (None, false) => "INVALID".into(),
@@ -274,17 +274,14 @@ pub(super) fn sides(loads: &[Load], labels: &[String]) -> Grid {
 
 /// What must be known of each load: class and text.
 pub(super) fn remarks(loads: &[Load], labels: &[String]) -> Vec<(&'static str, String)> {
-    let mut remarks = Vec::new();
-    for (load, label) in loads.iter().zip(labels) {
-        if let Some(reason) = &load.not_run {
-            remarks.push(("not run", format!("{label}: {}", number::plain(reason))));
-        }
-        for warning in &load.warnings {
-            let kind = if warning.invalidates { "INVALID" } else { "warning" };
-            remarks.push((kind, format!("{label}: {}", number::plain(&warning.text))));
-        }
-    }
-    remarks
+    let of_load = |(load, label): (&Load, &String)| {
+        let named = |remark: words::Remark| (remark.kind, format!("{label}: {}", remark.text));
+        words::remarks(load)
+            .into_iter()
+            .map(named)
+            .collect::<Vec<(&'static str, String)>>()
+    };
+    loads.iter().zip(labels).flat_map(of_load).collect()
 }
 
 /// What was demanded of the figures.

@@ -7,9 +7,13 @@ use wirecost_lab::results::seconds::SecondRow;
 use super::bands::{self, Band, Slot};
 use super::outcomes;
 use super::timeplot::{Line, Scale, TimePlot};
+use super::usage;
 use crate::html::Figure;
 use crate::load::LoadResults;
 use crate::number;
+
+/// A quantile of a second, in nanoseconds.
+type Quantile = fn(&SecondRow) -> Option<u64>;
 
 /// The figures over time of one load; those without anything to draw are absent.
 #[derive(Serialize)]
@@ -20,6 +24,8 @@ pub(super) struct TimeLine {
     is_delivery: bool,
     outcomes: Option<Figure>,
     connects: Option<Figure>,
+    cpu: Option<Figure>,
+    memory: Option<Figure>,
     /// Seconds that are one point.
     step: u64,
 }
@@ -36,13 +42,16 @@ impl TimeLine {
         let has_connects = slots
             .iter()
             .any(|slot| slot.row.connects_attempted + slot.row.connections_lost > 0);
+        let [cpu, memory] = usage::figures(&bands, results, index);
         let is_delivery = !slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
         Some(Self {
-            rate: has_messages.then(|| rate(&bands, &slots)),
-            times: times(&bands, &slots, is_delivery),
+            rate: has_messages.then(|| rate(&bands, &slots, load)),
+            times: times(&bands, &slots, load, is_delivery),
             is_delivery,
             outcomes: has_messages.then(|| outcomes::figure(&bands, &slots)),
             connects: has_connects.then(|| connects(&bands, &slots)),
+            cpu,
+            memory,
             step,
         })
     }
@@ -53,14 +62,19 @@ pub(super) const fn carried(row: &SecondRow) -> u64 {
     row.acknowledged + row.delivered
 }
 
-fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
+fn rate(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
+    // A phase without messages carries none, which is not to say 0.
+    let has_messages = |slot: &&Slot| {
+        let phase = load.phases.get(slot.row.phase as usize);
+        phase.is_some_and(|phase| phase.outcomes.offered > 0)
+    };
+    let per_second = |slot: &Slot, count: u64| {
+        let slot = Some(slot).filter(has_messages)?;
+        Some(per_second(slot, count))
+    };
     let lines = [
-        line("offered", 6, slots, |slot| {
-            Some(per_second(slot, slot.row.offered))
-        }),
-        line("carried", 0, slots, |slot| {
-            Some(per_second(slot, carried(&slot.row)))
-        }),
+        line("offered", 6, slots, |slot| per_second(slot, slot.row.offered)),
+        line("carried", 0, slots, |slot| per_second(slot, carried(&slot.row))),
     ];
     counts("Messages per second", "messages/s", bands, &lines)
 }
@@ -99,19 +113,28 @@ fn counts(name: &str, unit: &str, bands: &[Band], lines: &[Line]) -> Figure {
     Figure::new(draw, csv(lines))
 }
 
-fn times(bands: &[Band], slots: &[Slot], is_delivery: bool) -> Option<Figure> {
-    let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
-    let lines = if is_delivery {
-        [
-            line("p50", 0, slots, |slot| millis(slot.row.delay_p50_ns)),
-            line("p99", 1, slots, |slot| millis(slot.row.delay_p99_ns)),
-        ]
+fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Option<Figure> {
+    let is_valid = |row: &SecondRow| {
+        let phase = load.phases.get(row.phase as usize);
+        phase.is_some_and(|phase| phase.valid)
+    };
+    let millis = |slot: &Slot, of: Quantile| {
+        let nanos = of(&slot.row).filter(|_| is_valid(&slot.row));
+        nanos.map(|nanos| nanos as f64 / 1e6)
+    };
+    let quantiles: [(&'static str, Quantile); 2] = if is_delivery {
+        [("p50", |row| row.delay_p50_ns), ("p99", |row| row.delay_p99_ns)]
     } else {
         [
-            line("p50", 0, slots, |slot| millis(slot.row.response_p50_ns)),
-            line("p99", 1, slots, |slot| millis(slot.row.response_p99_ns)),
+            ("p50", |row| row.response_p50_ns),
+            ("p99", |row| row.response_p99_ns),
         ]
     };
+    let [(p50, median), (p99, tail)] = quantiles;
+    let lines = [
+        line(p50, 0, slots, |slot| millis(slot, median)),
+        line(p99, 1, slots, |slot| millis(slot, tail)),
+    ];
     let scale = Scale::for_times(Line::range(&lines)?);
     let describe = |line: &Line| {
         let most = line
@@ -147,7 +170,7 @@ pub(super) fn per_second(slot: &Slot, count: u64) -> f64 {
     count as f64 / slot.seconds
 }
 
-fn csv(lines: &[Line]) -> String {
+pub(super) fn csv(lines: &[Line]) -> String {
     let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
     let mut text = format!("second,{}\n", names.join(","));
     let count = lines.first().map_or(0, |line| line.points.len());

@@ -30,7 +30,7 @@ pub(super) fn lines(loads: &[Load], labels: &[String], width: usize, style: &Sty
     columns.drop_order(&[4, 7, 10, 9, 8, 6, 11, 2, 0, 5]);
     for (load, label) in loads.iter().zip(labels) {
         columns.row(label, values(load));
-        if words::invalid(load).is_some() || load.not_run.is_some() {
+        if words::invalid_main(load).is_some() || load.not_run.is_some() {
             columns.alarm();
         }
     }
@@ -51,7 +51,7 @@ fn values(load: &Load) -> [String; 12] {
         return row;
     };
     let times = words::judged(phase).map(|(_, times)| times);
-    let is_invalid = words::invalid(load).is_some();
+    let is_invalid = words::invalid(load, phase).is_some();
     let time = |value: Option<u64>| match value {
         _ if is_invalid => "INVALID".to_owned(),
         value => number::optional(value, |nanos| number::latency(nanos as f64)),

@@ -68,13 +68,17 @@ impl Job<'_> {
             earlier,
             before: &before,
         };
+        let wants_abort = self.thresholds.want_abort();
         let measured = sweep.run(&mut |options, place| -> Result<LoadFile, LoadError> {
+            let demands =
+                |phase: &PhaseFigures, lasted| self.thresholds.failing_early(options, phase, lasted);
             let place = Place {
                 program: &program,
                 folder: folder.path(),
                 watcher: &mut watcher,
                 interrupted: &|| interrupt.is_set(),
                 place,
+                demands: wants_abort.then_some(&demands),
             };
             run_load(options, place)
         })?;
@@ -181,7 +185,8 @@ fn leave_nothing(folder: &RunFolder) {
         // A folder that is not empty stays, and so it should.
         drop(std::fs::remove_dir(folder.file(sub)));
     }
-    const FIRST: [&str; 6] = [
+    const FIRST: [&str; 7] = [
+        "usage.csv",
         "journal.jsonl",
         "scenario.resolved.yaml",
         "summary.json",
@@ -269,10 +274,13 @@ fn export(output: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Fai
 /// The exit code that a summary comes to.
 fn code(summary: &LoadSummary) -> u8 {
     let is_whole = |load: &Load| load.phases.iter().all(is_carried);
-    if summary.interrupted {
+    let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
+    if summary.interrupted && !is_aborted {
         exit::INTERRUPTED
     } else if summary.loads.iter().any(|load| !load.valid) {
         exit::INVALID
+    } else if is_aborted {
+        exit::THRESHOLD
     } else if summary.loads.iter().all(is_whole) {
         thresholds::exit_code(&summary.thresholds)
     } else {

@@ -35,6 +35,7 @@ fn verdict(name: &str, expression: &str, change: impl Fn(usize, &mut Load)) -> T
 fn load(options: &LoadOptions) -> Load {
     let publish = PhaseFigures {
         name: "publish".into(),
+        valid: true,
         outcomes: Outcomes {
             offered: 1_000,
             acknowledged: 990,
@@ -53,6 +54,7 @@ fn load(options: &LoadOptions) -> Load {
     };
     let connect = PhaseFigures {
         name: "connect".into(),
+        valid: true,
         ..PhaseFigures::default()
     };
     Load {
@@ -104,10 +106,88 @@ fn a_demand_holds_in_every_load_and_shows_the_worst() {
 
 #[test]
 fn what_is_invalid_or_was_not_run_never_passes() {
-    let invalid = |_: usize, load: &mut Load| load.valid = false;
+    let invalid = |_: usize, load: &mut Load| load.phases[1].valid = false;
     assert!(!verdict("response_time", "p(99)<10s", invalid).pass);
     assert_eq!(verdict("valid", "rate==100%", invalid).actual, Some(0.0));
     let refused = |_: usize, load: &mut Load| load.not_run = Some("no".into());
     let threshold = verdict("response_time", "p(99)<10s", refused);
     assert_eq!((threshold.pass, threshold.actual), (false, None));
+}
+
+/// What ends a load whose publish phase has these figures after so many seconds.
+fn ends(demand: &str, seconds: u64, change: impl Fn(&mut PhaseFigures)) -> Option<Threshold> {
+    let text = format!(
+        "wirecost: 1\nstack: tcp\nrate: 10/s\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
+         thresholds: {{{demand}}}\n"
+    );
+    let scenario = Scenario::read(&text, Edits::default(), Surroundings::NONE).expect(&text);
+    let Work::Loads(options) = &scenario.work else {
+        panic!("a comparison");
+    };
+    let mut publish = load(&options[0]).phases.remove(1);
+    publish.response_kind = Some("to_ack".into());
+    change(&mut publish);
+    let lasted = std::time::Duration::from_secs(seconds);
+    scenario.thresholds.failing_early(&options[0], &publish, lasted)
+}
+
+#[test]
+fn demands_end_a_load_when_their_time_has_come() {
+    let demand = "response_time: {expr: \"p(99)<2*link.rtt\", abort_on_fail: true, after: 5s}";
+    assert_eq!(ends(demand, 4, |_| {}), None);
+    let ended = ends(demand, 5, |_| {}).expect("an end");
+    assert_eq!(
+        (ended.metric.as_str(), ended.actual),
+        ("response_time", Some(0.119))
+    );
+    let patient = "response_time: \"p(99)<2*link.rtt\"";
+    assert_eq!(ends(patient, 5, |_| {}), None, "it does not ask for it");
+}
+
+#[test]
+fn what_may_still_come_ends_nothing() {
+    let abort = |metric: &str, expression: &str| {
+        ends(
+            &format!("{metric}: {{expr: \"{expression}\", abort_on_fail: true}}"),
+            1,
+            |publish| {
+                publish.outcomes.offered = 5_000;
+                publish.outcomes.late = 10;
+            },
+        )
+        .is_some()
+    };
+    assert!(!abort("acknowledged", "count>=4000"), "it grows");
+    assert!(!abort("acknowledged", "count==4000"), "it grows");
+    assert!(abort("late", "count==0") && abort("late", "count<5"));
+    assert!(
+        !abort("acknowledged", "rate>=98%"),
+        "what is on its way is no failure"
+    );
+    assert!(abort("acknowledged", "rate>=99%"));
+    assert!(!abort("valid", "rate==100%"), "known at the end");
+    assert!(abort("carried_rate", "value>=10/s") && !abort("carried_rate", "value>=9/s"));
+}
+
+#[test]
+fn where_nothing_answers_the_end_of_the_phase_is_waited_for() {
+    let unanswered = |publish: &mut PhaseFigures| publish.response_kind = None;
+    let abort = |demand: &str| ends(demand, 1, unanswered).is_some();
+    assert!(!abort("messages_lost: {expr: \"count==0\", abort_on_fail: true}"));
+    assert!(!abort(
+        "carried_rate: {expr: \"value>=10/s\", abort_on_fail: true}"
+    ));
+}
+
+#[test]
+fn what_has_ended_a_load_does_not_hold_whatever_came_after() {
+    let aborted = verdict("response_time", "p(99)<120ms", |index, load| {
+        load.aborted = (index == 1).then(|| Threshold {
+            metric: "response_time".into(),
+            expression: "p(99)<120ms".into(),
+            actual: Some(0.3),
+            pass: false,
+        });
+    });
+    assert_eq!((aborted.pass, aborted.actual), (false, Some(0.3)));
 }

@@ -1,0 +1,153 @@
+//! What is to be said of one phase.
+
+use std::time::Duration;
+
+use super::{Evidence, Offered, SENT_SHARE, invalid, percent, warning};
+use crate::load::options::Phase;
+use crate::load::roles::subscriber::SUBSCRIPTION_REFUSED;
+use crate::results::load::PhaseFigures;
+use crate::results::summary::{Times, Warning};
+
+/// The generator's lag is above suspicion below this.
+const LAG_FLOOR_NS: u64 = 1_000_000;
+/// The most that the lag may be of the response time.
+const LAG_SHARE: f64 = 0.1;
+/// Messages below which quantiles say little.
+const FEW_MESSAGES: u64 = 100;
+
+/// What is to be said of a phase with messages or handshakes; `by_generator` says that the generator could give no more.
+pub(super) fn of(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
+    let saturated = saturated(phase, by_generator);
+    let exempt = saturated.is_some();
+    [
+        lag(phase).filter(|_| !exempt),
+        unsent(phase, by_generator),
+        saturated,
+        closed(phase),
+        few(phase),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The generator's lag must not be a part of the response time.
+fn lag(phase: &Offered<'_>) -> Option<Warning> {
+    let lag = phase.lag_beyond()?;
+    let limit = nanos(lag_limit(phase.figures));
+    Some(invalid(
+        "schedule-lag",
+        format!(
+            "the generator was late by {lag} (p99), more than {limit}: the response times are partly its own"
+        ),
+    ))
+}
+
+fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
+    let (sent, offered) = (phase.figures.sent, phase.figures.outcomes.offered);
+    let is_short = (sent as f64) < offered as f64 * SENT_SHARE;
+    (phase.open && by_generator && is_short).then(|| {
+        invalid(
+            "generator-saturated",
+            format!("the generator sent {sent} of {offered} messages: lower the rate, or give it more CPUs"),
+        )
+    })
+}
+
+fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
+    (phase.open && !by_generator && phase.falls_short()).then(|| {
+        warning(
+            "saturation",
+            format!(
+                "{} of what was offered was carried: response times grow with the length of such a run",
+                phase.carried()
+            ),
+        )
+    })
+}
+
+fn closed(phase: &Offered<'_>) -> Option<Warning> {
+    (!phase.open).then(|| {
+        warning(
+            "closed-loop",
+            "a closed loop: a target that stalls is asked less, and its stall is hardly seen".to_owned(),
+        )
+    })
+}
+
+fn few(phase: &Offered<'_>) -> Option<Warning> {
+    let offered = phase.figures.outcomes.offered;
+    (offered < FEW_MESSAGES).then(|| {
+        warning(
+            "few-messages",
+            format!("{offered} messages: quantiles say little"),
+        )
+    })
+}
+
+/// Where the server has refused subscriptions, nothing could be delivered: what a phase says of deliveries is not true.
+pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
+    let is_about_deliveries = matches!(
+        evidence.options.phases.get(index)?,
+        Phase::Publish(_) | Phase::AwaitReplay { .. }
+    );
+    let until_now = evidence.phases.get(..=index).filter(|_| is_about_deliveries)?;
+    let refusals = |figures: &PhaseFigures| {
+        figures
+            .deliveries
+            .map_or(0, |deliveries| deliveries.subscriptions_refused)
+    };
+    let refused: u64 = until_now.iter().map(refusals).sum();
+    let reasons = until_now.iter().flat_map(|figures| &figures.reasons);
+    let reason = reasons
+        .filter_map(|(reason, times)| Some((reason.strip_prefix(SUBSCRIPTION_REFUSED)?, times)))
+        .max_by_key(|(_, times)| **times)
+        .map_or("no reason was given", |(reason, _)| reason);
+    (refused > 0).then(|| {
+        invalid(
+            "subscription-refused",
+            format!(
+                "the server refused {refused} of {} subscriptions ({reason}): nothing could be delivered there",
+                evidence.options.receivers()
+            ),
+        )
+    })
+}
+
+impl Offered<'_> {
+    /// The lag, where an open loop's is beyond its limit.
+    pub(super) fn lag_beyond(&self) -> Option<String> {
+        let p99 = self.figures.schedule_lag_ns.as_ref()?.p99?;
+        (self.open && p99 > lag_limit(self.figures)).then(|| nanos(p99))
+    }
+
+    /// Whether less than nearly all was carried.
+    pub(super) fn falls_short(&self) -> bool {
+        let outcomes = &self.figures.outcomes;
+        let carried = outcomes.acknowledged + outcomes.delivered;
+        // Where nothing answers and nobody counts, nothing is known to be missing.
+        let known = outcomes.offered - outcomes.refused;
+        let is_known = self.is_answered || outcomes.delivered + outcomes.lost > 0;
+        is_known && (carried as f64) < known as f64 * SENT_SHARE
+    }
+
+    /// The share of what was offered that was carried.
+    pub(super) fn carried(&self) -> String {
+        let outcomes = &self.figures.outcomes;
+        let carried = outcomes.acknowledged + outcomes.delivered;
+        percent(carried as f64 / outcomes.offered.max(1) as f64)
+    }
+}
+
+fn lag_limit(figures: &PhaseFigures) -> u64 {
+    let median = figures
+        .response_time_ns
+        .as_ref()
+        .and_then(|times: &Times| times.p50);
+    let share = median.map_or(0.0, |median| median as f64 * LAG_SHARE);
+    LAG_FLOOR_NS.max(share as u64)
+}
+
+fn nanos(nanos: u64) -> String {
+    format!("{:.2} ms", Duration::from_nanos(nanos).as_secs_f64() * 1e3)
+}
