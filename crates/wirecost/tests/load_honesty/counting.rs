@@ -72,7 +72,14 @@ fn what_was_sent_to_a_target_of_its_own_has_arrived() {
         "coap-con+dtls1.3",
         "coap-con+oscore",
     ] {
-        let loaded = load(&format!("{stack} --clients 10 --count {COUNT} --rate 3000/s"));
+        // Nobody sends a datagram again that found the target's socket buffer full: a target that is held up for a quarter
+        // of a second still takes all of this rate.
+        let rate = if matches!(stack, "udp" | "coap-non") {
+            1_000
+        } else {
+            3_000
+        };
+        let loaded = load(&format!("{stack} --clients 10 --count {COUNT} --rate {rate}/s"));
         let outcomes = loaded.outcomes();
         assert_eq!(
             (outcomes.offered, loaded.sent()),
