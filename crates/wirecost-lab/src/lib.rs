@@ -2,6 +2,7 @@
 //!
 //! - [`stack`]: names of stacks, and the one place where a name becomes a client and a server
 //! - [`compare`]: the main job, stacks side by side on one link
+//! - [`emulation`]: an emulated link that all devices share
 //! - [`link_run`]: any program behind the emulated link
 //! - [`load`]: many devices against one target, an open loop
 //! - [`probe`]: one message to a real server, step by step
@@ -20,6 +21,7 @@
 //! ```
 
 pub mod compare;
+pub mod emulation;
 pub mod link_run;
 pub mod load;
 pub mod probe;

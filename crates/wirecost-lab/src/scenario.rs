@@ -111,6 +111,15 @@ impl Scenario {
         }
     }
 
+    /// Loads of which nothing is demanded.
+    pub fn loads(loads: Vec<LoadOptions>) -> Self {
+        Self {
+            name: None,
+            work: Work::Loads(loads),
+            thresholds: Thresholds::default(),
+        }
+    }
+
     /// Reads a scenario.
     ///
     /// # Errors

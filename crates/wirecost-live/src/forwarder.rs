@@ -21,6 +21,7 @@ use wirecost_proto::hosts::{HostIndex, device_of};
 use wirecost_proto::path::Links;
 use wirecost_proto::record::RecordedDelivery;
 use wirecost_proto::{Delivery, Direction, Fate, Instant};
+use wirecost_stats::Histogram;
 use wirecost_wire::ip;
 
 use crate::activity::Activity;
@@ -66,6 +67,7 @@ pub struct Forwarder<L> {
     free: Vec<usize>,
     deliveries: Vec<Delivery>,
     statistics: Statistics,
+    lateness: Histogram,
     shares_one_cpu: bool,
 }
 
@@ -111,6 +113,8 @@ pub struct Finished<L> {
     pub links: L,
     /// What the forwarder did.
     pub statistics: Statistics,
+    /// How long after their deadlines packets were handed over, in nanoseconds.
+    pub lateness: Histogram,
     /// The ports, which know their own drops.
     pub ports: [PacketPort; 2],
     /// The priority that the machine granted the forwarder's thread.
@@ -172,6 +176,7 @@ impl<L: Links + Send> Forwarder<L> {
             free: Vec::new(),
             deliveries: Vec::new(),
             statistics: Statistics::default(),
+            lateness: Histogram::new(),
             shares_one_cpu: false,
         })
     }
@@ -219,6 +224,7 @@ impl<L: Links + Send> Forwarder<L> {
             recording: self.recorder.finish(),
             links: self.links,
             statistics: self.statistics,
+            lateness: self.lateness,
             ports: self.ports,
             priority,
             idle_cpus: vigil.idle_cpus(),
@@ -341,6 +347,8 @@ impl<L: Links + Send> Forwarder<L> {
             match self.ports[direction.reverse() as usize].send(bytes) {
                 Ok(()) => {
                     self.statistics.delivered += 1;
+                    let late = actual.saturating_since(planned).as_nanos();
+                    self.lateness.record(u64::try_from(late).unwrap_or(u64::MAX));
                     self.recorder.delivery(RecordedDelivery {
                         packet: *record,
                         planned,

@@ -15,7 +15,8 @@ use wirecost_proto::{Direction, Fate, Instant};
 /// Writes the temporary file.
 #[derive(Debug)]
 pub struct Recorder {
-    file: BufWriter<File>,
+    /// `None` where nothing is to be kept.
+    file: Option<BufWriter<File>>,
     packets: u64,
     error: Option<io::Error>,
 }
@@ -44,10 +45,19 @@ impl Recorder {
             }
         };
         Ok(Self {
-            file: BufWriter::with_capacity(1 << 18, file),
+            file: Some(BufWriter::with_capacity(1 << 18, file)),
             packets: 0,
             error: None,
         })
+    }
+
+    /// A recorder that counts packets and keeps none.
+    pub const fn of_nothing() -> Self {
+        Self {
+            file: None,
+            packets: 0,
+            error: None,
+        }
     }
 
     /// Writes a packet that enters the link; returns its index.
@@ -59,6 +69,11 @@ impl Recorder {
         fate: Fate,
         bytes: &[u8],
     ) -> u64 {
+        self.packets += 1;
+        let number = self.packets - 1;
+        if self.file.is_none() {
+            return number;
+        }
         let mut header = [0u8; 19];
         header[0] = PACKET;
         header[1] = direction as u8;
@@ -69,12 +84,14 @@ impl Recorder {
         header[15..19].copy_from_slice(&len.to_le_bytes());
         self.write(&header);
         self.write(bytes);
-        self.packets += 1;
-        self.packets - 1
+        number
     }
 
     /// Writes that a copy of a packet left the link.
     pub fn delivery(&mut self, delivery: RecordedDelivery) {
+        if self.file.is_none() {
+            return;
+        }
         let mut record = [0u8; 26];
         record[0] = DELIVERY;
         record[1..9].copy_from_slice(&delivery.packet.to_le_bytes());
@@ -90,22 +107,19 @@ impl Recorder {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        if self.error.is_some() {
+        let Some(file) = self.file.as_mut().filter(|_| self.error.is_none()) else {
             return;
-        }
-        if let Err(error) = self.file.write_all(bytes) {
-            self.error = Some(error);
-        }
+        };
+        self.error = file.write_all(bytes).err();
     }
 
     /// Ends the recording. A recording that a full disk cut short holds what was written before, with the error.
     pub fn finish(mut self) -> Recording {
-        if let Err(error) = self.file.flush() {
+        if let Some(Err(error)) = self.file.as_mut().map(Write::flush) {
             self.error.get_or_insert(error);
         }
-        let (file, _) = self.file.into_parts();
         Recording {
-            file,
+            file: self.file.map(|file| file.into_parts().0),
             error: self.error,
         }
     }
@@ -114,7 +128,8 @@ impl Recorder {
 /// A finished recording.
 #[derive(Debug)]
 pub struct Recording {
-    file: File,
+    /// `None` where nothing was to be kept.
+    file: Option<File>,
     /// Why it is not whole, if it is not.
     pub error: Option<io::Error>,
 }
@@ -125,9 +140,14 @@ impl Recording {
     /// # Errors
     /// The temporary file cannot be read.
     pub fn records(&mut self) -> io::Result<Records<'_>> {
-        self.file.seek(SeekFrom::Start(0))?;
+        if let Some(file) = &mut self.file {
+            file.seek(SeekFrom::Start(0))?;
+        }
         Ok(Records {
-            reader: BufReader::with_capacity(1 << 18, &self.file),
+            reader: self
+                .file
+                .as_ref()
+                .map(|file| BufReader::with_capacity(1 << 18, file)),
         })
     }
 
@@ -136,14 +156,14 @@ impl Recording {
     /// # Errors
     /// The file system refuses.
     pub fn discard(&mut self) -> io::Result<()> {
-        self.file.set_len(0)
+        self.file.as_ref().map_or(Ok(()), |file| file.set_len(0))
     }
 }
 
 /// Iterator over a recording; ends at its end, or at the entry that a full disk cut short.
 #[derive(Debug)]
 pub struct Records<'a> {
-    reader: BufReader<&'a File>,
+    reader: Option<BufReader<&'a File>>,
 }
 
 impl Records<'_> {
@@ -163,7 +183,7 @@ impl Records<'_> {
         let host = u32::from_le_bytes(self.read_array()?);
         let entered = Instant::from_nanos(u64::from_le_bytes(self.read_array()?));
         let mut bytes = vec![0; u32::from_le_bytes(self.read_array()?) as usize];
-        self.reader.read_exact(&mut bytes)?;
+        self.fill(&mut bytes)?;
         Ok(RecordedPacket {
             host: (host != NO_HOST).then_some(host),
             direction: if direction == Direction::Up as u8 {
@@ -189,8 +209,13 @@ impl Records<'_> {
 
     fn read_array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
-        self.reader.read_exact(&mut bytes)?;
+        self.fill(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        let reader = self.reader.as_mut().ok_or(io::ErrorKind::UnexpectedEof)?;
+        reader.read_exact(bytes)
     }
 }
 
@@ -270,6 +295,18 @@ mod tests {
         assert_eq!(records[0], Record::Packet(packet));
         assert_eq!(records[2], Record::Delivery(delivery));
         assert_eq!(records[3], Record::Delivery(flipped));
+    }
+
+    #[test]
+    fn a_recorder_of_nothing_counts_and_keeps_nothing() {
+        let mut recorder = Recorder::of_nothing();
+        for number in 0..2 {
+            let index = recorder.packet(None, Direction::Up, Instant::START, Fate::Lost, b"packet");
+            assert_eq!(index, number);
+        }
+        let mut recording = recorder.finish();
+        assert_eq!(recording.records().expect("readable").count(), 0);
+        recording.discard().expect("nothing to discard");
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub struct TopologyConfig {
     pub resident: Option<HostIndex>,
     /// Settings of both sides that differ from [`sysctl::REQUIRED`].
     pub overrides: Settings,
+    /// Whether the sockets that will be opened choose their congestion control, so that it is no fault where the
+    /// namespace's default is another.
+    pub sockets_choose: bool,
 }
 
 impl Default for TopologyConfig {
@@ -61,6 +64,7 @@ impl Default for TopologyConfig {
             medium: None,
             resident: None,
             overrides: Settings::new(),
+            sockets_choose: true,
         }
     }
 }
@@ -138,7 +142,7 @@ pub struct Topology {
 
 impl Topology {
     /// Builds both sides. The calling thread ends where it was, or, without privileges, in the forwarder's
-    /// namespace. Call it before any thread starts: a user namespace cannot be made afterwards.
+    /// namespace. Call it before any thread starts, or after [`prepare`]: a user namespace cannot be made later.
     ///
     /// # Errors
     /// [`EnvironmentError::Namespace`] where the machine refuses namespaces, else the step that failed.
@@ -166,7 +170,7 @@ impl Topology {
         } else {
             Medium::Tun
         });
-        let is_unprivileged = isolate()?;
+        let is_unprivileged = isolate(origin)?;
         let home = match (medium, is_unprivileged) {
             (Medium::Tun, false) => origin.clone(),
             (Medium::Veth, _) | (_, true) => forwarder_namespace()?,
@@ -211,10 +215,34 @@ fn note_sockets_own(applied: &mut sysctl::Applied, wanted: &str) {
         .insert("TCP_CONGESTION of our sockets".into(), wanted.into());
 }
 
-/// Leaves the network namespace that the process began in; whether that took a user namespace.
-fn isolate() -> Result<bool, EnvironmentError> {
+/// Takes the privileges that [`Topology::create`] needs, while the process has one thread: any thread can create topologies
+/// then. The calling thread stays in its network namespace.
+///
+/// # Errors
+/// [`EnvironmentError::Namespace`] where the machine refuses user namespaces, [`EnvironmentError::ThreadsRunning`] after a
+/// thread has started.
+pub fn prepare() -> Result<(), EnvironmentError> {
+    if may_make_namespaces() {
+        return Ok(());
+    }
+    become_root_of_user_namespace()
+}
+
+/// Whether the process is root of its user namespace as far as namespaces are concerned (capabilities(7)).
+fn may_make_namespaces() -> bool {
+    const CAP_SYS_ADMIN: u64 = 1 << 21;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    effective.is_some_and(|capabilities| capabilities & CAP_SYS_ADMIN != 0)
+}
+
+/// Makes sure that network namespaces can be made, by a user namespace where it must; whether the thread cannot return to
+/// the one that it was in.
+fn isolate(origin: &Namespace) -> Result<bool, EnvironmentError> {
     match Namespace::unshare() {
-        Ok(_) => Ok(false),
+        // One that belongs to another user namespace takes nobody back.
+        Ok(_) => Ok(origin.enter().is_err()),
         Err(error) if error.is_privilege() => {
             become_root_of_user_namespace()?;
             Ok(true)
@@ -309,7 +337,9 @@ impl Builder<'_> {
     fn side(&mut self, plan: &Plan) -> Result<(Side, PacketPort), EnvironmentError> {
         let namespace = Namespace::unshare()?;
         let mut applied = sysctl::apply(&self.config.overrides);
-        note_sockets_own(&mut applied, self.config.congestion_control());
+        if self.config.sockets_choose {
+            note_sockets_own(&mut applied, self.config.congestion_control());
+        }
         self.warnings.extend(
             applied
                 .warnings

@@ -155,6 +155,7 @@ fn the_report_of_loads_opens_without_errors_and_draws_every_figure() {
         ("stalled", loads::stalled(), 6),
         ("storm", loads::storm(), 6),
         ("matrix", loads::matrix(), 2 + 12 + 1 - 1),
+        ("linked", loads::linked(), 2 + 1),
     ] {
         let html = wirecost_report::load::html(&results).unwrap();
         let (dom, log) = browser.open_page(&html, &["--dump-dom"]);

@@ -29,11 +29,12 @@ fn snapshot(name: &str, actual: &str) {
     );
 }
 
-fn runs() -> [(&'static str, LoadResults); 3] {
+fn runs() -> [(&'static str, LoadResults); 4] {
     [
         ("stalled", loads::stalled()),
         ("storm", loads::storm()),
         ("matrix", loads::matrix()),
+        ("linked", loads::linked()),
     ]
 }
 
@@ -59,6 +60,25 @@ fn no_line_is_wider_than_the_terminal() {
             );
         }
     }
+}
+
+#[test]
+fn what_the_link_did_is_told_in_table_and_page() {
+    let mut results = loads::linked();
+    let page = html(&results).unwrap();
+    assert!(
+        page.contains("<h2>Emulated link</h2>") && page.contains("4,200"),
+        "{page}"
+    );
+    assert!(!html(&loads::stalled()).unwrap().contains("Emulated link"));
+    results.summary.loads.remove(0);
+    let options = TableOptions {
+        width: 140,
+        color: false,
+    };
+    snapshot("load-link-140.txt", &table(&results.summary, &options));
+    let line = load_line(&results.summary.loads[0]);
+    assert!(line.contains("rtt 40ms, loss 1%, rate 100kbit up"), "{line}");
 }
 
 /// The figures of a phase that must not be used stand nowhere: not in the table, not in the exports for people. Those of the

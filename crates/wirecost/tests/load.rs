@@ -1,6 +1,9 @@
 //! `wirecost load`: what the generator says it has sent is what the counting target says has arrived.
 
+use std::io::Read as _;
+use std::net::{TcpListener, UdpSocket};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -82,6 +85,112 @@ fn a_count_ends_both_loops_exactly() {
         assert_eq!(publish["outcomes"]["offered"], 57, "{arguments:?}");
         assert_eq!(publish["outcomes"]["acknowledged"], 57, "{arguments:?}");
         assert_eq!(publish["deliveries"]["arrived"], 57, "{arguments:?}");
+    }
+}
+
+#[test]
+fn lists_make_a_matrix_in_the_order_of_scenarios() {
+    let output = load(&[
+        "tcp,mqtt-qos1",
+        "-c",
+        "1,3",
+        "-r",
+        "100/s,200/s",
+        "-s",
+        "16B,64B",
+        "-n",
+        "10",
+    ]);
+    assert!(matches!(output.status.code(), Some(0 | 14)));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let loads = summary["loads"].as_array().expect("loads");
+    let rate = |load: &Value| {
+        let phases = load["phases"].as_array().expect("phases").iter();
+        phases.filter_map(|phase| phase["offered_rate"].as_f64()).next()
+    };
+    let points: Vec<_> = loads
+        .iter()
+        .map(|load| {
+            (
+                load["stack"].as_str(),
+                load["payload_bytes"].as_u64(),
+                load["clients"].as_u64(),
+                rate(load),
+            )
+        })
+        .collect();
+    assert_eq!(points.len(), 16);
+    let first = |clients, rate| (Some("tcp"), Some(16), Some(clients), Some(rate));
+    assert_eq!(
+        points[..4],
+        [first(1, 100.0), first(1, 200.0), first(3, 100.0), first(3, 200.0)]
+    );
+    assert_eq!(points[15], (Some("mqtt-qos1"), Some(64), Some(3), Some(200.0)));
+    for load in loads {
+        let phases = load["phases"].as_array().expect("phases").iter();
+        let arrived = phases.filter_map(|phase| phase["deliveries"]["arrived"].as_u64());
+        assert_eq!(arrived.sum::<u64>(), 10, "{load}");
+    }
+    let double = load(&["tcp", "-c", "1,2,1"]);
+    let said = String::from_utf8_lossy(&double.stderr).into_owned();
+    assert_eq!(double.status.code(), Some(2), "{said}");
+    assert!(said.contains("load 3 of 3 has been asked for before"), "{said}");
+}
+
+#[test]
+fn closed_loops_and_saturation_runs_say_so() {
+    for (arguments, kind, words) in [
+        (
+            ["mqtt-qos1", "--closed-loop", "-n", "20"].as_slice(),
+            "closed",
+            "a closed loop: ",
+        ),
+        (
+            ["mqtt-qos1", "--closed-loop", "-n", "20", "--inflight", "4"].as_slice(),
+            "saturation",
+            "a closed loop, as fast as it goes: ",
+        ),
+        (
+            // One request at a time is all that the protocol allows.
+            ["http1", "--closed-loop", "-n", "20", "--inflight", "4"].as_slice(),
+            "closed",
+            "a closed loop: ",
+        ),
+    ] {
+        let output = load(arguments);
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+        let load = &summary["loads"][0];
+        assert_eq!(load["loop_kind"], kind, "{arguments:?}");
+        let warnings = load["warnings"].as_array().expect("warnings").iter();
+        let mut texts = warnings.filter_map(|warning| warning["text"].as_str());
+        assert!(texts.any(|text| text.contains(words)), "{load}");
+    }
+}
+
+#[test]
+fn bare_payloads_go_to_tcp_and_udp_urls() {
+    const MESSAGES: usize = 20;
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("tcp://{}", tcp.local_addr().expect("an address"));
+    let taking = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let (mut peer, _) = tcp.accept().expect("a device");
+        peer.read_to_end(&mut bytes).expect("what it sends");
+        bytes.len()
+    });
+    let publish = published(&[&url, "-c", "1", "-r", "200/s", "-n", "20", "-s", "32B"]);
+    assert_eq!(publish["sent"], MESSAGES, "{publish}");
+    assert_eq!(taking.join().expect("no panic"), MESSAGES * (4 + 32));
+
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    udp.set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("a time-out");
+    let url = format!("udp://{}", udp.local_addr().expect("an address"));
+    let publish = published(&[&url, "-c", "2", "-r", "200/s", "-n", "20", "-s", "32B"]);
+    assert_eq!(publish["sent"], MESSAGES, "{publish}");
+    let mut buffer = [0; 64];
+    for _ in 0..MESSAGES {
+        assert_eq!(udp.recv(&mut buffer).expect("a datagram"), 32);
     }
 }
 

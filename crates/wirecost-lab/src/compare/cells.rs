@@ -145,11 +145,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,
         not_run,
-        link: Link {
-            up: link_direction(link, Direction::Up),
-            down: link_direction(link, Direction::Down),
-            achieved: measured.then_some(achieved),
-        },
+        link: link_of(link, measured.then_some(achieved)),
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, lossless)),
         first_message_round_trips: first_message_round_trips(devices).filter(|_| lossless),
         early_message: devices
@@ -192,7 +188,7 @@ fn counters_of(context: &Context<'_>, cell: usize, direction: Direction) -> Coun
 }
 
 /// What the link did when it was checked and while it was used.
-pub(super) fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
+pub(crate) fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
     let nanos: Vec<u64> = round_trips.iter().map(|rtt| rtt.as_nanos() as u64).collect();
     let rtt_samples = nanos.len() as u64;
     let median = Sample::new(nanos).and_then(|sample| sample.quantile(0.5));
@@ -213,6 +209,15 @@ pub(super) fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[
         rate_down_bps: down.rate.map(|rate| rate.bits_per_second()),
         queue_dropped_up: dropped(Direction::Up),
         queue_dropped_down: dropped(Direction::Down),
+    }
+}
+
+/// A link as results have it.
+pub(crate) fn link_of(link: &LinkConfig, achieved: Option<Achieved>) -> Link {
+    Link {
+        up: link_direction(link, Direction::Up),
+        down: link_direction(link, Direction::Down),
+        achieved,
     }
 }
 

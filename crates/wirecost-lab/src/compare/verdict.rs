@@ -85,12 +85,16 @@ fn few_samples(evidence: &Evidence<'_>) -> Option<Warning> {
     (n < FEW_SAMPLES).then(|| warning("few-samples", format!("only {n} samples: below {FEW_SAMPLES}")))?
 }
 
-/// The median of the echo requests against the RTT asked for: serialisation at a rate is part of what is asked.
 fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {
-    let Some(median) = evidence.achieved.rtt_p50_ns else {
+    rtt_off(evidence.link, evidence.achieved, evidence.ipv6)
+}
+
+/// The median of the echo requests against the RTT asked for: serialisation at a rate is part of what is asked.
+pub(crate) fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<Warning> {
+    let Some(median) = achieved.rtt_p50_ns else {
         return warning("link-not-checked", "no echo reply came back over the link".into());
     };
-    let asked = asked_rtt(evidence.link, evidence.ipv6).as_nanos() as u64;
+    let asked = asked_rtt(link, ipv6).as_nanos() as u64;
     let off = median.abs_diff(asked);
     let text = || {
         let ms = |nanos: u64| nanos as f64 / 1e6;
@@ -100,7 +104,7 @@ fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {
             ms(asked)
         )
     };
-    if varies(evidence.link) || off <= (asked / 100).max(RTT_TOLERANCE.as_nanos() as u64) {
+    if varies(link) || off <= (asked / 100).max(RTT_TOLERANCE.as_nanos() as u64) {
         return None;
     }
     if off > (asked / 20).max(RTT_TOLERANCE.as_nanos() as u64) {
@@ -130,11 +134,15 @@ fn varies(link: &LinkConfig) -> bool {
     })
 }
 
-/// The link's own decisions against what was asked, in the 99.99 % band.
 fn link_decisions(evidence: &Evidence<'_>) -> Option<Warning> {
+    decisions_off(evidence.link, evidence.counters)
+}
+
+/// The link's own decisions against what was asked, in the 99.99 % band.
+pub(crate) fn decisions_off(link: &LinkConfig, counters: &[Counters; 2]) -> Option<Warning> {
     let off = Direction::ALL.into_iter().find(|way| {
-        let counters = &evidence.counters[*way as usize];
-        !wirecost_link::Achieved::new(evidence.link.direction(*way), counters).is_within()
+        let counters = &counters[*way as usize];
+        !wirecost_link::Achieved::new(link.direction(*way), counters).is_within()
     })?;
     warning(
         "link-decisions-off",
@@ -146,7 +154,11 @@ fn link_decisions(evidence: &Evidence<'_>) -> Option<Warning> {
 }
 
 fn drops(evidence: &Evidence<'_>) -> Option<Warning> {
-    let dropped = evidence.dropped_packets;
+    machine_dropped(evidence.dropped_packets)
+}
+
+/// What an interface has dropped, the link has neither carried nor lost.
+pub(crate) fn machine_dropped(dropped: u64) -> Option<Warning> {
     (dropped > 0).then(|| {
         invalid(
             "machine-dropped-packets",

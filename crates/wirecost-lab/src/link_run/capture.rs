@@ -11,10 +11,10 @@ use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_wire::pcapng::Writer;
 
 use super::error::doing;
-use super::stage::{CHECKER, Left, SURVEYOR};
 use super::{CAPTURE, LinkError};
 use crate::compare::analysis::deliveries;
 use crate::compare::capture::{flush, writer};
+use crate::emulation::{CHECKER, Left, SURVEYOR};
 use crate::results::RunFolder;
 
 /// What was written.

@@ -12,7 +12,6 @@
 //!
 //! - [`options`]: what is asked for
 //! - [`words`]: a command line in words, and the places of a run in them
-//! - [`stage`]: both sides and the link at work
 //! - [`server`]: what answers the program
 //! - [`program`]: the program, until the link is quiet behind it
 //! - [`capture`]: the packets as a file
@@ -26,29 +25,35 @@ pub mod keys;
 pub mod options;
 pub mod program;
 pub mod server;
-pub mod stage;
 pub mod summary;
 pub mod words;
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use wirecost_dissect::Reading;
-use wirecost_live::signals::Relay;
+use wirecost_live::Clock;
+use wirecost_live::recorder::Recorder;
+use wirecost_live::signals::{Caught, Relay};
+use wirecost_proto::hosts::HostIndex;
 
+use crate::emulation::{Emulation, EmulationOptions};
 use crate::results::RunFolder;
 pub use error::LinkError;
 use error::doing;
 use keys::KeyFile;
 pub use options::{Options, ServerChoice};
 use server::Serving;
-use stage::Stage;
 pub use summary::LinkSummary;
 use words::Places;
 
 /// The capture in the results folder.
 pub const CAPTURE: &str = "capture/all.pcapng";
+
+/// The device that the program is.
+pub const RESIDENT: HostIndex = 0;
 
 /// What a run has come to.
 #[derive(Debug)]
@@ -67,15 +72,15 @@ pub struct Finished {
 pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) -> Result<Finished, LinkError> {
     let relay = Relay::install()?;
     let key_log = KeyFile::create(options, folder)?;
-    let stage = Stage::build(options, folder, note)?;
+    let emulation = emulation(options, folder, note)?;
     let absolute = std::path::absolute(folder.path()).map_err(doing("find the results folder"))?;
     let places = Places::new(options.ipv6, &absolute);
-    let mut server = Serving::start(options, &stage, folder, &places, key_log.path())?;
-    let round_trip = stage.check(options, &relay, note)?;
+    let mut server = Serving::start(options, &emulation, folder, &places, key_log.path())?;
+    let round_trip = check(&emulation, &relay, note)?;
     server.wait(options, &relay)?;
     let mut ended = program::run(
         options,
-        &stage,
+        &emulation,
         &mut server,
         &relay,
         &places,
@@ -83,7 +88,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
         note,
     )?;
     drop(relay);
-    let mut left = stage.stop()?;
+    let mut left = emulation.stop()?;
     let keys = key_log.secrets(server.secrets(), note);
     let description = server.description();
     server.stop();
@@ -99,6 +104,59 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let summary = summary::summary(options, description, &ended, round_trip, written, &left, report);
     folder.write_json("link.json", &summary)?;
     Ok(Finished { summary, failure })
+}
+
+/// Both sides and the link, with everything recorded in the results folder.
+fn emulation(
+    options: &Options,
+    folder: &RunFolder,
+    note: &mut dyn FnMut(&str),
+) -> Result<Emulation, LinkError> {
+    let recorder = Recorder::create(folder.path()).map_err(doing("record packets"))?;
+    let emulation = Emulation::start(
+        &EmulationOptions {
+            link: &options.link,
+            ipv6: options.ipv6,
+            medium: options.medium,
+            resident: Some(RESIDENT),
+            sockets_choose: true,
+            seed: options.seed,
+        },
+        recorder,
+        Clock::start(),
+    )?;
+    emulation.remark.iter().for_each(|reason| note(reason));
+    let warnings = emulation.warnings.iter();
+    warnings.for_each(|line| note(&format!("warning: {line}")));
+    Ok(emulation)
+}
+
+/// The median round-trip time of the link, if any echo came back.
+fn check(
+    emulation: &Emulation,
+    relay: &Relay,
+    note: &mut dyn FnMut(&str),
+) -> Result<Option<Duration>, LinkError> {
+    let mut interrupted = None;
+    let checked = emulation.check(&mut |patience| {
+        interrupted = look(relay, patience).err().or(interrupted.take());
+        interrupted.is_some()
+    });
+    if let Some(interrupted) = interrupted {
+        return Err(interrupted);
+    }
+    let (mut round_trips, said) = checked?;
+    note(&said);
+    round_trips.sort_unstable();
+    Ok(round_trips.get(round_trips.len() / 2).copied())
+}
+
+/// Waits for `patience`, or less; an error where a signal asks us to end.
+fn look(relay: &Relay, patience: Duration) -> Result<(), LinkError> {
+    match relay.next(patience).map_err(doing("take signals"))? {
+        Some(Caught::Asked { signal, .. }) => Err(LinkError::Interrupted(signal)),
+        Some(Caught::ChildEnded) | None => Ok(()),
+    }
 }
 
 /// The capture as anyone reads it. One that is no capture any more, because it was cut short, is missed for that reason.

@@ -11,9 +11,9 @@ use wirecost_live::signals::{Caught, Relay};
 use super::error::doing;
 use super::keys;
 use super::server::Serving;
-use super::stage::{RESIDENT, Stage};
 use super::words::Places;
-use super::{LinkError, Options};
+use super::{LinkError, Options, RESIDENT};
+use crate::emulation::Emulation;
 
 /// How often ends are looked for.
 const TICK: Duration = Duration::from_millis(100);
@@ -46,17 +46,17 @@ impl Ended {
 /// It is not there or cannot be run.
 pub fn run(
     options: &Options,
-    stage: &Stage,
+    emulation: &Emulation,
     server: &mut Serving,
     relay: &Relay,
     places: &Places,
     key_log: Option<&Path>,
     note: &mut dyn FnMut(&str),
 ) -> Result<Ended, LinkError> {
-    let started = stage.clock.now();
-    let mut program = start(options, stage, places, key_log)?;
+    let started = emulation.clock.now();
+    let mut program = start(options, emulation, places, key_log)?;
     let mut watch = Watch {
-        stage,
+        emulation,
         server,
         warnings: Vec::new(),
         note,
@@ -64,7 +64,7 @@ pub fn run(
     let status = watch.until_end(&mut program, relay)?;
     // What ended the program was for the program.
     relay.forget().map_err(doing("take signals"))?;
-    let duration = stage.clock.now().saturating_since(started);
+    let duration = emulation.clock.now().saturating_since(started);
     let keep: Vec<i32> = watch.server.pid().into_iter().collect();
     let left = program.end_leftovers(&keep);
     if left > 0 {
@@ -73,7 +73,7 @@ pub fn run(
             "{left} {processes} that the program had left running ended with it"
         ));
     }
-    settle(options, stage, relay)?;
+    settle(options, emulation, relay)?;
     watch.look();
     Ok(Ended {
         status,
@@ -84,7 +84,7 @@ pub fn run(
 
 fn start(
     options: &Options,
-    stage: &Stage,
+    emulation: &Emulation,
     places: &Places,
     key_log: Option<&Path>,
 ) -> Result<Foreground, LinkError> {
@@ -94,7 +94,7 @@ fn start(
     if let Some(path) = key_log {
         command.env(keys::VARIABLE, path);
     }
-    Foreground::start(command, &stage.device).map_err(|error| match error {
+    Foreground::start(command, &emulation.device).map_err(|error| match error {
         StartError::Environment(error) => error.into(),
         StartError::Program { program, source } => LinkError::Program { program, source },
     })
@@ -102,7 +102,7 @@ fn start(
 
 /// What is watched while the program runs.
 struct Watch<'a> {
-    stage: &'a Stage,
+    emulation: &'a Emulation,
     server: &'a mut Serving,
     warnings: Vec<String>,
     note: &'a mut dyn FnMut(&str),
@@ -134,7 +134,7 @@ impl Watch<'_> {
             self.warn(death.to_string());
         }
         let full = "packets can no longer be recorded: the disk of the results folder is full";
-        if self.stage.activity.recording_failed() && !self.warnings.iter().any(|line| line == full) {
+        if self.emulation.activity.recording_failed() && !self.warnings.iter().any(|line| line == full) {
             self.warn(full.to_owned());
         }
     }
@@ -146,12 +146,12 @@ impl Watch<'_> {
 }
 
 /// Waits until the link has been quiet for the settle time, or a signal says that it is enough.
-fn settle(options: &Options, stage: &Stage, relay: &Relay) -> Result<(), LinkError> {
+fn settle(options: &Options, emulation: &Emulation, relay: &Relay) -> Result<(), LinkError> {
     let quiet_for = options.settle;
-    let give_up = stage.clock.now() + quiet_for * PATIENCE_IN_SETTLES + options.link.rtt() * 2;
+    let give_up = emulation.clock.now() + quiet_for * PATIENCE_IN_SETTLES + options.link.rtt() * 2;
     loop {
-        let now = stage.clock.now();
-        let quiet_at = stage.activity.last(RESIDENT) + quiet_for;
+        let now = emulation.clock.now();
+        let quiet_at = emulation.activity.last(RESIDENT) + quiet_for;
         if now >= quiet_at.min(give_up) {
             return Ok(());
         }

@@ -20,11 +20,11 @@ use wirecost_security::KeyLog;
 
 use super::error::{ServerDeath, doing};
 use super::keys;
-use super::stage::{Stage, join, look};
 use super::words::{Places, split};
-use super::{LinkError, Options, ServerChoice};
+use super::{LinkError, Options, ServerChoice, look};
 use crate::compare::device::datagram_bytes;
 use crate::compare::live::RunError;
+use crate::emulation::{Emulation, join};
 use crate::results::RunFolder;
 use crate::stack::channels::{ChannelOptions, ServerChannels};
 use crate::stack::server::{Clients, Discard};
@@ -74,7 +74,7 @@ impl Serving {
     /// There is no such program, or the machine refuses it.
     pub fn start(
         options: &Options,
-        stage: &Stage,
+        emulation: &Emulation,
         folder: &RunFolder,
         places: &Places,
         key_log: Option<&Path>,
@@ -85,11 +85,11 @@ impl Serving {
                 let launch = launch(&places.fill(line), folder, key_log)?;
                 Ok(Self::Command {
                     line: line.clone(),
-                    process: ServerProcess::start(&launch, &stage.server)?,
+                    process: ServerProcess::start(&launch, &emulation.server)?,
                     death: None,
                 })
             }
-            Some(ServerChoice::Builtin(stack)) => builtin(*stack, options, stage, folder),
+            Some(ServerChoice::Builtin(stack)) => builtin(*stack, options, emulation, folder),
         }
     }
 
@@ -250,8 +250,13 @@ fn locate(program: &str) -> Option<PathBuf> {
 }
 
 /// Starts a built-in server on a thread of its own; returns when it listens.
-fn builtin(stack: Stack, options: &Options, stage: &Stage, folder: &RunFolder) -> Result<Serving, LinkError> {
-    let credentials = Credentials::generate(stage.clock, options.keys).map_err(RunError::from)?;
+fn builtin(
+    stack: Stack,
+    options: &Options,
+    emulation: &Emulation,
+    folder: &RunFolder,
+) -> Result<Serving, LinkError> {
+    let credentials = Credentials::generate(emulation.clock, options.keys).map_err(RunError::from)?;
     if stack.has_handshake() {
         folder.write(AUTHORITY, credentials.authority_pem.as_bytes())?;
     }
@@ -261,7 +266,7 @@ fn builtin(stack: Stack, options: &Options, stage: &Stage, folder: &RunFolder) -
         ..ChannelOptions::default()
     };
     let channels = ServerChannels::new(credentials, channel_options, 0);
-    let (side, clock, seed) = (stage.server.clone(), stage.clock, options.seed);
+    let (side, clock, seed) = (emulation.server.clone(), emulation.clock, options.seed);
     let address = SocketAddr::new(server_address(options.ipv6), stack.port());
     let (ready, readiness) = mpsc::channel();
     let thread = thread::spawn(move || {

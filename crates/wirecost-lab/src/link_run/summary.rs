@@ -11,8 +11,8 @@ use wirecost_live::Medium;
 use super::Options;
 use super::capture::Written;
 use super::program::Ended;
-use super::stage::Left;
 use crate::compare::options::resolved_link;
+use crate::emulation::Left;
 use crate::scenario::ResolvedLink;
 
 /// The version of `link.json`.

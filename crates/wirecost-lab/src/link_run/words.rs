@@ -5,8 +5,8 @@ use std::path::Path;
 
 use wirecost_proto::hosts::{device_address, server_address};
 
+use super::RESIDENT;
 use super::server::AUTHORITY;
-use super::stage::RESIDENT;
 
 /// A command line that ends within quotes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

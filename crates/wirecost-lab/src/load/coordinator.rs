@@ -58,7 +58,7 @@ pub struct Surroundings<'a> {
 }
 
 /// What a phase has come to so far, and how long it has lasted: the demand that ends the load for it.
-pub type Demands<'a> = dyn Fn(&PhaseFigures, Duration) -> Option<Threshold> + 'a;
+pub type Demands<'a> = dyn Fn(&PhaseFigures, Duration) -> Option<Threshold> + Sync + 'a;
 
 /// One load at work.
 pub struct Coordinator<'a> {
@@ -159,6 +159,7 @@ impl<'a> Coordinator<'a> {
         self.around.target.begin();
         let arrived = self.around.target.arrived();
         let used = self.read_both();
+        let link = self.around.target.link();
         let at = self.now() + LEAD;
         self.counted_until = at;
         let at_ns = self.around.clock.monotonic_nanos(at);
@@ -171,7 +172,9 @@ impl<'a> Coordinator<'a> {
             self.tick(index, at, over);
         }
         self.look_at_clock();
+        let link = self.around.target.link().zip(link);
         self.outcome.phases.push(PhaseTimes {
+            link: link.map(|(after, before)| after.since(&before, took)),
             begin: at.saturating_since(self.began),
             took,
             measured: phase.measured(
@@ -318,6 +321,7 @@ impl<'a> Coordinator<'a> {
             took: lasted,
             measured: phase.measured(self.options.clients, lasted, true),
             clock_stepped: false,
+            link: None,
         };
         let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
         if let (None, Some(failed)) = (&self.outcome.aborted, demands(&figures, lasted)) {

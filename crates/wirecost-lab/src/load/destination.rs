@@ -18,6 +18,27 @@ pub struct Destination {
     pub authority: String,
     /// Why the server is trusted, and lets devices in.
     pub trust: Trust,
+    /// The emulated link in between, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<OnLink>,
+}
+
+/// What an emulated link asks of devices and servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnLink {
+    /// Largest UDP payload that it carries unfragmented, in bytes.
+    pub datagram_bytes: usize,
+}
+
+impl OnLink {
+    /// What both sides agree on beside their credentials.
+    pub fn channel_options(link: Option<Self>) -> ChannelOptions {
+        let default = ChannelOptions::default();
+        ChannelOptions {
+            datagram_bytes: link.map_or(default.datagram_bytes, |link| link.datagram_bytes),
+            ..default
+        }
+    }
 }
 
 /// Why a server is trusted, and lets devices in.
@@ -44,6 +65,7 @@ impl Destination {
             address,
             authority: SERVER_NAME.to_owned(),
             trust: Trust::Own(Box::new(credentials)),
+            link: None,
         }
     }
 
@@ -55,7 +77,10 @@ impl Destination {
         match &self.trust {
             Trust::Own(portable) => {
                 let credentials = portable.unpack(clock).map_err(|error| error.to_string())?;
-                Ok(ClientChannels::new(&credentials, ChannelOptions::default()))
+                Ok(ClientChannels::new(
+                    &credentials,
+                    OnLink::channel_options(self.link),
+                ))
             }
             Trust::Foreign {
                 server_name,

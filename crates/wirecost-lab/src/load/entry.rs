@@ -2,13 +2,15 @@
 
 use super::coordinator::{Outcome, PhaseTimes, Spent};
 use super::figures::{Deliveries, Interval};
+use super::link::LinkReport;
 use super::options::{Arrivals, LoadOptions, Phase};
 use super::verdict::{self, Evidence, Verdict};
 use crate::results::load::{Load, PhaseFigures, ProcessUse};
 use crate::results::summary::Warning;
 
-/// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others.
-pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
+/// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others; `link`
+/// is what its emulated link has come to, where there was one.
+pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&LinkReport>) -> Load {
     let mut phases: Vec<PhaseFigures> = options
         .phases
         .iter()
@@ -25,6 +27,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
         phases: &phases,
         outcome,
         steal,
+        link,
     };
     let Verdict {
         bottleneck,
@@ -55,7 +58,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
         clients: u64::from(options.clients),
         subscribers: u64::from(options.receivers()),
         inflight: options.inflight.map(u64::from),
-        loop_kind: if open.is_some() { "open" } else { "closed" }.into(),
+        loop_kind: options.loop_kind().into(),
         arrivals: open.map(|poisson| if poisson { "poisson" } else { "constant" }.into()),
         shared_socket: options.shared_socket,
         interrupted: outcome.interrupted,
@@ -64,6 +67,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64) -> Load {
         warnings,
         generator: Some(process_use(&outcome.generator, sent)),
         target_use: outcome.target.as_ref().map(|spent| process_use(spent, sent)),
+        link: link.map(|link| Box::new(link.figures.clone())),
         bottleneck,
         phases,
         ..Load::default()
@@ -95,6 +99,7 @@ pub(super) fn phase_figures<'a>(
         offered_rate: phase.rate(options.clients),
         response_kind: kind.map(str::to_owned),
         deliveries: is_told.then(Deliveries::default),
+        link: times.link,
         ..PhaseFigures::default()
     };
     figures.counted(intervals)

@@ -9,6 +9,7 @@ use wirecost_link::LinkConfig;
 use wirecost_proto::ByteSize;
 use wirecost_security::Start;
 
+use super::share::most_in_flight;
 use crate::probe::url::Url;
 use crate::stack::Stack;
 use crate::target::Target;
@@ -79,10 +80,45 @@ impl LoadOptions {
         if self.shared_socket {
             return Some("devices of a load cannot share sockets yet");
         }
-        if self.link.is_some() {
-            return Some("a load does not run over an emulated link yet");
-        }
         None
+    }
+
+    /// Why the load cannot run over its link; `None` where it can, or has none.
+    pub fn cannot_cross(&self) -> Option<String> {
+        let link = self.link.as_ref()?;
+        if let LoadTarget::Url(url) = &self.target {
+            return Some(format!(
+                "{url} is not behind a link of ours: name a stack, whose server is started there, or run \
+                 wirecost link -- wirecost load {url}"
+            ));
+        }
+        if !self.sources.is_empty() {
+            return Some(
+                "devices on an emulated link have its addresses: leave out the source addresses".into(),
+            );
+        }
+        if let Err(fault) = link.validate() {
+            return Some(fault.to_string());
+        }
+        let mtu = link.up.mtu.min(link.down.mtu);
+        self.stack.cannot_cross(mtu, false)
+    }
+
+    /// How messages follow one another, as results name it: `open`, `closed`, `saturation` (a closed loop with several messages
+    /// of a device on their way: as fast as it goes) or `none` where no messages are offered.
+    pub fn loop_kind(&self) -> &'static str {
+        let offers = || self.phases.iter().filter_map(Phase::offer);
+        let is_open = |offer: &Offer| matches!(offer.arrivals, Arrivals::Open { .. });
+        let inflight = self.inflight.unwrap_or(1);
+        if offers().next().is_none() {
+            "none"
+        } else if offers().any(is_open) {
+            "open"
+        } else if inflight.min(most_in_flight(self.stack.application)) > 1 {
+            "saturation"
+        } else {
+            "closed"
+        }
     }
 
     /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this

@@ -13,18 +13,21 @@ use wirecost_live::environment::Load as MachineLoad;
 use wirecost_live::idle::Vigil;
 use wirecost_live::limits::{LimitError, Limits};
 use wirecost_live::process::usage::OwnUsage;
+use wirecost_proto::hosts::DEVICES_V4;
 
 use super::coordinator::{Coordinator, Demands, NoConnection, Outcome, Surroundings};
 use super::entry;
+use super::link::LoadLink;
 use super::options::{LoadOptions, LoadTarget};
 use super::parts::Parts;
 use super::profile::Folded;
 use super::profile::recorder::{ProfileError, Recorder};
-use super::server::Server;
+use super::server::{Server, Site};
 use super::share::{Share, sources_of};
 use super::target::Used;
 use super::watch::{Announcement, Watcher};
 use super::workers::{self, Layout, WorkersError};
+use crate::compare::live::RunError;
 use crate::results::load::{Load, LoadFile};
 use crate::results::summary::Warning;
 use crate::results::time::rfc3339;
@@ -38,6 +41,9 @@ pub enum LoadError {
     /// The target could not be started.
     #[error(transparent)]
     Target(#[from] super::server::ServerError),
+    /// The emulated link cannot be built, or does not work.
+    #[error(transparent)]
+    Link(#[from] RunError),
     /// No device could connect.
     #[error("no device could connect to {target}: {}", .why.reason)]
     NoConnection {
@@ -72,9 +78,9 @@ pub struct Place<'a> {
     /// A folder for what a real server needs.
     pub folder: &'a Path,
     /// Whoever watches.
-    pub watcher: &'a mut dyn Watcher,
+    pub watcher: &'a mut (dyn Watcher + Send),
     /// Whether the run is to end.
-    pub interrupted: &'a dyn Fn() -> bool,
+    pub interrupted: &'a (dyn Fn() -> bool + Sync),
     /// Which load of how many this is, from 1.
     pub place: [usize; 2],
     /// The demands that end the load early.
@@ -82,18 +88,35 @@ pub struct Place<'a> {
 }
 
 /// Runs a load. Call it from a thread that lives as long as the target: the kernel ends a child with the thread that has
-/// started it.
+/// started it. For a load over an emulated link, call [`wirecost_live::topology::prepare`] before any thread starts.
 ///
 /// # Errors
 /// [`LoadError`] where there are no figures; what went wrong with them is in their warnings.
-pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadError> {
-    let clock = Clock::start();
+pub fn run(options: &LoadOptions, mut place: Place<'_>) -> Result<LoadFile, LoadError> {
+    let Some(config) = &options.link else {
+        return run_here(options, place, None);
+    };
+    // The thread moves between the sides of the link, and this one stays where it is.
+    let behind_link = move || {
+        let link = LoadLink::start(config, options, &mut place)?;
+        run_here(options, place, Some(link))
+    };
+    let ended = thread::scope(|scope| scope.spawn(behind_link).join());
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Runs a load from this thread, over a link that is at work where there is to be one.
+fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> Result<LoadFile, LoadError> {
+    let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
     let started_at = SystemTime::now();
     let limits = Limits::read().map_err(|source| LoadError::Machine {
         action: "raise the limit on open files",
         source,
     })?;
-    let mut server = Server::start(options, place.program, place.folder, clock)?;
+    let mut server = match &link {
+        Some(link) => link.start_target(options, place.program, place.folder)?,
+        None => Server::start(options, place.program, place.folder, clock, Site::Loopback)?,
+    };
     let generator = Generator::start(options, &server, &limits, place.program)?;
     let vigil = Vigil::hold();
     let machine = MachineLoad::read();
@@ -115,26 +138,34 @@ pub fn run(options: &LoadOptions, place: Place<'_>) -> Result<LoadFile, LoadErro
     place.watcher.end();
     let steal = MachineLoad::read().steal_share_since(&machine);
     let (address, version) = (server.address(), server.version().map(str::to_owned));
-    let sources = sources_of(options, address).towards(address);
+    let source_addresses = match &link {
+        Some(_) => vec![format!("{DEVICES_V4}/16")],
+        None => addresses(&sources_of(options, address).towards(address)),
+    };
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     server.stop();
+    let link = link.map(LoadLink::stop).transpose()?;
     check(options, address, &outcome)?;
     let mut load = Load {
         started_at: rfc3339(started_at),
         loops: generator.loops,
         processes: generator.processes,
         idle_cpus: vigil.idle_cpus().to_string(),
-        ..entry::of(options, &outcome, steal)
+        ..entry::of(options, &outcome, steal, link.as_ref())
     };
     Ok(LoadFile {
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
         load,
         intervals: outcome.intervals,
         usage: outcome.usage,
-        source_addresses: sources.iter().map(IpAddr::to_string).collect(),
+        source_addresses,
         server: version,
     })
+}
+
+fn addresses(sources: &[IpAddr]) -> Vec<String> {
+    sources.iter().map(IpAddr::to_string).collect()
 }
 
 /// The parts that generate.
@@ -153,7 +184,8 @@ impl Generator {
         limits: &Limits,
         program: &Path,
     ) -> Result<Self, LoadError> {
-        let loops = loops(options, server.is_here());
+        let others = u32::from(server.is_here()) + u32::from(options.link.is_some());
+        let loops = loops(options, others);
         let layout = Layout::of(options, server.address(), limits, loops)?;
         let shares = Share::split(&Arc::new(options.clone()), server.destination(), layout.parts());
         let parts = workers::parts(&layout, program, shares)?;
@@ -201,11 +233,12 @@ fn folded(profile: Result<Folded, ProfileError>, warnings: &mut Vec<Warning>) ->
     }
 }
 
-/// How many loops: one for each CPU, but that one is left for a target on this machine, and few devices need few.
-fn loops(options: &LoadOptions, target_is_here: bool) -> u32 {
+/// How many loops: one for each CPU, but that one is left for each of the `others` on this machine, the target and the
+/// emulated link, and few devices need few.
+fn loops(options: &LoadOptions, others: u32) -> u32 {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let cpus = u32::try_from(cpus).unwrap_or(1);
-    let free = cpus.saturating_sub(u32::from(target_is_here)).max(1);
+    let free = cpus.saturating_sub(others).max(1);
     let subscribers = options.receivers();
     let devices = options.clients.saturating_add(subscribers);
     let useful = free.min(devices.div_ceil(DEVICES_PER_LOOP)).max(1);

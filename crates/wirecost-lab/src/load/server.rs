@@ -2,17 +2,19 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_live::{Clock, EnvironmentError, Side};
 use wirecost_security::certificate;
 
-use super::destination::{Destination, Trust};
+use super::destination::{Destination, OnLink, Trust};
 use super::figures::Deliveries;
 use super::options::{LoadOptions, LoadTarget, Payload};
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Used, Watched};
+use crate::emulation::{Meter, Readings};
 use crate::probe::resolve::{ResolveError, resolve};
 use crate::probe::url::Url;
 use crate::results::RunFolder;
@@ -30,6 +32,24 @@ const SYSTEM_STORES: [&str; 3] = [
 ];
 /// How long the resolver may take.
 const RESOLVE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where a target is started.
+#[derive(Clone, Copy, Debug)]
+pub enum Site {
+    /// On loopback.
+    Loopback,
+    /// At this address of an emulated link, on whose server's side the calling thread is.
+    Link(IpAddr, OnLink),
+}
+
+impl Site {
+    const fn link(self) -> Option<OnLink> {
+        match self {
+            Self::Loopback => None,
+            Self::Link(_, link) => Some(link),
+        }
+    }
+}
 
 /// Why there is no target.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +84,8 @@ pub enum ServerError {
 pub struct Server {
     destination: Destination,
     kind: Kind,
+    /// What the link to it has done, where there is one.
+    meter: Option<Arc<Meter>>,
 }
 
 #[derive(Debug)]
@@ -86,47 +108,28 @@ impl Server {
         program: &Path,
         folder: &Path,
         clock: Clock,
+        site: Site,
     ) -> Result<Self, ServerError> {
-        match &options.target {
-            LoadTarget::Url(url) => Ok(Self {
-                destination: found(options, url)?,
-                kind: Kind::Found,
-            }),
-            LoadTarget::Started(Target::Builtin) => Self::start_sink(options, program, clock),
-            LoadTarget::Started(target) => Self::start_foreign(options, *target, folder, clock),
+        let (mut destination, kind) = match &options.target {
+            LoadTarget::Url(url) => (found(options, url)?, Kind::Found),
+            LoadTarget::Started(Target::Builtin) => start_sink(options, program, clock, site)?,
+            LoadTarget::Started(target) => start_foreign(options, *target, folder, clock, site)?,
+        };
+        destination.link = site.link();
+        Ok(Self {
+            destination,
+            kind,
+            meter: None,
+        })
+    }
+
+    /// The same server behind a link that is watched.
+    #[must_use]
+    pub(super) fn behind(self, meter: Arc<Meter>) -> Self {
+        Self {
+            meter: Some(meter),
+            ..self
         }
-    }
-
-    fn start_sink(options: &LoadOptions, program: &Path, clock: Clock) -> Result<Self, ServerError> {
-        let subscribers = options.receivers();
-        let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
-        asked.stamped = is_stamped(options);
-        asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
-        let sink = Sink::start(program, &asked, clock)?;
-        let portable = sink.credentials().portable();
-        let portable = portable.map_err(|error| SinkError::Failed(error.to_string()))?;
-        Ok(Self {
-            destination: Destination::own(sink.address(), portable),
-            kind: Kind::Sink(Box::new(sink)),
-        })
-    }
-
-    /// Starts a server of another maker on loopback, with its files in `folder`.
-    fn start_foreign(
-        options: &LoadOptions,
-        target: Target,
-        folder: &Path,
-        clock: Clock,
-    ) -> Result<Self, ServerError> {
-        let credentials = Credentials::generate(clock, false)?;
-        let (folder, side) = (RunFolder::open(folder), Side::here()?);
-        let ip = IpAddr::V4(FOREIGN_ADDRESS);
-        let foreign = Foreign::start(target, &side, &folder, &credentials, ip)?;
-        let address = SocketAddr::new(ip, options.stack.port());
-        Ok(Self {
-            destination: Destination::own(address, credentials.portable()?),
-            kind: foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign))),
-        })
     }
 
     /// Where it is, and why it is trusted.
@@ -190,6 +193,10 @@ impl Watched for Server {
         }
     }
 
+    fn link(&self) -> Option<Readings> {
+        self.meter.as_deref().map(Meter::read)
+    }
+
     fn begin(&mut self) {
         if let Kind::Sink(sink) = &mut self.kind {
             // A target that has ended is noticed by its devices.
@@ -214,6 +221,50 @@ impl Watched for Server {
             }
         }
     }
+}
+
+/// Starts the counting target.
+fn start_sink(
+    options: &LoadOptions,
+    program: &Path,
+    clock: Clock,
+    site: Site,
+) -> Result<(Destination, Kind), ServerError> {
+    let subscribers = options.receivers();
+    let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
+    asked.stamped = is_stamped(options);
+    asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
+    if let Site::Link(ip, link) = site {
+        // Nobody else is there: the port is the one by which others know the protocol.
+        asked.address = SocketAddr::new(ip, options.stack.port());
+        asked.link = Some(link);
+    }
+    let sink = Sink::start(program, &asked, clock)?;
+    let portable = sink.credentials().portable();
+    let portable = portable.map_err(|error| SinkError::Failed(error.to_string()))?;
+    let destination = Destination::own(sink.address(), portable);
+    Ok((destination, Kind::Sink(Box::new(sink))))
+}
+
+/// Starts a server of another maker, with its files in `folder`.
+fn start_foreign(
+    options: &LoadOptions,
+    target: Target,
+    folder: &Path,
+    clock: Clock,
+    site: Site,
+) -> Result<(Destination, Kind), ServerError> {
+    let credentials = Credentials::generate(clock, false)?;
+    let (folder, side) = (RunFolder::open(folder), Side::here()?);
+    let ip = match site {
+        Site::Loopback => IpAddr::V4(FOREIGN_ADDRESS),
+        Site::Link(ip, _) => ip,
+    };
+    let foreign = Foreign::start(target, &side, &folder, &credentials, ip)?;
+    let address = SocketAddr::new(ip, options.stack.port());
+    let destination = Destination::own(address, credentials.portable()?);
+    let kind = foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign)));
+    Ok((destination, kind))
 }
 
 /// What a server of another maker has used. Its first process says how its CPU time divides.
@@ -262,6 +313,7 @@ fn found(options: &LoadOptions, url: &Url) -> Result<Destination, ServerError> {
             authorities: authorities(options)?,
             psk: None,
         },
+        link: None,
     })
 }
 

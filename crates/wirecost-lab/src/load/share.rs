@@ -15,11 +15,15 @@ use wirecost_live::clock::thread_cpu_time;
 use wirecost_live::driver::client::{ClientLoop, LoadDevice, Traffic};
 use wirecost_live::driver::sources::Sources;
 use wirecost_proto::Rng;
+use wirecost_proto::hosts::device_address;
 use wirecost_proto::random::key_of;
 
 use super::destination::Destination;
 use super::options::{Backoff, LoadOptions};
+pub(super) use activities::most_in_flight;
+
 use super::part::{FromPart, Inbox};
+use crate::emulation::HOSTS;
 use crate::stack::pattern::{Pattern, PatternError};
 
 /// How connections come back that are lost while messages are sent, where nothing else is said.
@@ -99,12 +103,7 @@ impl Share {
         let director = self
             .director(clock, inbox, outbox)?
             .with_socket_bytes(socket_bytes);
-        let driver = ClientLoop::for_load(
-            devices,
-            director,
-            clock,
-            sources_of(&self.options, self.destination.address),
-        );
+        let driver = ClientLoop::for_load(devices, director, clock, self.sources());
         let driver = driver.map_err(|error| format!("cannot set up a loop: {error}"))?;
         let driver = driver.with_traffic(traffic);
         let waker = driver.waker();
@@ -123,6 +122,22 @@ impl Share {
             .map_err(|error| format!("the loop failed: {error}"))?;
         let socket_error = report.socket_error.map(|error| error.to_string());
         Ok((report.dropped_datagrams, socket_error))
+    }
+
+    /// Where its sockets come from: on an emulated link each device has an address of its own, as far as there are any.
+    fn sources(&self) -> Sources {
+        if self.destination.link.is_none() {
+            return sources_of(&self.options, self.destination.address);
+        }
+        let behind = |number: u32| self.options.clients.saturating_add(number);
+        let subscribers = behind(self.subscribers.start)..behind(self.subscribers.end);
+        let hosts = self
+            .devices
+            .clone()
+            .chain(subscribers)
+            .map(|number| number % HOSTS);
+        let addresses = hosts.filter_map(|host| device_address(host, false));
+        shared(&self.options, Sources::of(addresses.collect()))
     }
 
     fn rng(&self, purpose: &str) -> Rng {
@@ -147,6 +162,10 @@ pub fn sources_of(options: &LoadOptions, address: SocketAddr) -> Sources {
     } else {
         Sources::of(options.sources.clone())
     };
+    shared(options, sources)
+}
+
+fn shared(options: &LoadOptions, sources: Sources) -> Sources {
     if options.shared_socket {
         sources.with_shared_socket()
     } else {

@@ -29,6 +29,7 @@ use wirecost_proto::bare::Transport;
 pub use report::{SinkReport, SinkUsage};
 pub use target::serve;
 
+use super::destination::OnLink;
 use crate::stack::credentials::Portable;
 use crate::stack::{Credentials, Stack};
 
@@ -56,6 +57,8 @@ pub struct SinkOptions {
     pub client_certificates: bool,
     /// Whether it takes early data, which anyone may have replayed.
     pub accept_early_data: bool,
+    /// The emulated link in front of it, where there is one.
+    pub link: Option<OnLink>,
 }
 
 /// What one process of a target is to be.
@@ -79,6 +82,7 @@ impl SinkOptions {
             stamped: true,
             client_certificates: false,
             accept_early_data: false,
+            link: None,
         }
     }
 }

@@ -2,12 +2,18 @@
 
 use super::figures::Deliveries;
 use super::watch::Usage;
+use crate::emulation::Readings;
 use wirecost_stats::Histogram;
 
 /// A target, as far as it can be watched.
 pub trait Watched {
     /// CPU time and memory so far; `None` where it is not on this machine, or not ours.
     fn used(&mut self) -> Option<Used>;
+
+    /// What the emulated link to it has done so far; `None` without one.
+    fn link(&self) -> Option<Readings> {
+        None
+    }
 
     /// A phase begins, or its warm-up ends: the delays of what arrived before are not its.
     fn begin(&mut self) {}

@@ -6,9 +6,11 @@
 //! (saturation) measures how long it went on: both are labelled and exempt from those rules.
 
 mod bottleneck;
+mod link;
 mod phase;
 
 use super::coordinator::{Outcome, PhaseTimes, Spent};
+use super::link::LinkReport;
 use super::options::{Arrivals, LoadOptions, Phase};
 use crate::results::load::{Bottleneck, PhaseFigures};
 use crate::results::summary::Warning;
@@ -31,6 +33,8 @@ pub struct Evidence<'a> {
     pub outcome: &'a Outcome,
     /// The share of processor time that the hypervisor gave to others.
     pub steal: f64,
+    /// The emulated link, where there was one.
+    pub link: Option<&'a LinkReport>,
 }
 
 /// What is to be said of a load.
@@ -50,6 +54,8 @@ struct Offered<'a> {
     figures: &'a PhaseFigures,
     /// Whether what is offered keeps to a schedule.
     open: bool,
+    /// Whether several messages of a device are on their way in a closed loop: as fast as it goes.
+    saturating: bool,
     is_answered: bool,
 }
 
@@ -67,6 +73,7 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
     Some(Offered {
         figures,
         open,
+        saturating: options.loop_kind() == "saturation",
         is_answered: !is_message || options.stack.is_answered(),
     })
 }
@@ -105,6 +112,7 @@ fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
     ]
     .into_iter()
     .flatten()
+    .chain(evidence.link.into_iter().flat_map(link::warnings))
     .collect()
 }
 

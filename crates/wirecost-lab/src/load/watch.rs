@@ -47,7 +47,12 @@ impl Announcement {
     pub fn of(options: &LoadOptions, place: [usize; 2]) -> Self {
         let clients = options.clients;
         let rate = options.phases.iter().find_map(|phase| phase.rate(clients));
-        let rate = rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("{rate}/s"));
+        let rate = match (rate, options.loop_kind()) {
+            (Some(rate), _) => format!("{rate}/s"),
+            (None, "saturation") => "as fast as it goes".to_owned(),
+            (None, "closed") => "closed loop".to_owned(),
+            (None, _) => "no messages".to_owned(),
+        };
         Self {
             name: format!("{}, {clients} clients, {rate}", options.stack),
             stack: options.stack.to_string(),

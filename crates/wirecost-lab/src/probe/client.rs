@@ -20,7 +20,7 @@ use super::application::{
     Adapter, Application, amqp_event, coap_event, http_event, http3_event, layered, mqtt_event,
 };
 use super::event::{Command, Happening, Said};
-use super::options::{Options, OptionsError, TlsVersion, Trusted};
+use super::options::{NOTHING_ANSWERS, Options, OptionsError, TlsVersion, Trusted};
 use super::url::{Login, Protocol, Scheme, percent_decoded};
 
 /// Longer than any step is waited for: the probe's own time-outs come first.
@@ -62,9 +62,7 @@ impl Client {
                 Self::Tls(Box::new(tls::Client::new(tls(options, around)?, application)))
             }
             Scheme::Coaps => Self::Dtls(Box::new(dtls::Client::new(dtls(options, around)?, application))),
-            Scheme::Mqtt | Scheme::Coap | Scheme::Amqp | Scheme::Http | Scheme::H3 => {
-                Self::Plain(application)
-            }
+            _ => Self::Plain(application),
         })
     }
 }
@@ -124,6 +122,7 @@ fn with_negotiated(happening: Happening, negotiated: Option<tls::Negotiated>) ->
 
 fn application(options: &Options, around: &Surroundings) -> Result<Application, OptionsError> {
     match options.url.scheme.protocol() {
+        Protocol::Tcp | Protocol::Udp => Err(OptionsError::refused(NOTHING_ANSWERS)),
         Protocol::Mqtt => mqtt_client(options),
         Protocol::Coap => coap_client(options, around),
         Protocol::Amqp => Ok(amqp_client(options)),

@@ -193,6 +193,7 @@ impl Diagnosis<'_> {
             (_, Protocol::Amqp) => "an AMQP header",
             (_, Protocol::Coap) => "a CoAP request",
             (_, Protocol::Http1 | Protocol::Http3) => "an HTTP request",
+            (_, Protocol::Tcp | Protocol::Udp) => "a payload",
         }
     }
 
@@ -257,7 +258,7 @@ impl Diagnosis<'_> {
             Scheme::Amqp => "amqp",
             Scheme::Http => "http1",
             Scheme::H3 => "http3",
-            Scheme::Mqtts | Scheme::Coaps | Scheme::Amqps | Scheme::Https => return start.to_owned(),
+            _ => return start.to_owned(),
         };
         format!(
             "{start}; 'wirecost serve {name}' gives one on port {}",

@@ -88,6 +88,10 @@ pub struct Options {
 #[error("{0}")]
 pub struct OptionsError(String);
 
+/// Why bare payloads are not probed.
+pub(super) const NOTHING_ANSWERS: &str =
+    "nothing answers a bare payload, so that there is nothing to probe: wirecost load sends to tcp and udp";
+
 impl OptionsError {
     /// The objection of a protocol or of a layer.
     pub(super) fn refused(reason: impl fmt::Display) -> Self {
@@ -128,6 +132,7 @@ impl Options {
         let has_tls = scheme.is_secure();
         let fetches = matches!(protocol, Protocol::Coap | Protocol::Http1 | Protocol::Http3);
         let objections = [
+            (matches!(protocol, Protocol::Tcp | Protocol::Udp), NOTHING_ANSWERS),
             (
                 self.login.is_some() && !takes_login,
                 "a user goes with mqtt, mqtts, amqp and amqps",
@@ -192,6 +197,7 @@ impl Options {
         match self.url.scheme.protocol() {
             Protocol::Mqtt | Protocol::Amqp => self.qos > 0,
             Protocol::Coap | Protocol::Http1 | Protocol::Http3 => true,
+            Protocol::Tcp | Protocol::Udp => false,
         }
     }
 }

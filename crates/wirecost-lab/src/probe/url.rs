@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use wirecost_proto::bare::Transport;
 
+use crate::stack::{Application, Channel, Stack};
+
 /// What a URL begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
@@ -26,6 +28,10 @@ pub enum Scheme {
     Https,
     /// HTTP/3 on QUIC.
     H3,
+    /// Bare payload on TCP; nothing is registered for it.
+    Tcp,
+    /// Bare payload on UDP; nothing is registered for it.
+    Udp,
 }
 
 /// What is spoken within the channel.
@@ -41,6 +47,10 @@ pub enum Protocol {
     Http1,
     /// HTTP/3.
     Http3,
+    /// Bare payload on TCP.
+    Tcp,
+    /// Bare payload on UDP.
+    Udp,
 }
 
 impl Protocol {
@@ -52,14 +62,16 @@ impl Protocol {
             Self::Amqp => "AMQP 1.0",
             Self::Http1 => "HTTP/1.1",
             Self::Http3 => "HTTP/3",
+            Self::Tcp => "bare payload on TCP",
+            Self::Udp => "bare payload on UDP",
         }
     }
 
     /// What its flow runs on.
     pub const fn transport(self) -> Transport {
         match self {
-            Self::Mqtt | Self::Amqp | Self::Http1 => Transport::Stream,
-            Self::Coap | Self::Http3 => Transport::Datagram,
+            Self::Mqtt | Self::Amqp | Self::Http1 | Self::Tcp => Transport::Stream,
+            Self::Coap | Self::Http3 | Self::Udp => Transport::Datagram,
         }
     }
 
@@ -70,8 +82,8 @@ impl Protocol {
 }
 
 impl Scheme {
-    /// Every scheme, with its name, protocol and registered port.
-    const TABLE: [(Self, &'static str, Protocol, u16); 9] = [
+    /// Every scheme, with its name, protocol and registered port; that of bare payloads is the discard service's (RFC 863).
+    const TABLE: [(Self, &'static str, Protocol, u16); 11] = [
         (Self::Mqtt, "mqtt", Protocol::Mqtt, 1_883),
         (Self::Mqtts, "mqtts", Protocol::Mqtt, 8_883),
         (Self::Coap, "coap", Protocol::Coap, 5_683),
@@ -81,6 +93,8 @@ impl Scheme {
         (Self::Http, "http", Protocol::Http1, 80),
         (Self::Https, "https", Protocol::Http1, 443),
         (Self::H3, "h3", Protocol::Http3, 443),
+        (Self::Tcp, "tcp", Protocol::Tcp, 9),
+        (Self::Udp, "udp", Protocol::Udp, 9),
     ];
 
     const fn row(self) -> (Self, &'static str, Protocol, u16) {
@@ -117,7 +131,7 @@ impl Scheme {
         Self::TABLE.iter().find(of_stream).map(|row| row.0)
     }
 
-    /// The same protocol with protection where this one has none, and the other way round.
+    /// The same protocol with protection where this one has none, and the other way round; bare payloads have no other.
     pub const fn counterpart(self) -> Self {
         match self {
             Self::Mqtt => Self::Mqtts,
@@ -128,6 +142,7 @@ impl Scheme {
             Self::Amqps => Self::Amqp,
             Self::Http => Self::Https,
             Self::Https | Self::H3 => Self::Http,
+            Self::Tcp | Self::Udp => self,
         }
     }
 }
@@ -317,6 +332,51 @@ impl Url {
         }
     }
 
+    /// The stack that a load speaks to it.
+    pub const fn stack(&self) -> Stack {
+        let application = match self.scheme.protocol() {
+            Protocol::Mqtt => Application::Mqtt311(1),
+            Protocol::Coap => Application::CoapCon,
+            Protocol::Amqp => Application::AmqpUnsettled,
+            Protocol::Http1 => Application::Http1,
+            Protocol::Http3 => Application::Http3,
+            Protocol::Tcp => Application::Tcp,
+            Protocol::Udp => Application::Udp,
+        };
+        let channel = match self.scheme {
+            Scheme::Mqtts | Scheme::Amqps | Scheme::Https => Channel::Tls13,
+            // What servers in the field speak.
+            Scheme::Coaps => Channel::Dtls12,
+            _ => Channel::Plain,
+        };
+        Stack {
+            channel,
+            ..Stack::plain(application)
+        }
+    }
+
+    /// The topic, path or address that it names, as a pattern of messages; `None` where it names none.
+    pub fn resource_pattern(&self) -> Option<String> {
+        // A percent sign of a URL is an encoded character, one of a pattern a placeholder.
+        (!self.resource.is_empty()).then(|| percent_decoded(&self.resource).replace('%', "%%"))
+    }
+
+    /// Whether a stack is one of those that the scheme names: of its protocol, and protected as it says.
+    pub fn names(&self, stack: Stack) -> bool {
+        let protocol = match stack.application {
+            Application::Mqtt311(_) | Application::Mqtt5(_) => Protocol::Mqtt,
+            Application::CoapCon | Application::CoapNon => Protocol::Coap,
+            Application::AmqpSettled | Application::AmqpUnsettled => Protocol::Amqp,
+            Application::Http1 => Protocol::Http1,
+            Application::Http3 => Protocol::Http3,
+            Application::Tcp => Protocol::Tcp,
+            Application::Udp => Protocol::Udp,
+        };
+        // No scheme stands for bare payloads that are protected.
+        let is_bare = matches!(protocol, Protocol::Tcp | Protocol::Udp);
+        protocol == self.scheme.protocol() && (is_bare || stack.has_handshake() == self.scheme.is_secure())
+    }
+
     /// The same server by another scheme, without user and resource.
     pub fn by(&self, scheme: Scheme) -> String {
         format!("{scheme}://{}", self.host_and_port())
@@ -343,7 +403,36 @@ mod tests {
                 (scheme, port, protocol)
             );
             assert_eq!(url.resource, "a/b?c");
-            assert_eq!(scheme.counterpart().is_secure(), !scheme.is_secure());
+            let has_counterpart = !matches!(protocol, Protocol::Tcp | Protocol::Udp);
+            assert_eq!(
+                scheme.counterpart().is_secure() != scheme.is_secure(),
+                has_counterpart
+            );
+        }
+    }
+
+    #[test]
+    fn a_scheme_names_its_stacks() {
+        for (url, stack, others) in [
+            ("mqtt://host", "mqtt-qos1", "mqtt5-qos0 mqtt-qos2"),
+            ("mqtts://host", "mqtt-qos1+tls1.3", "mqtt5-qos2+tls1.2"),
+            ("coap://host", "coap-con", "coap-non coap-con+oscore"),
+            ("coaps://host", "coap-con+dtls1.2", "coap-non+dtls1.3"),
+            ("amqps://host", "amqp-unsettled+tls1.3", "amqp-settled+tls1.2"),
+            ("http://host", "http1", "http1+cose"),
+            ("h3://host", "http3", "http3+cose"),
+            ("tcp://host:7", "tcp", "tcp+tls1.3"),
+            ("udp://host:7", "udp", "udp+dtls1.3"),
+        ] {
+            let url: Url = url.parse().expect("a URL");
+            assert_eq!(url.stack().to_string(), stack);
+            for name in others.split(' ').chain([stack]) {
+                assert!(url.names(name.parse().expect("a stack")), "{url} {name}");
+            }
+        }
+        let url: Url = "mqtts://host".parse().expect("a URL");
+        for name in ["mqtt-qos1", "coap-con+dtls1.2", "http3"] {
+            assert!(!url.names(name.parse().expect("a stack")), "{name}");
         }
     }
 

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::environment::Emulator;
 use super::folder::{ResultsError, RunFolder};
-use super::summary::{Outcomes, Times, Warning};
+use super::summary::{Link, Outcomes, Times, Warning};
 use super::usage::UsageRow;
+use crate::emulation::LinkUse;
 use crate::load::figures::{Connects, Deliveries, Interval};
 
 /// The contents of `summary.json` after `wirecost load`, or `wirecost run` with phases.
@@ -59,7 +61,8 @@ pub struct Load {
     pub subscribers: u64,
     /// The most messages of a device that wait for their answers at a time; null where nothing limits it.
     pub inflight: Option<u64>,
-    /// `open` or `closed`.
+    /// `open`, `closed`, `saturation` (a closed loop with several messages of a device on their way: as fast as it goes), or
+    /// `none` where no messages are offered.
     pub loop_kind: String,
     /// `constant` or `poisson`; null in a closed loop.
     pub arrivals: Option<String>,
@@ -92,11 +95,28 @@ pub struct Load {
     pub generator: Option<ProcessUse>,
     /// CPU and memory of the target, where it runs on this machine.
     pub target_use: Option<ProcessUse>,
+    /// The emulated link that all devices shared; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Box<LinkFigures>>,
     /// Who could give no more.
     pub bottleneck: Option<Bottleneck>,
     /// The folded stacks of the target's CPU profile, below the results folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+}
+
+/// The emulated link of a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkFigures {
+    /// What was asked for and achieved, over the whole load.
+    #[serde(flatten)]
+    pub link: Link,
+    /// How packets left the namespaces: `tun` or `veth`.
+    pub packet_path: String,
+    /// How the link kept its deadlines, over the whole load.
+    pub emulator: Emulator,
+    /// Packets that an interface dropped or refused: any makes the load invalid.
+    pub dropped_packets: u64,
 }
 
 /// The figures of one phase.
@@ -145,6 +165,9 @@ pub struct PhaseFigures {
     pub connect_time_ns: Option<Times>,
     /// From the intended send to the arrival at a subscriber or sink.
     pub one_way_delay_ns: Option<Times>,
+    /// What the emulated link has done meanwhile; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkUse>,
 }
 
 /// CPU and memory of one side over the measured phases.

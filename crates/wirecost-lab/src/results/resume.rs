@@ -54,7 +54,7 @@ impl Earlier {
         if !differences.is_empty() && !may_differ {
             return Err(ResumeError::Changed {
                 folder: folder.path().to_owned(),
-                differences: differences.join("; "),
+                differences: in_words(&differences),
             });
         }
         let keys = entries.iter().filter_map(Entry::finished_key);
@@ -63,6 +63,21 @@ impl Earlier {
             finished: keys.filter(is_there).map(str::to_owned).collect(),
         })
     }
+}
+
+/// Differences in one sentence: of many the first ones.
+fn in_words(differences: &[String]) -> String {
+    const MOST: usize = 5;
+    let mut text = differences
+        .iter()
+        .take(MOST)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("; ");
+    if let Some(more) = differences.len().checked_sub(MOST).filter(|more| *more > 0) {
+        text += &format!("; and {more} more");
+    }
+    text
 }
 
 fn version_difference(entries: &[Entry]) -> Option<String> {
@@ -96,7 +111,7 @@ fn differences_between(earlier: &Map<String, Value>, now: &Map<String, Value>) -
         .collect()
 }
 
-/// A scenario by its fields; a link is told by its words.
+/// A scenario by its fields, those of its loads among them; a link is told by its words.
 fn fields(scenario: Value) -> Map<String, Value> {
     let mut fields = match scenario {
         Value::Object(fields) => fields,
@@ -104,6 +119,17 @@ fn fields(scenario: Value) -> Map<String, Value> {
     };
     if let Some(links) = fields.get_mut("links").and_then(Value::as_array_mut) {
         links.iter_mut().for_each(say_link);
+    }
+    if let Some(Value::Array(loads)) = fields.remove("loads") {
+        let is_alone = loads.len() == 1;
+        for (number, load) in (1..).zip(loads) {
+            let Value::Object(own) = load else { continue };
+            let named = own.into_iter().map(|(name, value)| match is_alone {
+                true => (name, value),
+                false => (format!("load {number}: {name}"), value),
+            });
+            fields.extend(named);
+        }
     }
     fields
 }
@@ -143,6 +169,21 @@ fn words(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::compare::options::tests::options;
+
+    #[test]
+    fn loads_differ_field_by_field() {
+        let one = |clients: u32| serde_json::json!({"loads": [{"stack": "tcp", "clients": clients}]});
+        let difference = differences_of(one(4), one(5));
+        assert_eq!(difference, ["clients was 4, is 5"]);
+        let two = |clients: u32| {
+            let loads = [10, clients].map(|clients| serde_json::json!({"clients": clients}));
+            serde_json::json!({"loads": loads})
+        };
+        assert_eq!(differences_of(two(1), two(2)), ["load 2: clients was 1, is 2"]);
+        let many: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        assert_eq!(in_words(&many), "0; 1; 2; 3; 4; and 2 more");
+        assert_eq!(in_words(&many[..5]), "0; 1; 2; 3; 4");
+    }
 
     #[test]
     fn differences_are_said_field_by_field() {

@@ -146,19 +146,40 @@ pub fn read(node: &Node, surroundings: Surroundings<'_>) -> Result<LoadOptions, 
     if let Some(engine) = table.one("engine", text)?.filter(|engine| engine != "live") {
         return Err(table.error("engine", format!("loads are run live, not {engine:?}")));
     }
-    let mut load = LoadOptions::new(
-        table.required("stack", parsed)?,
-        LoadTarget::Started(Target::Builtin),
-    );
+    let target = table.one("target", target)?;
+    let target = target.unwrap_or(LoadTarget::Started(Target::Builtin));
+    let mut load = LoadOptions::new(stack(&table, &target)?, target);
     connection(&table, &mut load, surroundings)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
+    if let Some(why) = load.cannot_cross() {
+        return Err(table.error("link", why));
+    }
     load.payload = payload(&table, surroundings)?;
+    if let LoadTarget::Url(url) = &load.target {
+        set(&mut load.resource, url.resource_pattern());
+    }
     set(&mut load.resource, table.one("resource", text)?);
     set(&mut load.retain, table.one("retain", flag)?);
     set(&mut load.seed, table.one("seed", whole)?);
     load.phases = phases::read(&table)?;
     Ok(load)
+}
+
+/// The stack: as it is named, or as the scheme of a URL says.
+fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError> {
+    match (table.one::<Stack>("stack", parsed)?, target) {
+        (Some(stack), LoadTarget::Url(url)) if !url.names(stack) => {
+            let (scheme, own) = (url.scheme, url.stack());
+            Err(table.error(
+                "stack",
+                format!("{stack} is not what {scheme}:// says: write a stack like {own}, or leave it out"),
+            ))
+        }
+        (Some(stack), _) => Ok(stack),
+        (None, LoadTarget::Url(url)) => Ok(url.stack()),
+        (None, LoadTarget::Started(_)) => table.required("stack", parsed),
+    }
 }
 
 fn set<T>(field: &mut T, value: Option<T>) {
@@ -174,7 +195,6 @@ fn connection(
     surroundings: Surroundings<'_>,
 ) -> Result<(), ScenarioError> {
     set(&mut load.start, table.one("start", parsed)?);
-    set(&mut load.target, table.one("target", target)?);
     load.login = login(table, surroundings)?;
     if let LoadTarget::Url(url) = &mut load.target
         && let Some(of_url) = url.login.take()

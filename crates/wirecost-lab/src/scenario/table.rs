@@ -109,6 +109,23 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Each of `all` with each of `values`, the values changing first; the same where there are no values. Of more than `most`
+/// one more is made, and not the others.
+pub fn combined<T: Clone, V>(all: &[T], values: &[V], most: usize, with: fn(&mut T, &V)) -> Vec<T> {
+    if values.is_empty() {
+        return all.to_vec();
+    }
+    let each = |one: &T| {
+        let one = one.clone();
+        values.iter().map(move |value| {
+            let mut changed = one.clone();
+            with(&mut changed, value);
+            changed
+        })
+    };
+    all.iter().flat_map(each).take(most.saturating_add(1)).collect()
+}
+
 /// What an unknown key may have meant.
 pub fn meant(key: &str, keys: &[&'static str]) -> String {
     let all = format!("the keys are {}", keys.join(", "));

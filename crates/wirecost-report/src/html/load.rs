@@ -3,6 +3,7 @@
 mod bands;
 mod cards;
 mod flame;
+mod link;
 mod outcomes;
 mod scaling;
 mod tables;
@@ -61,6 +62,8 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         connects: tables::connects(&summary.loads, &labels),
         honesty: tables::honesty(&summary.loads, &labels),
         sides: tables::sides(&summary.loads, &labels),
+        link: link::table(&summary.loads, &labels),
+        link_kept: link::kept(&summary.loads, &labels),
         remarks: tables::remarks(&summary.loads, &labels),
         thresholds: tables::thresholds(summary),
         machine: tables::machine(&results.environment),
@@ -88,6 +91,9 @@ struct Page<'a> {
     connects: Grid,
     honesty: Grid,
     sides: Grid,
+    link: Option<Grid>,
+    /// Each load over a link: its label, and what the link kept.
+    link_kept: Vec<(String, String)>,
     remarks: Vec<(&'static str, String)>,
     thresholds: Grid,
     machine: Vec<(String, String)>,

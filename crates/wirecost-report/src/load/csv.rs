@@ -1,6 +1,7 @@
 //! `summary.csv` of loads (RFC 4180, with `\n` as line end): one row per load and phase; a load that was not run has one
 //! row without figures. Empty is "not measured". Rates are per second, times in nanoseconds.
 
+use wirecost_lab::emulation::DirectionUse;
 use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_lab::results::summary::Times;
 
@@ -35,6 +36,7 @@ fn rows(load: &Load) -> Vec<Vec<Field>> {
 }
 
 fn of_load(load: &Load) -> Vec<Field> {
+    let lateness = load.link.as_ref().map(|link| link.emulator.lateness_p99_ns);
     let mut fields = vec![
         field("key", &load.key),
         field("stack", &load.stack),
@@ -47,6 +49,8 @@ fn of_load(load: &Load) -> Vec<Field> {
         optional("inflight", load.inflight),
         field("loop_kind", &load.loop_kind),
         optional("arrivals", load.arrivals.as_ref()),
+        optional("link", super::words::link(load)),
+        optional("emulator_lateness_p99_ns", lateness),
         field("shared_socket", load.shared_socket),
         field("processes", load.processes),
         field("loops", load.loops),
@@ -117,7 +121,24 @@ fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
     ] {
         fields.extend(of_times(name, times.as_ref()));
     }
+    for (way, of) in [
+        ("up", phase.link.map(|link| link.up)),
+        ("down", phase.link.map(|link| link.down)),
+    ] {
+        fields.extend(of_link(way, of));
+    }
     fields
+}
+
+fn of_link(way: &str, used: Option<DirectionUse>) -> [Field; 5] {
+    let named = |quantity: &str| format!("link_{way}_{quantity}");
+    [
+        optional(&named("packets"), used.map(|used| used.packets)),
+        optional(&named("bytes"), used.map(|used| used.bytes)),
+        optional(&named("lost"), used.map(|used| used.lost)),
+        optional(&named("queue_dropped"), used.map(|used| used.queue_dropped)),
+        optional(&named("utilisation"), used.and_then(|used| used.utilisation)),
+    ]
 }
 
 fn of_times(name: &str, times: Option<&Times>) -> [Field; 9] {

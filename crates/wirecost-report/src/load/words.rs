@@ -1,10 +1,12 @@
 //! How loads and their figures are called, the same in table, page and exports.
 
+use wirecost_lab::emulation::DirectionUse;
 use wirecost_lab::results::curves::CurveKind;
-use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_lab::results::load::{LinkFigures, Load, LoadSummary, PhaseFigures};
 use wirecost_lab::results::summary::{Outcomes, Times, Warning};
 use wirecost_lab::scenario::thresholds::failure_text;
 
+use crate::figures::link_words;
 use crate::number;
 
 /// What may tell one load from another.
@@ -14,6 +16,7 @@ pub(crate) enum Fact {
     Start,
     Target,
     Payload,
+    Link,
     Devices,
     Offer,
     Inflight,
@@ -21,11 +24,12 @@ pub(crate) enum Fact {
 }
 
 impl Fact {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Stack,
         Self::Start,
         Self::Target,
         Self::Payload,
+        Self::Link,
         Self::Devices,
         Self::Offer,
         Self::Inflight,
@@ -38,6 +42,7 @@ impl Fact {
             Self::Start => load.start.clone(),
             Self::Target => load.target.clone(),
             Self::Payload => format!("{} B", number::grouped(load.payload_bytes)),
+            Self::Link => link(load).unwrap_or_else(|| "no link".into()),
             Self::Devices => devices(load),
             Self::Offer => offer(load),
             Self::Inflight => load.inflight.map_or(String::new(), |n| format!("{n} in flight")),
@@ -80,10 +85,17 @@ pub(crate) fn devices(load: &Load) -> String {
     }
 }
 
-/// What was asked: `1,000/s Poisson`, `closed loop`, or nothing where no messages were.
+/// The emulated link, as one would ask for it.
+pub(crate) fn link(load: &Load) -> Option<String> {
+    load.link.as_ref().map(|figures| link_words(&figures.link))
+}
+
+/// What was asked: `1,000/s Poisson`, `closed loop`, `as fast as it goes`, or nothing where no messages were.
 pub(crate) fn offer(load: &Load) -> String {
-    if load.loop_kind == "closed" {
-        return "closed loop".into();
+    match load.loop_kind.as_str() {
+        "closed" => return "closed loop".into(),
+        "saturation" => return "as fast as it goes".into(),
+        _ => {}
     }
     let arrivals = match load.arrivals.as_deref() {
         Some("poisson") => " Poisson",
@@ -103,6 +115,7 @@ pub(crate) fn headline(load: &Load) -> String {
         format!("{} B", number::grouped(load.payload_bytes)),
     ];
     parts.extend(Some(offer(load)).filter(|offer| !offer.is_empty()));
+    parts.extend(link(load));
     if load.start != "cold" {
         parts.push(load.start.clone());
     }
@@ -268,6 +281,32 @@ pub(crate) fn bottleneck(load: &Load) -> String {
     load.bottleneck.as_ref().map_or_else(
         || "not determined".to_owned(),
         |found| number::plain(&format!("{}: {}", found.who, found.why)),
+    )
+}
+
+/// What one direction of a link has done: `1,200 packets, 12 lost, 3 dropped by its queue, rate in use 40 % of the time`.
+pub(crate) fn direction_use(used: &DirectionUse) -> String {
+    let mut text = plural(used.packets, "packet");
+    for (count, what) in [(used.lost, "lost"), (used.queue_dropped, "dropped by its queue")] {
+        if count > 0 {
+            text += &format!(", {} {what}", number::grouped(count));
+        }
+    }
+    if let Some(share) = used.utilisation {
+        text += &format!(", rate in use {} of the time", number::percent(share));
+    }
+    text
+}
+
+/// What the link has kept of its promises: the RTT achieved, and how late packets were.
+pub(crate) fn link_kept(figures: &LinkFigures) -> String {
+    let achieved = figures.link.achieved.as_ref();
+    let rtt = achieved.and_then(|achieved| achieved.rtt_p50_ns);
+    let rtt = number::optional(rtt, |nanos| number::latency(nanos as f64));
+    let late = number::duration(figures.emulator.lateness_p99_ns as f64);
+    format!(
+        "an echo took {rtt} ms before the load, packets were handed over {late} late (p99), by {}",
+        figures.packet_path
     )
 }
 

@@ -88,6 +88,9 @@ impl Page {
         lines.push(String::new());
         lines.extend(self.side("generator", load.generator.as_ref()));
         lines.extend(self.side("target", load.target_use.as_ref()));
+        if let Some(figures) = &load.link {
+            lines.extend(self.entry("link", &words::link_kept(figures)));
+        }
         lines.extend(self.entry("bottleneck", &words::bottleneck(load)));
         lines.extend(self.remarks(load, ""));
         lines
@@ -119,6 +122,11 @@ impl Page {
         }
         if phase.socket_bytes_up + phase.socket_bytes_down > 0 {
             lines.extend(self.entry("bytes", &bytes(phase)));
+        }
+        if let Some(used) = &phase.link {
+            for (name, way) in [("link up", &used.up), ("link down", &used.down)] {
+                lines.extend(self.entry(name, &words::direction_use(way)));
+            }
         }
         for (reason, times) in &phase.reasons {
             let text = format!("{} × {}", number::grouped(*times), number::plain(reason));

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use wirecost_lab::emulation::{DirectionUse, LinkUse};
 use wirecost_lab::load::figures::{Connects, Deliveries};
 use wirecost_lab::load::profile::fold;
 use wirecost_lab::results::curves::{Curve, CurveKind};
-use wirecost_lab::results::load::{Bottleneck, Load, LoadSummary, PhaseFigures, ProcessUse, Threshold};
+use wirecost_lab::results::environment::Emulator;
+use wirecost_lab::results::load::{
+    Bottleneck, LinkFigures, Load, LoadSummary, PhaseFigures, ProcessUse, Threshold,
+};
 use wirecost_lab::results::seconds::SecondRow;
-use wirecost_lab::results::summary::{Outcomes, Times, Warning};
+use wirecost_lab::results::summary::{Achieved, Link, LinkDirection, Outcomes, Times, Warning};
 use wirecost_lab::results::usage::UsageRow;
 use wirecost_report::load::LoadResults;
 
@@ -101,6 +105,67 @@ pub(crate) fn invalidate(load: &mut Load) {
         text: "the generator was 4.1 ms late (p99), above 1 ms".into(),
         invalidates: true,
     });
+}
+
+/// The same load over two emulated links: of the slower one the rate could give no more.
+pub(crate) fn linked() -> LoadResults {
+    let over = |rate_bps: Option<u64>, used: DirectionUse| {
+        let mut load = load("udp", 20, 500.0);
+        let way = |rate_bps| LinkDirection {
+            delay_ns: 20_000_000,
+            loss: 0.01,
+            rate_bps,
+            mtu_bytes: 1_500,
+            ..LinkDirection::default()
+        };
+        load.link = Some(Box::new(LinkFigures {
+            link: Link {
+                up: way(rate_bps),
+                down: way(None),
+                achieved: Some(Achieved {
+                    rtt_p50_ns: Some(40_012_000),
+                    ..Achieved::default()
+                }),
+            },
+            packet_path: "tun".into(),
+            emulator: Emulator {
+                packets: 5_400,
+                lateness_p99_ns: 83_000,
+                ..Emulator::default()
+            },
+            dropped_packets: 0,
+        }));
+        load.phases[1].link = Some(LinkUse {
+            up: used,
+            down: DirectionUse::default(),
+        });
+        load
+    };
+    let free = over(
+        None,
+        DirectionUse {
+            packets: 5_000,
+            bytes: 780_000,
+            lost: 51,
+            ..DirectionUse::default()
+        },
+    );
+    let mut full = over(
+        Some(100_000),
+        DirectionUse {
+            packets: 5_000,
+            bytes: 780_000,
+            lost: 8,
+            queue_dropped: 4_200,
+            utilisation: Some(0.994),
+        },
+    );
+    full.bottleneck = Some(Bottleneck {
+        who: "link".into(),
+        why: "up: 5000 packets, its rate in use 99 % of the time, 8 lost, 4200 dropped by its full queue"
+            .into(),
+    });
+    results(vec![free, full], Vec::new())
 }
 
 fn load(stack: &str, clients: u64, rate: f64) -> Load {

@@ -12,12 +12,14 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_security::Start;
 
-use super::ShapeArguments;
+use super::{LoadLinkArguments, ShapeArguments};
 
 /// `wirecost load`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "URL is mqtt:// mqtts:// coap:// coaps:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
+    after_help = "Lists (--clients 10,100 --rate 100/s,1000/s --rtt 5ms,100ms) make a matrix: its loads run one after the \
+    other, and the report draws curves over what differs.\n\n\
+    URL is mqtt:// mqtts:// coap:// coaps:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
     address behind the host. STACK is a stack as compare takes it (mqtt-qos1, coap-con+dtls1.3): its server is started \
     beside the load, in a process of its own.\n\n\
     Messages are intended at their times whatever becomes of those before: a stall shows in the response times. Only \
@@ -26,17 +28,17 @@ use super::ShapeArguments;
     carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
 )]
 pub struct LoadArguments {
-    /// Where to: a URL, or the name of a stack for a server of our own
+    /// Where to: a URL, or the names of stacks for a server of our own
     #[arg(value_name = "URL|STACK")]
     pub target: String,
 
     /// Devices that send, or only connect: 1500, 50k
-    #[arg(short, long, value_name = "N", default_value = "10", value_parser = clients, allow_hyphen_values = true)]
-    pub clients: u32,
+    #[arg(short, long, value_name = "N", value_delimiter = ',', default_value = "10", value_parser = clients, allow_hyphen_values = true)]
+    pub clients: Vec<u32>,
 
     /// Messages per second over all devices: 5000/s, 30/min, 2/h
-    #[arg(short, long, value_name = "RATE", default_value = "1000/s", value_parser = rate, allow_hyphen_values = true, conflicts_with = "closed_loop")]
-    pub rate: f64,
+    #[arg(short, long, value_name = "RATE", value_delimiter = ',', default_value = "1000/s", value_parser = rate, allow_hyphen_values = true, conflicts_with = "closed_loop")]
+    pub rate: Vec<f64>,
 
     /// The rate is that of each device
     #[arg(long, conflicts_with = "closed_loop")]
@@ -69,8 +71,8 @@ pub struct LoadArguments {
 
     /// Messages of a device that wait for their answers at a time [default: as many as the protocol allows; 1 in a closed
     /// loop]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_hyphen_values = true)]
-    pub inflight: Option<u32>,
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_hyphen_values = true)]
+    pub inflight: Vec<u32>,
 
     /// Connections per second [default: as fast as they come]
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
@@ -86,10 +88,11 @@ pub struct LoadArguments {
         short,
         long,
         value_name = "SIZE",
+        value_delimiter = ',',
         default_value = "128B",
         allow_hyphen_values = true
     )]
-    pub size: ByteSize,
+    pub size: Vec<ByteSize>,
 
     /// Topic, path or address; %d is the device's number, %n the message's [default: the URL's, or test]
     #[arg(short, long, value_name = "NAME")]
@@ -108,8 +111,8 @@ pub struct LoadArguments {
     pub keep_alive: Duration,
 
     /// How connections start: cold, resumed, 0rtt; 0rtt is the consent that messages may be replayed
-    #[arg(long, value_name = "START", default_value = "cold")]
-    pub start: Start,
+    #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
+    pub start: Vec<Start>,
 
     /// Real server that is started beside the load, instead of our own: mosquitto, rabbitmq, caddy, libcoap
     #[arg(long = "target", value_name = "TARGET", default_value = "builtin")]
@@ -154,6 +157,10 @@ pub struct LoadArguments {
     /// Where the results go.
     #[command(flatten)]
     pub output: LoadOutputArguments,
+
+    // Last, because its heading holds for everything after it.
+    #[command(flatten)]
+    pub link: LoadLinkArguments,
 }
 
 /// Where the results of loads go.

@@ -70,7 +70,7 @@ fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
 
 /// The one link; lists are for comparisons.
 fn link(arguments: &LinkRunArguments) -> Result<LinkConfig, Failure> {
-    let links = links(&arguments.link)?;
+    let links = links(&arguments.link.shape, &arguments.link.rate)?;
     match links.as_slice() {
         [link] => Ok(*link),
         links => Err(Failure::usage(format!(

@@ -1,218 +1,124 @@
 //! From the link's flags to link configurations, one per combination of the lists.
 
-use std::time::Duration;
+use wirecost_lab::compare::options::{DirectionConfig, LinkConfig};
+use wirecost_lab::scenario::link::{LinkLists, LinkSettings, ListError};
 
-use wirecost_lab::compare::options::{
-    DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
-};
-use wirecost_proto::units::{UnitError, parse_duration};
-use wirecost_proto::{BitRate, ByteSize, Probability};
-
-use crate::arguments::LinkArguments;
+use crate::arguments::{LinkShapeArguments, RateSetting};
 use crate::exit::Failure;
 
 /// The links that the flags ask for: every combination of RTT, loss, rate and MTU.
-pub fn links(arguments: &LinkArguments) -> Result<Vec<LinkConfig>, Failure> {
-    let rates: Vec<Option<BitRate>> = match arguments.rate.as_slice() {
-        [] => vec![None],
-        rates => rates.iter().copied().map(Some).collect(),
+pub fn links(shape: &LinkShapeArguments, rates: &[RateSetting]) -> Result<Vec<LinkConfig>, Failure> {
+    let default = LinkSettings::default();
+    let lists = LinkLists {
+        base: LinkSettings {
+            delay_variation: shape.delay_variation.flatten(),
+            loss_burst: shape.loss_burst,
+            reorder: shape.reorder.unwrap_or(default.reorder),
+            duplicate: shape.duplicate.unwrap_or_default(),
+            corrupt: shape.corrupt.unwrap_or_default(),
+            queue: shape.queue.flatten(),
+            ..default
+        },
+        rtt: shape.rtt.clone(),
+        loss: shape.loss.clone(),
+        rate: rates.to_vec(),
+        mtu: shape.mtu.clone(),
     };
-    let mut links = Vec::new();
-    for rtt in &arguments.rtt {
-        for loss in &arguments.loss {
-            for rate in &rates {
-                for mtu in &arguments.mtu {
-                    links.push(link(arguments, *rtt, *loss, (*rate, *mtu))?);
-                }
-            }
+    let links = lists.links(|settings| link(shape, settings));
+    links.map_err(|error| match error {
+        ListError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
+        ListError::NothingLost => {
+            Failure::usage("--loss-burst says how losses come, and there are none: add --loss")
         }
-    }
-    let loses = |link: &LinkConfig| link.up.loss.rate() + link.down.loss.rate() > 0.0;
-    if arguments.loss_burst.is_some() && !links.iter().any(loses) {
-        return Err(Failure::usage(
-            "--loss-burst says how losses come, and there are none: add --loss",
-        ));
-    }
-    Ok(links)
-}
-
-fn link(
-    arguments: &LinkArguments,
-    rtt: Duration,
-    loss: Probability,
-    (rate, mtu): (Option<BitRate>, ByteSize),
-) -> Result<LinkConfig, Failure> {
-    let too_large = |_| Failure::usage(format!("--mtu must be at most 65535B, got {mtu}"));
-    let mtu = u16::try_from(mtu.bytes()).map_err(too_large)?;
-    let loss = loss_model(loss, arguments.loss_burst).map_err(Failure::usage)?;
-    let both = |delay: Duration| DirectionConfig {
-        delay,
-        delay_variation: arguments.delay_variation.map(DelayVariation::uniform),
-        loss,
-        reorder: reorder(arguments.reorder, rtt),
-        duplicate: arguments.duplicate,
-        corrupt: arguments.corrupt,
-        rate,
-        queue: arguments.queue,
-        mtu,
-    };
-    let symmetric = LinkConfig::symmetric(rtt);
-    let mut link = LinkConfig {
-        up: both(symmetric.up.delay),
-        down: both(symmetric.down.delay),
-    };
-    let base = Base {
-        rtt,
-        burst: arguments.loss_burst,
-    };
-    overrides(&mut link.up, "--up", arguments.up.as_deref(), base)?;
-    overrides(&mut link.down, "--down", arguments.down.as_deref(), base)?;
-    Ok(link)
-}
-
-/// What a setting of one direction takes from the settings of both.
-#[derive(Clone, Copy)]
-struct Base {
-    rtt: Duration,
-    burst: Option<f64>,
-}
-
-fn loss_model(loss: Probability, burst: Option<f64>) -> Result<Loss, String> {
-    let Some(packets) = burst else {
-        return Ok(if loss.is_zero() {
-            Loss::None
-        } else {
-            Loss::Bernoulli(loss)
-        });
-    };
-    let text =
-        || format!("no bursts of {packets} packets on average lose {loss}: the mean is at least 1 packet");
-    GilbertElliott::bursts(loss, packets)
-        .map(Loss::GilbertElliott)
-        .ok_or_else(text)
-}
-
-/// A packet that is held back comes a quarter of the RTT, but at least 1 ms, later.
-fn reorder(probability: Probability, rtt: Duration) -> Option<Reorder> {
-    let extra_delay = (rtt / 4).max(Duration::from_millis(1));
-    (!probability.is_zero()).then_some(Reorder {
-        probability,
-        extra_delay,
+        ListError::Link(error) => error,
     })
 }
 
-/// Parses a queue limit: `64packets` or a size.
-pub fn parse_queue(text: &str) -> Result<QueueLimit, String> {
-    let limit = match text.strip_suffix("packets") {
-        Some(number) => {
-            let number = number.trim().parse::<u64>();
-            number
-                .map(QueueLimit::Packets)
-                .map_err(|_| format!("{text:?} does not start with a whole number"))
-        }
-        None => text
-            .parse::<ByteSize>()
-            .map(|size| QueueLimit::Bytes(size.bytes()))
-            .map_err(|error| match error {
-                UnitError::MissingUnit { text, .. } => {
-                    format!("{text:?} has no unit: write 64packets or 32kB")
-                }
-                error => error.to_string(),
-            }),
-    }?;
-    match limit {
-        QueueLimit::Packets(0) | QueueLimit::Bytes(0) => Err("a queue holds at least one packet".into()),
-        limit => Ok(limit),
-    }
+fn link(shape: &LinkShapeArguments, settings: &LinkSettings) -> Result<LinkConfig, Failure> {
+    let mut link = settings.link().map_err(Failure::usage)?;
+    set_all(settings, &mut link.up, "--up", shape.up.as_deref())?;
+    set_all(settings, &mut link.down, "--down", shape.down.as_deref())?;
+    Ok(link)
 }
 
-fn overrides(
+/// Sets everything that a flag says of one direction.
+fn set_all(
+    settings: &LinkSettings,
     direction: &mut DirectionConfig,
     flag: &str,
     text: Option<&str>,
-    base: Base,
 ) -> Result<(), Failure> {
-    let settings = text.into_iter().flat_map(|text| text.split(','));
-    for setting in settings {
+    for setting in text.into_iter().flat_map(|text| text.split(',')) {
         let Some((key, value)) = setting.split_once('=') else {
             return Err(Failure::usage(format!(
                 "{flag} takes KEY=VALUE,..., got {setting:?}"
             )));
         };
-        let set = set(direction, key.trim(), value.trim(), base);
+        let set = settings.set(direction, key.trim(), value.trim());
         set.map_err(|why| Failure::usage(format!("{flag} {setting}: {why}")))?;
-    }
-    Ok(())
-}
-
-const KEYS: &str = "delay, delay_variation, loss, reorder, duplicate, corrupt, rate, queue";
-
-fn set(direction: &mut DirectionConfig, key: &str, value: &str, base: Base) -> Result<(), String> {
-    let time = || parse_duration(value).map_err(|error| error.to_string());
-    let probability = || value.parse::<Probability>().map_err(|error| error.to_string());
-    match key {
-        "delay" => direction.delay = time()?,
-        "delay_variation" => direction.delay_variation = Some(DelayVariation::uniform(time()?)),
-        "loss" => direction.loss = loss_model(probability()?, base.burst)?,
-        "reorder" => direction.reorder = reorder(probability()?, base.rtt),
-        "duplicate" => direction.duplicate = probability()?,
-        "corrupt" => direction.corrupt = probability()?,
-        "rate" => direction.rate = Some(value.parse().map_err(|error| format!("{error}"))?),
-        "queue" => direction.queue = Some(parse_queue(value)?),
-        _ => return Err(format!("unknown key {key:?}; the keys are {KEYS}")),
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use wirecost_lab::compare::options::{Loss, QueueLimit};
+
     use super::*;
+
+    fn asked(up: &str, burst: Option<f64>) -> Result<LinkConfig, Failure> {
+        let shape = LinkShapeArguments {
+            up: Some(up.into()),
+            loss_burst: burst,
+            ..LinkShapeArguments::default()
+        };
+        links(&shape, &[]).map(|links| links[0])
+    }
 
     #[test]
     fn each_direction_can_be_its_own() {
-        let mut up = DirectionConfig::default();
-        let base = Base {
-            rtt: Duration::from_millis(40),
-            burst: None,
-        };
-        overrides(
-            &mut up,
-            "--up",
-            Some("loss=5%, rate=50kbit,queue=10packets,delay=1ms"),
-            base,
-        )
-        .expect("valid");
-        assert_eq!(up.delay, Duration::from_millis(1));
-        assert_eq!(up.loss.rate(), 0.05);
-        assert_eq!(up.rate.map(BitRate::bits_per_second), Some(50_000));
-        assert_eq!(up.queue, Some(QueueLimit::Packets(10)));
+        let link = asked("loss=5%, rate=50kbit,queue=10packets,delay=1ms,mtu=600B", None).expect("valid");
+        assert_eq!(link.up.delay, Duration::from_millis(1));
+        assert_eq!(link.up.loss.rate(), 0.05);
+        assert_eq!(link.up.rate.map(|rate| rate.bits_per_second()), Some(50_000));
+        assert_eq!(link.up.queue, Some(QueueLimit::Packets(10)));
+        assert_eq!((link.up.mtu, link.down.mtu), (600, 1_500));
+        assert_eq!(link.down.delay, Duration::from_micros(12_500));
     }
 
     #[test]
     fn an_unknown_key_names_the_known_ones() {
-        let base = Base {
-            rtt: Duration::ZERO,
-            burst: None,
-        };
-        let error = set(&mut DirectionConfig::default(), "jitter", "1ms", base).expect_err("unknown");
+        let error = asked("jitter=1ms", None).expect_err("unknown").to_string();
         assert!(error.contains("delay_variation"), "{error}");
     }
 
     #[test]
     fn a_direction_of_its_own_loses_in_bursts_too() {
-        let mut up = DirectionConfig::default();
-        let base = Base {
-            rtt: Duration::ZERO,
-            burst: Some(3.0),
-        };
-        set(&mut up, "loss", "5%", base).expect("valid");
-        assert!(matches!(up.loss, Loss::GilbertElliott(_)), "{:?}", up.loss);
+        let link = asked("loss=5%", Some(3.0)).expect("valid");
+        assert!(
+            matches!(link.up.loss, Loss::GilbertElliott(_)),
+            "{:?}",
+            link.up.loss
+        );
     }
 
     #[test]
-    fn a_queue_holds_something() {
-        assert!(parse_queue("0packets").is_err());
-        assert!(parse_queue("64").is_err());
-        assert_eq!(parse_queue("32kB"), Ok(QueueLimit::Bytes(32_000)));
+    fn lists_make_every_combination() {
+        let shape = LinkShapeArguments {
+            rtt: [10, 20].map(Duration::from_millis).to_vec(),
+            mtu: vec![600, 1_500],
+            ..LinkShapeArguments::default()
+        };
+        let links = links(&shape, &[None, Some("1Mbit".parse().expect("a rate"))]).expect("valid");
+        assert_eq!(links.len(), 8);
+        assert_eq!(
+            (links[1].up.mtu, links[1].up.rate),
+            (1_500, None),
+            "the last list changes first"
+        );
+        let unlimited = links.iter().filter(|link| link.down.rate.is_none());
+        assert_eq!(unlimited.count(), 4);
     }
 }

@@ -6,24 +6,26 @@ mod shape;
 
 use std::process::ExitCode;
 
-use wirecost_lab::scenario::load::print::{Resolved, Secrets};
+use wirecost_lab::scenario::Scenario;
 use wirecost_lab::scenario::thresholds::Thresholds;
 use wirecost_live::signals::Interrupt;
 
 use crate::arguments::LoadArguments;
-use crate::exit::{self, Failure};
+use crate::exit::Failure;
 use job::Job;
 
 /// Runs the command.
 pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
-    let options = options::options(arguments)?;
+    let loads = options::loads(arguments)?;
     let interrupt = Interrupt::install()?;
-    let resolved = serde_saphyr::to_string(&Resolved::new(&options, Secrets::Hidden));
+    let mut stacks: Vec<String> = loads.iter().map(|load| load.stack.to_string()).collect();
+    stacks.dedup();
+    let scenario = Scenario::loads(loads.clone());
     let job = Job {
-        name: format!("load {}", options.stack),
+        name: format!("load {}", stacks.join(",")),
         shard: None,
-        resolved: resolved.map_err(|error| Failure::new(exit::INTERNAL, error))?,
-        loads: std::slice::from_ref(&options),
+        resolved: scenario.to_yaml(),
+        loads: &loads,
         output: &arguments.output,
         thresholds: &Thresholds::default(),
     };

@@ -21,34 +21,32 @@ fn in_namespaces(flags: &str, script: &str, folder: &Path, arguments: &[&str]) -
 
 #[test]
 fn without_namespaces_a_live_run_says_what_to_do() {
-    let home = open_folder();
-    let run = home.path().join("run");
-    let out = run.to_str().expect("a text");
     // In a user namespace of its own a process may forbid itself further ones, as an administrator may everybody.
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
                   --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\"";
-    let arguments = ["compare", "--engine", "live", "tcp", "-n", "1", "--out", out];
-    let said = said(&mut in_namespaces(
-        "--user --map-root-user",
-        script,
-        home.path(),
-        &arguments,
-    ));
-    assert_eq!(said.code, Some(10), "{}", said.stderr);
-    let error = said.line("error: ").expect("a sentence");
-    assert!(
-        error.contains("cannot create a user namespace (unshare: "),
-        "{error}"
-    );
-    assert!(error.contains("user.max_user_namespaces=0"), "{error}");
-    let hint = said.line("hint: ").expect("a way out");
-    assert!(
-        hint.contains("sudo wirecost") && hint.contains("sysctl -w user.max_user_namespaces="),
-        "{hint}"
-    );
-    assert_eq!(files(home.path()), Vec::<String>::new());
-    assert!(!run.exists(), "a run that never began leaves no folder");
-    nothing_is_left_behind(home.path());
+    for asked in ["compare --engine live tcp -n 1", "load tcp -n 1 --rtt 5ms"] {
+        let home = open_folder();
+        let run = home.path().join("run");
+        let out = run.to_str().expect("a text");
+        let arguments: Vec<&str> = asked.split(' ').chain(["--out", out]).collect();
+        let flags = "--user --map-root-user";
+        let said = said(&mut in_namespaces(flags, script, home.path(), &arguments));
+        assert_eq!(said.code, Some(10), "{}", said.stderr);
+        let error = said.line("error: ").expect("a sentence");
+        assert!(
+            error.contains("cannot create a user namespace (unshare: "),
+            "{error}"
+        );
+        assert!(error.contains("user.max_user_namespaces=0"), "{error}");
+        let hint = said.line("hint: ").expect("a way out");
+        assert!(
+            hint.contains("sudo wirecost") && hint.contains("sysctl -w user.max_user_namespaces="),
+            "{hint}"
+        );
+        assert_eq!(files(home.path()), Vec::<String>::new());
+        assert!(!run.exists(), "a run that never began leaves no folder");
+        nothing_is_left_behind(home.path());
+    }
 }
 
 #[test]

@@ -144,7 +144,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "",
     ),
     ("compare --mtu 20B", "mtu must be at least 68B, got 20B", ""),
-    ("compare --mtu 1MB", "--mtu must be at most 65535B", ""),
+    ("compare --mtu 1MB", "must be at most 65535B, got 1MB", ""),
     (
         "compare --target activemq",
         "unknown target \"activemq\"; the targets are builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls",

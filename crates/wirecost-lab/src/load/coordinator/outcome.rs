@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::sides::nanos;
+use crate::emulation::LinkUse;
 use crate::load::figures::Interval;
 use crate::load::target::Used;
 use crate::results::load::Threshold;
@@ -62,6 +63,8 @@ pub struct PhaseTimes {
     pub measured: Duration,
     /// Whether the clock of the machine was set meanwhile.
     pub clock_stepped: bool,
+    /// What the emulated link has done meanwhile, where there is one.
+    pub link: Option<LinkUse>,
 }
 
 /// What a side has used over the phases in which messages or handshakes are offered.

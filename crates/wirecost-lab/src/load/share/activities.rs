@@ -131,7 +131,7 @@ impl Share {
 }
 
 /// The most messages that a protocol has on their way at a time.
-const fn most_in_flight(application: Application) -> u32 {
+pub(in crate::load) const fn most_in_flight(application: Application) -> u32 {
     match application {
         // RFC 9112, section 9.3.2: requests that change something are not pipelined. RFC 7252, section 4.7: NSTART.
         Application::Http1 | Application::CoapCon => 1,

@@ -10,6 +10,7 @@ use wirecost_live::environment::OpenFiles;
 use wirecost_live::priority;
 use wirecost_proto::driver::Service;
 
+use super::super::destination::OnLink;
 use super::counter::Counter;
 use super::report::SinkUsage;
 use super::{Answer, Shard, SinkOptions};
@@ -107,7 +108,7 @@ fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Re
     let channel_options = ChannelOptions {
         accept_early_data: options.accept_early_data,
         client_certificates: options.client_certificates,
-        ..ChannelOptions::default()
+        ..OnLink::channel_options(options.link)
     };
     let contexts = match stack.channel {
         Channel::Oscore => options.connections as usize,

@@ -75,6 +75,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
                 authorities: None,
                 psk: None,
             },
+            link: None,
         };
         let share = Share::split(&Arc::new(options), &destination, 1).remove(0);
         let (outbox, heard) = channel();

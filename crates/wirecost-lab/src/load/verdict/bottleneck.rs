@@ -1,6 +1,6 @@
 //! Who could give no more.
 
-use super::{BUSY, Evidence, busiest, percent};
+use super::{BUSY, Evidence, busiest, link, percent};
 use crate::results::load::Bottleneck;
 
 /// Who could give no more; `None` where nothing was offered.
@@ -29,14 +29,14 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         ("generator", cpu)
     } else if target > BUSY {
         ("target", cpu)
+    } else if let Some(why) = evidence
+        .offered()
+        .find_map(|phase| link::could_give_no_more(phase.figures, phase.falls_short()))
+    {
+        ("link", why)
     } else if let Some(short) = short {
-        let who = if evidence.options.link.is_some() {
-            "link"
-        } else {
-            "target"
-        };
         (
-            who,
+            "target",
             format!("it carried {} of what was offered; {cpu}", short.carried()),
         )
     } else if is_closed {

@@ -67,10 +67,15 @@ fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
 }
 
 fn closed(phase: &Offered<'_>) -> Option<Warning> {
+    let kind = if phase.saturating {
+        "a closed loop, as fast as it goes"
+    } else {
+        "a closed loop"
+    };
     (!phase.open).then(|| {
         warning(
             "closed-loop",
-            "a closed loop: a target that stalls is asked less, and its stall is hardly seen".to_owned(),
+            format!("{kind}: a target that stalls is asked less, and its stall is hardly seen"),
         )
     })
 }
@@ -148,6 +153,6 @@ fn lag_limit(figures: &PhaseFigures) -> u64 {
     LAG_FLOOR_NS.max(share as u64)
 }
 
-fn nanos(nanos: u64) -> String {
+pub(super) fn nanos(nanos: u64) -> String {
     format!("{:.2} ms", Duration::from_nanos(nanos).as_secs_f64() * 1e3)
 }

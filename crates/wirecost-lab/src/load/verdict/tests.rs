@@ -94,6 +94,7 @@ impl Case {
             phases: &self.phases,
             outcome: &self.outcome,
             steal: self.steal,
+            link: None,
         })
     }
 

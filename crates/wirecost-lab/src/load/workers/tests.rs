@@ -24,6 +24,7 @@ fn shares(parts: u32) -> Vec<Share> {
             authorities: None,
             psk: None,
         },
+        link: None,
     };
     Share::split(&Arc::new(options), &destination, parts)
 }

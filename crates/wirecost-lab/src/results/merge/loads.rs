@@ -6,7 +6,7 @@ use super::{MergeError, copy_facts, places};
 use crate::load::figures::Interval;
 use crate::load::store::{Heading, LoadStore};
 use crate::results::folder::RunFolder;
-use crate::results::load::{Bottleneck, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
+use crate::results::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
 use crate::results::resume::Earlier;
 use crate::results::summary::Warning;
 use crate::results::{Environment, ResultsError};
@@ -103,6 +103,7 @@ fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
         deliveries: phase.deliveries.or(other.deliveries),
         valid: phase.valid && other.valid,
         warnings: all_of(phase.warnings, &other.warnings),
+        link: phase.link.map(|link| link.with(&other.link.unwrap_or_default())),
         ..phase
     }
 }
@@ -136,6 +137,7 @@ fn add_load(sum: &mut Load, other: Load, phases: &[PhaseFigures]) {
     } else {
         sum.target_use.take().or(other.target_use)
     };
+    sum.link = later(sum.link.take(), other.link);
     sum.bottleneck = worse(sum.bottleneck.take(), other.bottleneck);
 }
 
@@ -152,6 +154,17 @@ fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: u64) -> Option
         processes: one.processes + other.processes,
         cpu_s_per_million: (sent > 0).then(|| (user_s + system_s) / sent as f64 * 1e6),
     })
+}
+
+/// Of two links that were at work at the same time the one that kept its deadlines less well.
+fn later(one: Option<Box<LinkFigures>>, other: Option<Box<LinkFigures>>) -> Option<Box<LinkFigures>> {
+    let links: Vec<Box<LinkFigures>> = one.into_iter().chain(other).collect();
+    let dropped_packets = links.iter().map(|link| link.dropped_packets).sum();
+    let mut later = links
+        .into_iter()
+        .max_by_key(|link| link.emulator.lateness_p99_ns)?;
+    later.dropped_packets = dropped_packets;
+    Some(later)
 }
 
 /// Who could give no more, where one of two says that somebody could not.

@@ -41,7 +41,6 @@ shared_socket: true
 sources: [127.0.0.2, '::1']
 threads: 2
 processes: 3
-link: {rtt: 40ms, loss: 1%, rate: 1Mbit, queue: 10packets, reorder: 1%, up: {delay: 30ms, reorder: 2% 3ms}}
 ca: lab.pem
 insecure: true
 profile: true
@@ -80,6 +79,50 @@ fn every_key_reads_and_reads_back() {
         })
     );
     round_trip(&load);
+}
+
+#[test]
+fn the_scheme_of_a_url_names_the_stack_and_its_path_the_resource() {
+    let load = load("target: coaps://[::1]:7777/a%25/b\n");
+    assert_eq!(load.stack.to_string(), "coap-con+dtls1.2");
+    assert_eq!(load.resource, "a%%/b");
+    round_trip(&load);
+    let error = parse("stack: mqtt-qos1\ntarget: mqtts://broker.lab\n").expect_err("another stack");
+    let error = error.to_string();
+    let expected = "line 1: stack: mqtt-qos1 is not what mqtts:// says: write a stack like mqtt-qos1+tls1.3, or leave it out";
+    assert_eq!(error, expected);
+    let error = parse("target: mosquitto\n").expect_err("no stack").to_string();
+    assert!(error.starts_with("line 1: stack is missing"), "{error}");
+}
+
+#[test]
+fn a_link_reads_back_as_the_same() {
+    let link = "{rtt: 40ms, loss: 1%, rate: 1Mbit, queue: 10packets, reorder: 1%, up: {delay: 30ms, reorder: 2% 3ms}}";
+    let load = load(&format!("stack: mqtt-qos1\ntarget: mosquitto\nlink: {link}\n"));
+    assert!(load.link.is_some_and(|link| link.up != link.down));
+    round_trip(&load);
+}
+
+#[test]
+fn a_link_that_cannot_be_crossed_is_refused() {
+    for (text, expected) in [
+        (
+            "stack: mqtt-qos1\ntarget: mqtt://broker.lab\nlink: {rtt: 40ms}\n",
+            "line 3: link: mqtt://broker.lab/ is not behind a link of ours: name a stack",
+        ),
+        (
+            "stack: tcp\nsources: [127.0.0.2]\nlink: {rtt: 40ms}\n",
+            "line 3: link: devices on an emulated link have its addresses",
+        ),
+        ("stack: tcp\nlink: {mtu: 20B}\n", "line 2: link: "),
+        (
+            "stack: http3\nlink: {mtu: 600B}\n",
+            "line 2: link: http3 needs an MTU of 1228 B",
+        ),
+    ] {
+        let error = parse(text).expect_err(text).to_string();
+        assert!(error.starts_with(expected), "{error}\n{expected}");
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn carried(load: &Load) -> Card {
         unit: "messages/s",
         winner: match offered {
             Some(offered) => format!("of {}/s offered", number::rate(offered)),
-            None => "closed loop: it offers what is answered".into(),
+            None => format!("{}: it offers what is answered", words::offer(load)),
         },
         scope: "answered in time or delivered, per second of the measured time".into(),
         alarm: false,

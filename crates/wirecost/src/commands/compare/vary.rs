@@ -1,9 +1,8 @@
 //! `--vary KEY=V1,V2,...`: the values of one dimension of the matrix.
 
-use std::fmt::Display;
-
+use wirecost_lab::scenario::link;
+use wirecost_lab::scenario::table::{Read, parsed, time};
 use wirecost_lab::stack::name::nearest_of;
-use wirecost_proto::units::parse_duration;
 
 use crate::arguments::CompareArguments;
 use crate::exit::Failure;
@@ -13,22 +12,32 @@ type Apply = fn(&mut CompareArguments, &[&str]) -> Result<(), String>;
 
 /// The dimensions of the matrix, by the names of their flags.
 const DIMENSIONS: [(&str, Apply); 9] = [
-    ("size", |arguments, values| parsed(&mut arguments.size, values)),
-    ("rtt", |arguments, values| times(&mut arguments.link.rtt, values)),
+    ("size", |arguments, values| {
+        set(&mut arguments.size, values, parsed)
+    }),
+    ("rtt", |arguments, values| {
+        set(&mut arguments.link.shape.rtt, values, time)
+    }),
     ("loss", |arguments, values| {
-        parsed(&mut arguments.link.loss, values)
+        set(&mut arguments.link.shape.loss, values, link::loss)
     }),
     ("rate", |arguments, values| {
-        parsed(&mut arguments.link.rate, values)
+        set(&mut arguments.link.rate, values, link::rate)
     }),
-    ("mtu", |arguments, values| parsed(&mut arguments.link.mtu, values)),
-    ("stack", |arguments, values| parsed(&mut arguments.stacks, values)),
-    ("start", |arguments, values| parsed(&mut arguments.start, values)),
+    ("mtu", |arguments, values| {
+        set(&mut arguments.link.shape.mtu, values, link::mtu)
+    }),
+    ("stack", |arguments, values| {
+        set(&mut arguments.stacks, values, parsed)
+    }),
+    ("start", |arguments, values| {
+        set(&mut arguments.start, values, parsed)
+    }),
     ("interval", |arguments, values| {
-        times(&mut arguments.interval, values)
+        set(&mut arguments.interval, values, time)
     }),
     ("messages-per-connection", |arguments, values| {
-        parsed(&mut arguments.messages_per_connection, values)
+        set(&mut arguments.messages_per_connection, values, parsed)
     }),
 ];
 
@@ -85,19 +94,8 @@ fn unknown(key: &str) -> Failure {
     ))
 }
 
-fn parsed<T: std::str::FromStr<Err: Display>>(list: &mut Vec<T>, values: &[&str]) -> Result<(), String> {
-    let parsed: Result<Vec<T>, String> = values
-        .iter()
-        .map(|value| value.parse().map_err(|error: T::Err| error.to_string()))
-        .collect();
-    *list = parsed?;
-    Ok(())
-}
-
-fn times(list: &mut Vec<std::time::Duration>, values: &[&str]) -> Result<(), String> {
-    let parsed: Result<Vec<std::time::Duration>, _> =
-        values.iter().map(|value| parse_duration(value)).collect();
-    *list = parsed.map_err(|error| error.to_string())?;
+fn set<T>(list: &mut Vec<T>, values: &[&str], read: Read<T>) -> Result<(), String> {
+    *list = values.iter().map(|value| read(value)).collect::<Result<_, _>>()?;
     Ok(())
 }
 
@@ -123,11 +121,11 @@ mod tests {
         );
         apply(&mut arguments).expect("known keys");
         assert_eq!(
-            arguments.size.len() * arguments.link.rtt.len() * arguments.link.loss.len(),
+            arguments.size.len() * arguments.link.shape.rtt.len() * arguments.link.shape.loss.len(),
             8
         );
         assert_eq!(
-            (arguments.link.rate.len(), arguments.link.mtu[0].bytes()),
+            (arguments.link.rate.len(), arguments.link.shape.mtu[0]),
             (1, 1_280)
         );
         assert_eq!((arguments.stacks.len(), arguments.start.len()), (2, 2));

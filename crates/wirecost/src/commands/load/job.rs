@@ -20,6 +20,7 @@ use wirecost_lab::results::time::rfc3339;
 use wirecost_lab::results::{LoadFile, ResultsError, RunFolder};
 use wirecost_lab::scenario::thresholds::Thresholds;
 use wirecost_live::signals::Interrupt;
+use wirecost_live::topology::prepare;
 use wirecost_report::terminal::{self, TableOptions};
 
 use crate::arguments::LoadOutputArguments;
@@ -50,6 +51,10 @@ impl Job<'_> {
     pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
         if let Some(what) = self.loads.iter().find_map(LoadOptions::not_there_yet) {
             return Err(Failure::usage(what));
+        }
+        if self.loads.iter().any(|load| load.link.is_some()) {
+            // While there is one thread: whoever watches may start others.
+            prepare()?;
         }
         let internal = |error: std::io::Error| Failure::new(exit::INTERNAL, error);
         let program = own_program().map_err(internal)?;
@@ -204,8 +209,9 @@ fn leave_nothing(folder: &RunFolder) {
 }
 
 /// Whoever watches: a person, and Prometheus where asked for.
-fn watchers(output: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher>>, Failure> {
-    let mut watchers: Vec<Box<dyn Watcher>> = vec![Box::new(LoadView::new(output.quiet, colors(output)))];
+fn watchers(output: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Send>>, Failure> {
+    let mut watchers: Vec<Box<dyn Watcher + Send>> =
+        vec![Box::new(LoadView::new(output.quiet, colors(output)))];
     if let Some(address) = output.prometheus {
         let endpoint = Endpoint::start(address)
             .map_err(|error| Failure::usage(format!("cannot listen on {address} for Prometheus: {error}")))?;
@@ -300,8 +306,9 @@ fn is_carried(phase: &PhaseFigures) -> bool {
 }
 
 fn failed(error: LoadError) -> Failure {
-    match &error {
-        LoadError::NoConnection { why, .. } => {
+    match error {
+        LoadError::Link(error) => error.into(),
+        LoadError::NoConnection { ref why, .. } => {
             let (code, hint) = if why.refused {
                 (
                     exit::REFUSED,

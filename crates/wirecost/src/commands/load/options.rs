@@ -2,52 +2,125 @@
 
 use std::time::Duration;
 
+use wirecost_lab::compare::options::LinkConfig;
 use wirecost_lab::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Payload};
 use wirecost_lab::probe::Url;
-use wirecost_lab::probe::url::{Scheme, percent_decoded};
-use wirecost_lab::stack::{Application, Channel, Stack};
+use wirecost_lab::scenario::edit::MAX_COMBINATIONS;
+use wirecost_lab::scenario::table::combined;
+use wirecost_lab::stack::{Application, Stack};
+use wirecost_proto::ByteSize;
+use wirecost_security::Start;
 
 use super::shape;
 use crate::arguments::LoadArguments;
+use crate::commands::link_flags::links;
 use crate::exit::Failure;
 
 /// How long messages are offered, where nobody says otherwise.
 pub(super) const DURATION: Duration = Duration::from_secs(10);
 
-/// What the flags ask for.
-pub fn options(arguments: &LoadArguments) -> Result<LoadOptions, Failure> {
-    let (stack, target) = target(arguments)?;
-    let resource = resource(arguments, &target);
-    let login = match &target {
+/// The loads that the flags ask for: every combination of their lists, run in this order.
+pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
+    let (stacks, target) = target(arguments)?;
+    let choices = choices(arguments, &stacks)?;
+    if choices.len() > MAX_COMBINATIONS {
+        return Err(Failure::usage(format!(
+            "the lists make more than {MAX_COMBINATIONS} loads: make them shorter"
+        )));
+    }
+    let loads = choices
+        .iter()
+        .map(|choice| options(arguments, &target, choice))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    match (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
+        Some(double) => Err(Failure::usage(format!(
+            "load {} of {} has been asked for before: name each value once",
+            double + 1,
+            loads.len()
+        ))),
+        None => Ok(loads),
+    }
+}
+
+/// One value of everything that can be a list.
+#[derive(Clone)]
+pub(super) struct Choice {
+    stack: Stack,
+    start: Start,
+    pub(super) size: ByteSize,
+    link: Option<LinkConfig>,
+    inflight: Option<u32>,
+    clients: u32,
+    pub(super) rate: f64,
+}
+
+/// Every combination; the last list changes first.
+fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, Failure> {
+    let links = if arguments.link.is_given() {
+        links(&arguments.link.shape, &arguments.link.link_rate)?
+    } else {
+        Vec::new()
+    };
+    let base = Choice {
+        stack: Stack::plain(Application::Tcp),
+        start: Start::Cold,
+        size: ByteSize::from_bytes(0),
+        link: None,
+        inflight: None,
+        clients: 0,
+        rate: 0.0,
+    };
+    const MOST: usize = MAX_COMBINATIONS;
+    let all = combined(&[base], stacks, MOST, |choice, stack| choice.stack = *stack);
+    let all = combined(&all, &arguments.start, MOST, |choice, start| {
+        choice.start = *start
+    });
+    let all = combined(&all, &arguments.size, MOST, |choice, size| choice.size = *size);
+    let all = combined(&all, &links, MOST, |choice, link| choice.link = Some(*link));
+    let all = combined(&all, &arguments.inflight, MOST, |choice, inflight| {
+        choice.inflight = Some(*inflight);
+    });
+    let all = combined(&all, &arguments.clients, MOST, |choice, clients| {
+        choice.clients = *clients;
+    });
+    Ok(combined(&all, &arguments.rate, MOST, |choice, rate| {
+        choice.rate = *rate
+    }))
+}
+
+fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> Result<LoadOptions, Failure> {
+    let login = match target {
         LoadTarget::Url(url) => url.login.clone().map(|login| (login.user, login.password)),
         LoadTarget::Started(_) => None,
     };
     let options = LoadOptions {
-        start: arguments.start,
-        clients: arguments.clients,
-        payload: Payload::Size(arguments.size),
-        resource,
+        start: choice.start,
+        clients: choice.clients,
+        payload: Payload::Size(choice.size),
+        resource: resource(arguments, target),
         login,
         keep_alive: keep_alive(arguments)?,
-        inflight: arguments.inflight,
+        inflight: choice.inflight,
         timeout: arguments.timeout,
         connect_timeout: arguments.connect_timeout,
         shared_socket: arguments.shared_socket,
         sources: arguments.source.clone(),
         threads: arguments.threads,
         processes: arguments.processes,
+        link: choice.link,
         ca: arguments.cacert.clone(),
         insecure: arguments.insecure,
         profile: arguments.output.profile,
         seed: arguments.seed,
-        ..LoadOptions::new(stack, target)
+        ..LoadOptions::new(choice.stack, target.clone())
     };
-    let options = shape::shaped(arguments, options)?;
-    check(arguments, &options)?;
+    let options = shape::shaped(arguments, choice, options)?;
+    check(arguments, choice, &options)?;
     Ok(options)
 }
 
-fn target(arguments: &LoadArguments) -> Result<(Stack, LoadTarget), Failure> {
+/// The stacks, and what answers them.
+fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure> {
     let text = &arguments.target;
     if text.contains("://") {
         if !arguments.server.is_builtin() {
@@ -55,9 +128,17 @@ fn target(arguments: &LoadArguments) -> Result<(Stack, LoadTarget), Failure> {
                 .with_hint("name a stack instead of the URL, or leave out --target"));
         }
         let url: Url = text.parse().map_err(Failure::usage)?;
-        return Ok((stack_of(&url, arguments.qos), LoadTarget::Url(url)));
+        let stack = with_qos(url.stack(), arguments.qos);
+        return Ok((vec![stack], LoadTarget::Url(url)));
     }
-    let stack: Stack = text.parse().map_err(|error| {
+    let stacks = text.split(',').map(|name| started(arguments, name));
+    let stacks = stacks.collect::<Result<_, Failure>>()?;
+    Ok((stacks, LoadTarget::Started(arguments.server)))
+}
+
+/// The stack of a server that is started.
+fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
+    let stack: Stack = name.parse().map_err(|error| {
         Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ...")
     })?;
     let stack = with_qos(stack, arguments.qos);
@@ -67,29 +148,7 @@ fn target(arguments: &LoadArguments) -> Result<(Stack, LoadTarget), Failure> {
             "{server} does not speak {stack}: it speaks {spoken}"
         )));
     }
-    Ok((stack, LoadTarget::Started(arguments.server)))
-}
-
-/// The stack that a URL asks for.
-fn stack_of(url: &Url, qos: Option<u8>) -> Stack {
-    let application = match url.scheme {
-        Scheme::Mqtt | Scheme::Mqtts => Application::Mqtt311(1),
-        Scheme::Coap | Scheme::Coaps => Application::CoapCon,
-        Scheme::Amqp | Scheme::Amqps => Application::AmqpUnsettled,
-        Scheme::Http | Scheme::Https => Application::Http1,
-        Scheme::H3 => Application::Http3,
-    };
-    let channel = match url.scheme {
-        Scheme::Mqtts | Scheme::Amqps | Scheme::Https => Channel::Tls13,
-        // What servers in the field speak.
-        Scheme::Coaps => Channel::Dtls12,
-        _ => Channel::Plain,
-    };
-    let stack = Stack {
-        channel,
-        ..Stack::plain(application)
-    };
-    with_qos(stack, qos)
+    Ok(stack)
 }
 
 /// The stack with another quality of service, where it has several.
@@ -111,13 +170,13 @@ fn with_qos(stack: Stack, qos: Option<u8>) -> Stack {
 
 fn resource(arguments: &LoadArguments, target: &LoadTarget) -> String {
     let of_url = match target {
-        LoadTarget::Url(url) => Some(url.resource.as_str()).filter(|resource| !resource.is_empty()),
+        LoadTarget::Url(url) => url.resource_pattern(),
         LoadTarget::Started(_) => None,
     };
-    let asked = arguments.topic.clone();
-    // A percent sign of a URL is an encoded character, one of a topic a placeholder.
-    asked
-        .or_else(|| of_url.map(|resource| percent_decoded(resource).replace('%', "%%")))
+    arguments
+        .topic
+        .clone()
+        .or(of_url)
         .unwrap_or_else(|| "test".into())
 }
 
@@ -126,12 +185,12 @@ fn keep_alive(arguments: &LoadArguments) -> Result<u16, Failure> {
         .map_err(|_| Failure::usage("--keep-alive must be at most 65535s"))
 }
 
-pub(super) fn offer(arguments: &LoadArguments) -> Offer {
+pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
     let arrivals = if arguments.closed_loop {
         Arrivals::Closed
     } else {
         Arrivals::Open {
-            rate: arguments.rate,
+            rate,
             per_client: arguments.per_client,
             poisson: arguments.poisson,
         }
@@ -147,11 +206,14 @@ pub(super) fn offer(arguments: &LoadArguments) -> Offer {
 }
 
 /// What cannot be, or must not be without consent.
-fn check(arguments: &LoadArguments, options: &LoadOptions) -> Result<(), Failure> {
+fn check(arguments: &LoadArguments, choice: &Choice, options: &LoadOptions) -> Result<(), Failure> {
+    if let Some(reason) = options.cannot_cross() {
+        return Err(Failure::usage(reason));
+    }
     if let Some(reason) = options.stack.cannot_start(options.start) {
         return Err(Failure::usage(reason));
     }
-    if let Some(reason) = options.stack.refuses(arguments.size.bytes()) {
+    if let Some(reason) = options.stack.refuses(choice.size.bytes()) {
         return Err(Failure::usage(format!("--size: {reason}")));
     }
     if arguments

@@ -7,7 +7,7 @@ use wirecost_lab::load::roles::phases::{Shape, phases};
 use wirecost_lab::load::roles::resources::{filter_of, problem};
 use wirecost_lab::stack::{Application, Pattern};
 
-use super::options::{DURATION, offer};
+use super::options::{Choice, DURATION, offer};
 use crate::arguments::{LoadArguments, ShapeArguments};
 use crate::exit::Failure;
 
@@ -15,7 +15,11 @@ use crate::exit::Failure;
 const PASSWORD: &str = "WIRECOST_PASSWORD";
 
 /// The same load with what the flags say of its devices, and the phases that follow.
-pub fn shaped(arguments: &LoadArguments, options: LoadOptions) -> Result<LoadOptions, Failure> {
+pub(super) fn shaped(
+    arguments: &LoadArguments,
+    choice: &Choice,
+    options: LoadOptions,
+) -> Result<LoadOptions, Failure> {
     let asked = &arguments.shape;
     let mut options = LoadOptions {
         subscribers: subscribers(asked, &options),
@@ -33,13 +37,14 @@ pub fn shaped(arguments: &LoadArguments, options: LoadOptions) -> Result<LoadOpt
     if let Some(problem) = problem(&options) {
         return Err(Failure::usage(problem));
     }
-    options.phases = phases(&shape(arguments), arguments.connect_rate, &options).map_err(Failure::usage)?;
+    options.phases =
+        phases(&shape(arguments, choice), arguments.connect_rate, &options).map_err(Failure::usage)?;
     Ok(options)
 }
 
-fn shape(arguments: &LoadArguments) -> Shape {
+fn shape(arguments: &LoadArguments, choice: &Choice) -> Shape {
     let asked = &arguments.shape;
-    let offer = offer(arguments);
+    let offer = offer(arguments, choice.rate);
     if asked.requests {
         Shape::Requests(offer)
     } else if asked.connect_only {

@@ -1,0 +1,253 @@
+//! The one link of all devices, beside those of its checks, and what it has done so far.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use wirecost_link::{Counters, Link, LinkConfig};
+use wirecost_proto::hosts::{HostIndex, MAX_DEVICES};
+use wirecost_proto::path::Links;
+use wirecost_proto::random::key_of;
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
+
+/// The device from which the link is checked.
+pub const CHECKER: HostIndex = MAX_DEVICES - 1;
+/// The device from which the path itself is checked.
+pub const SURVEYOR: HostIndex = MAX_DEVICES - 2;
+/// Devices with an address of their own, from 0: all but those of the checks.
+pub const HOSTS: HostIndex = SURVEYOR;
+
+/// The link that every address of the devices' side shares but those of the checks.
+#[derive(Debug)]
+pub struct SharedLink {
+    shared: Metered,
+    checker: Link,
+    surveyor: Link,
+}
+
+impl SharedLink {
+    /// An idle link whose deeds `meter` shows.
+    pub(super) fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
+        let link = |config, purpose| Link::new(config, Rng::new(seed).purpose(key_of(purpose)));
+        Self {
+            shared: Metered {
+                link: link(config, "link"),
+                meter,
+            },
+            checker: link(config, "link check"),
+            surveyor: link(LinkConfig::default(), "path check"),
+        }
+    }
+
+    /// What each direction of the shared link has decided.
+    pub fn counters(&self) -> [Counters; 2] {
+        Direction::ALL.map(|way| *self.shared.link.counters(way))
+    }
+}
+
+impl Links for SharedLink {
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
+        Some(match host {
+            CHECKER => &mut self.checker,
+            SURVEYOR => &mut self.surveyor,
+            _ => &mut self.shared,
+        })
+    }
+}
+
+/// A link that lets others see what it does.
+#[derive(Debug)]
+struct Metered {
+    link: Link,
+    meter: Arc<Meter>,
+}
+
+impl Path for Metered {
+    fn offer(
+        &mut self,
+        direction: Direction,
+        wire_bytes: usize,
+        now: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate {
+        let fate = self.link.offer(direction, wire_bytes, now, deliveries);
+        self.meter.show(direction, self.link.counters(direction));
+        fate
+    }
+}
+
+/// What a link has done so far, for threads that look on.
+#[derive(Debug, Default)]
+pub struct Meter([Gauge; 2]);
+
+#[derive(Debug, Default)]
+struct Gauge {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+    lost: AtomicU64,
+    queue_dropped: AtomicU64,
+    busy_ns: AtomicU64,
+}
+
+/// What one direction of a link has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reading {
+    packets: u64,
+    bytes: u64,
+    lost: u64,
+    queue_dropped: u64,
+    busy_ns: u64,
+}
+
+/// What a link has done at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readings([Reading; 2]);
+
+impl Meter {
+    fn show(&self, way: Direction, counters: &Counters) {
+        let [up, down] = &self.0;
+        let gauge = match way {
+            Direction::Up => up,
+            Direction::Down => down,
+        };
+        let busy = u64::try_from(counters.busy.as_nanos()).unwrap_or(u64::MAX);
+        for (shown, value) in [
+            (&gauge.packets, counters.offered.packets),
+            (&gauge.bytes, counters.offered.bytes),
+            (&gauge.lost, counters.lost),
+            (&gauge.queue_dropped, counters.queue_dropped),
+            (&gauge.busy_ns, busy),
+        ] {
+            shown.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// What the link has done so far.
+    pub fn read(&self) -> Readings {
+        let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let reading = |gauge: &Gauge| Reading {
+            packets: read(&gauge.packets),
+            bytes: read(&gauge.bytes),
+            lost: read(&gauge.lost),
+            queue_dropped: read(&gauge.queue_dropped),
+            busy_ns: read(&gauge.busy_ns),
+        };
+        Readings(self.0.each_ref().map(reading))
+    }
+}
+
+impl Readings {
+    /// What the link has done between `earlier` and this, which took so long.
+    pub fn since(&self, earlier: &Self, span: Duration) -> LinkUse {
+        let [up, down] = &self.0;
+        let [up_before, down_before] = &earlier.0;
+        LinkUse {
+            up: up.since(up_before, span),
+            down: down.since(down_before, span),
+        }
+    }
+}
+
+impl Reading {
+    fn since(&self, earlier: &Self, span: Duration) -> DirectionUse {
+        let busy = Duration::from_nanos(self.busy_ns.saturating_sub(earlier.busy_ns));
+        let share = busy.as_secs_f64() / span.as_secs_f64();
+        DirectionUse {
+            packets: self.packets.saturating_sub(earlier.packets),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            lost: self.lost.saturating_sub(earlier.lost),
+            queue_dropped: self.queue_dropped.saturating_sub(earlier.queue_dropped),
+            // What waits in the queue counts as soon as it is there.
+            utilisation: (!busy.is_zero() && share.is_finite()).then_some(share.min(1.0)),
+        }
+    }
+}
+
+/// What a link has done in a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkUse {
+    /// From the devices to the server.
+    pub up: DirectionUse,
+    /// From the server to the devices.
+    pub down: DirectionUse,
+}
+
+/// What one direction of a link has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DirectionUse {
+    /// IP packets that entered it.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that it lost.
+    pub lost: u64,
+    /// Packets that found its queue full.
+    pub queue_dropped: u64,
+    /// Time in which its rate was in use, by the time that passed: 1 is all of it; null without a rate, or a packet.
+    pub utilisation: Option<f64>,
+}
+
+impl LinkUse {
+    /// The same with what another link has done at the same time; of utilisations the higher one counts.
+    #[must_use]
+    pub fn with(self, other: &Self) -> Self {
+        Self {
+            up: self.up.with(&other.up),
+            down: self.down.with(&other.down),
+        }
+    }
+}
+
+impl DirectionUse {
+    fn with(self, other: &Self) -> Self {
+        let utilisation = self.utilisation.into_iter().chain(other.utilisation);
+        Self {
+            packets: self.packets + other.packets,
+            bytes: self.bytes + other.bytes,
+            lost: self.lost + other.lost,
+            queue_dropped: self.queue_dropped + other.queue_dropped,
+            utilisation: utilisation.reduce(f64::max),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(link: &mut SharedLink, host: HostIndex, packets: u32) {
+        let mut deliveries = Vec::new();
+        for _ in 0..packets {
+            let path = link.link(host).expect("a link");
+            path.offer(Direction::Up, 125, Instant::START, &mut deliveries);
+        }
+    }
+
+    #[test]
+    fn all_devices_share_what_the_meter_shows_and_the_checks_do_not() {
+        let mut config = LinkConfig::symmetric(Duration::from_millis(10));
+        config.up.rate = Some("10kbit".parse().expect("a rate"));
+        config.up.queue = Some(wirecost_link::QueueLimit::Packets(3));
+        let meter = Arc::<Meter>::default();
+        let mut link = SharedLink::new(config, 1, Arc::clone(&meter));
+        let before = meter.read();
+        offered(&mut link, 0, 2);
+        offered(&mut link, 7, 4);
+        offered(&mut link, CHECKER, 1);
+        let used = meter.read().since(&before, Duration::from_secs(1));
+        assert_eq!((used.up.packets, used.up.bytes, used.down.packets), (6, 750, 0));
+        assert_eq!(link.counters()[0].offered.packets, 6);
+        // Of 125 B each takes 100 ms at 10 kbit/s; the first is sent while three wait.
+        assert_eq!(used.up.queue_dropped, link.counters()[0].queue_dropped);
+        assert!(used.up.queue_dropped > 0);
+        let kept = 6 - used.up.queue_dropped;
+        assert_eq!(used.up.utilisation, Some(kept as f64 / 10.0));
+        assert_eq!(used.down.utilisation, None);
+        let twice = used.with(&used);
+        assert_eq!(
+            (twice.up.packets, twice.up.utilisation),
+            (12, used.up.utilisation)
+        );
+    }
+}

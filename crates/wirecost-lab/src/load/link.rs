@@ -1,0 +1,150 @@
+//! The emulated link of a load: all its devices on one side, the target that was started for it on the other.
+//!
+//! A load over a link runs on a thread of its own, which moves between the two sides: processes and threads live where the
+//! thread was that started them. What the rest of the program does stays where it was.
+
+use std::path::Path;
+use std::time::Duration;
+
+use wirecost_link::{Counters, LinkConfig};
+use wirecost_live::Medium;
+use wirecost_live::recorder::Recorder;
+use wirecost_proto::hosts::server_address;
+
+use super::destination::OnLink;
+use super::options::LoadOptions;
+use super::run::{LoadError, Place};
+use super::server::{Server, Site};
+use crate::compare::cells::{achieved, link_of};
+use crate::compare::device::datagram_bytes;
+use crate::compare::live::RunError;
+use crate::emulation::{Emulation, EmulationOptions, Left};
+use crate::results::environment::Emulator;
+use crate::results::load::LinkFigures;
+use wirecost_live::Clock;
+
+/// The link of a load, at work.
+pub(super) struct LoadLink {
+    emulation: Emulation,
+    config: LinkConfig,
+    round_trips: Vec<Duration>,
+}
+
+/// What the link of a load has come to.
+#[derive(Clone, Debug)]
+pub struct LinkReport {
+    /// The link asked for.
+    pub config: LinkConfig,
+    /// What each direction decided.
+    pub counters: [Counters; 2],
+    /// For the results.
+    pub figures: LinkFigures,
+    /// Settings of the namespaces that could not be made.
+    pub network: Vec<String>,
+}
+
+impl LoadLink {
+    /// Builds both sides, starts the link and checks its delay. The calling thread is anywhere then.
+    ///
+    /// # Errors
+    /// The machine refuses namespaces or raw sockets.
+    pub(super) fn start(
+        config: &LinkConfig,
+        options: &LoadOptions,
+        place: &mut Place<'_>,
+    ) -> Result<Self, RunError> {
+        let asked = EmulationOptions {
+            link: config,
+            ipv6: false,
+            medium: None,
+            resident: None,
+            sockets_choose: false,
+            seed: options.seed,
+        };
+        let emulation = Emulation::start(&asked, Recorder::of_nothing(), Clock::start())?;
+        if let Some(remark) = &emulation.remark {
+            place.watcher.note(remark);
+        }
+        let interrupted = place.interrupted;
+        let (round_trips, said) = emulation.check(&mut |patience| {
+            std::thread::sleep(patience);
+            interrupted()
+        })?;
+        place.watcher.note(&said);
+        Ok(Self {
+            emulation,
+            config: *config,
+            round_trips,
+        })
+    }
+
+    /// The clock of the link.
+    pub(super) const fn clock(&self) -> Clock {
+        self.emulation.clock
+    }
+
+    /// Starts the target on its side and moves to the devices' side: what is started from now on lives there.
+    ///
+    /// # Errors
+    /// The target does not start.
+    pub(super) fn start_target(
+        &self,
+        options: &LoadOptions,
+        program: &Path,
+        folder: &Path,
+    ) -> Result<Server, LoadError> {
+        self.emulation.server.enter().map_err(RunError::from)?;
+        let on_link = OnLink {
+            datagram_bytes: datagram_bytes(self.config.up.mtu.min(self.config.down.mtu), false),
+        };
+        let site = Site::Link(server_address(false), on_link);
+        let server = Server::start(options, program, folder, self.clock(), site)?;
+        self.emulation.device.enter().map_err(RunError::from)?;
+        Ok(server.behind(std::sync::Arc::clone(&self.emulation.meter)))
+    }
+
+    /// Stops the link.
+    ///
+    /// # Errors
+    /// Its loop failed, or its interfaces do not say what they have dropped.
+    pub(super) fn stop(self) -> Result<LinkReport, RunError> {
+        let network = self.emulation.warnings.clone();
+        let left = self.emulation.stop()?;
+        let counters = left.forwarder.links.counters();
+        let dropped = left.forwarder.dropped().map_err(|source| RunError::Io {
+            what: "read the interfaces' counters",
+            source,
+        })?;
+        Ok(LinkReport {
+            figures: LinkFigures {
+                link: link_of(
+                    &self.config,
+                    Some(achieved(&self.round_trips, &self.config, &counters)),
+                ),
+                packet_path: if left.medium == Medium::Tun { "tun" } else { "veth" }.into(),
+                emulator: emulator(&left),
+                dropped_packets: dropped,
+            },
+            config: self.config,
+            counters,
+            network,
+        })
+    }
+}
+
+/// How the link kept its deadlines.
+fn emulator(left: &Left) -> Emulator {
+    let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    let forwarder = &left.forwarder;
+    let lateness = &forwarder.lateness;
+    Emulator {
+        packets: lateness.len(),
+        lateness_p50_ns: lateness.quantile(0.5),
+        lateness_p99_ns: lateness.quantile(0.99),
+        lateness_max_ns: lateness.max(),
+        cpu_ns: nanos(forwarder.statistics.cpu),
+        head_start_ns: nanos(forwarder.head_start),
+        priority: forwarder.priority.to_string(),
+        idle_cpus: forwarder.idle_cpus.to_string(),
+    }
+}

@@ -1,0 +1,217 @@
+//! The arguments of `wirecost compare`, and where results of comparisons go.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use wirecost_lab::compare::{Engine, Target};
+use wirecost_lab::stack::Stack;
+use wirecost_proto::ByteSize;
+use wirecost_proto::units::parse_duration;
+use wirecost_security::Start;
+
+use super::{LinkArguments, PacketPath};
+
+/// `wirecost compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Quantities are written with their unit: 128B, 10kB, 25ms, 5%, 50kbit.\n\
+    Lists (--size 16B,128B --rtt 5ms,100ms) make a matrix.\n\n\
+    Exit codes: 0 ok, 2 usage, 10 missing privilege, 11 target unreachable, 13 some cells failed, \
+    14 measurement invalid, 130 interrupted."
+)]
+pub struct CompareArguments {
+    /// Stacks to compare: APPLICATION, then +cose and +CHANNEL where wanted
+    ///
+    /// Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled, http1,
+    /// http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2 and +dtls1.2-psk on udp and
+    /// coap; +oscore on coap; http3 brings TLS 1.3 along.
+    #[arg(
+        value_name = "STACK",
+        value_delimiter = ',',
+        default_values = wirecost_lab::stack::name::DEFAULT
+    )]
+    pub stacks: Vec<Stack>,
+
+    /// Payload of a message
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        value_delimiter = ',',
+        default_value = "128B",
+        allow_hyphen_values = true
+    )]
+    pub size: Vec<ByteSize>,
+
+    /// Samples per cell: each is a device that connects, sends and closes
+    #[arg(
+        short = 'n',
+        long = "count",
+        value_name = "N",
+        default_value_t = 150,
+        allow_hyphen_values = true
+    )]
+    pub count: u32,
+
+    /// Seed of every random decision
+    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// Quiet time after each step of a sample, so that late acknowledgements belong to their message
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub settle: Duration,
+
+    /// After this an acknowledgement is late; after twice this it is not waited for
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub timeout: Duration,
+
+    /// How connections start: cold, resumed, 0rtt; 0rtt is the consent that a message may be replayed
+    #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
+    pub start: Vec<Start>,
+
+    /// Measured messages per connection, after one warm-up message; 1 asked for is a connection per message, without
+    /// warm-up [default: 1, after a warm-up]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true)]
+    pub messages_per_connection: Vec<u64>,
+
+    /// Leave the secrets of the connections out of the capture
+    #[arg(long)]
+    pub no_keys: bool,
+
+    /// Servers demand a certificate of devices: TLS, DTLS without a key, HTTP/3
+    #[arg(long)]
+    pub client_certificates: bool,
+
+    /// DTLS servers ask for a cookie first: one more round trip
+    #[arg(long)]
+    pub dtls_cookie: bool,
+
+    /// Send the measured messages at this interval instead of letting each one settle
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_delimiter = ',',
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub interval: Vec<Duration>,
+
+    /// Devices per cell in the capture of a run of more than 10,000 messages; a shorter run's holds all
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
+    pub record_hosts: u32,
+
+    /// Keep link and hosts on one CPU: the kernel's TCP then repeats itself packet by packet, also in bursts
+    #[arg(long)]
+    pub one_cpu: bool,
+
+    /// How to run: sim in virtual time, live on kernel sockets over the emulated link, auto first the one and then the
+    /// other where the machine allows it
+    #[arg(long, value_name = "ENGINE", default_value_t = Engine::Auto)]
+    pub engine: Engine,
+
+    /// Values of one dimension of the matrix, instead of its flag: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack= start=
+    /// interval= messages-per-connection=; may be given several times
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub vary: Vec<String>,
+
+    /// The names of the arguments that were typed.
+    #[arg(skip)]
+    pub given: Vec<String>,
+
+    /// All devices of a cell share one link and one server (engine sim)
+    #[arg(long)]
+    pub shared_link: bool,
+
+    /// Devices of a cell that share a link: what -n says otherwise
+    #[arg(long, value_name = "N", requires = "shared_link", allow_hyphen_values = true)]
+    pub clients: Option<u32>,
+
+    /// Spread the starts of devices that share a link over this time [default: the interval]
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "shared_link",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub spread: Option<Duration>,
+
+    /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls
+    #[arg(long, value_name = "TARGET", default_value = "builtin")]
+    pub target: Target,
+
+    /// Devices and server speak IPv6
+    #[arg(long)]
+    pub ipv6: bool,
+
+    /// How packets leave the namespaces: TUN devices, or veth pairs where /dev/net/tun is closed
+    #[arg(long, value_enum, default_value_t = PacketPath::Auto)]
+    pub packet_path: PacketPath,
+
+    /// MQTT topic and CoAP path
+    #[arg(long, value_name = "NAME", default_value = "test")]
+    pub resource: String,
+
+    /// MQTT keep-alive
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = parse_duration,
+        allow_hyphen_values = true
+    )]
+    pub keep_alive: Duration,
+
+    /// Where results go and how they are shown.
+    #[command(flatten)]
+    pub output: OutputArguments,
+
+    // Last, because its heading holds for everything after it.
+    #[command(flatten)]
+    pub link: LinkArguments,
+}
+
+/// Where results go and how they are shown: of comparisons and of scenarios.
+#[derive(Debug, Args)]
+pub struct OutputArguments {
+    /// Cells that are simulated side by side [default: as many as there are CPUs]
+    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<std::num::NonZeroUsize>,
+
+    /// Go on where an earlier run has ended: DIR, or the folder of --out
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub resume: Option<Option<PathBuf>>,
+
+    /// Go on although something else was asked for: only cells that are not there are run
+    #[arg(long, requires = "resume")]
+    pub resume_changed: bool,
+
+    /// Results folder [default: runs/TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Write summary.json to FILE as well; - prints it instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Say nothing but errors and the table
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Print without colour (NO_COLOR does the same)
+    #[arg(long)]
+    pub no_color: bool,
+}
