@@ -5,6 +5,7 @@
 //! - [`code`], [`token`], [`option`], [`block`]: the parts of a message
 //! - [`parameters`]: transmission parameters and the times derived from them
 //! - [`client`]: requests, block-wise transfers, observations and pings to one server
+//! - [`shared`]: one endpoint, hence one socket, that many clients are
 //! - [`server`]: the plugtest resources for any number of clients
 //! - [`oscore`]: contexts that protect messages end to end
 //! - [`describe()`]: which layer, phase and cause the bytes of any datagram have
@@ -42,6 +43,7 @@ pub mod oscore;
 mod outbox;
 pub mod parameters;
 pub mod server;
+pub mod shared;
 mod short;
 #[cfg(test)]
 mod testing;

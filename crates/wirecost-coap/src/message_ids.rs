@@ -1,5 +1,6 @@
 //! Message ids in sequence, none used twice within its lifetime (RFC 7252 section 4.4).
 
+use core::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use core::time::Duration;
 
 use wirecost_proto::Instant;
@@ -8,18 +9,23 @@ use wirecost_proto::Instant;
 const RUN: usize = 1024;
 const RUNS: usize = (1 << 16) / RUN;
 
-/// The next id, and when each run of 1,024 ids was last drawn from.
+/// Never drawn from.
+const UNUSED: u64 = u64::MAX;
+
+/// The next id, and when each run of 1,024 ids was last drawn from, in nanoseconds.
+///
+/// Whoever shares it draws in turn, never at once: what is atomic is so only that it can be shared without a lock.
 #[derive(Debug)]
 pub(crate) struct MessageIds {
-    next: u16,
-    last_use: [Option<Instant>; RUNS],
+    next: AtomicU16,
+    last_use: [AtomicU64; RUNS],
 }
 
 impl MessageIds {
-    pub(crate) fn new(first: u16) -> Self {
+    pub(crate) const fn new(first: u16) -> Self {
         Self {
-            next: first,
-            last_use: [None; RUNS],
+            next: AtomicU16::new(first),
+            last_use: [const { AtomicU64::new(UNUSED) }; RUNS],
         }
     }
 
@@ -27,20 +33,21 @@ impl MessageIds {
     ///
     /// # Errors
     /// All 65,536 ids are taken; the instant is when the next one is free.
-    pub(crate) fn take(&mut self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
-        let id = self.next;
+    pub(crate) fn take(&self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
+        let id = self.next.load(Ordering::Relaxed);
         let begins_run = usize::from(id).is_multiple_of(RUN);
-        let Some(last_use) = self.last_use.get_mut(usize::from(id) / RUN) else {
+        let Some(last_use) = self.last_use.get(usize::from(id) / RUN) else {
             return Ok(id);
         };
-        let free = last_use
-            .map(|at| at + lifetime)
-            .filter(|at| begins_run && *at > now);
-        if let Some(at) = free {
-            return Err(at);
+        let used = last_use.load(Ordering::Relaxed);
+        if begins_run && used != UNUSED {
+            let free = Instant::from_nanos(used) + lifetime;
+            if free > now {
+                return Err(free);
+            }
         }
-        *last_use = Some(now);
-        self.next = id.wrapping_add(1);
+        last_use.store(now.as_nanos(), Ordering::Relaxed);
+        self.next.store(id.wrapping_add(1), Ordering::Relaxed);
         Ok(id)
     }
 }
@@ -52,7 +59,7 @@ mod tests {
     #[test]
     fn an_id_comes_again_only_after_its_lifetime() {
         let lifetime = Duration::from_secs(247);
-        let mut ids = MessageIds::new(500);
+        let ids = MessageIds::new(500);
         let start = Instant::from_millis(10);
         for expected in (500..=u16::MAX).chain(0..=u16::MAX) {
             match ids.take(lifetime, start) {
@@ -69,7 +76,7 @@ mod tests {
     #[test]
     fn ids_go_on_when_they_are_free_again() {
         let lifetime = Duration::from_secs(247);
-        let mut ids = MessageIds::new(0);
+        let ids = MessageIds::new(0);
         for second in 0..200_000u64 {
             assert_eq!(
                 ids.take(lifetime, Instant::from_millis(second * 1000)),

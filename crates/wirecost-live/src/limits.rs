@@ -100,7 +100,7 @@ impl Limits {
             .filter(|source| source.is_ipv4() == remote.is_ipv4());
         let addresses = (usable.count() as u64).max(1);
         let reachable = addresses * self.ports_per_address;
-        if devices <= reachable || sources.is_shared() {
+        if devices <= reachable || sources.shared_sockets() > 0 {
             return Ok(());
         }
         Err(LimitError::Ports {
@@ -161,7 +161,7 @@ mod tests {
             "they are of the other family"
         );
         assert_eq!(
-            LIMITS.check_ports(crowd, remote, &Sources::any().with_shared_socket()),
+            LIMITS.check_ports(crowd, remote, &Sources::any().with_shared_sockets(1)),
             Ok(())
         );
     }

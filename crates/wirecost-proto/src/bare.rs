@@ -67,6 +67,11 @@ impl Client {
         }
     }
 
+    /// Whether a message has not been handed out: there is no flow.
+    pub fn has_unsent(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
     /// Bytes that came from the server, which has nothing to say.
     pub fn ignored_bytes(&self) -> u64 {
         self.ignored_bytes

@@ -26,7 +26,8 @@ pub trait Director<E: Endpoint> {
     /// Takes the failure of a device's socket itself: the flow was never usable.
     fn failed(&mut self, device: usize, reason: ResetReason, now: Instant);
 
-    /// Takes that the last byte that a device handed out has left the loop's buffer: all its commands so far are sent.
+    /// Takes that the last byte that a device's endpoint handed out has left the loop's buffer: all its commands so far
+    /// are sent, unless the endpoint holds some of them back.
     fn sent(&mut self, device: usize, now: Instant);
 
     /// Says what a device does next; called again after every step that is not `Wait` or `Finished`. After input of the
@@ -45,8 +46,9 @@ pub trait Director<E: Endpoint> {
     /// Takes the end of a device's endpoint; the device is finished.
     fn ended(&mut self, _device: usize, _error: &dyn fmt::Display, _now: Instant) {}
 
-    /// Says whose datagram has arrived on a socket that devices share; it is dropped where it is nobody's.
-    fn route(&mut self, _datagram: &[u8]) -> Option<usize> {
+    /// Says whose datagram has arrived on a socket that devices share, one of so many that they have; it is dropped where
+    /// it is nobody's. Device `n` has socket `n` modulo their number.
+    fn route(&mut self, _socket: usize, _datagram: &[u8]) -> Option<usize> {
         None
     }
 }

@@ -11,6 +11,7 @@ use crate::code::Code;
 use crate::option::Options;
 use crate::oscore::{Context, ProtectError};
 use crate::parameters::TransmissionParameters;
+use crate::shared::Share;
 use crate::token::Token;
 
 /// How a client behaves.
@@ -20,10 +21,12 @@ pub struct Config {
     pub parameters: TransmissionParameters,
     /// The randomness of time-outs and tokens.
     pub rng: Rng,
-    /// Bytes of a token, 0 to 8.
+    /// Random bytes of a token, 0 to 8, or to 4 where the client shares its endpoint.
     pub token_bytes: usize,
-    /// The first message id.
+    /// The first message id, where the client is an endpoint by itself.
     pub first_message_id: u16,
+    /// The client's share of an endpoint that others are too; its tokens are longer by its number in it.
+    pub shared: Option<Share>,
     /// Bytes of a block: 16 to 1,024; larger contents are sent block-wise (RFC 7959).
     pub block_size: usize,
     /// How long a response may take once the request is acknowledged or was non-confirmable.
@@ -48,6 +51,7 @@ impl Config {
             rng,
             token_bytes: 2,
             first_message_id: rng.purpose(0).at(0) as u16,
+            shared: None,
             block_size: 1024,
             response_timeout: parameters.exchange_lifetime(),
             max_body_bytes: 16 << 20,

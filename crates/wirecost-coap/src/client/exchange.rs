@@ -88,6 +88,15 @@ impl Exchange {
         self.token == token && waits && matches!(self.subject, Subject::Transfer(_))
     }
 
+    /// Whether a part of the content has not been sent, or nothing of it.
+    pub(super) fn is_unsent(&self) -> bool {
+        let has_more = match &self.subject {
+            Subject::Ping => false,
+            Subject::Transfer(transfer) => transfer.has_more_content(),
+        };
+        has_more || matches!(self.state, State::Blocked { .. })
+    }
+
     pub(super) fn is_confirmable(&self) -> bool {
         match &self.subject {
             Subject::Ping => true,

@@ -16,6 +16,7 @@
 
 mod api;
 mod exchange;
+mod identity;
 mod observation;
 mod protection;
 mod receive;
@@ -33,13 +34,13 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 
 pub use self::api::{Cancellation, Command, Config, Event, Failure, Response, Stats};
 use self::exchange::{Exchange, State, Subject};
+use self::identity::Identity;
 use self::observation::Observation;
 use self::protection::Protection;
 pub use self::template::{NO_RESPONSE_AT_ALL, Request, RequestTemplate};
 use self::transfer::{Purpose, Transfer};
 use crate::duplicates::Duplicates;
 use crate::layout::Layout;
-use crate::message_ids::MessageIds;
 use crate::option::Options;
 use crate::outbox::Outbox;
 use crate::parameters::Backoff;
@@ -56,9 +57,8 @@ pub struct Client {
     waiting: VecDeque<Waiting>,
     observations: Vec<Observation>,
     last_ping: Option<u16>,
-    message_ids: MessageIds,
+    identity: Identity,
     timeout_rng: Rng,
-    token_rng: Rng,
     duplicates: Duplicates,
     outbox: Outbox<Event>,
     scratch: Options,
@@ -89,9 +89,8 @@ impl Client {
             waiting: VecDeque::new(),
             observations: Vec::new(),
             last_ping: None,
-            message_ids: MessageIds::new(config.first_message_id),
+            identity: Identity::new(&config),
             timeout_rng: config.rng.purpose(1),
-            token_rng: config.rng.purpose(2),
             duplicates: Duplicates::new(&config.parameters),
             outbox: Outbox::new(),
             scratch: Options::new(),
@@ -112,6 +111,12 @@ impl Client {
     /// Messages that wait for their turn or for an answer.
     pub fn pending(&self) -> usize {
         self.exchanges.len() + self.waiting.len()
+    }
+
+    /// Whether a message has not been handed out as a whole: it waits for its turn under NSTART or for a message id, or
+    /// it has blocks to come.
+    pub fn has_unsent(&self) -> bool {
+        !self.waiting.is_empty() || self.exchanges.iter().any(Exchange::is_unsent)
     }
 
     fn command(&mut self, command: Command) {
@@ -227,7 +232,7 @@ impl Client {
             true => self.config.parameters.exchange_lifetime(),
             false => self.config.parameters.non_lifetime(),
         };
-        match self.message_ids.take(lifetime, now) {
+        match self.identity.take_id(lifetime, now) {
             Ok(id) => exchange.message_id = id,
             Err(until) => {
                 self.stats.waited_for_message_id += 1;
@@ -299,7 +304,7 @@ impl Client {
         let mut token = Token::EMPTY;
         // Tokens of few bytes can all be in use; the attempts are bounded so that this ends.
         for _ in 0..64 {
-            token = Token::from_number(self.token_rng.next_u64(), self.config.token_bytes);
+            token = self.identity.draw_token();
             let exchanges = self.exchanges.iter().map(|exchange| exchange.token);
             let observations = self.observations.iter().map(|observation| observation.token);
             if !exchanges.chain(observations).any(|used| used == token) {

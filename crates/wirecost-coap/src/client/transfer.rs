@@ -158,10 +158,14 @@ impl Transfer {
 
     /// Whether the transfer goes on after the current request.
     pub(super) fn is_intermediate(&self) -> bool {
+        matches!(self.stage, Stage::Download(_)) || self.has_more_content()
+    }
+
+    /// Whether a part of the content comes after the current request.
+    pub(super) fn has_more_content(&self) -> bool {
         match &self.stage {
-            Stage::Whole => false,
             Stage::Upload { offset, size } => offset + size.bytes() < self.template.content.len(),
-            Stage::Download(_) => true,
+            Stage::Whole | Stage::Download(_) => false,
         }
     }
 

@@ -113,6 +113,11 @@ impl Connection {
         self.flush(id);
     }
 
+    /// Whether the end of a stream has been sent, hence all of it.
+    pub(crate) fn has_sent_end(&self, id: StreamId) -> bool {
+        self.attribution.has_sent_end(id.into())
+    }
+
     /// Forgets everything written: the server refused early data, and every stream begins anew.
     pub(crate) fn rewrite(&mut self) {
         self.outgoing.clear();

@@ -53,6 +53,7 @@ pub(super) fn client_config(
         start: cell.start,
         connection_close: closes_after_answer(cell),
         session: None,
+        endpoint: None,
     }
 }
 

@@ -418,7 +418,11 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             Event::Rejected { reason } => self.break_off(reason, now),
             Event::Closed => self.closed(now),
             Event::Lost { reason } => self.break_off(reason, now),
-            Event::Subscribed | Event::SubscriptionRefused { .. } | Event::Received(_) | Event::Other => {}
+            Event::Sent { .. }
+            | Event::Subscribed
+            | Event::SubscriptionRefused { .. }
+            | Event::Received(_)
+            | Event::Other => {}
         }
     }
 

@@ -58,9 +58,10 @@ impl Part {
         }
     }
 
-    /// The next message that waits for a device, as a command; `None` where none does. What cannot be made has failed.
+    /// The next message that waits for a device, as a command; `None` where none does, or where the protocol holds the one
+    /// before. What cannot be made has failed.
     pub fn send(&mut self, device: usize, kind: Kind, now: Instant) -> Option<Command> {
-        loop {
+        while !self.book.is_holding(device) {
             let given = self.book.give(device, now)?;
             let message = given.message;
             let stamp = self.stamp(device, &given);
@@ -73,9 +74,10 @@ impl Part {
                     self.expect_deliveries(device, given.intended, now);
                     return Some(Command::Transmit { message, outgoing });
                 }
-                Err(error) => self.book.failed(message, &error.reason),
+                Err(error) => self.book.failed(device, message, &error.reason),
             }
         }
+        None
     }
 
     fn expect_deliveries(&mut self, device: usize, intended: Instant, now: Instant) {

@@ -20,6 +20,7 @@ use super::activity::{Activity, Ended, Part};
 use super::fleet::{State, Timer, Wish};
 use super::part::{FromPart, Inbox, ToPart};
 use super::share::cpu_ns;
+use super::shared::SharedEndpoints;
 use crate::stack::{Command, Event};
 
 /// How often what was counted is handed over.
@@ -46,6 +47,7 @@ pub struct Devices {
     next_report: Instant,
     socket_bytes: SocketBytes,
     counted_bytes: [u64; 2],
+    shared_endpoints: SharedEndpoints,
     is_over: bool,
 }
 
@@ -68,6 +70,7 @@ impl Devices {
             next_report: Instant::START,
             socket_bytes: Box::new(|| [0; 2]),
             counted_bytes: [0; 2],
+            shared_endpoints: SharedEndpoints::default(),
             is_over: false,
         }
     }
@@ -76,6 +79,15 @@ impl Devices {
     #[must_use]
     pub fn with_socket_bytes(self, socket_bytes: SocketBytes) -> Self {
         Self { socket_bytes, ..self }
+    }
+
+    /// The same, its devices on endpoints that they share.
+    #[must_use]
+    pub fn with_shared_endpoints(self, shared_endpoints: SharedEndpoints) -> Self {
+        Self {
+            shared_endpoints,
+            ..self
+        }
     }
 
     fn begin(&mut self, phase: u32, at: Instant, now: Instant) {
@@ -211,8 +223,11 @@ impl Devices {
         }
     }
 
-    fn over(&mut self, device: Option<usize>, now: Instant) {
-        if let (Some(device), Stage::Active { activity, .. }) = (device, &mut self.stage) {
+    /// An answer has come; it may have ended a message of the device.
+    fn over(&mut self, device: usize, is_over: bool, now: Instant) {
+        if let Stage::Active { activity, .. } = &mut self.stage
+            && is_over
+        {
             activity.has_room(&mut self.part, device, now);
         }
     }
@@ -255,17 +270,18 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
                 Start::Resumed => self.part.book.connects(now).resumed += 1,
                 Start::ZeroRtt => self.part.book.connects(now).early += 1,
             },
+            Event::Sent { message } => self.part.book.handed_out(device, *message, now),
             Event::Acknowledged { message } => {
-                let device = self.part.book.acknowledged(*message, now);
-                self.over(device, now);
+                let is_over = self.part.book.acknowledged(device, *message, now);
+                self.over(device, is_over, now);
             }
             Event::Refused { message, reason } => {
-                let device = self.part.book.refused(*message, reason, now);
-                self.over(device, now);
+                let is_over = self.part.book.refused(device, *message, reason);
+                self.over(device, is_over, now);
             }
             Event::TimedOut { message } => {
-                let device = self.part.book.given_up(*message);
-                self.over(device, now);
+                let is_over = self.part.book.given_up(device, *message);
+                self.over(device, is_over, now);
             }
             Event::Rejected { reason } => self.rejected(device, reason, now),
             Event::Closed => self.lost(device, "the server closed the connection", now),
@@ -336,6 +352,10 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+
+    fn route(&mut self, socket: usize, datagram: &[u8]) -> Option<usize> {
+        self.shared_endpoints.route(socket, datagram)
     }
 
     fn ended(&mut self, device: usize, error: &dyn Display, now: Instant) {

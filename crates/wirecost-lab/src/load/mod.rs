@@ -21,6 +21,7 @@
 //! - [`metrics`]: what was counted, for Prometheus
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`roles`]: what devices are and do beside sending messages
+//! - [`shared`]: sockets that devices share
 //! - [`sink`]: the counting target
 //! - [`store`]: loads in their results folder; [`sweep`]: one after the other; [`identity`]: what tells them apart
 //! - [`watch`]: what whoever watches is told while it runs
@@ -48,6 +49,7 @@ pub mod roles;
 pub mod run;
 pub mod server;
 pub mod share;
+pub mod shared;
 pub mod sink;
 pub mod store;
 pub mod sweep;

@@ -10,6 +10,7 @@ use wirecost_proto::ByteSize;
 use wirecost_security::Start;
 
 use super::share::most_in_flight;
+use super::shared;
 use crate::probe::url::Url;
 use crate::stack::Stack;
 use crate::target::Target;
@@ -75,14 +76,6 @@ pub struct LoadOptions {
 pub const STRANGERS_RATE: f64 = 100.0;
 
 impl LoadOptions {
-    /// What is asked for and is not there yet; `None` where all is. Nobody is to take a load for one that was not run.
-    pub fn not_there_yet(&self) -> Option<&'static str> {
-        if self.shared_socket {
-            return Some("devices of a load cannot share sockets yet");
-        }
-        None
-    }
-
     /// Why the load cannot run over its link; `None` where it can, or has none.
     pub fn cannot_cross(&self) -> Option<String> {
         let link = self.link.as_ref()?;
@@ -119,6 +112,11 @@ impl LoadOptions {
         } else {
             "closed"
         }
+    }
+
+    /// Why its devices cannot share sockets, where they are to.
+    pub fn cannot_share(&self) -> Option<String> {
+        self.shared_socket.then(|| shared::refusal(self)).flatten()
     }
 
     /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this

@@ -140,7 +140,7 @@ fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> 
     let (address, version) = (server.address(), server.version().map(str::to_owned));
     let source_addresses = match &link {
         Some(_) => vec![format!("{DEVICES_V4}/16")],
-        None => addresses(&sources_of(options, address).towards(address)),
+        None => addresses(&sources_of(options, address, options.clients).towards(address)),
     };
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));

@@ -23,6 +23,7 @@ use super::options::{Backoff, LoadOptions};
 pub(super) use activities::most_in_flight;
 
 use super::part::{FromPart, Inbox};
+use super::shared::{self, SharedEndpoints};
 use crate::emulation::HOSTS;
 use crate::stack::pattern::{Pattern, PatternError};
 
@@ -89,7 +90,8 @@ impl Share {
     /// Runs the loop: datagrams that never left, and why a socket could not be had.
     fn run_loop(&self, inbox: &Arc<Inbox>, outbox: &Outbox) -> Result<(u64, Option<String>), String> {
         let clock = Clock::start();
-        let clients = self.clients(clock)?;
+        let endpoints = self.shared_endpoints();
+        let clients = self.clients(clock, &endpoints)?;
         let transport = self.options.stack.transport();
         let remote = self.destination.address;
         let devices = clients.into_iter().map(|endpoint| LoadDevice {
@@ -102,7 +104,8 @@ impl Share {
         let socket_bytes = Box::new(move || [bytes.sent(), bytes.received()]);
         let director = self
             .director(clock, inbox, outbox)?
-            .with_socket_bytes(socket_bytes);
+            .with_socket_bytes(socket_bytes)
+            .with_shared_endpoints(endpoints);
         let driver = ClientLoop::for_load(devices, director, clock, self.sources());
         let driver = driver.map_err(|error| format!("cannot set up a loop: {error}"))?;
         let driver = driver.with_traffic(traffic);
@@ -127,7 +130,7 @@ impl Share {
     /// Where its sockets come from: on an emulated link each device has an address of its own, as far as there are any.
     fn sources(&self) -> Sources {
         if self.destination.link.is_none() {
-            return sources_of(&self.options, self.destination.address);
+            return sources_of(&self.options, self.destination.address, self.count());
         }
         let behind = |number: u32| self.options.clients.saturating_add(number);
         let subscribers = behind(self.subscribers.start)..behind(self.subscribers.end);
@@ -137,7 +140,18 @@ impl Share {
             .chain(subscribers)
             .map(|number| number % HOSTS);
         let addresses = hosts.filter_map(|host| device_address(host, false));
-        shared(&self.options, Sources::of(addresses.collect()))
+        let sources = Sources::of(addresses.collect());
+        sources.with_shared_sockets(shared::sockets(&self.options, self.count()))
+    }
+
+    /// Devices of the part.
+    fn count(&self) -> u32 {
+        (self.devices.len() + self.subscribers.len()) as u32
+    }
+
+    fn shared_endpoints(&self) -> SharedEndpoints {
+        let rng = self.rng("shared endpoints").host(u64::from(self.number));
+        SharedEndpoints::of(&self.options, self.count(), rng)
     }
 
     fn rng(&self, purpose: &str) -> Rng {
@@ -154,21 +168,13 @@ fn pattern(text: &str) -> Result<Pattern, String> {
     text.parse().map_err(|error: PatternError| error.to_string())
 }
 
-/// Where the sockets of a load's devices come from that go to `address`.
-pub fn sources_of(options: &LoadOptions, address: SocketAddr) -> Sources {
+/// Where the sockets come from of so many devices of a load, in one loop, that go to `address`.
+pub fn sources_of(options: &LoadOptions, address: SocketAddr, devices: u32) -> Sources {
     let sources = if options.sources.is_empty() {
         let subscribers = options.receivers();
         Sources::for_target(address, options.clients.saturating_add(subscribers))
     } else {
         Sources::of(options.sources.clone())
     };
-    shared(options, sources)
-}
-
-fn shared(options: &LoadOptions, sources: Sources) -> Sources {
-    if options.shared_socket {
-        sources.with_shared_socket()
-    } else {
-        sources
-    }
+    sources.with_shared_sockets(shared::sockets(options, devices))
 }

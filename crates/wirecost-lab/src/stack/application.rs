@@ -19,6 +19,8 @@ const OBSERVATION: u64 = u64::MAX;
 pub(super) struct ApplicationClient {
     protocol: Protocol,
     message: Option<Box<Message>>,
+    /// The message that was asked for last, until all of it is handed out.
+    unsent: Option<u64>,
 }
 
 /// A protocol's client.
@@ -40,14 +42,20 @@ pub(super) enum Protocol {
 impl ApplicationClient {
     /// A client that sends `message`.
     pub(super) fn sending(protocol: Protocol, message: Message) -> Self {
-        let message = Some(Box::new(message));
-        Self { protocol, message }
+        Self {
+            protocol,
+            message: Some(Box::new(message)),
+            unsent: None,
+        }
     }
 
     /// A client that is given what it sends.
     pub(super) const fn idle(protocol: Protocol) -> Self {
-        let message = None;
-        Self { protocol, message }
+        Self {
+            protocol,
+            message: None,
+            unsent: None,
+        }
     }
 
     fn send_own(&mut self, message: u64, now: Instant) -> Result<(), String> {
@@ -59,6 +67,7 @@ impl ApplicationClient {
     }
 
     fn send(&mut self, message: u64, template: Template, now: Instant) -> Result<(), String> {
+        self.unsent = Some(message);
         match (&mut self.protocol, template) {
             (Protocol::Bare(client), Template::Bare(content)) => {
                 command(client, bare::ClientCommand::Send(content), now)
@@ -80,6 +89,33 @@ impl ApplicationClient {
             }
             _ => Err("a message of another protocol".into()),
         }
+    }
+
+    /// What the protocol's client says next.
+    fn poll_protocol(&mut self, out: &mut Buffer) -> Output<Event> {
+        match &mut self.protocol {
+            Protocol::Bare(client) => client.poll_output(out).map_event(bare_event),
+            Protocol::Mqtt(client) => client.poll_output(out).map_event(mqtt_event),
+            Protocol::Coap(client) => client.poll_output(out).map_event(coap_event),
+            Protocol::Amqp(client) => client.poll_output(out).map_event(amqp_event),
+            Protocol::Http1(client) => client.poll_output(out).map_event(http_event),
+            Protocol::Http3(client) => client
+                .poll_output(out)
+                .map_event(|event| layer_event(event, http_event)),
+        }
+    }
+
+    /// The message that was asked for last, if all of it is handed out and nobody was told.
+    fn take_sent(&mut self) -> Option<u64> {
+        let is_unsent = match &self.protocol {
+            Protocol::Bare(client) => client.has_unsent(),
+            Protocol::Mqtt(client) => client.has_unsent(),
+            Protocol::Coap(client) => client.has_unsent(),
+            Protocol::Amqp(client) => client.has_unsent(),
+            Protocol::Http1(client) => client.has_unsent(),
+            Protocol::Http3(client) => client.has_unsent(),
+        };
+        self.unsent.take_if(|_| !is_unsent)
     }
 
     fn subscribe(&mut self, subscription: &Subscription, now: Instant) -> Result<(), String> {
@@ -141,15 +177,29 @@ impl Endpoint for ApplicationClient {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        match &mut self.protocol {
-            Protocol::Bare(client) => client.poll_output(out).map_event(bare_event),
-            Protocol::Mqtt(client) => client.poll_output(out).map_event(mqtt_event),
-            Protocol::Coap(client) => client.poll_output(out).map_event(coap_event),
-            Protocol::Amqp(client) => client.poll_output(out).map_event(amqp_event),
-            Protocol::Http1(client) => client.poll_output(out).map_event(http_event),
-            Protocol::Http3(client) => client
-                .poll_output(out)
-                .map_event(|event| layer_event(event, http_event)),
+        let output = self.poll_protocol(out);
+        match &output {
+            // What is over will not be handed out any more.
+            Output::Event(event) if event.ended() == self.unsent => self.unsent = None,
+            Output::Timeout(_) if self.unsent.is_some() => {
+                if let Some(message) = self.take_sent() {
+                    return Output::Event(Event::Sent { message });
+                }
+            }
+            _ => {}
+        }
+        output
+    }
+}
+
+impl Event {
+    /// The message that is over by this.
+    const fn ended(&self) -> Option<u64> {
+        match self {
+            Self::Acknowledged { message } | Self::Refused { message, .. } | Self::TimedOut { message } => {
+                Some(*message)
+            }
+            _ => None,
         }
     }
 }
@@ -276,6 +326,10 @@ fn coap_event(event: coap::Event) -> Event {
             message,
             reason: "RST".into(),
         },
+        coap::Event::Failed {
+            message,
+            failure: coap::Failure::FlowEnded,
+        } => Event::TimedOut { message },
         coap::Event::Failed { message, failure } => Event::Refused {
             message,
             reason: failure.to_string(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
+use wirecost_coap::shared::Share;
 use wirecost_http::{http1, http3};
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::Version;
@@ -38,6 +39,8 @@ pub struct ClientConfig {
     pub connection_close: bool,
     /// What it asks the server to keep and whom it says it is; `None` is a clean start without a name.
     pub session: Option<Box<Session>>,
+    /// The endpoint that it shares with others (CoAP); `None` is one of its own.
+    pub endpoint: Option<Share>,
 }
 
 /// What a device asks of the server beyond a connection.
@@ -159,7 +162,10 @@ fn protocol(
             Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt)))
         }
         Application::CoapNon | Application::CoapCon => {
-            let coap = coap::Config::new(config.rng);
+            let coap = coap::Config {
+                shared: config.endpoint.clone(),
+                ..coap::Config::new(config.rng)
+            };
             let coap = match channels.oscore(stack.channel, config.host) {
                 Some(context) => coap.with_oscore(context.map_err(|reason| error(&reason))?),
                 None => coap,

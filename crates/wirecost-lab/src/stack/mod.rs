@@ -87,6 +87,11 @@ pub enum Event {
     },
     /// A message has arrived at a subscriber.
     Received(Arrival),
+    /// The last byte of a message has been handed to the transport, with those of all messages before it.
+    Sent {
+        /// The message's number.
+        message: u64,
+    },
     /// The server has acknowledged a message.
     Acknowledged {
         /// The message's number.

@@ -12,7 +12,7 @@ use wirecost_security::Start;
 use super::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use super::client::ClientConfig;
 use super::server::Clients;
-use super::{Client, Command, Credentials, Message, Server, Stack};
+use super::{Client, Command, Credentials, Event, Message, Server, Stack};
 
 /// A channel of each kind.
 const SECRETIVE: [&str; 6] = [
@@ -67,6 +67,7 @@ fn config() -> ClientConfig {
         start: Start::Cold,
         connection_close: false,
         session: None,
+        endpoint: None,
     }
 }
 
@@ -99,6 +100,51 @@ fn simulated_stacks_send_the_same_bytes_again_and_others_by_another_seed() {
             lengths(&one),
             lengths(&other),
             "{name}: sizes do not depend on the seed"
+        );
+    }
+}
+
+#[test]
+fn a_message_is_sent_when_its_last_byte_is_handed_out() {
+    let credentials = Credentials::simulated(1).expect("credentials");
+    let round_trip = Duration::from_millis(2);
+    // Blocks wait for one another, and QUIC for its congestion window.
+    for (name, bytes, round_trips) in [
+        ("tcp", 100_000, 0..1),
+        ("mqtt-qos0", 100_000, 0..1),
+        ("mqtt-qos2+tls1.3", 100_000, 0..1),
+        ("amqp-settled", 1_000, 0..1),
+        ("http1", 100_000, 0..1),
+        ("coap-con", 1_000, 0..1),
+        ("coap-con", 3_000, 2..3),
+        ("coap-non+dtls1.3", 3_000, 2..3),
+        ("http3", 1_000, 0..1),
+        ("http3", 100_000, 2..6),
+    ] {
+        let stack: Stack = name.parse().expect("a stack");
+        let channels = ClientChannels::new(&credentials, options());
+        let message = Message::new(stack, "test", &vec![7; bytes].into()).expect("a message");
+        let client = Client::new(&message, &config(), &channels).expect("a client");
+        let channels = ServerChannels::new(credentials.clone(), options(), 1);
+        let server = Server::new(stack, Clients::Devices, &channels, 9).expect("a server");
+        let mut pair = Pair::new(stack.transport(), client, server, FixedDelay(round_trip / 2));
+        pair.open();
+        pair.drive_for(Duration::from_millis(500));
+        let begin = pair.now;
+        pair.command(Command::Send { message: 4 });
+        pair.drive_for(Duration::from_millis(500));
+        let sent: Vec<Duration> = pair
+            .client_events
+            .iter()
+            .filter(|(_, event)| *event == Event::Sent { message: 4 })
+            .map(|(at, _)| at.saturating_since(begin))
+            .collect();
+        assert_eq!(sent.len(), 1, "{name}: {:?}", pair.client_events);
+        let expected = round_trip * round_trips.start..round_trip * round_trips.end;
+        assert!(
+            expected.contains(&sent[0]),
+            "{name}, {bytes} B: sent after {:?}",
+            sent[0]
         );
     }
 }

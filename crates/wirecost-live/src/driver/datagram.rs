@@ -7,14 +7,14 @@ use std::os::fd::AsFd;
 use mio::net::UdpSocket;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::READ_BYTES;
 use super::sources::Origin;
-use crate::sys::datagrams;
+use super::{READ_BYTES, calls};
+use crate::sys::datagrams::{self, Arrival};
 
 /// Bytes of socket buffer on the emulated link and of servers: a burst of the largest datagrams in fragments must fit.
 const BUFFER_BYTES: usize = 4 << 20;
 /// Datagrams that one system call takes or gives.
-const TOGETHER: usize = datagrams::TOGETHER;
+pub(super) const TOGETHER: usize = datagrams::TOGETHER;
 
 /// A socket of a device, connected to `remote`.
 pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocket> {
@@ -56,13 +56,18 @@ fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
     socket.set_send_buffer_size(BUFFER_BYTES)
 }
 
-/// Datagrams that wait to be sent on one connected socket.
+/// Datagrams that wait to be sent on one socket.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     bytes: Vec<u8>,
     /// Where each datagram ends.
     ends: Vec<usize>,
+    /// Where each goes; empty on a connected socket.
+    to: Vec<SocketAddr>,
 }
+
+/// Datagrams that may wait for the end of a turn.
+pub(super) const MOST_WAITING: usize = 64;
 
 /// What became of a batch.
 #[derive(Debug, Default)]
@@ -81,6 +86,12 @@ impl Batch {
         self.ends.push(self.bytes.len());
     }
 
+    /// On a socket that is not connected.
+    pub(super) fn push_to(&mut self, datagram: &[u8], peer: SocketAddr) {
+        self.push(datagram);
+        self.to.push(peer);
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -92,20 +103,29 @@ impl Batch {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.to.clear();
     }
 
     /// Sends everything; what the kernel has no room for is lost before the link, and the protocol repairs it or not.
     pub(super) fn send(&mut self, socket: &UdpSocket) -> Sent {
-        self.send_by(|bytes, start, ends| datagrams::send(socket.as_fd(), bytes, start, ends))
+        self.send_by(|bytes, start, ends, to| {
+            calls::note_write();
+            datagrams::send(socket.as_fd(), bytes, start, ends, to)
+        })
     }
 
-    /// `send` takes the bytes, where the first datagram starts and where each ends, and returns how many it has sent.
-    fn send_by(&mut self, mut send: impl FnMut(&[u8], usize, &[usize]) -> io::Result<usize>) -> Sent {
+    /// `send` takes the bytes, where the first datagram starts, where each ends and where each goes, and returns how many
+    /// it has sent.
+    fn send_by(
+        &mut self,
+        mut send: impl FnMut(&[u8], usize, &[usize], &[SocketAddr]) -> io::Result<usize>,
+    ) -> Sent {
         let mut sent = Sent::default();
         let (mut start, mut next) = (0, 0);
         while next < self.ends.len() {
-            let together = &self.ends[next..self.ends.len().min(next + TOGETHER)];
-            match send(&self.bytes, start, together) {
+            let together = next..self.ends.len().min(next + TOGETHER);
+            let to = self.to.get(together.clone()).unwrap_or_default();
+            match send(&self.bytes, start, &self.ends[together], to) {
                 Ok(count) => {
                     next += count;
                     sent.bytes += self.ends[next - 1] - start;
@@ -133,22 +153,33 @@ fn is_out_of_room(error: &io::Error) -> bool {
 #[derive(Debug)]
 pub(super) struct Received {
     bytes: Vec<u8>,
-    lengths: [usize; TOGETHER],
+    arrivals: [Arrival; TOGETHER],
 }
 
 impl Received {
     pub(super) fn new() -> Self {
         Self {
             bytes: vec![0; TOGETHER * READ_BYTES],
-            lengths: [0; TOGETHER],
+            arrivals: [Arrival::default(); TOGETHER],
         }
     }
 
-    /// Receives what is there, up to a limit; how many datagrams, and whether there may be more.
+    /// Receives what is there on a connected socket, up to a limit; how many datagrams, and whether there may be more.
     pub(super) fn fill(&mut self, socket: &UdpSocket) -> io::Result<(usize, bool)> {
+        self.receive(socket, TOGETHER, false)
+    }
+
+    /// The same on a socket to which anyone may send, up to `limit` datagrams.
+    pub(super) fn fill_from_peers(&mut self, socket: &UdpSocket, limit: usize) -> io::Result<(usize, bool)> {
+        self.receive(socket, limit.min(TOGETHER), true)
+    }
+
+    fn receive(&mut self, socket: &UdpSocket, limit: usize, peers: bool) -> io::Result<(usize, bool)> {
+        let places = &mut self.bytes[..limit * READ_BYTES];
         loop {
-            match datagrams::receive(socket.as_fd(), &mut self.bytes, READ_BYTES, &mut self.lengths) {
-                Ok(count) => return Ok((count, count == TOGETHER)),
+            calls::note_read();
+            match datagrams::receive(socket.as_fd(), places, READ_BYTES, peers, &mut self.arrivals) {
+                Ok(count) => return Ok((count, count == limit)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok((0, false)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -159,7 +190,12 @@ impl Received {
     /// One of the datagrams that were received last.
     pub(super) fn datagram(&self, number: usize) -> &[u8] {
         let start = number * READ_BYTES;
-        &self.bytes[start..start + self.lengths[number]]
+        &self.bytes[start..start + self.arrivals[number].len]
+    }
+
+    /// Who has sent it, where that was asked for.
+    pub(super) fn peer(&self, number: usize) -> Option<SocketAddr> {
+        self.arrivals[number].from
     }
 }
 
@@ -180,7 +216,7 @@ mod tests {
         let mut calls = 0;
         let mut lengths = Vec::new();
         let mut batch = batch(&[3, 0, 5, 7]);
-        let sent = batch.send_by(|_, start, ends| {
+        let sent = batch.send_by(|_, start, ends, _| {
             calls += 1;
             match calls {
                 1 => {
@@ -204,7 +240,7 @@ mod tests {
     #[test]
     fn a_refusal_is_told_and_costs_one_datagram() {
         let mut refused = false;
-        let sent = batch(&[1, 1, 1]).send_by(|_, _, ends| {
+        let sent = batch(&[1, 1, 1]).send_by(|_, _, ends, _| {
             if std::mem::replace(&mut refused, true) {
                 return Ok(ends.len());
             }
@@ -235,5 +271,41 @@ mod tests {
             .map(|length| vec![*length as u8; *length])
             .collect();
         assert_eq!(arrived, expected);
+    }
+
+    #[test]
+    fn datagrams_of_many_peers_come_with_their_peers_and_answers_find_them() {
+        let server = bind("[::]:0".parse().expect("an address"), false).expect("a port is free");
+        let port = server.local_addr().expect("bound").port();
+        // More than one call takes, of both families.
+        let clients: Vec<std::net::UdpSocket> = (0..TOGETHER + 3)
+            .map(|number| {
+                let here = if number % 2 == 0 { "127.0.0.1" } else { "::1" };
+                let client = std::net::UdpSocket::bind((here, 0)).expect("a port is free");
+                client.connect((here, port)).expect("loopback");
+                client.send(&[number as u8]).expect("loopback");
+                client
+            })
+            .collect();
+        let mut received = Received::new();
+        let mut answers = Batch::default();
+        let counts = [16, 3, 0].map(|expected| {
+            let (count, is_full) = received.fill_from_peers(&server, TOGETHER).expect("received");
+            assert_eq!((count, is_full), (expected, expected == TOGETHER));
+            for number in 0..count {
+                let peer = received.peer(number).expect("it was asked for");
+                answers.push_to(received.datagram(number), peer);
+            }
+            count
+        });
+        assert_eq!(counts.iter().sum::<usize>(), clients.len());
+        let before = calls::so_far();
+        assert_eq!(answers.send(&server).dropped, 0);
+        assert_eq!(calls::so_far().since(before).writes, 2);
+        for (number, client) in clients.iter().enumerate() {
+            let mut answer = [0; 2];
+            assert_eq!(client.recv(&mut answer).expect("an answer"), 1);
+            assert_eq!(answer[0], number as u8);
+        }
     }
 }

@@ -3,10 +3,12 @@
 //! - [`client`]: many devices, each an endpoint with one flow, and a director that says what they do when
 //! - [`server`]: server endpoints, each with a listener and any number of flows
 //! - [`sources`]: where devices' sockets come from
+//! - [`calls`]: how many system calls a loop makes
 //! - `stream`, `datagram`: a flow's socket; `wakes`: who wants to be woken when
 //!
 //! Each loop runs on a thread of its own, in the network namespace that the thread has entered.
 
+pub mod calls;
 pub mod client;
 mod datagram;
 pub mod server;

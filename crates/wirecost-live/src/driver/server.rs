@@ -16,6 +16,8 @@ use wirecost_proto::driver::{FlowReport, Observer, Service};
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output};
 
 use super::READ_BYTES;
+use super::calls::{self, SocketCalls};
+use super::datagram::{MOST_WAITING, Received};
 use super::stream::{CONGESTION_CONTROL, Stream};
 use super::wakes::Wakes;
 use crate::clock::{Clock, thread_cpu_time};
@@ -33,6 +35,8 @@ pub struct Finished<E, O> {
     pub observer: O,
     /// Every flow there was, where logs were asked for.
     pub flows: Vec<FlowReport>,
+    /// System calls on connections and on datagram services' sockets.
+    pub calls: SocketCalls,
 }
 
 /// Runs services until it is stopped.
@@ -67,6 +71,10 @@ pub struct ServerLoop<E: Endpoint, O> {
     linger: Duration,
     max_peers: usize,
     out: Buffer,
+    /// Where datagrams are received to; none while they are handled, and before the first.
+    received: Option<Box<Received>>,
+    /// What the thread had called before the loop ran.
+    calls_before: SocketCalls,
 }
 
 const TIMER_TOKEN: Token = Token(usize::MAX - 1);
@@ -142,6 +150,8 @@ where
             linger: LINGER,
             max_peers: MAX_PEERS,
             out: Buffer::new(),
+            received: None,
+            calls_before: SocketCalls::default(),
         })
     }
 
@@ -177,10 +187,14 @@ where
     pub fn run(mut self) -> io::Result<Finished<E, O>> {
         let mut events = Events::with_capacity(1024);
         let mut buffer = vec![0; READ_BYTES];
+        self.calls_before = calls::so_far();
         let (mut reading, mut hearing) = (Vec::new(), Vec::new());
         loop {
             self.run_due()?;
             self.flush_queued()?;
+            for service in 0..self.services.len() {
+                self.send_datagrams(service);
+            }
             let timeout = self.arm()?;
             match self.poll.poll(&mut events, timeout) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -199,7 +213,7 @@ where
             }
             std::mem::swap(&mut self.unheard, &mut hearing);
             for service in hearing.drain(..) {
-                self.hear(service, &mut buffer)?;
+                self.hear(service)?;
             }
         }
     }
@@ -211,6 +225,7 @@ where
             services: self.services.into_iter().map(|running| running.service).collect(),
             observer: self.observer,
             flows: self.reports,
+            calls: calls::so_far().since(self.calls_before),
         }
     }
 
@@ -312,9 +327,12 @@ where
         if flow.connection.is_some() {
             return self.transmit_stream(id, out);
         }
-        if let Listener::Udp(socket) = &self.services[flow.service].listener {
-            // A datagram that the kernel refuses is lost; the protocol's own repair applies.
-            let _ = socket.send_to(out.bytes(), flow.peer);
+        let (service, peer) = (flow.service, flow.peer);
+        if let Listener::Udp(_, batch) = &mut self.services[service].listener {
+            batch.push_to(out.bytes(), peer);
+            if self.on_link || batch.len() >= MOST_WAITING {
+                self.send_datagrams(service);
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::sys;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     addresses: Vec<IpAddr>,
-    shared_socket: bool,
+    shared_sockets: usize,
 }
 
 /// Devices that have one source address, where loopback has others to give. Linux gives every second port first: when
@@ -33,7 +33,7 @@ impl Sources {
     pub fn of(addresses: Vec<IpAddr>) -> Self {
         Self {
             addresses,
-            shared_socket: false,
+            shared_sockets: 0,
         }
     }
 
@@ -50,20 +50,20 @@ impl Sources {
         Self::of(addresses.collect())
     }
 
-    /// The same, with one UDP socket per loop and target for all its devices; [`Director::route`] tells them apart.
+    /// The same, with so many UDP sockets per loop and target for all its devices; [`Director::route`] tells them apart.
     ///
     /// [`Director::route`]: wirecost_proto::Director::route
     #[must_use]
-    pub fn with_shared_socket(self) -> Self {
+    pub fn with_shared_sockets(self, sockets: usize) -> Self {
         Self {
-            shared_socket: true,
+            shared_sockets: sockets,
             ..self
         }
     }
 
-    /// Whether devices share UDP sockets.
-    pub fn is_shared(&self) -> bool {
-        self.shared_socket
+    /// How many UDP sockets the devices of a loop share; 0 where each has its own.
+    pub const fn shared_sockets(&self) -> usize {
+        self.shared_sockets
     }
 
     /// The addresses; none where the kernel chooses.

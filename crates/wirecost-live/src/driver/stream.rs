@@ -9,6 +9,7 @@ use mio::net::TcpStream;
 use socket2::{Domain, Protocol, Socket, Type};
 use wirecost_proto::ResetReason;
 
+use super::calls;
 use super::sources::Origin;
 use crate::congestion::set_congestion_control;
 use wirecost_proto::driver::UNSENT_LIMIT;
@@ -210,6 +211,7 @@ impl Stream {
     /// Reads what is there.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Readable {
         loop {
+            calls::note_read();
             return match self.socket.read(buffer) {
                 Ok(0) => {
                     self.fin_received = true;
@@ -239,6 +241,7 @@ impl Stream {
 fn give(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() {
+        calls::note_write();
         match socket.write(&bytes[written..]) {
             Ok(more) => written += more,
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,

@@ -2,15 +2,25 @@
 
 use std::io;
 use std::mem;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+
+use socket2::{SockAddr, SockAddrStorage};
 
 /// Datagrams that one call takes or gives.
 pub(crate) const TOGETHER: usize = 16;
 
-/// Sends datagrams that lie end to end in `bytes` on a connected socket: the first starts at `start`, each ends where
-/// `ends` says. Returns how many the kernel has taken: at least one, or the error of the first.
-pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8], start: usize, ends: &[usize]) -> io::Result<usize> {
-    if let [end] = ends {
+/// Sends datagrams that lie end to end in `bytes`: the first starts at `start`, each ends where `ends` says, and each goes
+/// where `to` says, which is empty on a connected socket. Returns how many the kernel has taken: at least one, or the error
+/// of the first.
+pub(crate) fn send(
+    fd: BorrowedFd<'_>,
+    bytes: &[u8],
+    start: usize,
+    ends: &[usize],
+    to: &[SocketAddr],
+) -> io::Result<usize> {
+    if let ([end], []) = (ends, to) {
         return super::send(fd, &bytes[start..*end]).map(|_| 1);
     }
     let mut parts = [EMPTY_PART; TOGETHER];
@@ -23,19 +33,35 @@ pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8], start: usize, ends: &[usize
         from = *end;
     }
     let mut messages = messages(&mut parts);
+    let mut names = [const { None }; TOGETHER];
+    for ((message, name), peer) in messages.iter_mut().zip(&mut names).zip(to) {
+        let name = name.insert(SockAddr::from(*peer));
+        // The kernel only reads where a message is to be sent.
+        message.msg_hdr.msg_name = name.as_ptr().cast_mut().cast();
+        message.msg_hdr.msg_namelen = name.len();
+    }
     let count = ends.len().min(TOGETHER) as u32;
-    // SAFETY: each of the `count` messages points to one part, and each part to bytes with their length; all outlive the call.
+    // SAFETY: each of the `count` messages points to one part, each part to bytes with their length, and each name to an
+    // address with its length; all outlive the call.
     let sent = unsafe { libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Receives datagrams into equal places of `room` bytes in `into` without waiting, and notes their lengths. Returns how
-/// many there were.
+/// What was received: how long it is, and from whom where that was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrival {
+    pub(crate) len: usize,
+    pub(crate) from: Option<SocketAddr>,
+}
+
+/// Receives datagrams into equal places of `room` bytes in `into` without waiting, and notes what they are: from whom only
+/// where `peers` says so. Returns how many there were.
 pub(crate) fn receive(
     fd: BorrowedFd<'_>,
     into: &mut [u8],
     room: usize,
-    lengths: &mut [usize; TOGETHER],
+    peers: bool,
+    arrivals: &mut [Arrival; TOGETHER],
 ) -> io::Result<usize> {
     let mut parts = [EMPTY_PART; TOGETHER];
     let places = into.chunks_exact_mut(room);
@@ -45,7 +71,16 @@ pub(crate) fn receive(
         part.iov_len = place.len();
     }
     let mut messages = messages(&mut parts);
-    // SAFETY: each of the `count` messages points to one part, and each part to a place of its own; all outlive the call.
+    let mut names = [const { None }; TOGETHER];
+    if peers {
+        for (message, name) in messages.iter_mut().zip(&mut names) {
+            let name: &mut SockAddrStorage = name.insert(SockAddrStorage::zeroed());
+            message.msg_hdr.msg_name = (&raw mut *name).cast();
+            message.msg_hdr.msg_namelen = name.size_of();
+        }
+    }
+    // SAFETY: each of the `count` messages points to one part, each part to a place of its own, and each name to room for any
+    // address; all outlive the call.
     let received = unsafe {
         libc::recvmmsg(
             fd.as_raw_fd(),
@@ -56,8 +91,14 @@ pub(crate) fn receive(
         )
     };
     let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-    for (length, message) in lengths.iter_mut().zip(&messages[..received]) {
-        *length = message.msg_len as usize;
+    let filled = messages.iter().zip(names).take(received);
+    for (arrival, (message, name)) in arrivals.iter_mut().zip(filled) {
+        // SAFETY: the kernel has written an address of this length into the name, or the name is all-zero, which is none.
+        let address = name.map(|name| unsafe { SockAddr::new(name, message.msg_hdr.msg_namelen) });
+        *arrival = Arrival {
+            len: message.msg_len as usize,
+            from: address.and_then(|address| address.as_socket()),
+        };
     }
     Ok(received)
 }

@@ -166,7 +166,7 @@ impl<F: FnMut(usize, What, Context) -> Step<Vec<u8>>> Director<Pipe> for Asking<
     }
 
     /// The first byte is the device's number.
-    fn route(&mut self, datagram: &[u8]) -> Option<usize> {
+    fn route(&mut self, _: usize, datagram: &[u8]) -> Option<usize> {
         datagram.first().map(|device| usize::from(*device))
     }
 }

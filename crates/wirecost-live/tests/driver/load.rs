@@ -259,7 +259,11 @@ fn a_device_that_always_has_something_to_send_does_not_starve_another() {
 }
 
 #[test]
-fn devices_that_share_a_socket_get_their_own_datagrams() {
+fn devices_that_share_sockets_get_their_own_datagrams() {
+    [1, 3].into_iter().for_each(share_sockets);
+}
+
+fn share_sockets(sockets: usize) {
     const DEVICES: usize = 100;
     const ROUNDS: usize = 20;
     let server = UdpSocket::bind(loopback()).expect("a port is free");
@@ -275,7 +279,7 @@ fn devices_that_share_a_socket_get_their_own_datagrams() {
         peers.len()
     });
     let mut rounds = [0; DEVICES];
-    let sources = Sources::any().with_shared_socket();
+    let sources = Sources::any().with_shared_sockets(sockets);
     let report = run(
         DEVICES,
         Transport::Datagram,
@@ -291,7 +295,7 @@ fn devices_that_share_a_socket_get_their_own_datagrams() {
             _ => Step::Wait(None),
         },
     );
-    assert_eq!(echo.join().expect("no panic"), 1, "they have one socket");
+    assert_eq!(echo.join().expect("no panic"), sockets);
     for (device, seen) in report.director.devices.iter().enumerate() {
         let expected: Vec<u8> = (1..=ROUNDS)
             .flat_map(|round| [device as u8, round as u8])

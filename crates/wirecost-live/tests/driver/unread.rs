@@ -20,7 +20,7 @@ const MUCH: usize = 64 << 20;
 
 /// Sends back what it receives; closes its side at a byte `x`.
 #[derive(Default)]
-struct Echo {
+pub(crate) struct Echo {
     todo: Vec<Output<()>>,
     bytes: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl Echo {
 }
 
 /// Counts resets.
-struct Resets(u32);
+pub(crate) struct Resets(pub(crate) u32);
 
 impl Observer<Echo> for Resets {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, (): (), _: Instant) {

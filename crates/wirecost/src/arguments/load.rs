@@ -118,7 +118,7 @@ pub struct LoadArguments {
     #[arg(long = "target", value_name = "TARGET", default_value = "builtin")]
     pub server: Target,
 
-    /// CoAP: all devices of a loop share a socket and are told apart by their tokens
+    /// CoAP without DTLS: the devices of a loop share sockets and are told apart by their tokens
     #[arg(long)]
     pub shared_socket: bool,
 

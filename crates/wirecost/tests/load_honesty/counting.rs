@@ -46,10 +46,7 @@ fn what_was_sent_at_a_rate_has_arrived() {
 
 #[test]
 fn what_was_sent_in_a_closed_loop_has_arrived() {
-    // Without amqp-settled: what waits for the container's credit when such a loop closes counts as sent and is lost, a
-    // defect of the load that this test found.
-    let stacks = STACKS.iter().filter(|(stack, ..)| *stack != "amqp-settled");
-    for (stack, scheme, flags) in stacks {
+    for (stack, scheme, flags) in STACKS {
         for window in ["--inflight 1", "--inflight 16"] {
             hold(stack, scheme, &format!("{flags} --closed-loop {window}"));
         }

@@ -6,4 +6,5 @@ mod counting;
 mod faults;
 mod interruption;
 mod rig;
+mod shared;
 mod stall;

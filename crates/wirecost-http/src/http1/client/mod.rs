@@ -172,6 +172,13 @@ impl Client {
         self.commands.len()
     }
 
+    /// Whether a request has not been handed out as a whole: it waits for its turn.
+    pub fn has_unsent(&self) -> bool {
+        let exchange = self.connection.as_ref().and_then(|open| open.exchange.as_ref());
+        let is_sending = exchange.is_some_and(|exchange| exchange.unsent.is_some());
+        is_sending || self.commands.iter().any(|command| *command != Command::Close)
+    }
+
     /// Whether a response is awaited.
     pub fn is_awaiting(&self) -> bool {
         let exchange = self.connection.as_ref().and_then(|open| open.exchange.as_ref());

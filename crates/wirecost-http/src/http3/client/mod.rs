@@ -102,6 +102,15 @@ impl Client {
         })
     }
 
+    /// Whether a request has not been handed out as a whole: it waits for a stream, or for QUIC to send its last byte.
+    pub fn has_unsent(&self) -> bool {
+        let is_sending = match &self.state {
+            State::Idle => false,
+            State::Connected(session) => session.has_unsent(),
+        };
+        is_sending || !self.waiting.is_empty()
+    }
+
     fn monotonic(&self) -> std::time::Instant {
         self.tls.epoch().monotonic_at(self.now)
     }
@@ -146,6 +155,7 @@ impl Client {
             asked,
             stage,
             exchanges: BTreeMap::new(),
+            unsent: Vec::new(),
             end: None,
             is_going_away: false,
         }));
@@ -280,7 +290,8 @@ impl Client {
         let connection = &mut session.connection;
         let has_sent = may_send && connection.transmit(now, &self.tap, &mut self.scratch, out);
         connection.exchange_events(&mut self.endpoint);
-        has_sent.then_some(connection.flow)
+        session.note_sent();
+        has_sent.then_some(session.connection.flow)
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Session {
     pub(super) asked: Start,
     pub(super) stage: Stage,
     pub(super) exchanges: BTreeMap<StreamId, Exchange>,
+    /// Streams of requests whose end QUIC has not sent.
+    pub(super) unsent: Vec<StreamId>,
     /// What is reported when the flow closes.
     pub(super) end: Option<Event>,
     /// The server takes no further request (RFC 9114 section 5.2).
@@ -65,13 +67,26 @@ impl Session {
             return Err(request);
         };
         self.exchanges.insert(id, Exchange::new(request, deadline));
+        self.unsent.push(id);
         Ok(())
+    }
+
+    /// Takes that a datagram has been handed out.
+    pub(super) fn note_sent(&mut self) {
+        let connection = &self.connection;
+        self.unsent.retain(|id| !connection.has_sent_end(*id));
+    }
+
+    /// Whether a request that is not over has not been handed out as a whole.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent.iter().any(|id| self.exchanges.contains_key(id))
     }
 
     /// Takes the requests back that went out as early data and were refused: their streams are gone, and they are asked
     /// again (RFC 9001 section 4.6.2).
     pub(super) fn take_back(&mut self) -> impl Iterator<Item = Request> {
         self.connection.rewrite();
+        self.unsent.clear();
         let sent = std::mem::take(&mut self.exchanges);
         sent.into_values().map(|exchange| exchange.request)
     }

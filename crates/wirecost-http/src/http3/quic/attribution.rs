@@ -60,7 +60,17 @@ impl Attribution {
     pub(crate) fn rewrite(&mut self) {
         for stream in self.sent.streams.values_mut() {
             stream.runs = Runs::default();
+            stream.has_ended = false;
         }
+    }
+
+    /// Whether the end of a stream was sent: what lies before it is never sent later the first time. Of one that is not
+    /// known any more, it was.
+    pub(crate) fn has_sent_end(&self, stream: u64) -> bool {
+        self.sent
+            .streams
+            .get(&stream)
+            .is_none_or(|stream| stream.has_ended)
     }
 
     /// Appends the spans of a packet that was sent.
@@ -92,6 +102,8 @@ const fn is_unidirectional(id: u64) -> bool {
 #[derive(Debug, Default)]
 struct Stream {
     seen: Ranges,
+    /// Whether its end was seen.
+    has_ended: bool,
     runs: Runs,
     reading: Reading,
 }
@@ -226,7 +238,9 @@ impl Direction {
 
     fn describe_stream(&mut self, frame: &Frame, id: u64, offset: u64, phase: Phase, out: &mut Buffer) {
         out.cover(frame.header, Layer::Transport, phase, Cause::Original);
-        let Stream { seen, runs, .. } = self.stream(id);
+        let stream = self.stream(id);
+        stream.has_ended |= matches!(frame.kind, Kind::Stream { fin: true, .. });
+        let Stream { seen, runs, .. } = stream;
         let range = offset..offset.saturating_add(frame.data as u64);
         seen.add(range, |part, again| {
             let mut at = part.start;

@@ -213,6 +213,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Reporter<'_> {
             | Event::Subscribed
             | Event::SubscriptionRefused { .. }
             | Event::Received(_)
+            | Event::Sent { .. }
             | Event::Other => {}
         }
     }

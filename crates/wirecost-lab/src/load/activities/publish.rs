@@ -86,8 +86,12 @@ impl Publish {
     }
 
     fn is_free(&self, part: &Part, device: usize) -> bool {
-        let in_flight = part.book.in_flight(device);
-        part.fleet.is_up(device) && in_flight < self.asked.inflight && !part.book.is_waiting(device)
+        part.fleet.is_up(device) && self.takes_more(part, device) && !part.book.is_waiting(device)
+    }
+
+    /// Whether a device's protocol takes a message.
+    fn takes_more(&self, part: &Part, device: usize) -> bool {
+        part.book.in_flight(device) < self.asked.inflight && !part.book.is_holding(device)
     }
 
     /// Whether nothing will be intended any more.
@@ -153,7 +157,7 @@ impl Activity for Publish {
     }
 
     fn next(&mut self, part: &mut Part, device: usize, context: Context) -> Option<Command> {
-        if part.book.in_flight(device) >= self.asked.inflight || device >= part.senders {
+        if device >= part.senders || !self.takes_more(part, device) {
             return None;
         }
         if let Flow::Closed { left } = &mut self.flow

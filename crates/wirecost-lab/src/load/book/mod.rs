@@ -1,11 +1,12 @@
 //! The messages of a part: which device sends them, how they end, and in which second that counts.
 //!
 //! ```text
-//! offer -> waits for its device -> give: in flight -> sent -> acknowledged | refused | late | unknown
-//!          `-- the drain ends first: failed            `-- where nothing answers that is the end: nobody knows more
+//! offer -> waits for its device -> give: held by the protocol -> handed out -> sent -> acknowledged | refused | late | unknown
+//!          `-- the drain ends first: failed ----'                               `-- where nothing answers that is the end
 //! ```
 //!
-//! Every message that was offered ends in exactly one outcome, whatever the target does; a message counts in the second
+//! A protocol holds a message that has to wait for credit, for the server's receive maximum, for its turn under NSTART or
+//! for a stream. Every message that was offered ends in exactly one outcome, whatever the target does; a message counts in the second
 //! in which it was intended.
 
 mod intervals;
@@ -18,8 +19,10 @@ use wirecost_proto::Instant;
 use super::figures::{Connects, Interval};
 use crate::results::summary::Outcomes;
 use intervals::{Intervals, record};
-use records::{List, NONE, Record, Records};
+use records::{List, Record, Records, Stage};
 
+/// No message.
+const NOTHING: u64 = u64::MAX;
 /// Why a message has no answer, where nobody said it.
 const NO_ANSWER: &str = "no answer";
 /// Why a message was not sent, where no connection said it.
@@ -61,12 +64,29 @@ pub struct Book {
 struct Queue {
     /// Intended, and not given to the protocol.
     waiting: List,
-    /// Given to the protocol, and not over.
-    flying: List,
-    /// The first of them whose last byte has not left.
-    unsent: u32,
+    /// Given to the protocol, and not handed out.
+    held: List,
+    /// Handed out by the protocol, and not sent.
+    leaving: List,
+    /// Sent, and not over.
+    sent: List,
+    /// What the protocol was given last and has neither handed out nor given up; it may be over here.
+    holding: u64,
+    /// How many the protocol has, held, leaving or sent.
     in_flight: u32,
     number: u32,
+}
+
+impl Queue {
+    /// The messages at a stage.
+    const fn list(&mut self, stage: Stage) -> &mut List {
+        match stage {
+            Stage::Waiting => &mut self.waiting,
+            Stage::Held => &mut self.held,
+            Stage::Leaving(_) => &mut self.leaving,
+            Stage::Sent(_) => &mut self.sent,
+        }
+    }
 }
 
 impl Book {
@@ -74,8 +94,10 @@ impl Book {
     pub fn new(rules: Rules, devices: usize) -> Self {
         let queue = Queue {
             waiting: List::EMPTY,
-            flying: List::EMPTY,
-            unsent: NONE,
+            held: List::EMPTY,
+            leaving: List::EMPTY,
+            sent: List::EMPTY,
+            holding: NOTHING,
             in_flight: 0,
             number: 0,
         };
@@ -116,16 +138,10 @@ impl Book {
 
     /// The device's next message, which is the protocol's from now on.
     pub fn give(&mut self, device: usize, now: Instant) -> Option<Given> {
-        let queue = &mut self.devices[device];
-        let slot = queue.waiting.first()?;
-        self.records
-            .move_between(slot, &mut queue.waiting, &mut queue.flying);
-        queue.in_flight += 1;
-        if queue.unsent == NONE {
-            queue.unsent = slot;
-        }
-        let message = self.records.at_mut(slot);
-        message.given = Some(now);
+        let slot = self.devices[device].waiting.first()?;
+        self.go(slot, Stage::Held);
+        self.devices[device].in_flight += 1;
+        let message = self.records.at(slot);
         let given = Given {
             number: message.number,
             intended: message.intended,
@@ -135,76 +151,102 @@ impl Book {
             let interval = self.intervals.of(message.interval);
             record(&mut interval.schedule_lag, now.saturating_since(message.intended));
         }
-        Some(Given {
-            message: self.records.handle(slot),
-            ..given
-        })
+        let message = self.records.handle(slot);
+        self.devices[device].holding = message;
+        Some(Given { message, ..given })
     }
 
-    /// Everything that a device was given so far has left.
+    /// The protocol has handed the last byte of a message out.
+    pub fn handed_out(&mut self, device: usize, message: u64, now: Instant) {
+        self.let_go(device, message);
+        match self.records.slot_of(message) {
+            Some(slot) => self.go(slot, Stage::Leaving(now)),
+            // It was given up while the protocol held it, and has left all the same.
+            None => self.now(now).sent += 1,
+        }
+    }
+
+    /// Everything that a device has handed out so far has left.
     pub fn sent(&mut self, device: usize, now: Instant) {
-        let mut next = std::mem::replace(&mut self.devices[device].unsent, NONE);
-        while next != NONE {
-            let slot = next;
-            next = self.records.behind(slot).unwrap_or(NONE);
-            let message = self.records.at_mut(slot);
-            message.sent = Some(now);
-            let key = message.interval;
-            self.intervals.of(key).sent += 1;
+        while let Some(slot) = self.devices[device].leaving.first() {
+            self.count_sent(slot, now);
             if !self.rules.answered {
                 self.end(slot, |outcomes| &mut outcomes.unknown);
             }
         }
     }
 
-    /// The server has a message; returns its device.
-    pub fn acknowledged(&mut self, message: u64, now: Instant) -> Option<usize> {
-        let slot = self.records.slot_of(message)?;
+    /// The protocol has nothing to do with a message any more that it may have held.
+    fn let_go(&mut self, device: usize, message: u64) {
+        let holding = &mut self.devices[device].holding;
+        if *holding == message {
+            *holding = NOTHING;
+        }
+    }
+
+    /// The server has a message of a device; whether it was not over.
+    pub fn acknowledged(&mut self, device: usize, message: u64, now: Instant) -> bool {
+        self.let_go(device, message);
+        let Some(slot) = self.records.slot_of(message) else {
+            return false;
+        };
+        // Whoever was answered was sent, also where the loop has not been told yet.
+        let sent = match self.records.at(slot).stage {
+            Stage::Sent(at) => at,
+            Stage::Leaving(at) => self.count_sent(slot, at),
+            Stage::Waiting | Stage::Held => self.count_sent(slot, now),
+        };
         let message = *self.records.at(slot);
         let response = now.saturating_since(message.intended);
         let interval = self.intervals.of(message.interval);
         record(&mut interval.response_time, response);
-        // Whoever was answered was sent, also where the loop has not been told yet.
-        let sent = message.sent.or(message.given).unwrap_or(message.intended);
         record(&mut interval.service_time, now.saturating_since(sent));
         let late = response > self.rules.timeout;
-        self.sent_if_not(slot, now);
-        Some(self.end(slot, move |outcomes| match late {
+        self.end(slot, move |outcomes| match late {
             false => &mut outcomes.acknowledged,
             true => &mut outcomes.late,
-        }))
+        });
+        true
     }
 
-    /// The server does not take a message; returns its device.
-    pub fn refused(&mut self, message: u64, reason: &str, now: Instant) -> Option<usize> {
-        let slot = self.records.slot_of(message)?;
-        self.sent_if_not(slot, now);
+    /// The server, or the protocol before it has sent it, does not take a message of a device; whether it was not over.
+    pub fn refused(&mut self, device: usize, message: u64, reason: &str) -> bool {
+        self.let_go(device, message);
+        let Some(slot) = self.records.slot_of(message) else {
+            return false;
+        };
+        if let Stage::Leaving(at) = self.records.at(slot).stage {
+            self.count_sent(slot, at);
+        }
         self.explain(slot, reason);
-        Some(self.end(slot, |outcomes| &mut outcomes.refused))
+        self.end(slot, |outcomes| &mut outcomes.refused);
+        true
     }
 
-    /// The protocol has given a message up; returns its device.
-    pub fn given_up(&mut self, message: u64) -> Option<usize> {
-        let slot = self.records.slot_of(message)?;
-        self.explain(slot, NO_ANSWER);
-        Some(self.end(slot, |outcomes| &mut outcomes.unknown))
+    /// The protocol has given a message of a device up; whether it was not over.
+    pub fn given_up(&mut self, device: usize, message: u64) -> bool {
+        self.let_go(device, message);
+        let slot = self.records.slot_of(message);
+        slot.inspect(|slot| self.abandon(*slot)).is_some()
     }
 
-    /// A message that was given could not be made.
-    pub fn failed(&mut self, message: u64, reason: &str) {
+    /// A message of a device that was to be given could not be made.
+    pub fn failed(&mut self, device: usize, message: u64, reason: &str) {
+        self.let_go(device, message);
         if let Some(slot) = self.records.slot_of(message) {
             self.explain(slot, reason);
             self.end(slot, |outcomes| &mut outcomes.failed);
         }
     }
 
-    /// A device's connection is lost: nobody knows what became of what was in flight, unless the session lives on. What
-    /// waits goes on waiting.
+    /// A device's connection is lost: nobody knows what became of what was sent, unless the session lives on. What waits
+    /// goes on waiting, and what the protocol holds is sent on the next connection, or the protocol gives it up.
     pub fn lost(&mut self, device: usize, reason: &str) {
         if self.rules.session {
             return;
         }
-        while let Some(slot) = self.devices[device].flying.first() {
+        let of = |queue: &Queue| queue.sent.first().or(queue.leaving.first());
+        while let Some(slot) = of(&self.devices[device]) {
             self.explain(slot, reason);
             self.end(slot, |outcomes| &mut outcomes.unknown);
         }
@@ -232,13 +274,17 @@ impl Book {
         }
     }
 
+    /// Nobody waits for a message any more.
     fn abandon(&mut self, slot: u32) {
-        if self.records.at(slot).given.is_some() {
-            self.explain(slot, NO_ANSWER);
-            self.end(slot, |outcomes| &mut outcomes.unknown);
-        } else {
-            self.explain(slot, NOT_SENT);
-            self.end(slot, |outcomes| &mut outcomes.failed);
+        match self.records.at(slot).stage {
+            Stage::Waiting | Stage::Held => {
+                self.explain(slot, NOT_SENT);
+                self.end(slot, |outcomes| &mut outcomes.failed)
+            }
+            Stage::Leaving(_) | Stage::Sent(_) => {
+                self.explain(slot, NO_ANSWER);
+                self.end(slot, |outcomes| &mut outcomes.unknown)
+            }
         }
     }
 
@@ -247,35 +293,39 @@ impl Book {
         self.intervals.of(key).reason(reason);
     }
 
-    fn sent_if_not(&mut self, slot: u32, now: Instant) {
-        let message = self.records.at_mut(slot);
-        if message.sent.is_none() {
-            message.sent = Some(now);
-            let key = message.interval;
-            self.intervals.of(key).sent += 1;
-        }
+    /// Counts a message that was sent at a time; returns that.
+    fn count_sent(&mut self, slot: u32, at: Instant) -> Instant {
+        self.go(slot, Stage::Sent(at));
+        let key = self.records.at(slot).interval;
+        self.intervals.of(key).sent += 1;
+        at
     }
 
-    /// Ends a message in one outcome; returns its device.
-    fn end(&mut self, slot: u32, outcome: impl FnOnce(&mut Outcomes) -> &mut u64) -> usize {
+    fn go(&mut self, slot: u32, stage: Stage) {
+        let message = self.records.at_mut(slot);
+        let before = std::mem::replace(&mut message.stage, stage);
+        let queue = &mut self.devices[message.device as usize];
+        self.records.leave(slot, queue.list(before));
+        self.records.join(slot, queue.list(stage));
+    }
+
+    /// Ends a message in one outcome.
+    fn end(&mut self, slot: u32, outcome: impl FnOnce(&mut Outcomes) -> &mut u64) {
         let message = *self.records.at(slot);
         let queue = &mut self.devices[message.device as usize];
-        if queue.unsent == slot {
-            queue.unsent = self.records.behind(slot).unwrap_or(NONE);
-        }
-        if message.given.is_some() {
-            queue.in_flight -= 1;
-            self.records.remove(slot, &mut queue.flying);
-        } else {
-            self.records.remove(slot, &mut queue.waiting);
-        }
+        queue.in_flight -= u32::from(message.stage != Stage::Waiting);
+        self.records.remove(slot, queue.list(message.stage));
         *outcome(&mut self.intervals.of(message.interval).outcomes) += 1;
-        message.device as usize
     }
 
     /// How many of a device's messages the protocol has.
     pub fn in_flight(&self, device: usize) -> u32 {
         self.devices[device].in_flight
+    }
+
+    /// Whether the protocol holds a message of a device back: it takes another when that one is handed out.
+    pub fn is_holding(&self, device: usize) -> bool {
+        self.devices[device].holding != NOTHING
     }
 
     /// Whether a device has messages that wait for it.

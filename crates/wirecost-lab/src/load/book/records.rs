@@ -6,7 +6,7 @@
 use wirecost_proto::Instant;
 
 /// No record.
-pub(super) const NONE: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
 
 /// More slots than these are given back when none is used.
 const KEPT_SLOTS: usize = 65_536;
@@ -16,10 +16,8 @@ const KEPT_SLOTS: usize = 65_536;
 pub(super) struct Record {
     /// When it was to be sent.
     pub(super) intended: Instant,
-    /// When the protocol was told to send it.
-    pub(super) given: Option<Instant>,
-    /// When its last byte had left the loop's buffer.
-    pub(super) sent: Option<Instant>,
+    /// How far it has come.
+    pub(super) stage: Stage,
     /// The interval that it counts in.
     pub(super) interval: u64,
     /// Its device.
@@ -33,6 +31,19 @@ pub(super) struct Record {
     all: Links,
     /// The device's list.
     own: Links,
+}
+
+/// How far a message has come on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It waits for its device.
+    Waiting,
+    /// The protocol has it, and holds it back.
+    Held,
+    /// The protocol handed its last byte out then; the loop has it.
+    Leaving(Instant),
+    /// Its last byte had left the loop's buffer then.
+    Sent(Instant),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -113,10 +124,14 @@ impl Records {
         slot
     }
 
-    /// Moves a record from one of its device's lists to the end of another.
-    pub(super) fn move_between(&mut self, slot: u32, from: &mut List, to: &mut List) {
-        unlink(&mut self.slots, from, slot, |record| &mut record.own);
-        push(&mut self.slots, to, slot, |record| &mut record.own);
+    /// Takes a record out of the list of its device's that it is in.
+    pub(super) fn leave(&mut self, slot: u32, list: &mut List) {
+        unlink(&mut self.slots, list, slot, |record| &mut record.own);
+    }
+
+    /// Puts a record that is in no list of its device's at the end of one.
+    pub(super) fn join(&mut self, slot: u32, list: &mut List) {
+        push(&mut self.slots, list, slot, |record| &mut record.own);
     }
 
     /// Ends a record: its handle names nothing from now on.
@@ -162,7 +177,8 @@ impl Records {
     }
 
     /// The record behind another in its device's list.
-    pub(super) fn behind(&self, slot: u32) -> Option<u32> {
+    #[cfg(test)]
+    fn behind(&self, slot: u32) -> Option<u32> {
         let behind = self.slots[slot as usize].own.behind;
         (behind != NONE).then_some(behind)
     }
@@ -183,8 +199,7 @@ impl Record {
     pub(super) const fn new(device: u32, number: u32, intended: Instant, interval: u64) -> Self {
         Self {
             intended,
-            given: None,
-            sent: None,
+            stage: Stage::Waiting,
             interval,
             device,
             number,
@@ -248,7 +263,8 @@ mod tests {
                 }
                 1 => {
                     if let Some(slot) = waiting.first() {
-                        records.move_between(slot, &mut waiting, &mut flying);
+                        records.leave(slot, &mut waiting);
+                        records.join(slot, &mut flying);
                         assert_eq!(first.pop_front(), Some(slot));
                         second.push_back(slot);
                     }

@@ -147,6 +147,7 @@ impl Subscribers {
             | Event::Acknowledged { .. }
             | Event::Refused { .. }
             | Event::TimedOut { .. }
+            | Event::Sent { .. }
             | Event::Other => {}
         }
     }

@@ -1,9 +1,11 @@
 //! The endpoints of a part's devices.
 
+use wirecost_coap::shared as coap;
 use wirecost_live::Clock;
 
 use super::{Share, pattern};
 use crate::load::options::LoadOptions;
+use crate::load::shared::SharedEndpoints;
 use crate::stack::Client;
 use crate::stack::channels::ClientChannels;
 use crate::stack::client::{ClientConfig, Session, Will};
@@ -11,14 +13,18 @@ use crate::stack::pattern::{Pattern, Values};
 
 impl Share {
     /// The endpoints of all devices: senders, then subscribers.
-    pub(super) fn clients(&self, clock: Clock) -> Result<Vec<Client>, String> {
+    pub(super) fn clients(&self, clock: Clock, endpoints: &SharedEndpoints) -> Result<Vec<Client>, String> {
         let channels = self.destination.channels(clock)?;
         let identities = Identities::new(&self.options)?;
         let senders = self.devices.clone().map(|device| (device, ""));
         let subscribers = self.subscribers.clone().map(|device| (device, "sub-"));
         senders
             .chain(subscribers)
-            .map(|(device, prefix)| self.client(device, prefix, &identities, &channels))
+            .enumerate()
+            .map(|(number, (device, prefix))| {
+                let endpoint = endpoints.share(number as u32);
+                self.client(device, prefix, endpoint, &identities, &channels)
+            })
             .collect()
     }
 
@@ -26,6 +32,7 @@ impl Share {
         &self,
         device: u32,
         prefix: &str,
+        endpoint: Option<coap::Share>,
         identities: &Identities,
         channels: &ClientChannels,
     ) -> Result<Client, String> {
@@ -39,6 +46,7 @@ impl Share {
             start: options.start,
             connection_close: false,
             session: identities.session(device, options).map(Box::new),
+            endpoint,
         };
         let resource = of_device(&identities.resource);
         let client = Client::idle(options.stack, &resource, &config, channels);

@@ -187,10 +187,7 @@ fn a_closed_loop_begins_when_its_phase_does_whatever_was_before() {
     };
     let mut options = load(closed);
     options.phases.insert(2, Phase::Publish(closed));
-    let mut rig = Rig::new(options, |_, request, _| match request {
-        Request::Connect => vec![(Duration::ZERO, READY)],
-        Request::Message(message) => vec![(Duration::from_millis(10), Event::Acknowledged { message })],
-    });
+    let mut rig = Rig::new(options, prompt);
     rig.phase(0);
     for phase in 1..=2 {
         let published = rig.phase(phase);
@@ -203,4 +200,86 @@ fn a_closed_loop_begins_when_its_phase_does_whatever_was_before() {
         assert_eq!(offered, expected, "phase {phase}");
         assert_eq!(published.sum.outcomes.acknowledged, 5_000, "phase {phase}");
     }
+}
+
+/// A server that answers after 10 ms.
+fn prompt(_: usize, request: Request, _: Instant) -> Vec<(Duration, Event)> {
+    match request {
+        Request::Connect => vec![(Duration::ZERO, READY)],
+        Request::Message(message) => vec![(Duration::from_millis(10), Event::Acknowledged { message })],
+    }
+}
+
+#[test]
+fn what_the_protocol_holds_back_is_sent_when_it_leaves() {
+    for arrivals in [OPEN, Arrivals::Closed] {
+        let counted = Offer {
+            count: Some(200),
+            warm_up: Duration::ZERO,
+            ..offer(arrivals)
+        };
+        let mut rig = Rig::new(load(counted), prompt);
+        rig.phase(0);
+        rig.withhold();
+        rig.grant_after(1_000, Duration::from_secs(2));
+        let sum = rig.phase(1).sum;
+        assert_eq!((sum.sent, sum.outcomes.acknowledged), (200, 200), "{arrivals:?}");
+        let service = sum.service_time.expect("service times");
+        // The grain of a histogram is well below a millisecond here.
+        assert!(
+            (9_900_000..10_100_000).contains(&service.max()),
+            "what was held back does not count: {}",
+            service.max()
+        );
+        assert!(sum.response_time.expect("response times").max() >= 1_900_000_000);
+    }
+}
+
+#[test]
+fn what_the_protocol_never_lets_go_has_failed_and_is_not_sent() {
+    for arrivals in [OPEN, Arrivals::Closed] {
+        let mut rig = Rig::new(load(offer(arrivals)), prompt);
+        rig.phase(0);
+        rig.withhold();
+        rig.grant_after(7, Duration::from_secs(1));
+        let sum = rig.phase(1).sum;
+        let outcomes = sum.outcomes;
+        assert_eq!(
+            (sum.sent, outcomes.acknowledged),
+            (7, 7),
+            "{arrivals:?}: {outcomes:?}"
+        );
+        assert_eq!(
+            outcomes.failed,
+            outcomes.offered - 7,
+            "{arrivals:?}: {outcomes:?}"
+        );
+        assert_eq!(
+            sum.schedule_lag.map_or(0, |lag| lag.max()),
+            0,
+            "nor was the generator late"
+        );
+    }
+}
+
+#[test]
+fn where_nothing_answers_a_message_is_over_when_it_has_left() {
+    let options = LoadOptions {
+        stack: "amqp-settled".parse().expect("a stack"),
+        ..load(Offer {
+            count: Some(150),
+            ..offer(Arrivals::Closed)
+        })
+    };
+    let mut rig = Rig::new(options, |_, request, _| match request {
+        Request::Connect => vec![(Duration::ZERO, READY)],
+        Request::Message(_) => vec![],
+    });
+    rig.phase(0);
+    rig.withhold();
+    rig.grant_after(100, Duration::from_secs(1));
+    let sum = rig.phase(1).sum;
+    assert_eq!((sum.sent, sum.outcomes.unknown), (100, 100));
+    // Each of the ten devices has one more that it could not send when the phase was over.
+    assert_eq!((sum.outcomes.failed, sum.outcomes.offered), (10, 110));
 }

@@ -49,6 +49,11 @@ pub(super) struct Rig<F> {
     pending: BTreeMap<u64, (usize, Event)>,
     numbered: u64,
     turns: u64,
+    /// How many more messages devices may send.
+    credit: u64,
+    grant: Option<(Instant, u64)>,
+    /// What waits for credit, by device.
+    held: BTreeMap<usize, u64>,
     /// What the part is told, and when.
     later: Option<(Instant, ToPart)>,
 }
@@ -92,6 +97,9 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
             pending: BTreeMap::new(),
             numbered: 0,
             turns: 0,
+            credit: u64::MAX,
+            grant: None,
+            held: BTreeMap::new(),
             later: None,
         }
     }
@@ -144,8 +152,10 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     fn advance(&mut self, due: Option<Instant>) {
         let event = self.events.peek().map(|Reverse((at, _))| *at);
         let told = self.later.map(|(at, _)| at);
-        let next = due.into_iter().chain(event).chain(told).min();
+        let granted = self.grant.map(|(at, _)| at);
+        let next = due.into_iter().chain(event).chain(told).chain(granted).min();
         self.now = self.now.max(next.expect("something will happen"));
+        self.take_grant();
         if let Some((_, message)) = self.later.take_if(|(at, _)| *at <= self.now) {
             self.tell(message);
         }
@@ -193,12 +203,50 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
                 Step::Connect => self.request(device, Request::Connect),
                 Step::Command(Command::Transmit { message, .. }) => {
                     has_sent = true;
-                    self.request(device, Request::Message(message));
+                    self.send(device, message);
                 }
                 Step::Command(Command::Close) => self.answer(device, (Duration::ZERO, Event::Closed)),
                 Step::Command(_) | Step::Abort { .. } => {}
                 Step::Wait(_) | Step::Finished => return has_sent,
             }
+        }
+    }
+
+    /// Hands a message out at once, or holds it back until there is credit.
+    fn send(&mut self, device: usize, message: u64) {
+        if self.credit == 0 {
+            let before = self.held.insert(device, message);
+            assert_eq!(
+                before, None,
+                "a device is given one message at a time beyond its credit"
+            );
+            return;
+        }
+        self.credit -= 1;
+        let sent = Event::Sent { message };
+        Director::<Client>::event(&mut self.devices, device, sent, self.now);
+        self.request(device, Request::Message(message));
+    }
+
+    /// Lets all devices together send so many messages more when the next phase has lasted so long, and none beyond that.
+    pub(super) fn grant_after(&mut self, messages: u64, after: Duration) {
+        self.grant = Some((self.now + BEGIN + after, messages));
+    }
+
+    /// Withholds all credit.
+    pub(super) const fn withhold(&mut self) {
+        self.credit = 0;
+    }
+
+    fn take_grant(&mut self) {
+        let Some((_, messages)) = self.grant.take_if(|(at, _)| *at <= self.now) else {
+            return;
+        };
+        self.credit = messages;
+        for (device, message) in std::mem::take(&mut self.held) {
+            self.send(device, message);
+            Director::<Client>::sent(&mut self.devices, device, self.now);
+            self.turn(device);
         }
     }
 

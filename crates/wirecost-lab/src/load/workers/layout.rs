@@ -31,7 +31,7 @@ impl Layout {
         let devices = u64::from(options.clients) + u64::from(subscribers);
         // On an emulated link each device has an address of its own.
         if options.link.is_none() {
-            limits.check_ports(devices, address, &sources_of(options, address))?;
+            limits.check_ports(devices, address, &sources_of(options, address, options.clients))?;
         }
         let needed = if options.shared_socket {
             1

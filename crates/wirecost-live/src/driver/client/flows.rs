@@ -34,8 +34,8 @@ where
         let target = slot.target;
         match self.targets[target as usize].transport {
             Transport::Stream => self.connect_stream(index),
-            Transport::Datagram if self.setting.shares_sockets() => {
-                let shared = self.shared_socket(target)?;
+            Transport::Datagram if self.setting.shared_sockets() > 0 => {
+                let shared = self.shared_socket(target, index % self.setting.shared_sockets())?;
                 self.slots[index].socket = Socket::Shared(shared);
                 self.opened(index);
                 Ok(())
@@ -74,9 +74,10 @@ where
         Ok(())
     }
 
-    /// The socket that the devices of a target share.
-    fn shared_socket(&mut self, target: u32) -> io::Result<u32> {
-        if let Some(known) = self.shared.iter().position(|shared| shared.target == target) {
+    /// One of the sockets that the devices of a target share.
+    fn shared_socket(&mut self, target: u32, number: usize) -> io::Result<u32> {
+        let is_it = |shared: &Shared| (shared.target, shared.number) == (target, number);
+        if let Some(known) = self.shared.iter().position(is_it) {
             return Ok(known as u32);
         }
         let index = self.shared.len();
@@ -88,6 +89,7 @@ where
             .register(&mut socket, token, Interest::READABLE)?;
         self.shared.push(Shared {
             target,
+            number,
             socket,
             batch: Batch::default(),
             waiting: Vec::new(),

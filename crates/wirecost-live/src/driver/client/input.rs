@@ -3,14 +3,11 @@
 use wirecost_proto::driver::UNSENT_LIMIT;
 use wirecost_proto::{Buffer, Director, Endpoint, Input, Output, ResetReason};
 
-use super::super::datagram::Sent;
+use super::super::datagram::{MOST_WAITING, Sent};
 use super::super::stream::reason_of;
 use super::ClientLoop;
 use super::setting::Setting;
 use super::slot::Socket;
-
-/// Datagrams that may wait for the end of a turn.
-const WAITING_DATAGRAMS: usize = 64;
 
 impl<E, D, S> ClientLoop<E, D, S>
 where
@@ -50,7 +47,7 @@ where
             }
         }
         self.out = out;
-        let waiting = self.pending.datagrams.len() >= WAITING_DATAGRAMS;
+        let waiting = self.pending.datagrams.len() >= MOST_WAITING;
         if S::EXACT || waiting || self.pending.stream.len() >= UNSENT_LIMIT {
             self.flush(index);
         }
@@ -58,6 +55,7 @@ where
 
     fn transmit(&mut self, index: usize, out: &Buffer) {
         self.setting.transmitted(index, out);
+        self.slots[index].owes_sent = true;
         match self.slots[index].socket {
             Socket::None => {}
             Socket::Stream(_) => self.pending.stream.extend_from_slice(out.bytes()),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Director, Endpoint};
 
+use super::super::calls::{self, SocketCalls};
 use super::super::sources::Sources;
 use super::slot::{Slot, Target};
 use super::{ClientLoop, Counted, InLoad};
@@ -39,6 +40,8 @@ pub struct LoopReport<D> {
     pub dropped_datagrams: u64,
     /// Why this machine did not give a socket, the first time that it did not: no file, port or route is left.
     pub socket_error: Option<io::Error>,
+    /// System calls on sockets.
+    pub calls: SocketCalls,
     /// CPU time of the thread while the loop ran, in user and kernel.
     pub cpu: Duration,
 }
@@ -106,7 +109,7 @@ where
     /// # Errors
     /// Polling failed.
     pub fn run(mut self) -> io::Result<LoopReport<D>> {
-        let before = thread_cpu_time();
+        let (before, calls_before) = (thread_cpu_time(), calls::so_far());
         minimize_timer_slack()?;
         self.run_to_end()?;
         self.traffic.note(&self.counted);
@@ -116,6 +119,7 @@ where
             received_bytes: self.counted.received_bytes,
             dropped_datagrams: self.counted.dropped_datagrams,
             socket_error: self.socket_error,
+            calls: calls::so_far().since(calls_before),
             cpu: thread_cpu_time().saturating_sub(before),
         })
     }

@@ -184,7 +184,8 @@ where
 
     fn deliver(&mut self, shared: usize, datagram: &[u8]) {
         self.tick();
-        let device = self.director.route(datagram).filter(|device| {
+        let number = self.shared[shared].number;
+        let device = self.director.route(number, datagram).filter(|device| {
             let socket = self.slots.get(*device).map(|slot| &slot.socket);
             matches!(socket, Some(Socket::Shared(its)) if *its as usize == shared)
         });

@@ -28,9 +28,9 @@ pub(super) trait Setting {
     /// What the director may know when it decides.
     fn context(&self, device: usize, now: Instant, congested: bool) -> Context;
 
-    /// Whether datagram devices share sockets.
-    fn shares_sockets(&self) -> bool {
-        false
+    /// How many sockets datagram devices share; none where each has its own.
+    fn shared_sockets(&self) -> usize {
+        0
     }
 
     /// A turn begins.
@@ -135,7 +135,7 @@ impl Setting for InLoad {
         }
     }
 
-    fn shares_sockets(&self) -> bool {
-        self.sources.is_shared()
+    fn shared_sockets(&self) -> usize {
+        self.sources.shared_sockets()
     }
 }

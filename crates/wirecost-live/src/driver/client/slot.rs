@@ -20,7 +20,7 @@ pub(super) struct Slot<E> {
     pub(super) target: u32,
     /// Whether so much is unsent that it is given no commands.
     pub(super) is_congested: bool,
-    /// Whether the director has not been told yet that all commands so far are sent.
+    /// Whether the director has not been told yet that everything so far is sent.
     pub(super) owes_sent: bool,
     /// Whether it is among the turns that are to be finished.
     pub(super) continues: bool,
@@ -51,6 +51,8 @@ pub(super) struct Target {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) target: u32,
+    /// Which of the sockets it is that the devices of a target share.
+    pub(super) number: usize,
     pub(super) socket: UdpSocket,
     pub(super) batch: Batch,
     /// Devices whose commands are sent when the batch is.

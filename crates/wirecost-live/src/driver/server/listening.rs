@@ -12,7 +12,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::{Observer, Service};
 use wirecost_proto::{Endpoint, FlowId, Input, ResetReason};
 
-use super::super::datagram;
+use super::super::datagram::{self, Batch, Received};
 use super::super::stream::Stream;
 use super::flows::{Connection, Flow};
 use super::{LISTENERS, READS_PER_TURN, ServerLoop};
@@ -35,7 +35,8 @@ pub(super) struct Running<E> {
 
 pub(super) enum Listener {
     Tcp(TcpListener),
-    Udp(UdpSocket),
+    /// With what is to be sent together.
+    Udp(UdpSocket, Batch),
 }
 
 /// Whether other processes listen at the same port.
@@ -71,7 +72,7 @@ pub(super) fn listen<E>(
             let mut socket = datagram::bind(address, port == Port::Shared).map_err(named)?;
             poll.registry().register(&mut socket, token, Interest::READABLE)?;
             service.address = socket.local_addr()?;
-            Listener::Udp(socket)
+            Listener::Udp(socket, Batch::default())
         }
     };
     Ok(Running {
@@ -98,12 +99,12 @@ where
     E: Endpoint<Error: std::fmt::Display>,
     O: Observer<E>,
 {
-    pub(super) fn hear(&mut self, service: usize, buffer: &mut [u8]) -> io::Result<()> {
+    pub(super) fn hear(&mut self, service: usize) -> io::Result<()> {
         self.lap();
         self.services[service].is_unheard = false;
         match self.services[service].listener {
             Listener::Tcp(_) => self.accept(service),
-            Listener::Udp(_) => self.receive_datagrams(service, buffer),
+            Listener::Udp(..) => self.receive_datagrams(service),
         }
     }
 
@@ -141,30 +142,59 @@ where
         }
     }
 
-    fn receive_datagrams(&mut self, service: usize, buffer: &mut [u8]) -> io::Result<()> {
-        for _ in 0..READS_PER_TURN {
-            let running = &mut self.services[service];
-            let Listener::Udp(socket) = &running.listener else {
-                return Ok(());
+    fn receive_datagrams(&mut self, service: usize) -> io::Result<()> {
+        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
+        let is_over = self.receive_into(&mut received, service);
+        self.received = Some(received);
+        if !is_over? {
+            self.hear_later(service);
+        }
+        Ok(())
+    }
+
+    /// Receives what is there, and sends the answers of each call together; false where there may be more. On the link
+    /// each datagram is received by itself, so that its cost is that of its flow.
+    fn receive_into(&mut self, received: &mut Received, service: usize) -> io::Result<bool> {
+        let limit = if self.on_link { 1 } else { datagram::TOGETHER };
+        for _ in 0..READS_PER_TURN / limit {
+            let Listener::Udp(socket, _) = &self.services[service].listener else {
+                return Ok(true);
             };
-            let (len, peer) = match socket.recv_from(buffer) {
-                Ok(received) => received,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // An ICMP error of an earlier answer: the peer is gone, the socket is not.
-                Err(_) => continue,
-            };
-            let flow = match running.peers.get(&peer) {
-                Some(flow) => Some(*flow),
-                None => self.open_peer(service, peer)?,
-            };
-            let Some(flow) = flow else {
+            // An ICMP error of an earlier answer: the peer is gone, the socket is not.
+            let Ok((count, is_full)) = received.fill_from_peers(socket, limit) else {
                 continue;
             };
-            let bytes = &buffer[..len];
-            self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
+            for number in 0..count {
+                if let Some(peer) = received.peer(number) {
+                    self.receive_datagram(service, peer, received.datagram(number))?;
+                }
+            }
+            self.send_datagrams(service);
+            if !is_full {
+                return Ok(true);
+            }
         }
-        self.hear_later(service);
-        Ok(())
+        Ok(false)
+    }
+
+    fn receive_datagram(&mut self, service: usize, peer: SocketAddr, bytes: &[u8]) -> io::Result<()> {
+        let flow = match self.services[service].peers.get(&peer) {
+            Some(flow) => Some(*flow),
+            None => self.open_peer(service, peer)?,
+        };
+        let Some(flow) = flow else {
+            return Ok(());
+        };
+        self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)
+    }
+
+    /// Sends what waits to be sent together; what the kernel refuses is lost, and the protocol's own repair applies.
+    pub(super) fn send_datagrams(&mut self, service: usize) {
+        if let Listener::Udp(socket, batch) = &mut self.services[service].listener
+            && !batch.is_empty()
+        {
+            batch.send(socket);
+        }
     }
 
     /// A flow for a new peer. Anyone can send from any number of addresses: off the link the oldest peer makes room.

@@ -49,8 +49,8 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Runs the loads; the exit code that they come to. Call it on the main thread.
     pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
-        if let Some(what) = self.loads.iter().find_map(LoadOptions::not_there_yet) {
-            return Err(Failure::usage(what));
+        if let Some(reason) = self.loads.iter().find_map(LoadOptions::cannot_share) {
+            return Err(Failure::usage(reason));
         }
         if self.loads.iter().any(|load| load.link.is_some()) {
             // While there is one thread: whoever watches may start others.

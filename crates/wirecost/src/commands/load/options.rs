@@ -225,12 +225,6 @@ fn check(arguments: &LoadArguments, choice: &Choice, options: &LoadOptions) -> R
     if arguments.count == Some(0) {
         return Err(Failure::usage("--count must be above 0"));
     }
-    if options.shared_socket && (!options.stack.is_coap() || options.stack.has_handshake()) {
-        return Err(Failure::usage(format!(
-            "{} cannot share sockets: only CoAP without DTLS has tokens that tell devices apart",
-            options.stack
-        )));
-    }
     consent(options, arguments.i_own_this_target)
 }
 

@@ -1,0 +1,180 @@
+//! Devices that share a socket are told apart, whatever else arrives on it.
+
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::common::{ended, wirecost};
+use crate::rig::{Target, load};
+
+const COUNT: u64 = 3_000;
+
+#[test]
+fn what_devices_of_a_shared_socket_sent_has_arrived() {
+    for (flags, offer) in [
+        ("-q 1", "--rate 3000/s"),
+        ("-q 1", "--closed-loop"),
+        ("-q 0", "--rate 3000/s"),
+    ] {
+        let mut target = Target::start("coap-con");
+        let url = target.url("coap");
+        let loaded = load(&format!(
+            "{url} {flags} --clients 300 --count {COUNT} {offer} --shared-socket"
+        ));
+        let outcomes = loaded.outcomes();
+        assert_eq!(outcomes.offered, COUNT, "{flags} {offer}\n{}", loaded.stderr);
+        assert_eq!(
+            (loaded.sent(), target.messages()),
+            (COUNT, COUNT),
+            "{flags} {offer}: {outcomes:?}"
+        );
+        assert!(loaded.only().shared_socket);
+    }
+}
+
+#[test]
+fn protected_requests_share_sockets_too() {
+    for stack in ["coap-con+oscore", "coap-non+oscore", "coap-con+cose"] {
+        let loaded = load(&format!(
+            "{stack} --clients 50 --count {COUNT} --rate 3000/s --shared-socket"
+        ));
+        let phases = &loaded.only().phases;
+        let arrived: u64 = phases
+            .iter()
+            .filter_map(|phase| phase.deliveries.as_ref())
+            .map(|deliveries| deliveries.arrived)
+            .sum();
+        assert_eq!(
+            (loaded.sent(), arrived),
+            (COUNT, COUNT),
+            "{stack}: {:?}",
+            loaded.outcomes()
+        );
+    }
+}
+
+/// A CoAP server that says other things, too, before it answers: what nobody asked for, and what others asked for.
+struct Babbler {
+    address: SocketAddr,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<BTreeSet<SocketAddr>>,
+}
+
+impl Babbler {
+    fn start() -> Self {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a port is free");
+        let address = socket.local_addr().expect("bound");
+        socket
+            .set_read_timeout(Some(Duration::from_millis(50)))
+            .expect("an open socket");
+        let is_over = Arc::<AtomicBool>::default();
+        let ends = Arc::clone(&is_over);
+        let thread = thread::spawn(move || {
+            let (mut buffer, mut peers) = ([0; 2_000], BTreeSet::new());
+            while !ends.load(Ordering::Relaxed) {
+                let Ok((len, peer)) = socket.recv_from(&mut buffer) else {
+                    continue;
+                };
+                peers.insert(peer);
+                for datagram in babble(&buffer[..len]) {
+                    socket.send_to(&datagram, peer).expect("loopback");
+                }
+            }
+            peers
+        });
+        Self {
+            address,
+            is_over,
+            thread,
+        }
+    }
+
+    /// The peers that there were.
+    fn stop(self) -> BTreeSet<SocketAddr> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().expect("no panic")
+    }
+}
+
+/// What is said to a confirmable request, the answer last; to anything else nothing.
+fn babble(request: &[u8]) -> Vec<Vec<u8>> {
+    const CHANGED: u8 = 0x44;
+    let [first, _, id @ ..] = request else {
+        return vec![];
+    };
+    let (kind, token_bytes) = (first >> 4 & 3, usize::from(first & 0x0f));
+    let (Some(id), Some(token)) = (id.get(..2), id.get(2..2 + token_bytes)) else {
+        return vec![];
+    };
+    if kind != 0 {
+        return vec![];
+    }
+    let message = |kind: u8, token: &[u8]| {
+        let first = 0x40 | kind << 4 | token.len() as u8;
+        [&[first, CHANGED], id, token].concat()
+    };
+    // The device's number stands in front.
+    let mut forged = token.to_vec();
+    forged[token_bytes - 1] ^= 0xff;
+    let mut others = token.to_vec();
+    others[0] ^= 0x01;
+    vec![
+        vec![0xff; 30],
+        vec![0x40],
+        // NON responses: of this device's with a token it does not use, of another device's, of none.
+        message(1, &forged),
+        message(1, &others),
+        message(1, &[0xff; 8]),
+        message(1, &[]),
+        // ACKs to this request with tokens of others.
+        message(2, &forged),
+        message(2, &others),
+        message(2, token),
+    ]
+}
+
+#[test]
+fn wrong_and_foreign_tokens_are_nobodys() {
+    let server = Babbler::start();
+    let url = format!("coap://{}", server.address);
+    let loaded = load(&format!(
+        "{url} -q 1 --clients 100 --count 1000 --rate 500/s --threads 1 --shared-socket"
+    ));
+    let peers = server.stop();
+    let outcomes = loaded.outcomes();
+    assert_eq!(
+        (outcomes.offered, outcomes.acknowledged, loaded.sent()),
+        (1_000, 1_000, 1_000),
+        "{outcomes:?}\n{}",
+        loaded.stderr
+    );
+    assert_eq!(peers.len(), 1, "all devices have one socket: {peers:?}");
+}
+
+#[test]
+fn stacks_whose_devices_cannot_share_are_refused_in_a_sentence() {
+    let home = tempfile::TempDir::new().expect("a folder");
+    let refused = |stack: &str, flags: &[&str]| {
+        let mut command = wirecost(home.path());
+        command.args(["load", stack, "--shared-socket", "--count", "10"]);
+        command.args(flags).stderr(std::process::Stdio::piped());
+        let said = ended(command.spawn().expect("the program starts"));
+        assert_eq!(said.code, Some(2), "{stack}: {}", said.stderr);
+        said.stderr
+    };
+    for stack in [
+        "mqtt-qos1",
+        "udp",
+        "http3",
+        "coap-con+dtls1.3",
+        "coap-non+dtls1.2-psk",
+    ] {
+        let said = refused(stack, &[]);
+        assert!(said.contains(&format!("{stack} cannot share sockets")), "{said}");
+    }
+    let said = refused("coap-con", &["--size", "3000B"]);
+    assert!(said.contains("goes in blocks"), "{said}");
+}
