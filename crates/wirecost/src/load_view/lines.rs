@@ -424,6 +424,19 @@ mod tests {
         );
     }
 
+    /// Hundreds of connects in a moment would leave a line of messages flat.
+    #[test]
+    fn connects_are_not_drawn_with_messages() {
+        let mut state = after(0, |_| true);
+        let mut connects = Interval::new(0, 0, false);
+        connects.connects.established = 1_000_000;
+        state.add(&tick(0, 3, &connects));
+        assert_eq!(state.rates, [1_000_000.0]);
+        state.add(&tick(1, 3, &interval(1, true)));
+        assert_eq!(state.rates, [990.0]);
+        assert_eq!(state.tails.len(), 1);
+    }
+
     /// A target that stands still must be seen: no times, and what waits.
     #[test]
     fn a_stall_is_told() {

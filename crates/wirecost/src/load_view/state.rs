@@ -74,7 +74,13 @@ impl State {
         (self.elapsed, self.remaining) = (tick.elapsed, tick.remaining);
         (self.warm_up, self.asked_rate) = (tick.warm_up, tick.asked_rate);
         (self.connected, self.generator, self.target) = (tick.connected, tick.generator, tick.target);
+        let had_messages = self.has_messages();
         self.outcomes += counted.outcomes;
+        if !had_messages && self.has_messages() {
+            // Connects per second and their times are no measure of what follows.
+            self.rates.clear();
+            self.tails.clear();
+        }
         let answered = [
             &counted.response_time,
             &counted.one_way_delay,

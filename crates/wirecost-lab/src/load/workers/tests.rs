@@ -160,7 +160,15 @@ fn a_worker_runs_its_parts_and_ends_with_its_orders() {
             .map(|word| &word.says)
             .collect();
         assert!(
-            matches!(of_part[..], [FromPart::Ready, .., FromPart::Finished { .. }]),
+            matches!(
+                of_part[..],
+                [
+                    FromPart::Alive { .. },
+                    FromPart::Ready,
+                    ..,
+                    FromPart::Finished { .. }
+                ]
+            ),
             "{of_part:?}"
         );
     }
