@@ -149,12 +149,12 @@ fn a_page_that_asks_the_network_is_noticed() {
 fn the_report_of_loads_opens_without_errors_and_draws_every_figure() {
     let browser = Browser::new();
     let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
-    // Rate, times, outcomes, connects, percentiles and flame graph; no flame graph of the other loads of a matrix, none
+    // Rate, times, outcomes, connects, CPU, memory, percentiles and flame graph; no flame graph of the other loads of a matrix, none
     // of which has seconds, but two figures for the one axis along which they differ.
     for (name, results, figures) in [
-        ("stalled", loads::stalled(), 6),
-        ("storm", loads::storm(), 6),
-        ("matrix", loads::matrix(), 2 + 12 + 1 - 1),
+        ("stalled", loads::stalled(), 8),
+        ("storm", loads::storm(), 8),
+        ("matrix", loads::matrix(), 2 + 12 + 1),
         ("linked", loads::linked(), 2 + 1),
     ] {
         let html = wirecost_report::load::html(&results).unwrap();

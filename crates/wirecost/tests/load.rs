@@ -161,7 +161,8 @@ fn closed_loops_and_saturation_runs_say_so() {
         let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
         let load = &summary["loads"][0];
         assert_eq!(load["loop_kind"], kind, "{arguments:?}");
-        let warnings = load["warnings"].as_array().expect("warnings").iter();
+        let phases = load["phases"].as_array().expect("phases").iter();
+        let warnings = phases.filter_map(|phase| phase["warnings"].as_array()).flatten();
         let mut texts = warnings.filter_map(|warning| warning["text"].as_str());
         assert!(texts.any(|text| text.contains(words)), "{load}");
     }
