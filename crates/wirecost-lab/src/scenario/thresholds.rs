@@ -2,7 +2,7 @@
 //!
 //! - [`metric`]: the figures that there are
 //! - [`expression`] reads e.g. `p(99)<3*link.rtt`
-//! - [`verdict`]: whether demands hold; [`early`]: which of them end a load
+//! - [`verdict`]: whether demands hold; `early`: which of them end a load
 //!
 //! A demand must hold in each cell, or each phase of each load, that its selector matches. What is invalid never passes.
 
