@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 use std::time::Duration;
 use wirecost_live::congestion::set_congestion_control;
@@ -32,9 +33,11 @@ fn main() -> ExitCode {
         case("veth_carries_udp_and_tcp_for_nobody", User::Nobody, || {
             exchange(Medium::Veth)
         }),
-        case("tun_carries_udp_and_tcp_for_nobody", User::Nobody, || {
-            exchange(Medium::Tun)
-        }),
+        case(
+            "tun_carries_udp_and_tcp_for_nobody_where_its_node_is_open",
+            User::Nobody,
+            tun_for_nobody,
+        ),
         case("nobody_speaks_unasked_over_tun", User::Caller, || {
             silence(Medium::Tun)
         }),
@@ -76,6 +79,24 @@ fn create(config: &TopologyConfig) -> Result<Topology, String> {
         Err(error) if error.is_privilege() => Err(format!("{error}; {}", error.hint().unwrap_or_default())),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Machines differ in whom they let open `/dev/net/tun`: where it is root's alone, the refusal says so.
+fn tun_for_nobody() -> Result<(), String> {
+    let node = std::fs::metadata("/dev/net/tun").map_err(|error| error.to_string())?;
+    if node.permissions().mode() & 0o006 == 0o006 {
+        return exchange(Medium::Tun);
+    }
+    let refused = create(&TopologyConfig {
+        medium: Some(Medium::Tun),
+        ..TopologyConfig::default()
+    });
+    let refusal = refused.map(drop).expect_err("the node is root's alone");
+    assert!(
+        refusal.contains("EACCES") && refusal.contains("root"),
+        "{refusal}"
+    );
+    Ok(())
 }
 
 fn exchange(medium: Medium) -> Result<(), String> {
