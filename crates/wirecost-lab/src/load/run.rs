@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use wirecost_live::Clock;
 use wirecost_live::environment::Load as MachineLoad;
 use wirecost_live::idle::Vigil;
-use wirecost_live::limits::{LimitError, Limits};
+use wirecost_live::limits::{self, LimitError, Limits};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_proto::hosts::DEVICES_V4;
 
@@ -93,6 +93,7 @@ pub struct Place<'a> {
 /// # Errors
 /// [`LoadError`] where there are no figures; what went wrong with them is in their warnings.
 pub fn run(options: &LoadOptions, mut place: Place<'_>) -> Result<LoadFile, LoadError> {
+    limits::spare_memory();
     let Some(config) = &options.link else {
         return run_here(options, place, None);
     };

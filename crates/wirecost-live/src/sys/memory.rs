@@ -1,4 +1,4 @@
-//! What the processor is told about memory that is about to be used.
+//! What processor and allocator are told about memory.
 
 /// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
@@ -20,4 +20,15 @@ pub(crate) fn prefetch<T>(value: &T) {
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
         }
     }
+}
+
+/// Has every allocation from `bytes` on come from the kernel, zeroed by it, and go back to it when it is freed (mallopt(3)).
+pub(crate) fn map_from(bytes: libc::c_int) {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: takes no pointers; the allocator locks itself.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, bytes);
+    }
+    #[cfg(not(target_env = "gnu"))]
+    let _ = bytes;
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use wirecost_lab::load::workers::worker;
 use wirecost_live::environment::OpenFiles;
+use wirecost_live::limits;
 
 use crate::exit::{self, Failure};
 
@@ -11,6 +12,7 @@ use crate::exit::{self, Failure};
 pub fn run() -> Result<ExitCode, Failure> {
     let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
     OpenFiles::raise().map_err(|error| internal(&error))?;
+    limits::spare_memory();
     worker::run(std::io::stdin().lock(), std::io::stdout()).map_err(|error| internal(&error))?;
     Ok(ExitCode::from(exit::OK))
 }
