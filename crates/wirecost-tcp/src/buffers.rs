@@ -15,8 +15,19 @@ pub(crate) struct SendBuffer {
     bytes: VecDeque<u8>,
     /// Where the first of them stands in the stream.
     start: u64,
-    /// Where writes ended, in order: the segments that end there carry PSH.
+    /// Where packets end that were pushed, as the last one of a write is, in order: the segments that end there carry PSH.
     pushes: VecDeque<u64>,
+    /// Where the packets end in which the bytes leave, in order: first those that were sent, then those that wait.
+    packets: VecDeque<u64>,
+}
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WaitingPacket {
+    /// Bytes of it.
+    pub(crate) bytes: u64,
+    /// Bytes of the one behind it.
+    pub(crate) next_bytes: u64,
 }
 
 impl SendBuffer {
@@ -35,16 +46,96 @@ impl SendBuffer {
         self.bytes.len()
     }
 
-    /// Appends one write.
+    /// Packets in which the bytes leave.
+    pub(crate) fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Appends one write to the last packet.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
+        self.fill_packet(bytes, false);
+        self.push();
+    }
+
+    /// Appends to the last packet, which stays pushed if it `keeps_push`.
+    pub(crate) fn fill_packet(&mut self, bytes: &[u8], keeps_push: bool) {
+        let before = self.end();
         self.bytes.extend(bytes);
+        let end = self.end();
+        match self.packets.back_mut() {
+            Some(last) => *last = end,
+            None => self.packets.push_back(end),
+        }
+        if self.pushes.back() == Some(&before) {
+            self.pushes.pop_back();
+            if keeps_push {
+                self.pushes.push_back(end);
+            }
+        }
+    }
+
+    /// Appends as a packet of its own.
+    pub(crate) fn start_packet(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        self.packets.push_back(self.end());
+    }
+
+    /// Lets the segment that ends here carry PSH.
+    pub(crate) fn push(&mut self) {
+        let end = self.end();
+        if self.pushes.back() == Some(&end) {
+            return;
+        }
         if self.pushes.len() >= MAX_PUSHES {
             self.pushes.pop_back();
         }
-        self.pushes.push_back(self.end());
+        self.pushes.push_back(end);
+    }
+
+    /// Bytes of the last packet that stand behind `offset`.
+    pub(crate) fn last_packet_bytes(&self, offset: u64) -> u64 {
+        let start = match self.packets.len() {
+            0 | 1 => self.start,
+            count => self.packets.get(count - 2).copied().unwrap_or(self.start),
+        };
+        self.end().saturating_sub(start.max(offset))
+    }
+
+    /// The packet that starts at `offset`.
+    pub(crate) fn packet_at(&self, offset: u64) -> WaitingPacket {
+        let index = self.packets.partition_point(|end| *end <= offset);
+        let end = self.packets.get(index).copied().unwrap_or(offset);
+        let next_end = self.packets.get(index + 1).copied().unwrap_or(end);
+        WaitingPacket {
+            bytes: end - offset,
+            next_bytes: next_end - end,
+        }
+    }
+
+    /// Makes what stands from `start` to `end` one packet: cut off the one that it starts, or joined to those behind it, with
+    /// their pushes.
+    pub(crate) fn cut_packet(&mut self, start: u64, end: u64) {
+        let index = self.packets.partition_point(|end| *end <= start);
+        // Pushes stand where packets end.
+        if self.packets.get(index) == Some(&end) {
+            return;
+        }
+        while self.packets.get(index).is_some_and(|other| *other <= end) {
+            self.packets.remove(index);
+        }
+        self.packets.insert(index, end);
+        let index = self.pushes.partition_point(|push| *push <= start);
+        let mut is_pushed = false;
+        while self.pushes.get(index).is_some_and(|push| *push <= end) {
+            self.pushes.remove(index);
+            is_pushed = true;
+        }
+        if is_pushed {
+            self.pushes.insert(index, end);
+        }
     }
 
     /// Lets go of everything before `offset`.
@@ -58,9 +149,13 @@ impl SendBuffer {
         while self.pushes.front().is_some_and(|end| *end <= self.start) {
             self.pushes.pop_front();
         }
+        while self.packets.front().is_some_and(|end| *end <= self.start) {
+            self.packets.pop_front();
+        }
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT_BYTES {
             self.bytes = VecDeque::new();
             self.pushes = VecDeque::new();
+            self.packets = VecDeque::new();
         }
     }
 
@@ -79,9 +174,9 @@ impl SendBuffer {
         count
     }
 
-    /// Whether a write ended at `offset`, or nothing follows it.
+    /// Whether what ends at `offset` was pushed.
     pub(crate) fn pushes_at(&self, offset: u64) -> bool {
-        offset == self.end() || self.pushes.binary_search(&offset).is_ok()
+        self.pushes.binary_search(&offset).is_ok()
     }
 }
 
@@ -117,17 +212,72 @@ mod tests {
     }
 
     #[test]
-    fn knows_where_writes_ended() {
+    fn knows_where_packets_were_pushed() {
         let mut buffer = SendBuffer::default();
         buffer.write(b"abc");
         buffer.write(b"");
-        buffer.write(b"de");
+        buffer.start_packet(b"de");
+        buffer.push();
         assert_eq!(
             [0, 2, 3, 4, 5].map(|at| buffer.pushes_at(at)),
             [false, false, true, false, true]
         );
         buffer.acknowledge(3);
         assert!(!buffer.pushes_at(4) && buffer.pushes_at(5));
+        buffer.fill_packet(b"f", true);
+        assert!(!buffer.pushes_at(5) && buffer.pushes_at(6));
+        buffer.fill_packet(b"g", false);
+        assert!(!buffer.pushes_at(6) && !buffer.pushes_at(7));
+    }
+
+    /// Packets of 3, 4 and 2 bytes, the first two pushed.
+    fn three_packets() -> SendBuffer {
+        let mut buffer = SendBuffer::default();
+        for bytes in [&b"abc"[..], b"defg"] {
+            buffer.start_packet(bytes);
+            buffer.push();
+        }
+        buffer.start_packet(b"hi");
+        buffer
+    }
+
+    const fn waiting(bytes: u64, next_bytes: u64) -> WaitingPacket {
+        WaitingPacket { bytes, next_bytes }
+    }
+
+    #[test]
+    fn knows_the_packets_that_wait() {
+        let mut buffer = three_packets();
+        assert_eq!(
+            [0, 3, 5, 7, 9].map(|at| buffer.packet_at(at)),
+            [
+                waiting(3, 4),
+                waiting(4, 2),
+                waiting(2, 2),
+                waiting(2, 0),
+                waiting(0, 0)
+            ]
+        );
+        assert_eq!(
+            [0, 7, 8, 9].map(|sent| buffer.last_packet_bytes(sent)),
+            [2, 2, 1, 0]
+        );
+        buffer.acknowledge(4);
+        assert_eq!(buffer.packets(), 2);
+        assert_eq!(buffer.last_packet_bytes(4), 2);
+    }
+
+    #[test]
+    fn packets_are_cut_and_joined() {
+        let mut buffer = three_packets();
+        buffer.cut_packet(0, 2);
+        assert_eq!((buffer.packets(), buffer.packet_at(0)), (4, waiting(2, 1)));
+        buffer.cut_packet(2, 5);
+        assert_eq!((buffer.packets(), buffer.packet_at(2)), (4, waiting(3, 2)));
+        assert_eq!([3, 5, 7].map(|at| buffer.pushes_at(at)), [false, true, true]);
+        buffer.cut_packet(5, 9);
+        assert_eq!((buffer.packets(), buffer.packet_at(5)), (3, waiting(4, 0)));
+        assert_eq!([7, 9].map(|at| buffer.pushes_at(at)), [false, true]);
     }
 
     #[test]

@@ -146,6 +146,8 @@ pub struct SendBufferConfig {
     pub maximum: usize,
     /// What it takes per segment of the congestion window, where it grows with it.
     pub per_segment: usize,
+    /// What it takes for the bookkeeping of each packet, several segments that leave at once.
+    pub per_packet: usize,
 }
 
 /// How many segments leave at once (Linux: TCP segmentation offload, in software where the device has none).
@@ -204,14 +206,15 @@ impl Config {
             // net.ipv4.tcp_min_tso_segs; GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER and 1.
             burst: Some(BurstConfig {
                 minimum_segments: 2,
-                maximum_bytes: 65_536 - 321,
+                maximum_bytes: 65_536 - 193,
             }),
             send_buffer: SendBufferConfig {
                 // net.ipv4.tcp_wmem; twice a segment with its bookkeeping for each of the congestion window
-                // (tcp_sndbuf_expand).
+                // (tcp_sndbuf_expand); the truesize of an empty packet (tcp_stream_alloc_skb).
                 minimum: 16_384,
                 maximum: 4_194_304,
-                per_segment: 2 * 4_352,
+                per_segment: 2 * 2_304,
+                per_packet: 832,
             },
             // TCP_TIMEWAIT_LEN and net.ipv4.tcp_fin_timeout.
             time_wait: Duration::from_secs(60),
@@ -252,6 +255,7 @@ impl Config {
                 minimum: send_buffer,
                 maximum: send_buffer,
                 per_segment: 0,
+                per_packet: 0,
             },
             // Twice TCP_MSL.
             time_wait: Duration::from_secs(120),

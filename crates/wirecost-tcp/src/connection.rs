@@ -287,7 +287,7 @@ impl Connection {
         }
         match &mut self.stage {
             Stage::Opening(opening) => opening.poll_transmit(payload, now),
-            Stage::Synchronized(open) => open.poll_transmit(payload, now),
+            Stage::Synchronized(open) => open.poll_transmit(payload, &mut self.events, now),
             Stage::TimeWait(wait) => wait.poll_transmit(now),
             Stage::Closed => None,
         }
@@ -304,7 +304,7 @@ impl Connection {
         let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => opening.write(bytes),
-            Stage::Synchronized(open) => open.write(bytes, now),
+            Stage::Synchronized(open) => open.write(bytes, &mut self.events, now),
             Stage::TimeWait(_) | Stage::Closed => 0,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! - `arrival`: what a segment does (RFC 9293, section 3.10.7.4)
 //! - `output`: which segment leaves next
-//! - `burst`: how many leave at once
+//! - `queue`: what the send buffer takes, and the packets that writes become
+//! - `burst`: how many segments leave at once
 //! - `silence`: timers other than those of loss recovery and delayed acknowledgments
 //! - `send_window`: what the peer lets this end send
 
@@ -24,6 +25,7 @@ use crate::segment::{Cookie, Segment};
 mod arrival;
 mod burst;
 mod output;
+mod queue;
 mod send_window;
 mod silence;
 
@@ -97,7 +99,11 @@ pub(crate) struct Synchronized {
     small: u64,
     /// The segments that leave at once.
     burst: Burst,
+    /// Bytes that the send buffer takes.
+    send_limit: usize,
     waits_for_room: bool,
+    /// The end of what was pushed last.
+    pushed: u64,
     /// Whether something has happened since that may let new data go: what is held back stays so until then.
     pushes: bool,
     /// Retransmissions to be sent before anything else.
@@ -168,7 +174,9 @@ impl Synchronized {
             refused: None,
             small: 0,
             burst: Burst::default(),
+            send_limit: queue::send_limit(&config, config.recovery.initial_window),
             waits_for_room: false,
+            pushed: u64::from(early),
             pushes: true,
             early: VecDeque::new(),
             greets: false,
@@ -196,32 +204,6 @@ impl Synchronized {
 
     pub(crate) fn unacknowledged(&self) -> usize {
         self.send.len()
-    }
-
-    pub(crate) fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
-        if self.fin != Fin::Open {
-            return 0;
-        }
-        let room = self.send_limit().saturating_sub(self.send.len());
-        let taken = bytes.get(..room).unwrap_or(bytes);
-        self.waits_for_room = taken.len() < bytes.len();
-        if !taken.is_empty() && !self.is_in_flight() {
-            self.recovery.resume(now);
-        }
-        self.send.write(taken);
-        self.pushes |= !taken.is_empty();
-        taken.len()
-    }
-
-    /// Bytes that the send buffer takes (Linux: `tcp_sndbuf_expand`).
-    fn send_limit(&self) -> usize {
-        let buffer = &self.config.send_buffer;
-        let segments = self
-            .recovery
-            .congestion_window()
-            .max(self.config.recovery.initial_window);
-        let grown = buffer.per_segment.saturating_mul(segments as usize);
-        grown.clamp(buffer.minimum, buffer.maximum)
     }
 
     pub(crate) fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {

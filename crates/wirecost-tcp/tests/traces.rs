@@ -60,6 +60,7 @@ traces! {
     loss_on_a_slow_link "loss-on-a-slow-link"
     lost_retransmission "lost-retransmission"
     nagle "nagle"
+    packets_of_the_send_buffer "packets-of-the-send-buffer"
     ping_pong "ping-pong"
     quick_ack "quick-ack"
     quick_ack_ends "quick-ack-ends"

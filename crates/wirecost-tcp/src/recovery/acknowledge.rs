@@ -89,6 +89,7 @@ impl Recovery {
         let delivered = self.delivered.wrapping_sub(prior_delivered);
         self.control_window(delivered, self.found_lost.wrapping_sub(prior_lost), effect, now);
         self.settle_forward_rto();
+        self.update_pacing();
     }
 
     /// Nothing was out: a late report of duplicates may still take a reduction back.
@@ -226,24 +227,12 @@ impl Recovery {
         self.algorithm.measure(&sample, &mut self.window, &self.clock);
     }
 
-    /// How long four trains of the greatest length last at the rate of sending, in microseconds. (Linux: `hystart_ack_delay`,
-    /// `tcp_update_pacing_rate`)
+    /// How long four trains of the greatest length last at the rate of sending, in microseconds. (Linux: `hystart_ack_delay`)
     fn train_micros(&self) -> u64 {
         /// `GSO_LEGACY_MAX_SIZE` less the longest header.
-        const TRAIN_BYTES: u64 = 65_536 - 321;
-        let Some(srtt_eighths) = self.rtt.srtt_eighths() else {
-            return 0;
-        };
-        let segments = self.window.cwnd().max(self.scoreboard.outstanding());
-        let percent = if self.window.cwnd() < self.window.ssthresh() / 2 {
-            200
-        } else {
-            120
-        };
-        let bytes = u64::from(self.segment_bytes) * u64::from(segments) * percent / 100;
-        let bytes_per_second = (bytes * 8_000_000).checked_div(srtt_eighths).unwrap_or(0);
+        const TRAIN_BYTES: u64 = 65_536 - 193;
         let micros = (TRAIN_BYTES * 4_000_000)
-            .checked_div(bytes_per_second)
+            .checked_div(self.bytes_per_second())
             .unwrap_or(0);
         micros.min(1_000)
     }

@@ -6,11 +6,13 @@ use wirecost_proto::Instant;
 use super::state::State;
 use super::{Recovery, micros};
 
-/// Data that was never sent.
+/// A packet that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    /// How much there is, in bytes.
+    /// How long it is, in bytes.
     pub(crate) bytes: u32,
+    /// Whether others wait behind it, so that it grows no longer.
+    pub(crate) is_followed: bool,
     /// The most that leaves at once, in bytes.
     pub(crate) burst_bytes: u32,
     /// What of the peer's window is left, in bytes.
@@ -51,7 +53,8 @@ impl Recovery {
     fn is_pressing(&self, waiting: &Waiting, limit: u32) -> bool {
         let window = self.window.cwnd().saturating_mul(self.segment_bytes);
         let part = window.min(waiting.window_bytes) / WINDOW_DIVISOR;
-        self.state >= State::Recovery || limit >= waiting.burst_bytes || limit >= part
+        let is_whole = waiting.is_followed && limit >= waiting.bytes;
+        self.state >= State::Recovery || limit >= waiting.burst_bytes || is_whole || limit >= part
     }
 
     /// Whether segments have just left and an acknowledgment is due.
@@ -77,6 +80,7 @@ mod tests {
 
     const WAITING: Waiting = Waiting {
         bytes: 10 * MSS,
+        is_followed: false,
         burst_bytes: 2 * MSS,
         window_room: 60_000,
         window_bytes: 65_160,

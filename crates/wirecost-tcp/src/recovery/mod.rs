@@ -15,6 +15,7 @@
 //! - `undo`: reductions taken back (RFC 3522, RFC 3708)
 //! - `new_reno`: duplicates instead of selective acknowledgments (RFC 6582)
 //! - `deferral`: segments that wait for a moment, to leave together
+//! - `pacing`: how fast an end sends
 //! - `clock`: units of time
 
 mod acknowledge;
@@ -23,6 +24,7 @@ pub mod config;
 mod deferral;
 mod effect;
 mod new_reno;
+mod pacing;
 mod prr;
 mod rack;
 mod rto;
@@ -45,6 +47,7 @@ use crate::congestion::window::{Outstanding, Window};
 pub(crate) use clock::{TickClock, micros};
 pub use config::{CongestionControl, GiveUp, RecoveryConfig, RttFilter};
 pub(crate) use deferral::Waiting;
+use pacing::Pacing;
 use prr::Reduction;
 use rack::Rack;
 use rto::Timer;
@@ -175,6 +178,7 @@ pub(crate) struct Recovery {
     largest_window: u32,
     last_sent_tick: u64,
     last_sent_micros: u64,
+    pacing: Pacing,
 }
 
 impl Recovery {
@@ -214,6 +218,7 @@ impl Recovery {
             largest_window: 0,
             last_sent_tick: clock.ticks(now),
             last_sent_micros: 0,
+            pacing: Pacing::default(),
         }
     }
 
@@ -244,6 +249,7 @@ impl Recovery {
         self.algorithm.start(self.scoreboard.next(), micros(now));
         self.window.stamp(tick);
         self.last_sent_tick = tick;
+        self.update_pacing();
     }
 
     /// Nobody reads from this end any more: it gives up sooner.
@@ -271,6 +277,7 @@ impl Recovery {
     }
 
     /// The slow start threshold, in segments.
+    #[cfg(test)]
     pub(crate) const fn slow_start_threshold(&self) -> u32 {
         self.window.ssthresh()
     }

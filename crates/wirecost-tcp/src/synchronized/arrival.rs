@@ -46,7 +46,7 @@ impl Synchronized {
                 };
             }
         }
-        if !self.take_acknowledgment(segment, payload.len(), events, now) {
+        if !self.take_acknowledgment(segment, payload.len(), now) {
             return self.course(now);
         }
         if !payload.is_empty() {
@@ -145,13 +145,7 @@ impl Synchronized {
     }
 
     /// Fifth, the ACK field; false where the rest of the segment does not count.
-    fn take_acknowledgment(
-        &mut self,
-        segment: &Segment,
-        payload_bytes: usize,
-        events: &mut Events,
-        now: Instant,
-    ) -> bool {
+    fn take_acknowledgment(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> bool {
         let acknowledgment = segment.acknowledgment;
         let una = self.unacknowledged_sequence();
         if is_before(self.next_sequence(), acknowledgment) {
@@ -179,7 +173,6 @@ impl Synchronized {
         if acknowledgment != una {
             self.note_round_trip();
         }
-        self.tell_of_room(events);
         self.update_persist(now);
         !matches!(self.state, State::Closed | State::TimeWait)
     }
@@ -249,14 +242,6 @@ impl Synchronized {
         }
         if is_whole {
             self.fin_acknowledged(now);
-        }
-    }
-
-    fn tell_of_room(&mut self, events: &mut Events) {
-        // Linux: a third of the buffer must be free (`sk_stream_write_space`).
-        if self.waits_for_room && self.send.len() <= self.send_limit() / 3 * 2 {
-            self.waits_for_room = false;
-            events.push(Event::Writable);
         }
     }
 

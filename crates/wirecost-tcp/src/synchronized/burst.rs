@@ -1,8 +1,12 @@
 //! How many segments a host gives to its network at once.
 
-use core::time::Duration;
+use wirecost_proto::Instant;
 
 use crate::config::BurstConfig;
+use crate::recovery::Waiting;
+
+use super::output::Part;
+use super::{Fin, Synchronized};
 
 /// Where the segments stand that leave at once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,79 +14,117 @@ pub(super) struct Burst {
     /// Segments of it that are still to come.
     pub(super) left: u32,
     /// Whether it has only one.
-    pub(super) is_single: bool,
+    is_single: bool,
     /// Whether the last of them was full, so that a rest of the window may be filled.
     pub(super) is_full: bool,
 }
 
-/// How fast an end sends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    pub(super) segment_bytes: u32,
-    /// In segments.
-    pub(super) congestion_window: u32,
-    /// In segments.
-    pub(super) slow_start_threshold: u32,
-    pub(super) round_trip: Option<Duration>,
-}
-
-impl Pace {
-    /// Bytes per second: twice the window per round trip in slow start, else 1.2 times (Linux: `tcp_update_pacing_rate`).
-    fn bytes_per_second(&self) -> u64 {
-        let percent = if self.congestion_window < self.slow_start_threshold / 2 {
-            200
-        } else {
-            120
-        };
-        let window = u64::from(self.segment_bytes) * u64::from(self.congestion_window);
-        let micros = self
-            .round_trip
-            .map_or(0, |round_trip| round_trip.as_micros() as u64);
-        (window * percent * 10_000)
-            .checked_div(micros)
-            .unwrap_or(u64::MAX)
-    }
-}
-
 impl BurstConfig {
     /// Segments that may leave at once (Linux: `tcp_tso_autosize`).
-    pub(super) fn segments(&self, pace: &Pace) -> u32 {
+    fn segments(&self, segment_bytes: u32, bytes_per_second: u64, least_round_trip_micros: u64) -> u32 {
         // sk_pacing_shift: 1/1,024 of a second.
-        let of_rate = pace.bytes_per_second() >> 10;
+        let of_rate = bytes_per_second >> 10;
         // net.ipv4.tcp_tso_rtt_log: near peers get more, halved with each 512 us.
-        let near = pace
-            .round_trip
-            .map_or(0, |round_trip| round_trip.as_micros() as u64 >> 9);
+        let near = least_round_trip_micros >> 9;
         let of_nearness = self
             .maximum_bytes
             .checked_shr(u32::try_from(near).unwrap_or(u32::MAX));
         let bytes = of_rate.saturating_add(u64::from(of_nearness.unwrap_or(0)));
         let bytes = bytes.min(u64::from(self.maximum_bytes)) as u32;
-        (bytes / pace.segment_bytes.max(1)).max(self.minimum_segments)
+        (bytes / segment_bytes.max(1)).max(self.minimum_segments)
+    }
+}
+
+impl Synchronized {
+    /// Counts `part` as the next segment of what the host gives to its network at once; whether it is the last of several.
+    pub(super) fn note_burst(&mut self, part: Part) -> bool {
+        let segment = self.room_in_segment();
+        if self.burst.left == 0 {
+            let is_rest = self.send.end() - part.offset <= u64::from(segment);
+            let bytes = if is_rest {
+                part.bytes
+            } else {
+                self.burst_bytes(segment)
+            };
+            self.burst.left = bytes.div_ceil(segment).max(1);
+            self.burst.is_single = self.burst.left == 1;
+            if self.config.burst.is_some() && bytes > 0 {
+                self.send.cut_packet(part.offset, part.offset + u64::from(bytes));
+            }
+        }
+        self.burst.left -= 1;
+        self.burst.is_full = part.bytes == segment;
+        // Linux pushes what it has segmented itself (`__tcp_transmit_skb`).
+        self.config.burst.is_some() && self.burst.left == 0 && !self.burst.is_single
+    }
+
+    /// Whether the next burst, which starts with `part`, waits for the acknowledgment to come.
+    pub(super) fn is_deferred(&mut self, part: Part, now: Instant) -> bool {
+        if self.config.burst.is_none() || self.burst.left > 0 || self.recovery.is_probing() {
+            return false;
+        }
+        let segment = self.room_in_segment();
+        if self.send.end() - part.offset <= u64::from(segment) {
+            return false;
+        }
+        let bytes = self.packet_bytes(self.segments_now(segment) * segment);
+        let is_followed = part.offset + u64::from(bytes) < self.send.end();
+        let waiting = Waiting {
+            bytes,
+            is_followed,
+            burst_bytes: self.most_segments(segment).saturating_mul(segment),
+            window_room: self.room_in_window(),
+            window_bytes: self.window.bytes,
+            is_last: self.fin == Fin::Due && !is_followed,
+        };
+        self.recovery.defers(&waiting, now)
+    }
+
+    /// Bytes that leave at once: of the packet that is next, as far as the windows go (Linux: `tcp_mss_split_point`).
+    fn burst_bytes(&self, segment: u32) -> u32 {
+        let most = self.segments_now(segment) * segment;
+        self.packet_bytes(most).min(self.room_in_window()).min(most)
+    }
+
+    /// Bytes of the packet that is next: as long as it was written, or longer by what of the one behind it may leave too, with
+    /// which it has `most` (Linux: `tcp_grow_skb`).
+    fn packet_bytes(&self, most: u32) -> u32 {
+        let packet = self.send.packet_at(self.sent);
+        let grown = u64::from(most).min(packet.bytes + packet.next_bytes);
+        u32::try_from(packet.bytes.max(grown)).unwrap_or(u32::MAX)
+    }
+
+    /// Segments that the congestion window lets leave at once, no more than half of it (Linux: `tcp_cwnd_test`).
+    fn segments_now(&self, segment: u32) -> u32 {
+        let window = self.recovery.congestion_window();
+        let room = window.saturating_sub(self.recovery.in_flight());
+        room.min(window / 2).min(self.most_segments(segment)).max(1)
+    }
+
+    /// Segments that leave at once at most: no more than a thousandth of a second's worth.
+    fn most_segments(&self, segment: u32) -> u32 {
+        let (rate, round_trip) = (
+            self.recovery.bytes_per_second(),
+            self.recovery.least_round_trip_micros(),
+        );
+        self.config
+            .burst
+            .map_or(1, |burst| burst.segments(segment, rate, round_trip))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::Config;
-
-    fn segments(round_trip_ms: u64, congestion_window: u32) -> u32 {
-        let pace = Pace {
-            segment_bytes: 1_448,
-            congestion_window,
-            slow_start_threshold: u32::MAX,
-            round_trip: Some(Duration::from_millis(round_trip_ms)),
-        };
-        Config::linux(1460).burst.map_or(0, |burst| burst.segments(&pace))
-    }
 
     #[test]
     fn a_millisecond_of_segments_leaves_at_once_and_at_least_two() {
-        // 2 x 10 x 1,448 B in 25 ms are 1.158 MB/s: 1,131 B in 1/1,024 s.
-        assert_eq!(segments(25, 10), 2);
-        // 5.79 MB/s: 5,656 B, and 127 B for the nearness: 3.99 segments.
-        assert_eq!(segments(5, 10), 3);
-        assert_eq!(segments(25, 1_000), 45);
+        let burst = Config::linux(1460).burst.expect("bursts");
+        let segments = |rate, round_trip| burst.segments(1_448, rate, round_trip);
+        // 2 x 10 x 1,448 B in 25 ms: 1,131 B in 1/1,024 s.
+        assert_eq!(segments(1_158_400, 25_000), 2);
+        // 5,656 B, and 127 B for the nearness: 3.99 segments.
+        assert_eq!(segments(5_792_000, 5_000), 3);
+        assert_eq!(segments(115_840_000, 25_000), 45);
     }
 }

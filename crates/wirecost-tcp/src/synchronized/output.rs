@@ -5,20 +5,20 @@ use alloc::vec::Vec;
 use wirecost_proto::Instant;
 use wirecost_wire::tcp::Flags;
 
-use super::burst::{Burst, Pace};
+use super::burst::Burst;
 use super::silence::Probe;
 use super::{Fin, Synchronized};
 use crate::config::Nagle;
-use crate::connection::Transmit;
+use crate::connection::{Events, Transmit};
 use crate::receive::AckDue;
-use crate::recovery::{Range, Waiting};
+use crate::recovery::Range;
 use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES};
 
 /// A part of the stream, with the FIN behind it where that is sent too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    offset: u64,
-    bytes: u32,
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
     fin: bool,
 }
 
@@ -29,7 +29,12 @@ impl Part {
 }
 
 impl Synchronized {
-    pub(crate) fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
+    pub(crate) fn poll_transmit(
+        &mut self,
+        payload: &mut Vec<u8>,
+        events: &mut Events,
+        now: Instant,
+    ) -> Option<Transmit> {
         if let Some(syn_ack) = self
             .handshake
             .as_mut()
@@ -41,7 +46,7 @@ impl Synchronized {
             return Some(self.transmit_bare(Flags::ACK, self.next_sequence(), now));
         }
         if let Some(probe) = self.silence.probe.take() {
-            return Some(self.transmit_probe(probe, payload, now));
+            return Some(self.transmit_probe(probe, payload, events, now));
         }
         if let Some(transmit) = self.early.pop_front().or_else(|| self.retransmit(now)) {
             return Some(self.with_payload(transmit, payload));
@@ -50,12 +55,13 @@ impl Synchronized {
             && let Some(part) = self.next_part()
             && !self.is_deferred(part, now)
         {
-            let transmit = self.transmit_new(part, now);
+            let transmit = self.transmit_new(part, events, now);
             return Some(self.with_payload(transmit, payload));
         }
         if self.pushes {
             // What was written may meet a window that nothing in flight will open.
             self.update_persist(now);
+            self.tell_of_room(events);
         }
         self.pushes = false;
         self.burst = Burst::default();
@@ -83,7 +89,7 @@ impl Synchronized {
     }
 
     /// Bytes of payload that a segment takes beside the options that it has to carry now.
-    fn room_in_segment(&self) -> u32 {
+    pub(super) fn room_in_segment(&self) -> u32 {
         let blocks = self.receiver.sack_blocks().iter().count();
         let sack = if blocks > 0 {
             SACK_BYTES + SACK_BLOCK_BYTES * blocks
@@ -94,13 +100,13 @@ impl Synchronized {
     }
 
     /// What of the window is left behind what was sent.
-    fn room_in_window(&self) -> u32 {
+    pub(super) fn room_in_window(&self) -> u32 {
         let in_flight = self.next_sequence().wrapping_sub(self.unacknowledged_sequence());
         self.window.bytes.saturating_sub(in_flight)
     }
 
     /// The next new bytes, where windows and Nagle's algorithm let them go.
-    fn next_part(&self) -> Option<Part> {
+    pub(super) fn next_part(&self) -> Option<Part> {
         let part = self.unsent_part()?;
         let is_allowed = self.recovery.may_send_new() && !self.is_held_by_nagle(part);
         is_allowed.then(|| self.fit(part)).flatten()
@@ -154,10 +160,10 @@ impl Synchronized {
         }
     }
 
-    fn transmit_new(&mut self, part: Part, now: Instant) -> Transmit {
+    pub(super) fn transmit_new(&mut self, part: Part, events: &mut Events, now: Instant) -> Transmit {
         let sequence = self.next_sequence();
-        self.recovery.sent(sequence, part.length(), now);
         let push = self.note_burst(part);
+        self.recovery.sent(sequence, part.length(), now);
         self.sent += u64::from(part.bytes);
         if !self.burst.is_full {
             self.small = self.sent;
@@ -165,62 +171,10 @@ impl Synchronized {
         if part.fin {
             self.fin = Fin::Sent;
         }
-        self.transmit(part, sequence, push, now)
-    }
-
-    /// Counts `part` as the next segment of what the host gives to its network at once; whether it is the last of several.
-    fn note_burst(&mut self, part: Part) -> bool {
-        let segment = self.room_in_segment();
         if self.burst.left == 0 {
-            self.burst.left = self.burst_segments(part, segment);
-            self.burst.is_single = self.burst.left == 1;
+            self.tell_of_room(events);
         }
-        self.burst.left -= 1;
-        self.burst.is_full = part.bytes == segment;
-        // Linux pushes what it has segmented itself (`__tcp_transmit_skb`).
-        self.config.burst.is_some() && self.burst.left == 0 && !self.burst.is_single
-    }
-
-    /// Whether the next burst waits for the acknowledgment to come.
-    fn is_deferred(&mut self, part: Part, now: Instant) -> bool {
-        let segment = self.room_in_segment();
-        let Some(burst) = self.config.burst.filter(|_| self.burst.left == 0) else {
-            return false;
-        };
-        let unsent = self.send.end().saturating_sub(part.offset);
-        let waiting = Waiting {
-            bytes: u32::try_from(unsent).unwrap_or(u32::MAX),
-            burst_bytes: burst.segments(&self.pace(segment)).saturating_mul(segment),
-            window_room: self.room_in_window(),
-            window_bytes: self.window.bytes,
-            is_last: self.fin == Fin::Due,
-        };
-        !self.recovery.is_probing() && self.recovery.defers(&waiting, now)
-    }
-
-    /// Segments that leave at once, `part` the first of them: as far as the windows and the bytes go, and no more than a
-    /// thousandth of a second's worth (Linux: `tcp_tso_autosize`, `tcp_mss_split_point`).
-    fn burst_segments(&self, part: Part, segment: u32) -> u32 {
-        let unsent = self.send.end().saturating_sub(part.offset);
-        let bytes = unsent.min(u64::from(self.room_in_window())) as u32;
-        let window = self
-            .recovery
-            .congestion_window()
-            .saturating_sub(self.recovery.in_flight().saturating_sub(1));
-        let most = self
-            .config
-            .burst
-            .map_or(1, |burst| burst.segments(&self.pace(segment)));
-        bytes.div_ceil(segment).min(window).min(most).max(1)
-    }
-
-    fn pace(&self, segment_bytes: u32) -> Pace {
-        Pace {
-            segment_bytes,
-            congestion_window: self.recovery.congestion_window(),
-            slow_start_threshold: self.recovery.slow_start_threshold(),
-            round_trip: self.recovery.smoothed_rtt(),
-        }
+        self.transmit(part, sequence, push, now)
     }
 
     /// Retransmits before the text of the segment is taken that has called for it: with the acknowledgment of before (Linux:
@@ -292,7 +246,13 @@ impl Synchronized {
     }
 
     /// A segment that only wants an answer (RFC 9293, sections 3.8.4 and 3.8.6.1).
-    fn transmit_probe(&mut self, probe: Probe, payload: &mut Vec<u8>, now: Instant) -> Transmit {
+    fn transmit_probe(
+        &mut self,
+        probe: Probe,
+        payload: &mut Vec<u8>,
+        events: &mut Events,
+        now: Instant,
+    ) -> Transmit {
         let room = self.room_in_window();
         if probe == Probe::Window
             && room > 0
@@ -305,7 +265,7 @@ impl Synchronized {
                 fin: part.fin && bytes == part.bytes,
                 ..part
             };
-            let transmit = self.transmit_new(part, now);
+            let transmit = self.transmit_new(part, events, now);
             return self.with_payload(transmit, payload);
         }
         // Linux probes with a sequence number that was acknowledged, and without data (`tcp_xmit_probe_skb`).

@@ -7,6 +7,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod large;
+mod rerun;
 mod small;
 mod trace;
 mod traces;

@@ -1,9 +1,8 @@
 //! Connect, 1 B, 128 B and 10 kB, close, without loss.
 
-use std::collections::BTreeSet;
-
+use crate::rerun::differing;
 use crate::trace::Trace;
-use crate::traces::{Traces, live, simulated};
+use crate::traces::simulated;
 
 /// Not 25 ms: QUIC's acknowledgments wait as long (RFC 9000 section 18.2, max_ack_delay), so that one of them and the
 /// next packet would come at the same time. And no multiple of the 10 ms between the starts of two devices, lest one's
@@ -11,41 +10,13 @@ use crate::traces::{Traces, live, simulated};
 const LINK: &str = "--rtt 31ms";
 const SIZES: &str = "--size 1B,128B,10kB";
 
-/// Runs before it is said of a cell that the engines differ. A machine that holds up the sender of a burst for more than
-/// a millisecond lets a reader in between, which is another exchange: what differed is printed, and the cell run again.
-const RUNS: usize = 3;
-
 /// Holds every repeat of every cell against virtual time.
 fn hold(stacks: &str) {
     let arguments = format!("{stacks} {SIZES} {LINK} -n 5 --record-hosts 1000");
-    let simulated = simulated(&arguments);
-    let mut differing = differing(&live(&arguments), &simulated);
-    for _ in 1..RUNS {
-        if differing.is_empty() {
-            return;
-        }
-        // Each cell is a comparison of its own: one that was held up says nothing against another that was not.
-        let again = self::differing(&live(&arguments), &simulated);
-        differing.retain(|cell| again.contains(cell));
-    }
-    assert!(differing.is_empty(), "{RUNS} runs differ: {differing:?}");
-}
-
-/// The cells in which the engines differ.
-fn differing(live: &Traces, simulated: &Traces) -> BTreeSet<String> {
-    assert_eq!(
-        live.keys().collect::<Vec<_>>(),
-        simulated.keys().collect::<Vec<_>>(),
-        "both engines run the same cells"
-    );
-    let differences = live
-        .iter()
-        .filter_map(|(cell, live)| Some((cell, difference(cell, live, &simulated[cell])?)));
-    let named = differences.map(|(cell, text)| {
-        eprint!("{text}");
-        cell.clone()
-    });
-    named.collect()
+    // A machine that holds up the sender of a burst for more than a millisecond lets a reader in between, which is another
+    // exchange.
+    let differing = differing(&arguments, &simulated(&arguments), difference);
+    assert!(differing.is_empty(), "no run agrees: {:?}", differing.keys());
 }
 
 /// What is wrong with the repeats of a cell, with the first packet that differs.

@@ -69,7 +69,7 @@ fn every_byte_arrives_once_whatever_the_path_does() {
 
 #[test]
 fn a_megabyte_arrives_through_loss() {
-    for (seed, loss) in (0..).zip([0.01, 0.05, 0.1, 0.2, 0.3]) {
+    for (seed, loss) in (1..).zip([0.01, 0.05, 0.1, 0.2, 0.3]) {
         let configs = [Config::linux(1460), Config::linux(1460)];
         transfers(configs, 1_000_000, faults(loss, 0.0, 0), seed);
     }

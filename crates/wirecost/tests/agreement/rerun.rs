@@ -1,0 +1,42 @@
+//! A comparison that is run again where it fails: on a machine that is held up, its kernel exchanges something else.
+
+use std::collections::BTreeMap;
+
+use crate::trace::Trace;
+use crate::traces::{Traces, live};
+
+/// Runs before it is said of a cell that the engines differ.
+const RUNS: usize = 3;
+
+/// The live traces of a cell, run by run.
+pub(crate) type Runs = Vec<Vec<Trace>>;
+
+/// The cells whose live traces show a `difference` from the simulated ones in every run. Each is printed, and everything run
+/// again: each cell is a comparison of its own, and one that was held up says nothing against another that was not.
+pub(crate) fn differing(
+    arguments: &str,
+    simulated: &Traces,
+    difference: impl Fn(&str, &[Trace], &[Trace]) -> Option<String>,
+) -> BTreeMap<String, Runs> {
+    let mut differing: BTreeMap<String, Runs> =
+        simulated.keys().map(|cell| (cell.clone(), Runs::new())).collect();
+    for run in 1..=RUNS {
+        if differing.is_empty() {
+            break;
+        }
+        let live = live(arguments);
+        assert!(
+            live.keys().eq(simulated.keys()),
+            "both engines run the same cells"
+        );
+        differing.retain(|cell, runs| {
+            let Some(text) = difference(cell, &live[cell], &simulated[cell]) else {
+                return false;
+            };
+            eprintln!("run {run} of {RUNS}: {text}");
+            runs.push(live[cell].clone());
+            true
+        });
+    }
+    differing
+}
