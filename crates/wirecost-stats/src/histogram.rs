@@ -8,6 +8,7 @@ use hdrhistogram::Histogram as Counts;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 use serde::{Deserialize, Serialize, de, ser};
 
+use crate::chunks::Chunks;
 use crate::mean::MeanInterval;
 use crate::quantile::{self, Quantile};
 use crate::sample::Summary;
@@ -20,8 +21,8 @@ const DIGITS: u8 = 3;
 
 /// A histogram of durations in nanoseconds.
 ///
-/// Counting in units of 1 ns keeps every value from 1 us (in fact from 0) to 60 s to within 0.1 %, for about
-/// 220 kB. Longer durations count as 60 s, and apart.
+/// Counting in units of 1 ns keeps every value from 1 us (in fact from 0) to 60 s to within 0.1 %, for 2 kB where values are
+/// close to each other, and at most 220 kB. Longer durations count as 60 s, and apart.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Form,
@@ -32,7 +33,7 @@ pub struct Histogram {
 #[derive(Clone, Debug)]
 enum Form {
     /// Each in its place.
-    Open(Counts<u64>),
+    Open(Chunks),
     /// In HdrHistogram's V2 format, compressed.
     Packed(Box<[u8]>),
 }
@@ -51,9 +52,8 @@ pub struct Step {
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
-        let counts = Counts::new_with_bounds(1, MAX_NS, DIGITS);
         Self {
-            counts: Form::Open(counts.expect("the bounds are constants that the library accepts")),
+            counts: Form::Open(Chunks::default()),
             above_range: 0,
         }
     }
@@ -67,19 +67,33 @@ impl Histogram {
         }
     }
 
-    fn counts(&self) -> Cow<'_, Counts<u64>> {
+    /// The counts as the library has them.
+    fn counts(&self) -> Counts<u64> {
         match &self.counts {
-            Form::Open(counts) => Cow::Borrowed(counts),
-            Form::Packed(bytes) => Cow::Owned(unpack(bytes).expect("it was packed here")),
+            Form::Open(chunks) => {
+                let mut counts = none();
+                for (value, times) in chunks.recorded() {
+                    counts.saturating_record_n(value, times);
+                }
+                counts
+            }
+            Form::Packed(bytes) => unpack(bytes).expect("it was packed here"),
         }
     }
 
-    fn counts_mut(&mut self) -> &mut Counts<u64> {
+    fn chunks(&self) -> Cow<'_, Chunks> {
+        match &self.counts {
+            Form::Open(chunks) => Cow::Borrowed(chunks),
+            Form::Packed(_) => Cow::Owned(chunks_of(&self.counts())),
+        }
+    }
+
+    fn chunks_mut(&mut self) -> &mut Chunks {
         if let Form::Packed(_) = self.counts {
-            self.counts = Form::Open(self.counts().into_owned());
+            self.counts = Form::Open(self.chunks().into_owned());
         }
         match &mut self.counts {
-            Form::Open(counts) => counts,
+            Form::Open(chunks) => chunks,
             Form::Packed(_) => unreachable!("it has just been opened"),
         }
     }
@@ -87,7 +101,7 @@ impl Histogram {
     /// Counts a duration of `nanos` nanoseconds.
     pub fn record(&mut self, nanos: u64) {
         self.above_range += u64::from(nanos > MAX_NS);
-        self.counts_mut().saturating_record(nanos.min(MAX_NS));
+        self.chunks_mut().record(nanos.min(MAX_NS), 1);
     }
 
     /// The histogram as bytes: HdrHistogram's V2 format, compressed, behind the count of values above the range.
@@ -109,18 +123,18 @@ impl Histogram {
 
     /// Adds the values of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        *self.counts_mut() += &*other.counts();
+        self.chunks_mut().add(&other.chunks());
         self.above_range += other.above_range;
     }
 
     /// The number of values, those above the range included.
     pub fn len(&self) -> u64 {
-        self.counts().len()
+        self.chunks().total()
     }
 
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
-        self.counts().is_empty()
+        self.len() == 0
     }
 
     /// How many durations above [`MAX_NS`] were counted as [`MAX_NS`].
@@ -161,44 +175,18 @@ impl Histogram {
 
     /// Mean, extremes and the quantiles that results files print, each value to within 0.1 %; `None` without a value.
     pub fn summary(&self) -> Option<Summary> {
-        Some(Summary {
-            mean: MeanInterval::of_moments(self.len(), self.mean(), self.standard_deviation())?,
-            min: self.min(),
-            max: self.max(),
-            p50: self.estimate(0.5),
-            p90: self.estimate(0.9),
-            p95: self.estimate(0.95),
-            p99: self.estimate(0.99),
-            p99_9: self.estimate(0.999),
-        })
-    }
-
-    /// The quantile with its interval; `None` where there are too few values to print it.
-    fn estimate(&self, probability: f64) -> Option<Quantile> {
-        let n = self.len();
-        if !quantile::is_printable(n, probability) {
-            return None;
-        }
-        let (low, high) = quantile::interval_ranks(n, probability);
-        Some(Quantile {
-            probability,
-            value: self.at_rank(quantile::rank(n, probability)),
-            low: low.map(|rank| self.at_rank(rank)),
-            high: high.map(|rank| self.at_rank(rank)),
-            low_n: quantile::is_low_n(n, probability),
-        })
-    }
-
-    /// The value of a rank in ascending order, counted from 1; the largest one beyond the last rank.
-    fn at_rank(&self, rank: u64) -> u64 {
-        let mut below = 0;
         let counts = self.counts();
-        let mut values = counts.iter_recorded();
-        let reached = values.find(|step| {
-            below += step.count_at_value();
-            below >= rank
-        });
-        reached.map_or_else(|| self.max(), |step| step.value_iterated_to().min(MAX_NS))
+        let estimate = |probability| estimate(&counts, probability);
+        Some(Summary {
+            mean: MeanInterval::of_moments(counts.len(), counts.mean(), counts.stdev())?,
+            min: counts.min(),
+            max: counts.max().min(MAX_NS),
+            p50: estimate(0.5),
+            p90: estimate(0.9),
+            p95: estimate(0.95),
+            p99: estimate(0.99),
+            p99_9: estimate(0.999),
+        })
     }
 
     /// The percentile distribution in ascending order, with `ticks` steps each time the distance to 100 % halves.
@@ -220,8 +208,8 @@ impl Histogram {
     /// The counts alone, in HdrHistogram's V2 format, compressed.
     pub(crate) fn counts_to_bytes(&self, bytes: &mut Vec<u8>) {
         match &self.counts {
-            Form::Open(counts) => {
-                let written = V2DeflateSerializer::new().serialize(counts, bytes);
+            Form::Open(_) => {
+                let written = V2DeflateSerializer::new().serialize(&self.counts(), bytes);
                 written.expect("a vector takes all bytes");
             }
             Form::Packed(packed) => bytes.extend_from_slice(packed),
@@ -230,15 +218,61 @@ impl Histogram {
 
     /// The histogram of such counts, made with any bounds; `None` where they are none.
     pub(crate) fn from_counts(bytes: &[u8]) -> Option<Self> {
-        let mut histogram = Self::new();
-        histogram.counts_mut().add(&unpack(bytes)?).ok()?;
-        Some(histogram)
+        let mut counts = none();
+        counts.add(&unpack(bytes)?).ok()?;
+        Some(Self {
+            counts: Form::Open(chunks_of(&counts)),
+            above_range: 0,
+        })
     }
 
     /// The number of power-of-two buckets.
     pub(crate) fn buckets(&self) -> u8 {
         self.counts().buckets()
     }
+}
+
+/// The quantile with its interval; `None` where there are too few values to print it.
+fn estimate(counts: &Counts<u64>, probability: f64) -> Option<Quantile> {
+    let n = counts.len();
+    if !quantile::is_printable(n, probability) {
+        return None;
+    }
+    let (low, high) = quantile::interval_ranks(n, probability);
+    Some(Quantile {
+        probability,
+        value: at_rank(counts, quantile::rank(n, probability)),
+        low: low.map(|rank| at_rank(counts, rank)),
+        high: high.map(|rank| at_rank(counts, rank)),
+        low_n: quantile::is_low_n(n, probability),
+    })
+}
+
+/// The value of a rank in ascending order, counted from 1; the largest one beyond the last rank.
+fn at_rank(counts: &Counts<u64>, rank: u64) -> u64 {
+    let mut below = 0;
+    let mut values = counts.iter_recorded();
+    let reached = values.find(|step| {
+        below += step.count_at_value();
+        below >= rank
+    });
+    reached
+        .map_or_else(|| counts.max(), |step| step.value_iterated_to())
+        .min(MAX_NS)
+}
+
+/// No counts, in the library's form.
+fn none() -> Counts<u64> {
+    let counts = Counts::new_with_bounds(1, MAX_NS, DIGITS);
+    counts.expect("the bounds are constants that the library accepts")
+}
+
+fn chunks_of(counts: &Counts<u64>) -> Chunks {
+    let mut chunks = Chunks::default();
+    for step in counts.iter_recorded() {
+        chunks.record(step.value_iterated_to(), step.count_at_value());
+    }
+    chunks
 }
 
 fn unpack(mut bytes: &[u8]) -> Option<Counts<u64>> {
@@ -321,6 +355,24 @@ mod tests {
             (packed.len(), packed.max()),
             (2 * open.len() + 1, of([7_000]).max())
         );
+    }
+
+    #[test]
+    fn a_copy_is_the_same() {
+        let spread = (0..60)
+            .map(|power| (1_u64 << power) + 1)
+            .chain([0, 0, 1_000, MAX_NS]);
+        let histogram = of(spread.chain(std::iter::repeat_n(77_777, 500)));
+        let mut merged = Histogram::new();
+        merged.merge(&histogram);
+        for copy in [histogram.clone(), merged] {
+            assert_eq!(copy.to_bytes(), histogram.to_bytes());
+            assert_eq!(
+                (copy.len(), copy.summary()),
+                (histogram.len(), histogram.summary())
+            );
+            assert!(copy.steps(5).eq(histogram.steps(5)));
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod bootstrap;
+mod chunks;
 pub mod hgrm;
 pub mod histogram;
 pub mod hlog;

@@ -1,0 +1,110 @@
+//! Counts in the places of an HDR histogram, of which only those take memory that are near a count.
+//!
+//! A histogram of durations has 27,000 places, and what is counted in a second lies in a few hundred. The places are those of
+//! HdrHistogram with 3 digits and units of 1: values below 2,048 have one each, and each further power of two has 1,024.
+
+/// Bits of a value that tell places of one power of two apart.
+const PLACE_BITS: u32 = 10;
+/// Places that take memory together.
+const CHUNK: usize = 256;
+
+/// Counts of values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chunks {
+    /// In the order of their places; none where nothing was counted.
+    chunks: Vec<Option<Box<[u64; CHUNK]>>>,
+    total: u64,
+}
+
+impl Chunks {
+    /// Counts a value so many times.
+    pub(crate) fn record(&mut self, value: u64, times: u64) {
+        let place = place_of(value);
+        let count = &mut self.chunk(place / CHUNK)[place % CHUNK];
+        *count = count.saturating_add(times);
+        self.total = self.total.saturating_add(times);
+    }
+
+    fn chunk(&mut self, number: usize) -> &mut [u64; CHUNK] {
+        if self.chunks.len() <= number {
+            self.chunks.resize(number + 1, None);
+        }
+        self.chunks[number].get_or_insert_with(|| Box::new([0; CHUNK]))
+    }
+
+    /// Adds the counts of others.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (number, chunk) in other.chunks.iter().enumerate() {
+            let Some(chunk) = chunk else { continue };
+            for (sum, count) in self.chunk(number).iter_mut().zip(chunk.iter()) {
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        self.total = self.total.saturating_add(other.total);
+    }
+
+    /// How many values were counted.
+    pub(crate) const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The smallest value of each place that has a count, and the count, in ascending order.
+    pub(crate) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
+        let chunks = self.chunks.iter().enumerate();
+        let chunks = chunks.filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)));
+        chunks
+            .flat_map(|(number, chunk)| (number * CHUNK..).zip(chunk.iter()))
+            .filter(|(_, count)| **count > 0)
+            .map(|(place, count)| (value_of(place), *count))
+    }
+}
+
+/// The place of a value: behind the places of all smaller powers of two, by its 11 leading bits.
+const fn place_of(value: u64) -> usize {
+    let shift = (u64::BITS - 1 - PLACE_BITS).saturating_sub(value.leading_zeros());
+    ((shift as usize) << PLACE_BITS) + (value >> shift) as usize
+}
+
+/// The smallest value of a place.
+const fn value_of(place: usize) -> u64 {
+    let shift = (place >> PLACE_BITS).saturating_sub(1);
+    ((place - (shift << PLACE_BITS)) as u64) << shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_place_is_that_of_its_smallest_value() {
+        for place in 0..40_000 {
+            let (value, next) = (value_of(place), value_of(place + 1));
+            assert_eq!((place_of(value), place_of(next - 1)), (place, place));
+            assert!(next - value <= (value / 1_024).max(1), "{value}");
+        }
+        assert_eq!(value_of(place_of(u64::MAX)), 0x7ff << 53);
+    }
+
+    #[test]
+    fn what_is_recorded_comes_back_in_order() {
+        let mut chunks = Chunks::default();
+        let values = [5_000_000, 0, 2_047, 7, 5_000_001, 60_000_000_000];
+        values.iter().for_each(|value| chunks.record(*value, 2));
+        let mut others = Chunks::default();
+        others.record(7, 1);
+        others.record(1 << 40, 1);
+        chunks.add(&others);
+        assert_eq!(chunks.total(), 14);
+        let recorded: Vec<(u64, u64)> = chunks.recorded().collect();
+        let place = |value| value_of(place_of(value));
+        let expected = [
+            (0, 2),
+            (7, 3),
+            (2_047, 2),
+            (place(5_000_000), 4),
+            (place(60_000_000_000), 2),
+            (1 << 40, 1),
+        ];
+        assert_eq!(recorded, expected);
+    }
+}
