@@ -52,11 +52,13 @@ pub fn examine() -> Vec<Finding> {
         Namespace::unshare().map(|_| "can be created as you are".into())
     });
     let user = tried("user namespace", user_namespace);
+    let tun = tried("TUN", || build(Medium::Tun));
+    let veth = tried("veth", || build(Medium::Veth));
     vec![
-        either(network, &user),
+        either(network, &user, "only within a user namespace"),
         user,
-        tried("TUN", || build(Medium::Tun)),
-        tried("veth", || build(Medium::Veth)),
+        either(tun, &veth, "not for this user: veth carries the same bytes"),
+        veth,
         clock(),
         tried("timers", timers),
         open_files(),
@@ -74,16 +76,16 @@ pub fn apparmor_profile(program: &Path) -> String {
     )
 }
 
-/// One of both namespaces is enough: what is missing in `network` is no loss where `user` works.
-fn either(network: Finding, user: &Finding) -> Finding {
-    if network.verdict == Verdict::Works || user.verdict != Verdict::Works {
-        return network;
+/// One of both is enough: what is missing of the first is no loss where the second works, and `detail` says so.
+fn either(first: Finding, second: &Finding, detail: &str) -> Finding {
+    if first.verdict == Verdict::Works || second.verdict != Verdict::Works {
+        return first;
     }
     Finding {
         verdict: Verdict::Limited,
         advice: None,
-        detail: "only within a user namespace".into(),
-        ..network
+        detail: detail.into(),
+        ..first
     }
 }
 
@@ -292,11 +294,11 @@ mod tests {
     fn a_user_namespace_makes_up_for_a_missing_network_namespace() {
         let missing = || finding("network namespace", b"-EPERM\nsudo");
         assert_eq!(
-            either(missing(), &finding("user namespace", b"+")).verdict,
+            either(missing(), &finding("user namespace", b"+"), "within").verdict,
             Verdict::Limited
         );
         assert_eq!(
-            either(missing(), &finding("user namespace", b"-no\n")).verdict,
+            either(missing(), &finding("user namespace", b"-no\n"), "within").verdict,
             Verdict::Missing
         );
     }

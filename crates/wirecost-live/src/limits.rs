@@ -53,8 +53,8 @@ pub enum LimitError {
 /// Bytes from which on an allocation is the kernel's: glibc's own first threshold, which it raises otherwise.
 const MAPPED_BYTES: i32 = 128 * 1024;
 
-/// Keeps the memory of a process that counts in histograms to the pages that it has written: of their 220 kB each few are,
-/// but an allocator that uses freed memory again clears all of it.
+/// Gives what is large for a moment back when it is freed: a histogram that is written or looked at takes 220 kB, which an
+/// allocator would keep for the next one.
 pub fn spare_memory() {
     memory::map_from(MAPPED_BYTES);
 }

@@ -5,6 +5,7 @@ use crate::sys;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 /// A network namespace. Clones are the same namespace; it lives as long as one of them, or a thread or socket
@@ -32,12 +33,25 @@ impl Namespace {
         Self::current()
     }
 
-    /// Moves the calling thread into this namespace. Sockets that it opens from now on belong here; those that
-    /// it has stay where they are.
+    /// Whether the calling thread is in this namespace: it has the same inode (namespaces(7)).
+    pub fn is_current(&self) -> bool {
+        let identity = |namespace: &Self| {
+            let metadata = File::from(namespace.0.try_clone()?).metadata()?;
+            io::Result::Ok((metadata.dev(), metadata.ino()))
+        };
+        let here = Self::current().ok().and_then(|here| identity(&here).ok());
+        here.is_some() && here == identity(self).ok()
+    }
+
+    /// Moves the calling thread into this namespace, where it is in another one. Sockets that it opens from now on belong
+    /// here; those that it has stay where they are.
     ///
     /// # Errors
-    /// EPERM without CAP_SYS_ADMIN over the namespace.
+    /// EPERM without CAP_SYS_ADMIN over the namespace: it may belong to another user namespace than the thread's.
     pub fn enter(&self) -> Result<(), EnvironmentError> {
+        if self.is_current() {
+            return Ok(());
+        }
         sys::setns(self.as_fd(), libc::CLONE_NEWNET).doing("setns", || "enter a network namespace".into())
     }
 }

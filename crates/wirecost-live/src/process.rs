@@ -99,7 +99,7 @@ impl ServerProcess {
                 None,
             )
             .doing("execve", starting)?,
-            network: side.namespace().as_fd(),
+            network: (!side.namespace().is_current()).then(|| side.namespace().as_fd()),
             input: input.as_fd(),
             output: log.as_fd(),
         };

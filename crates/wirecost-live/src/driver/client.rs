@@ -35,12 +35,11 @@ use wirecost_proto::{Buffer, Endpoint, Input, Instant};
 use super::datagram::{Batch, Received};
 use super::wakes::Wakes;
 use crate::clock::Clock;
-use crate::sys::memory::prefetch;
 use crate::timerfd::TimerFd;
 use setting::Setting;
 use slot::{Shared, Slot, Target};
 
-pub use load::{LoadDevice, LoopReport, Traffic};
+pub use load::{Counted, LoadDevice, LoopReport, Traffic};
 pub use setting::{InLoad, OnLink};
 
 /// Runs devices until all are finished or until their director ends it.
@@ -66,6 +65,8 @@ pub struct ClientLoop<E: Endpoint, D, S> {
     wakes: Wakes,
     /// Devices that had more to do than one turn takes.
     unfinished_turns: Vec<usize>,
+    /// Devices that have been heard and not gone on.
+    heard: Vec<usize>,
     /// What the device at hand has given out and the kernel has not been given.
     pending: Pending,
     traffic: Arc<Traffic>,
@@ -84,14 +85,6 @@ pub struct ClientLoop<E: Endpoint, D, S> {
 struct Pending {
     stream: Vec<u8>,
     datagrams: Batch,
-}
-
-/// What sockets have taken and given so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counted {
-    sent_bytes: u64,
-    received_bytes: u64,
-    dropped_datagrams: u64,
 }
 
 const TIMER_TOKEN: Token = Token(usize::MAX - 1);
@@ -138,6 +131,7 @@ where
             finished: Arc::new(AtomicU64::new(0)),
             wakes: Wakes::default(),
             unfinished_turns: Vec::new(),
+            heard: Vec::new(),
             pending: Pending::default(),
             traffic: Arc::new(Traffic::default()),
             counted: Counted::default(),
@@ -166,16 +160,11 @@ where
             if self.running == 0 {
                 return Ok(());
             }
-            let timeout = self.arm()?;
-            match self.poll.poll(&mut events, timeout) {
+            match self.wait(&mut events) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 result => result?,
             }
-            let mut ready = events.iter().peekable();
-            while let Some(event) = ready.next() {
-                if let Some(next) = ready.peek() {
-                    self.expect(next.token());
-                }
+            for event in &events {
                 self.tick();
                 match event.token() {
                     WAKER_TOKEN => {
@@ -187,17 +176,12 @@ where
                     Token(index) if index >= SHARED_SOCKETS => self.receive_shared(index - SHARED_SOCKETS),
                     Token(index) => self.handle_ready(index, event),
                 }
-                if self.asked_at.is_some_and(|at| at <= self.now) {
-                    self.ask_director();
+                if self.heard.len() >= S::HEARD_TOGETHER {
+                    self.answer();
                 }
+                self.ask_director_if_due();
             }
-        }
-    }
-
-    /// Has a device fetched from memory while the one before it is served: of many, none is in the processor's caches.
-    fn expect(&self, Token(index): Token) {
-        if let Some(slot) = self.slots.get(index) {
-            prefetch(slot);
+            self.answer();
         }
     }
 
@@ -233,13 +217,19 @@ where
                 self.receive_shared(shared);
             }
         }
-        self.traffic.note(&self.counted);
         self.ask_director();
         self.send_shared();
     }
 
-    /// Gives the devices their turns that have something to do by their director.
+    fn ask_director_if_due(&mut self) {
+        if self.asked_at.is_some_and(|at| at <= self.now) {
+            self.ask_director();
+        }
+    }
+
+    /// Gives the devices their turns that have something to do by their director, who may look at what was counted.
     fn ask_director(&mut self) {
+        self.traffic.note(&self.counted);
         for _ in 0..TURNS_PER_ROUND {
             let now = self.tick();
             match self.director.due(now) {
@@ -253,23 +243,41 @@ where
         self.asked_at = Some(self.now);
     }
 
-    /// Sets the timer to the next deadline; how long the poll may last at most.
-    fn arm(&mut self) -> io::Result<Option<Duration>> {
-        if !self.unfinished_turns.is_empty() || self.shared.iter().any(|shared| shared.is_unread) {
-            return Ok(Some(Duration::ZERO));
+    /// Waits for events, at most until the next deadline.
+    fn wait(&mut self, events: &mut Events) -> io::Result<()> {
+        let has_more = !self.unfinished_turns.is_empty() || self.shared.iter().any(|shared| shared.is_unread);
+        if has_more {
+            return self.poll.poll(events, Some(Duration::ZERO));
         }
         let Some(next) = self.wakes.next().into_iter().chain(self.asked_at).min() else {
-            return Ok(None);
+            return self.poll.poll(events, None);
         };
-        if next <= self.now {
-            return Ok(Some(Duration::ZERO));
+        if next.saturating_since(self.now) <= S::AWAKE_BEFORE {
+            return self.wait_awake(events, next);
         }
         // A timer that fires earlier than needed costs less than one that is set anew for each message.
         if self.armed.is_none_or(|armed| next < armed || armed <= self.now) {
             self.timer.arm(&self.clock, next)?;
             self.armed = Some(next);
         }
-        Ok(None)
+        self.poll.poll(events, None)
+    }
+
+    /// Waits for events without a sleep, until a deadline that is nearer than a sleep would take.
+    fn wait_awake(&mut self, events: &mut Events, until: Instant) -> io::Result<()> {
+        let began = self.now;
+        loop {
+            self.poll.poll(events, Some(Duration::ZERO))?;
+            if !events.is_empty() || self.now >= until {
+                break;
+            }
+            // Where the target has no other CPU, it needs this one.
+            std::thread::yield_now();
+            self.tick();
+        }
+        // Who was not given the CPU meanwhile has not used it.
+        self.counted.awake += self.now.min(until).saturating_since(began);
+        Ok(())
     }
 
     /// Does `work` for a device, then whatever that makes possible, and charges the device for it.
@@ -281,6 +289,33 @@ where
         work(self);
         self.go_on(index);
         self.setting.charge(index);
+    }
+
+    /// Does `work` for a device whose socket has something to say. Where devices are heard together, it goes on when the others
+    /// have been heard too, unless it already has something to send.
+    fn hear(&mut self, index: usize, work: impl FnOnce(&mut Self)) {
+        if S::HEARD_TOGETHER <= 1 {
+            return self.turn(index, work);
+        }
+        if self.slots.get(index).is_none_or(|slot| slot.is_finished) {
+            return;
+        }
+        work(self);
+        if self.slots[index].owes_sent {
+            return self.go_on(index);
+        }
+        self.heard.push(index);
+    }
+
+    /// Lets the devices go on that have been heard.
+    fn answer(&mut self) {
+        let mut heard = std::mem::take(&mut self.heard);
+        for index in heard.drain(..) {
+            self.tick();
+            self.turn(index, |_| {});
+            self.ask_director_if_due();
+        }
+        self.heard = heard;
     }
 
     /// Lets a device go on until it waits and the kernel has been given all its output.

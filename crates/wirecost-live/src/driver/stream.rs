@@ -27,8 +27,8 @@ pub(super) struct Stream {
     fin_requested: bool,
     fin_sent: bool,
     pub(super) fin_received: bool,
-    /// Whether the kernel has refused to send: nothing more is given to it.
-    broken: bool,
+    /// Why the kernel has refused to send, if it did: nothing more is given to it.
+    refusal: Option<ResetReason>,
 }
 
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ impl Stream {
             fin_requested: false,
             fin_sent: false,
             fin_received: false,
-            broken: false,
+            refusal: None,
         }
     }
 
@@ -111,9 +111,9 @@ impl Stream {
         }
     }
 
-    /// Queues bytes behind what is unsent.
+    /// Queues bytes behind what is unsent; none once the kernel has refused to send.
     pub(super) fn queue(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
+        if bytes.is_empty() || self.is_refused() {
             return;
         }
         let unsent = self.unsent.get_or_insert_default();
@@ -165,8 +165,7 @@ impl Stream {
             self.shut()?;
             Ok(written)
         });
-        self.broken = given.is_err();
-        given.map_err(|error| reason_of(&error))
+        self.note_refusal(given)
     }
 
     /// Gives the kernel what it takes; then the FIN, if it was asked for. Returns how many bytes the kernel has taken.
@@ -176,12 +175,26 @@ impl Stream {
             return Ok(0);
         }
         let given = self.give_unsent();
-        self.broken = given.is_err();
-        given.map_err(|error| reason_of(&error))
+        self.note_refusal(given)
+    }
+
+    /// What is unsent goes with a refusal: nobody will ever take it.
+    fn note_refusal(&mut self, given: io::Result<usize>) -> Result<usize, ResetReason> {
+        given.map_err(|error| {
+            let reason = reason_of(&error);
+            self.refusal = Some(reason);
+            self.unsent = None;
+            reason
+        })
     }
 
     fn is_usable(&self) -> bool {
-        self.state == State::Established && !self.broken
+        self.state == State::Established && !self.is_refused()
+    }
+
+    /// Whether the kernel has refused to send.
+    pub(super) const fn is_refused(&self) -> bool {
+        self.refusal.is_some()
     }
 
     fn give_unsent(&mut self) -> io::Result<usize> {
@@ -208,17 +221,19 @@ impl Stream {
         Ok(())
     }
 
-    /// Reads what is there.
+    /// Reads what is there. Behind it is the reason why the kernel has refused to send, which it tells once and then no
+    /// more.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Readable {
+        let ends = |otherwise| self.refusal.map_or(otherwise, Readable::Reset);
         loop {
             calls::note_read();
             return match self.socket.read(buffer) {
                 Ok(0) => {
                     self.fin_received = true;
-                    Readable::PeerClosed
+                    ends(Readable::PeerClosed)
                 }
                 Ok(len) => Readable::Bytes(len),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Readable::Nothing,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => ends(Readable::Nothing),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => Readable::Reset(reason_of(&error)),
             };

@@ -15,8 +15,8 @@ pub(crate) struct Program<'a> {
     pub(crate) path: CString,
     pub(crate) arguments: Vec<CString>,
     pub(crate) environment: Vec<CString>,
-    /// The network namespace it is to live in.
-    pub(crate) network: BorrowedFd<'a>,
+    /// The network namespace it is to live in; `None` is the caller's.
+    pub(crate) network: Option<BorrowedFd<'a>>,
     pub(crate) input: BorrowedFd<'a>,
     /// Its standard output and error.
     pub(crate) output: BorrowedFd<'a>,
@@ -102,7 +102,11 @@ unsafe fn become_program(
         if libc::poll(&raw mut pipe, 1, 0) == 1 && pipe.revents & libc::POLLERR != 0 {
             libc::_exit(127);
         }
-        if libc::setns(program.network.as_raw_fd(), libc::CLONE_NEWNET) == 0 {
+        let is_there = match program.network {
+            Some(network) => libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) == 0,
+            None => true,
+        };
+        if is_there {
             libc::setsid();
             reset_signals();
             libc::dup2(program.input.as_raw_fd(), 0);

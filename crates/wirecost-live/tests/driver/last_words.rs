@@ -1,9 +1,9 @@
-//! A peer that says something and resets, before the device comes to send.
+//! A peer that says something and is gone, before the device comes to hear it.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -12,11 +12,13 @@ use std::time::Duration;
 use wirecost_live::Clock;
 use wirecost_live::activity::Activity;
 use wirecost_live::driver::client::ClientLoop;
+use wirecost_live::driver::sources::Sources;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Device;
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Buffer, Cause, Endpoint, Input, Instant, Layer, Output, Phase, ResetReason};
 
+use crate::crowd::{Told, What, run};
 use crate::rig::loopback;
 
 const LAST_WORDS: &[u8] = b"bye";
@@ -124,4 +126,36 @@ fn what_a_peer_said_before_its_reset_is_read_also_where_sending_finds_the_reset_
     peer.join().expect("no panic");
     assert_eq!(report.script.reset, Some(ResetReason::ByPeer));
     assert_eq!(report.logs[0].1.down.bytes, LAST_WORDS.len() as u64);
+}
+
+#[test]
+fn what_a_peer_said_before_it_went_is_received_also_behind_the_error() {
+    let peer = UdpSocket::bind(loopback()).expect("a port is free");
+    let address = peer.local_addr().expect("bound");
+    let mut peer = Some(peer);
+    let report = run(
+        1,
+        Transport::Datagram,
+        address,
+        Sources::any(),
+        |_, what, _| match what {
+            What::Begin => Step::Connect,
+            What::Told(Told::Opened) => Step::Command(vec![1]),
+            What::Sent => match peer.take() {
+                // The answer and the ICMP error that the next datagram brings are there when the socket is read.
+                Some(peer) => {
+                    let (_, device) = peer.recv_from(&mut [0]).expect("the device has sent");
+                    peer.send_to(&[9], device).expect("the device is there");
+                    drop(peer);
+                    Step::Command(vec![2])
+                }
+                None => Step::Wait(None),
+            },
+            What::Told(Told::Received(_)) => Step::Finished,
+            _ => Step::Wait(None),
+        },
+    );
+    let seen = &report.director.devices[0];
+    assert_eq!(seen.received(), [9]);
+    assert_eq!(seen.count(&What::Told(Told::Reset(ResetReason::Refused))), 1);
 }

@@ -1,11 +1,14 @@
 //! Servers: foreign clients that do not read, or do not close.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant as Monotonic};
 
+use socket2::SockRef;
 use wirecost_live::Clock;
 use wirecost_live::driver::Stopper;
 use wirecost_live::driver::server::ServerLoop;
@@ -17,6 +20,8 @@ use crate::rig::free_address;
 
 /// Far more than the kernel keeps for a connection over loopback.
 const MUCH: usize = 64 << 20;
+/// Less than the minute for which a server bears a client that does not close; within it what was asked for happens, also on a busy machine; a test that waits longer fails.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends back what it receives; closes its side at a byte `x`.
 #[derive(Default)]
@@ -68,6 +73,54 @@ impl Echo {
     }
 }
 
+/// Sends the client that came first what the others say.
+#[derive(Default)]
+struct FanOut {
+    first: Option<FlowId>,
+    todo: VecDeque<Output<()>>,
+    said: VecDeque<Vec<u8>>,
+}
+
+impl Endpoint for FanOut {
+    type Command = Infallible;
+    type Event = ();
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, _: Instant) -> Result<(), Infallible> {
+        match (input, self.first) {
+            (Input::Opened { flow, .. }, None) => self.first = Some(flow),
+            (Input::Received { flow, bytes }, Some(first)) if flow != first => {
+                self.said.push_back(bytes.to_vec());
+                self.todo.push_back(Output::Transmit { flow: first });
+            }
+            (Input::Reset { flow, .. }, Some(first)) if flow == first => {
+                self.todo.push_back(Output::Event(()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<()> {
+        let output = self.todo.pop_front().unwrap_or(Output::Timeout(None));
+        if matches!(output, Output::Transmit { .. }) {
+            let said = self.said.pop_front().expect("one for each transmit");
+            out.push(&said, Layer::Payload, Phase::Message, Cause::Original);
+        }
+        output
+    }
+}
+
+/// Tells of resets while the loop runs.
+struct Telling(Sender<()>);
+
+impl<E: Endpoint<Event = ()>> Observer<E> for Telling {
+    fn event(&mut self, _: usize, _: Option<SocketAddr>, (): (), _: Instant) {
+        // A test that has seen enough does not listen any more.
+        let _ = self.0.send(());
+    }
+}
+
 /// Counts resets.
 pub(crate) struct Resets(pub(crate) u32);
 
@@ -90,6 +143,25 @@ fn serve(linger: Duration) -> (SocketAddr, Stopper, JoinHandle<u32>) {
     let stop = server.stopper();
     let thread = thread::spawn(move || server.run().expect("no poll fails").observer.0);
     (address, stop, thread)
+}
+
+/// A server on a thread of its own: its address, what stops it, and what tells of resets.
+fn serve_telling<E>(endpoint: E) -> (SocketAddr, Stopper, Receiver<()>)
+where
+    E: Endpoint<Event = (), Error = Infallible> + Send + 'static,
+    E::Command: Send,
+{
+    let (address, transport) = (free_address(Transport::Stream), Transport::Stream);
+    let service = Service {
+        address,
+        transport,
+        endpoint,
+    };
+    let (telling, told) = mpsc::channel();
+    let server = ServerLoop::new(vec![service], Clock::start(), Telling(telling), false).expect("listens");
+    let stop = server.stopper();
+    thread::spawn(move || server.run().map(drop));
+    (address, stop, told)
 }
 
 /// Writes until nothing is taken for a while; returns the bytes that were.
@@ -146,4 +218,42 @@ fn a_client_that_does_not_close_is_reset_after_a_while() {
     assert!(reset);
     stop.wake().expect("the loop runs");
     assert_eq!(thread.join().expect("no panic"), 1);
+}
+
+#[test]
+fn a_client_that_does_not_read_and_is_gone_is_forgotten() {
+    let (address, stop, told) = serve_telling(Echo::default());
+    let mut client = TcpStream::connect(address).expect("the server listens");
+    write_until_stuck(&mut client);
+    SockRef::from(&client)
+        .set_linger(Some(Duration::ZERO))
+        .expect("an open socket");
+    drop(client);
+    told.recv_timeout(PATIENCE).expect("the server takes the reset");
+    stop.wake().expect("the loop runs");
+}
+
+#[test]
+fn a_client_that_does_not_read_what_others_say_is_reset_before_it_fills_the_memory() {
+    let (address, stop, told) = serve_telling(FanOut::default());
+    let reader = TcpStream::connect(address).expect("the server listens");
+    // The server accepts in the order in which they came.
+    let mut writer = TcpStream::connect(address).expect("the server listens");
+    writer.write_all(&vec![0; MUCH]).expect("it is read");
+    told.recv_timeout(PATIENCE)
+        .expect("the server gives the reader up");
+    let mut rest = vec![0; 1 << 16];
+    let end = loop {
+        match (&reader).read(&mut rest) {
+            Ok(0) => break None,
+            Ok(_) => {}
+            Err(error) => break Some(error.kind()),
+        }
+    };
+    assert_eq!(
+        end,
+        Some(ErrorKind::ConnectionReset),
+        "not an end that could be taken for a whole"
+    );
+    stop.wake().expect("the loop runs");
 }

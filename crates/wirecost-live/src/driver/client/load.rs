@@ -12,7 +12,7 @@ use wirecost_proto::{Director, Endpoint};
 use super::super::calls::{self, SocketCalls};
 use super::super::sources::Sources;
 use super::slot::{Slot, Target};
-use super::{ClientLoop, Counted, InLoad};
+use super::{ClientLoop, InLoad};
 use crate::clock::{Clock, thread_cpu_time};
 use crate::timerfd::minimize_timer_slack;
 
@@ -32,12 +32,8 @@ pub struct LoadDevice<E> {
 pub struct LoopReport<D> {
     /// The director, with what it has counted.
     pub director: D,
-    /// Bytes that sockets have taken.
-    pub sent_bytes: u64,
-    /// Bytes that sockets have given.
-    pub received_bytes: u64,
-    /// Datagrams that the kernel has not taken: lost before the link.
-    pub dropped_datagrams: u64,
+    /// What it has counted.
+    pub counted: Counted,
     /// Why this machine did not give a socket, the first time that it did not: no file, port or route is left.
     pub socket_error: Option<io::Error>,
     /// System calls on sockets.
@@ -46,27 +42,47 @@ pub struct LoopReport<D> {
     pub cpu: Duration,
 }
 
-/// What the sockets of a loop have taken and given so far; kept up once for each round of the loop.
+/// What a loop has counted so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Bytes that sockets have taken.
+    pub sent_bytes: u64,
+    /// Bytes that sockets have given.
+    pub received_bytes: u64,
+    /// Datagrams that the kernel has not taken: lost before the link.
+    pub dropped_datagrams: u64,
+    /// How long it has waited awake: CPU time that a sleep would have spared.
+    pub awake: Duration,
+}
+
+/// What a loop has counted so far, kept up whenever its director is asked.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    sent: AtomicU64,
-    received: AtomicU64,
+    sent_bytes: AtomicU64,
+    received_bytes: AtomicU64,
+    dropped_datagrams: AtomicU64,
+    awake_ns: AtomicU64,
 }
 
 impl Traffic {
-    /// Bytes that sockets have taken.
-    pub fn sent(&self) -> u64 {
-        self.sent.load(Ordering::Relaxed)
-    }
-
-    /// Bytes that sockets have given.
-    pub fn received(&self) -> u64 {
-        self.received.load(Ordering::Relaxed)
+    /// All of it, as far as it has been told.
+    pub fn counted(&self) -> Counted {
+        Counted {
+            sent_bytes: self.sent_bytes.load(Ordering::Relaxed),
+            received_bytes: self.received_bytes.load(Ordering::Relaxed),
+            dropped_datagrams: self.dropped_datagrams.load(Ordering::Relaxed),
+            awake: Duration::from_nanos(self.awake_ns.load(Ordering::Relaxed)),
+        }
     }
 
     pub(super) fn note(&self, counted: &Counted) {
-        self.sent.store(counted.sent_bytes, Ordering::Relaxed);
-        self.received.store(counted.received_bytes, Ordering::Relaxed);
+        let awake_ns = u64::try_from(counted.awake.as_nanos()).unwrap_or(u64::MAX);
+        self.sent_bytes.store(counted.sent_bytes, Ordering::Relaxed);
+        self.received_bytes
+            .store(counted.received_bytes, Ordering::Relaxed);
+        self.dropped_datagrams
+            .store(counted.dropped_datagrams, Ordering::Relaxed);
+        self.awake_ns.store(awake_ns, Ordering::Relaxed);
     }
 }
 
@@ -98,7 +114,7 @@ where
         Self::build(slots, targets, director, clock, InLoad { sources })
     }
 
-    /// The same, with the bytes of its sockets kept up in `traffic`, to be watched from any thread and by the director.
+    /// The same, with what it counts kept up in `traffic`, to be watched from any thread and by the director.
     #[must_use]
     pub fn with_traffic(self, traffic: Arc<Traffic>) -> Self {
         Self { traffic, ..self }
@@ -115,9 +131,7 @@ where
         self.traffic.note(&self.counted);
         Ok(LoopReport {
             director: self.director,
-            sent_bytes: self.counted.sent_bytes,
-            received_bytes: self.counted.received_bytes,
-            dropped_datagrams: self.counted.dropped_datagrams,
+            counted: self.counted,
             socket_error: self.socket_error,
             calls: calls::so_far().since(calls_before),
             cpu: thread_cpu_time().saturating_sub(before),

@@ -23,7 +23,7 @@ where
         // A read that finds less than there is room for has found everything, unless the peer has closed or gone.
         let is_ending = event.is_read_closed() || event.is_error();
         let (is_writable, is_readable) = (event.is_writable(), event.is_readable());
-        self.turn(index, |this| {
+        self.hear(index, |this| {
             if is_writable || is_ending {
                 this.handle_writable(index);
             }
@@ -145,9 +145,10 @@ where
                     }
                     is_full || to_the_end
                 }
+                // An ICMP error is told before what came with it; nothing else says that there is more.
                 Err(error) => {
                     self.lost(index, reason_of(&error), false);
-                    false
+                    true
                 }
             };
             goes_on = has_more;

@@ -9,6 +9,10 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, ResetReason};
 use super::super::stream::Readable;
 use super::{READS_PER_TURN, ServerLoop};
 
+/// Bytes that may wait for a client that does not take what others make it be sent: more than any one answer has, and
+/// not so much that a few such clients fill a memory.
+const MAX_UNSENT: usize = 32 << 20;
+
 /// A connection that is closed on this side.
 #[derive(Clone, Copy)]
 pub(super) struct Lingering {
@@ -83,10 +87,11 @@ where
             return Ok(false);
         };
         // Who does not read what it is sent is not read either: its requests would fill the memory with answers.
-        if connection.stream.fin_received || connection.congested {
+        let stream = &mut connection.stream;
+        if connection.congested || (stream.fin_received && !stream.is_refused()) {
             return Ok(false);
         }
-        match connection.stream.read(buffer) {
+        match stream.read(buffer) {
             Readable::Bytes(len) => {
                 let bytes = &buffer[..len];
                 self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
@@ -160,6 +165,7 @@ where
             if let Some(connection) = self.flows.connection_mut(flow) {
                 connection.is_unflushed = false;
                 self.flush(flow)?;
+                self.give_up_unread(flow)?;
             }
         }
         // What flushing has queued comes after the poll, which does not wait then.
@@ -173,7 +179,8 @@ where
             return Ok(());
         };
         if connection.stream.flush().is_err() {
-            // What the peer said before comes first.
+            // What the peer said before comes first, also of one that was not read because it did not read.
+            connection.congested = false;
             self.read_later(flow, true);
             return Ok(());
         }
@@ -186,6 +193,15 @@ where
         }
         self.drop_closed(flow);
         Ok(())
+    }
+
+    /// Resets a connection that takes so much less than it is sent by others that it would fill the memory.
+    fn give_up_unread(&mut self, flow: FlowId) -> io::Result<()> {
+        match self.flows.connection_mut(flow) {
+            Some(connection) if connection.stream.unsent() > MAX_UNSENT => connection.stream.abort(),
+            _ => return Ok(()),
+        }
+        self.lost(flow, ResetReason::Local)
     }
 
     pub(super) fn close_connection(&mut self, flow: FlowId, reset: bool) {

@@ -21,6 +21,9 @@ use crate::congestion::set_congestion_control;
 /// Connections that may wait to be accepted; the kernel takes less where net.core.somaxconn is less (listen(2)).
 const BACKLOG: i32 = 65_535;
 
+/// Connections that are accepted before those that are there get their turn.
+const ACCEPTED_PER_TURN: usize = 64;
+
 /// A service that listens.
 pub(super) struct Running<E> {
     pub(super) service: Service<E>,
@@ -109,7 +112,7 @@ where
     }
 
     fn accept(&mut self, service: usize) -> io::Result<()> {
-        loop {
+        for _ in 0..ACCEPTED_PER_TURN {
             let Listener::Tcp(listener) = &self.services[service].listener else {
                 return Ok(());
             };
@@ -131,15 +134,26 @@ where
                 // The client sees its connection close.
                 continue;
             };
-            let interest = Interest::READABLE | Interest::WRITABLE;
-            if let Some(connection) = self.flows.connection_mut(flow) {
-                let socket = &mut connection.stream.socket;
-                self.poll
-                    .registry()
-                    .register(socket, Token(flow.0 as usize), interest)?;
+            if self.register(flow).is_err() {
+                // The kernel watches no further one (epoll(7), max_user_watches): the client sees its connection close.
+                self.flows.remove(flow);
+                continue;
             }
             self.input(service, Some(flow), Input::Opened { flow, peer }, &[])?;
         }
+        self.hear_later(service);
+        Ok(())
+    }
+
+    fn register(&mut self, flow: FlowId) -> io::Result<()> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let Some(connection) = self.flows.connection_mut(flow) else {
+            return Ok(());
+        };
+        let socket = &mut connection.stream.socket;
+        self.poll
+            .registry()
+            .register(socket, Token(flow.0 as usize), interest)
     }
 
     fn receive_datagrams(&mut self, service: usize) -> io::Result<()> {
