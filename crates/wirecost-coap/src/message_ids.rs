@@ -5,27 +5,24 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-/// Ids whose last use is remembered together.
+/// Ids whose end of life is remembered together.
 const RUN: usize = 1024;
 const RUNS: usize = (1 << 16) / RUN;
 
-/// Never drawn from.
-const UNUSED: u64 = u64::MAX;
-
-/// The next id, and when each run of 1,024 ids was last drawn from, in nanoseconds.
+/// The next id, and when each run of 1,024 ids is free again, in nanoseconds.
 ///
 /// Whoever shares it draws in turn, never at once: what is atomic is so only that it can be shared without a lock.
 #[derive(Debug)]
 pub(crate) struct MessageIds {
     next: AtomicU16,
-    last_use: [AtomicU64; RUNS],
+    free_from: [AtomicU64; RUNS],
 }
 
 impl MessageIds {
     pub(crate) const fn new(first: u16) -> Self {
         Self {
             next: AtomicU16::new(first),
-            last_use: [const { AtomicU64::new(UNUSED) }; RUNS],
+            free_from: [const { AtomicU64::new(0) }; RUNS],
         }
     }
 
@@ -36,17 +33,15 @@ impl MessageIds {
     pub(crate) fn take(&self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
         let id = self.next.load(Ordering::Relaxed);
         let begins_run = usize::from(id).is_multiple_of(RUN);
-        let Some(last_use) = self.last_use.get(usize::from(id) / RUN) else {
+        let Some(free_from) = self.free_from.get(usize::from(id) / RUN) else {
             return Ok(id);
         };
-        let used = last_use.load(Ordering::Relaxed);
-        if begins_run && used != UNUSED {
-            let free = Instant::from_nanos(used) + lifetime;
-            if free > now {
-                return Err(free);
-            }
+        let free = free_from.load(Ordering::Relaxed);
+        if begins_run && free > now.as_nanos() {
+            return Err(Instant::from_nanos(free));
         }
-        last_use.store(now.as_nanos(), Ordering::Relaxed);
+        // The ids of a run may have lives of different lengths: those of non-confirmable messages are shorter.
+        free_from.store(free.max((now + lifetime).as_nanos()), Ordering::Relaxed);
         self.next.store(id.wrapping_add(1), Ordering::Relaxed);
         Ok(id)
     }
@@ -71,6 +66,19 @@ mod tests {
             }
         }
         panic!("an id was used twice at once");
+    }
+
+    #[test]
+    fn a_message_with_a_shorter_life_does_not_end_that_of_another() {
+        let (long, short) = (Duration::from_secs(247), Duration::from_secs(145));
+        let ids = MessageIds::new(0);
+        assert_eq!(ids.take(long, Instant::START), Ok(0));
+        for id in 1..=u16::MAX {
+            assert_eq!(ids.take(short, Instant::START), Ok(id));
+        }
+        let now = Instant::START + Duration::from_secs(200);
+        assert_eq!(ids.take(short, now), Err(Instant::START + long));
+        assert_eq!(ids.take(short, Instant::START + long), Ok(0));
     }
 
     #[test]

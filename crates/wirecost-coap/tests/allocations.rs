@@ -1,50 +1,19 @@
 //! No allocation per message in steady state (a counting allocator; one test, so that nothing else counts).
 
+#[path = "../../wirecost-proto/benches/measure/allocator.rs"]
+mod allocator;
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use allocator::allocations;
 use common::*;
 use wirecost_coap::client::{Client, Command, Config, Request, RequestTemplate};
 use wirecost_coap::oscore::{Context, Role};
 use wirecost_coap::server::{self, Server};
 use wirecost_proto::pair::FIRST_FLOW;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that ends has no counter any more, and nobody who reads it.
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-#[allow(unsafe_code, reason = "a global allocator cannot be written without")]
-// SAFETY: every call is handed to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Client and server with nothing between them, and buffers that are kept.
 struct Loop {
@@ -125,9 +94,9 @@ fn client_and_server_allocate_nothing_per_message() {
 fn assert_no_allocation(mut both: Loop, template: &Arc<RequestTemplate>, answers: usize) {
     // A message a second: after EXCHANGE_LIFETIME the memory of duplicates grows no more.
     (0..600).for_each(|_| both.message(template));
-    let before = ALLOCATIONS.get();
+    let before = allocations();
     (0..5_000).for_each(|_| both.message(template));
-    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert_eq!(allocations() - before, 0);
     assert_eq!(both.answers, 5_600 * answers);
     assert_eq!(both.client.pending(), 0);
 }

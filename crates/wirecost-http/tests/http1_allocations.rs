@@ -1,37 +1,17 @@
 //! No allocation per message in steady state: neither in the client nor in the server.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../wirecost-proto/benches/measure/allocator.rs"]
+mod allocator;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use allocator::allocations;
 use wirecost_http::client::Command;
 use wirecost_http::http1::{Client, ClientConfig, Server, ServerConfig};
 use wirecost_http::message::{Method, RequestTemplate};
 use wirecost_http::resource;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// The only way to see allocations is to be the allocator; every call goes to the system's.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const FLOW: FlowId = FlowId(0);
 
@@ -69,7 +49,7 @@ fn a_post_and_its_answer_allocate_nothing_after_the_first_ones() {
     let mut before = 0;
     for message in 0..1_020 {
         if message == 20 {
-            before = ALLOCATIONS.with(Cell::get);
+            before = allocations();
         }
         now += Duration::from_millis(1);
         let template = Arc::clone(&template);
@@ -94,7 +74,7 @@ fn a_post_and_its_answer_allocate_nothing_after_the_first_ones() {
         down.clear();
         drain(&mut client, &mut out, &mut up);
     }
-    let allocated = ALLOCATIONS.with(Cell::get) - before;
+    let allocated = allocations() - before;
     assert_eq!(allocated, 0);
     assert_eq!(server.stats().answered, 1_020);
     assert!(!client.is_awaiting());

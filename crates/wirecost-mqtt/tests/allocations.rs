@@ -1,35 +1,14 @@
 //! No allocation per message in steady state: neither in the client nor in the broker.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../wirecost-proto/benches/measure/allocator.rs"]
+mod allocator;
 
+use allocator::allocations;
 use wirecost_mqtt::broker::{self, Broker};
 use wirecost_mqtt::client::{self, Client, Command, PublishTemplate};
 use wirecost_mqtt::codec::Version;
 use wirecost_mqtt::quality::QoS;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// The only way to see allocations is to be the allocator; every call goes to the system's.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const FLOW: FlowId = FlowId(0);
 
@@ -119,11 +98,11 @@ fn a_message_of_any_quality_allocates_nothing_after_the_first_ones() {
             for _ in 0..10 {
                 run.publish(&template);
             }
-            let before = ALLOCATIONS.with(Cell::get);
+            let before = allocations();
             for _ in 0..1_000 {
                 run.publish(&template);
             }
-            let allocated = ALLOCATIONS.with(Cell::get) - before;
+            let allocated = allocations() - before;
             assert_eq!(allocated, 0, "{version:?} {qos:?}");
             assert_eq!(run.broker.stats().published, 1_010);
             assert_eq!(run.client.in_flight(), 0);

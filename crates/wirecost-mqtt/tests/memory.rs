@@ -1,39 +1,13 @@
 //! What an idle client and an idle connection of the broker hold, so that a machine's memory bounds a load late.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../wirecost-proto/benches/measure/allocator.rs"]
+mod allocator;
 
+use allocator::held_bytes;
 use wirecost_mqtt::broker::{self, Broker};
 use wirecost_mqtt::client::{self, Client};
 use wirecost_mqtt::codec::Version;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
-
-struct Counting;
-
-thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-}
-
-fn add(bytes: isize) {
-    HELD.with(|held| held.set(held.get() + bytes));
-}
-
-// The only way to see allocations is to be the allocator; every call goes to the system's.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        add(layout.size() as isize);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        add(-(layout.size() as isize));
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const CLIENTS: u32 = 1_000;
 /// The client's share of 2 KiB per connection; the rest is the loop's and the allocator's.
@@ -42,7 +16,7 @@ const CLIENT_BYTES: usize = 700;
 const BROKER_BYTES: usize = 1_200;
 
 fn held() -> usize {
-    usize::try_from(HELD.with(Cell::get)).unwrap_or_default()
+    usize::try_from(held_bytes()).unwrap_or_default()
 }
 
 /// Takes everything out of `endpoint`; what it transmits is appended to `wire`.

@@ -30,7 +30,7 @@ pub(crate) struct Connection {
 
 /// What is on its way into a stream.
 struct Outgoing {
-    head: Vec<u8>,
+    head: Bytes,
     content: Content,
     written: usize,
     is_last: bool,
@@ -76,19 +76,19 @@ impl Connection {
         let Some(id) = self.quic.streams().open(Dir::Uni) else {
             return false;
         };
-        self.write(id, head, Content::from([]), false);
+        self.write(id, head.into(), Content::from([]), false);
         true
     }
 
     /// Opens a request stream and writes a whole message to it; `None` where the peer allows no stream yet.
-    pub(crate) fn open_request(&mut self, head: Vec<u8>, content: Content) -> Option<StreamId> {
+    pub(crate) fn open_request(&mut self, head: Bytes, content: Content) -> Option<StreamId> {
         let id = self.quic.streams().open(Dir::Bi)?;
         self.write(id, head, content, true);
         Some(id)
     }
 
     /// Writes a message to a stream, which ends with it where `is_last`.
-    pub(crate) fn write(&mut self, id: StreamId, head: Vec<u8>, content: Content, is_last: bool) {
+    pub(crate) fn write(&mut self, id: StreamId, head: Bytes, content: Content, is_last: bool) {
         self.attribution
             .note_written(id.into(), head.len() as u64, Layer::Application);
         let mut layers = Buffer::new();

@@ -1,5 +1,8 @@
 //! Requests that are encoded once.
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use wirecost_proto::Content;
 
 use super::Method;
@@ -32,7 +35,20 @@ pub struct RequestTemplate {
     content_type: Option<String>,
     content: Content,
     http1_head: String,
+    http3_head: Http3Head,
 }
+
+/// The head in HTTP/3, once it has been asked for. It follows from the rest of its template, and does not tell two apart.
+#[derive(Clone, Debug, Default)]
+struct Http3Head(OnceLock<Bytes>);
+
+impl PartialEq for Http3Head {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Http3Head {}
 
 impl RequestTemplate {
     /// A request to `path`, query included, at `authority`. `content_type` is left out where there is no content.
@@ -70,6 +86,7 @@ impl RequestTemplate {
             content_type: content_type.map(String::from),
             content,
             http1_head: String::new(),
+            http3_head: Http3Head::default(),
         };
         template.http1_head = template.encode_http1_head();
         Ok(template)
@@ -115,6 +132,12 @@ impl RequestTemplate {
     /// The head in HTTP/1.1 without the empty line that ends it.
     pub fn http1_head(&self) -> &str {
         &self.http1_head
+    }
+
+    /// What `encode` makes of it, which is asked once: HEADERS and the header of DATA.
+    pub(crate) fn http3_head(&self, encode: fn(&Self) -> Vec<u8>) -> Bytes {
+        let head = self.http3_head.0.get_or_init(|| encode(self).into());
+        head.clone()
     }
 
     /// Request line and fields (RFC 9112 section 3); Host is first (RFC 9110 section 7.2).

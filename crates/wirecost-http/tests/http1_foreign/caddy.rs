@@ -15,13 +15,11 @@ use wirecost_http::message::{Method, RequestTemplate, Status};
 use wirecost_proto::{Endpoint, Input};
 
 use crate::driver::Loop;
-use crate::{PATIENCE, is_installed};
+use crate::{PATIENCE, need};
 
 #[test]
 fn our_client_understands_caddy() {
-    if !is_installed("caddy") {
-        return;
-    }
+    need("caddy");
     let caddy = Caddy::start(None);
     let requests: [Asked<'_>; 6] = [
         (Method::Post, "/test", &[7; 128]),

@@ -7,13 +7,11 @@ use std::time::Duration;
 use wirecost_http::http1::{Server, ServerConfig};
 
 use crate::driver::Running;
-use crate::is_installed;
+use crate::need;
 
 #[test]
 fn curl_posts_and_gets_over_one_connection() {
-    if !is_installed("curl") {
-        return;
-    }
+    need("curl");
     let server = Running::start(Server::new(ServerConfig::default()));
     let url = &format!("http://{}/test", server.address);
     let text = printed(curl(&[
@@ -34,9 +32,7 @@ fn curl_posts_and_gets_over_one_connection() {
 
 #[test]
 fn curl_waits_for_100_and_sends_chunks_and_speaks_1_0() {
-    if !is_installed("curl") {
-        return;
-    }
+    need("curl");
     let server = Running::start(Server::new(ServerConfig::default()));
     let url = &format!("http://{}/test", server.address);
     let folder = tempfile::tempdir().unwrap();
@@ -68,9 +64,7 @@ fn curl_waits_for_100_and_sends_chunks_and_speaks_1_0() {
 
 #[test]
 fn curl_waits_at_a_long_poll_and_pages_through_messages() {
-    if !is_installed("curl") {
-        return;
-    }
+    need("curl");
     let server = Running::start(Server::new(ServerConfig::default()));
     let base = format!("http://{}", server.address);
     let poll = &format!("{base}/long-poll/a?timeout=9");

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-fn is_installed(program: &str) -> bool {
+/// Fails where a judge is missing.
+fn need(program: &str) {
     let version = if program == "caddy" {
         "version"
     } else {
@@ -27,8 +28,5 @@ fn is_installed(program: &str) -> bool {
         .stdout(Stdio::null())
         .status()
         .is_ok();
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
+    assert!(found, "{program} is missing (sudo apt-get install {program})");
 }

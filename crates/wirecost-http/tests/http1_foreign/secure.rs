@@ -12,7 +12,7 @@ use wirecost_security::{Epoch, Start, tls};
 use crate::caddy::{Asked, Caddy, ask};
 use crate::curl::{curl, printed};
 use crate::driver::Running;
-use crate::is_installed;
+use crate::need;
 
 fn epoch() -> Epoch {
     Epoch {
@@ -23,9 +23,7 @@ fn epoch() -> Epoch {
 
 #[test]
 fn curl_asks_our_server_within_tls() {
-    if !is_installed("curl") {
-        return;
-    }
+    need("curl");
     let authority = Authority::generate().unwrap();
     let options = tls::ServerOptions::new(epoch(), Identity::generate(&authority).unwrap());
     let config = tls::ServerConfig::new(options).unwrap();
@@ -60,9 +58,7 @@ fn curl_asks_our_server_within_tls() {
 
 #[test]
 fn our_client_asks_caddy_within_tls() {
-    if !is_installed("caddy") {
-        return;
-    }
+    need("caddy");
     let authority = Authority::generate().unwrap();
     let identity = Identity::generate(&authority).unwrap();
     let texts = [

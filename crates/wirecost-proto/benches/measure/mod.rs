@@ -4,63 +4,14 @@
 //! `--test` runs a handful of messages; `--messages N NAME` runs exactly N of the case so named without a clock, for
 //! a counter of instructions; a word alone chooses the cases whose name contains it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod allocator;
+
 use std::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    static HELD: Cell<i64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that ends has no counter any more, and nobody who reads it.
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-fn hold(more: usize, less: usize) {
-    let _ = HELD.try_with(|held| held.set(held.get() + more as i64 - less as i64));
-}
-
-/// Bytes that this thread has allocated and not given back.
-#[allow(dead_code, reason = "not every bench has connections")]
-pub(crate) fn held_bytes() -> i64 {
-    HELD.get()
-}
-
-/// Allocations that this thread has made.
-#[allow(dead_code, reason = "most benches count them per message")]
-pub(crate) fn allocations() -> u64 {
-    ALLOCATIONS.get()
-}
-
-#[allow(unsafe_code, reason = "a global allocator cannot be written without")]
-// SAFETY: every call is handed to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        hold(layout.size(), 0);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        hold(0, layout.size());
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        hold(size, layout.size());
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+#[allow(unused_imports, reason = "not every bench asks for both")]
+pub(crate) use allocator::{allocations, held_bytes};
 
 /// Payload of every message, in bytes.
 pub(crate) const PAYLOAD: [u8; 128] = [7; 128];
@@ -178,11 +129,11 @@ impl Figures {
     fn of(batches: usize, per_batch: u64, message: &mut impl FnMut()) -> Self {
         (0..WARM_UP).for_each(|_| message());
         let mut times = Vec::with_capacity(batches);
-        let before = ALLOCATIONS.get();
+        let before = allocations();
         for _ in 0..batches {
             times.push(timed(per_batch, message));
         }
-        let allocated = ALLOCATIONS.get() - before;
+        let allocated = allocations() - before;
         times.sort_by(f64::total_cmp);
         Self {
             median: times[batches / 2],

@@ -61,7 +61,7 @@ impl Session {
 
     /// Sends a request; it comes back where the server allows no further stream yet.
     pub(super) fn send(&mut self, request: Request, deadline: Instant) -> Result<(), Request> {
-        let head = encode_request(&request.template);
+        let head = request.template.http3_head(encode_request);
         let content = request.template.content().clone();
         let Some(id) = self.connection.open_request(head, content) else {
             return Err(request);

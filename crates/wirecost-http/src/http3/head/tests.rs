@@ -39,6 +39,16 @@ fn the_head_of_a_post_of_128_bytes_takes_46_bytes() {
 }
 
 #[test]
+fn a_template_is_encoded_once_and_stays_equal_to_its_like() {
+    let new = || RequestTemplate::new(Method::Post, "wirecost", "/test", None, [7; 128]).expect("a template");
+    let template = new();
+    assert_eq!(template.http3_head(encode_request), encode_request(&template));
+    let again = template.http3_head(|_| unreachable!("it has been encoded"));
+    assert_eq!(again, encode_request(&template));
+    assert_eq!(template, new());
+}
+
+#[test]
 fn a_204_takes_6_bytes() {
     let frames = encode_response(&Response::empty(Status::NO_CONTENT), false);
     assert_eq!(frames, [0x01, 0x04, 0x00, 0x00, 0xff, 0x01]);

@@ -199,7 +199,7 @@ impl Peer {
         let head = encode_response(response, is_head);
         let content = response.content.clone().filter(|_| !is_head);
         let content = content.unwrap_or_else(|| Content::from([]));
-        self.connection.write(id, head, content, true);
+        self.connection.write(id, head.into(), content, true);
         let answered = Event::Answered {
             flow: self.connection.flow,
             method,
