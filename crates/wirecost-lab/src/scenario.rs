@@ -270,27 +270,14 @@ fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
 /// Every load of a file: each combination of its lists, those left out left out.
 fn loads(mut root: Node, surroundings: Surroundings<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
     let exclude = edit::remove(&mut root, "exclude");
-    let exclude =
-        exclude.map(|node| comparison::selectors(&node, &selector::OF_LOADS[..7]).map(|list| (node, list)));
+    let exclude = exclude.map(|node| comparison::selectors(&node, &edit::OF_LOADS).map(|list| (node, list)));
     let (place, exclude) = exclude.transpose()?.unzip();
     let exclude = exclude.unwrap_or_default();
-    let mut loads = Vec::new();
-    for (node, is_resolved) in spelled_out(root)? {
-        if loads.len() > edit::MAX_COMBINATIONS {
-            return Err(ScenarioError::new(
-                &node.place,
-                "loads: they are more than one scenario can have",
-            ));
-        }
-        for node in edit::combinations(&node, &edit::OF_LOADS)? {
-            let mut load = load::read(&node, surroundings)?;
-            if !is_resolved {
-                complete(&mut load.phases);
-            }
-            loads.push(load);
-        }
-    }
-    let labels: Vec<_> = loads.iter().map(selector::labels_of_load).collect();
+    let mut loads = combined(root, surroundings)?;
+    let labels: Vec<_> = loads
+        .iter()
+        .map(|written| selector::labels_of_load(&written.load))
+        .collect();
     if let Some(idle) = exclude
         .iter()
         .find(|one| !labels.iter().any(|labels| one.matches(labels)))
@@ -304,6 +291,60 @@ fn loads(mut root: Node, surroundings: Surroundings<'_>) -> Result<Vec<LoadOptio
             .next()
             .is_some_and(|labels| !exclude.iter().any(|one| one.matches(labels)))
     });
+    let loads = loads.into_iter().map(Written::complete);
+    let loads = loads.collect::<Result<Vec<LoadOptions>, ScenarioError>>()?;
+    check_loads(&loads)?;
+    Ok(loads)
+}
+
+/// A load as it is written.
+struct Written {
+    node: Node,
+    load: LoadOptions,
+    /// Whether it leaves nothing open.
+    is_resolved: bool,
+}
+
+impl Written {
+    /// The load with what goes without saying, where it can be run.
+    fn complete(self) -> Result<LoadOptions, ScenarioError> {
+        let Self {
+            node,
+            mut load,
+            is_resolved,
+        } = self;
+        load::check(&node, &load)?;
+        if !is_resolved {
+            complete(&mut load.phases);
+        }
+        Ok(load)
+    }
+}
+
+/// Every combination of the lists.
+fn combined(root: Node, surroundings: Surroundings<'_>) -> Result<Vec<Written>, ScenarioError> {
+    let mut loads = Vec::new();
+    for (node, is_resolved) in spelled_out(root)? {
+        if loads.len() > edit::MAX_COMBINATIONS {
+            return Err(ScenarioError::new(
+                &node.place,
+                "loads: they are more than one scenario can have",
+            ));
+        }
+        for node in edit::combinations(&node, &edit::OF_LOADS)? {
+            let load = load::read(&node, surroundings)?;
+            loads.push(Written {
+                node,
+                load,
+                is_resolved,
+            });
+        }
+    }
+    Ok(loads)
+}
+
+/// Whether something is left to run, and nothing twice.
+fn check_loads(loads: &[LoadOptions]) -> Result<(), ScenarioError> {
     if loads.is_empty() {
         return Err(ScenarioError::new(
             &Place::File,
@@ -318,7 +359,7 @@ fn loads(mut root: Node, surroundings: Surroundings<'_>) -> Result<Vec<LoadOptio
         );
         return Err(ScenarioError::new(&Place::File, message));
     }
-    Ok(loads)
+    Ok(())
 }
 
 /// The tables of loads: the file itself, or each entry of `loads` on the ground of the file; those are resolved.

@@ -1,11 +1,13 @@
 //! A load in steady state allocates nothing per message: neither pool, book and director, nor the protocol's client, nor
 //! the server that counts.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../wirecost-proto/benches/measure/allocator.rs"]
+mod allocator;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use allocator::allocations;
 use wirecost_lab::load::activities::connect::{Connect, Group};
 use wirecost_lab::load::activities::publish::{Publish, Publishing};
 use wirecost_lab::load::activity::{Activity, Kind, Part};
@@ -27,38 +29,6 @@ use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 use wirecost_security::Start;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that ends has no counter any more, and nobody who reads it.
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-#[allow(unsafe_code, reason = "a global allocator cannot be written without")]
-// SAFETY: every call is handed to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const DEVICES: u32 = 3;
 const PAYLOAD_BYTES: usize = 128;
@@ -354,9 +324,9 @@ fn assert_none(stack: &str, shares_socket: bool) {
     let warm_up = warm_up(stack.parse().expect("a stack"));
     world.begin(1, begin);
     world.run_until(begin + warm_up + MEASURED[0]);
-    let before = (ALLOCATIONS.get(), world.sent);
+    let before = (allocations(), world.sent);
     world.run_until(begin + warm_up + MEASURED[1]);
-    let (allocations, sent) = (ALLOCATIONS.get() - before.0, world.sent - before.1);
+    let (allocations, sent) = (allocations() - before.0, world.sent - before.1);
     assert_eq!((allocations, sent), (0, MEASURED_MESSAGES), "{stack}");
 }
 

@@ -13,108 +13,16 @@
 //! waits 40 ms belongs to its message. With an interval, the measured messages leave at their intended times
 //! whether or not the earlier ones are answered.
 
-use std::time::Duration;
+mod notes;
+mod timing;
 
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 
 use crate::stack::{Command, Event};
-
-/// How a sample goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// When the device starts.
-    pub at: Instant,
-    /// Quiet time that ends a step.
-    pub settle: Duration,
-    /// After this an acknowledgement is late; after twice this the message is given up.
-    pub timeout: Duration,
-    /// After this a connect has failed.
-    pub connect_timeout: Duration,
-    /// Measured messages.
-    pub messages: u64,
-    /// Between the intended send times of measured messages; `None` where each one settles.
-    pub interval: Option<Duration>,
-    /// Whether anything answers a message.
-    pub answered: bool,
-    /// How the measured connection starts.
-    pub start: Start,
-    /// Whether a message goes before the measured ones.
-    pub warm_up: bool,
-    /// Whether the first message leaves with the first flight.
-    pub early: bool,
-    /// Whether the server closes the connection after its answer.
-    pub server_closes: bool,
-}
-
-impl Timing {
-    /// Index of the first measured message.
-    pub const fn first_measured(&self) -> usize {
-        self.warm_up as usize
-    }
-
-    /// Whether the first message leaves as soon as the client may send, before anything has settled.
-    pub fn sends_at_once(&self) -> bool {
-        self.early && self.start == Start::ZeroRtt
-    }
-
-    /// Whether that message is a measured one.
-    pub fn measures_early_data(&self) -> bool {
-        self.sends_at_once() && !self.warm_up
-    }
-}
-
-/// What became of one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// When it should have been sent.
-    pub intended: Instant,
-    /// When the endpoint was told to send it.
-    pub actual: Instant,
-    /// When its last byte left the driver's buffer.
-    pub sent: Option<Instant>,
-    /// How and when it ended; `None` while it has not, and for stacks in which nothing answers.
-    pub end: Option<(Instant, End)>,
-    /// CPU time spent on the device when it was sent.
-    pub cpu: Duration,
-    /// Bytes of the flow handed out before it.
-    pub transmitted_before: u64,
-}
-
-/// How a message ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The server answered that it has it.
-    Acknowledged,
-    /// The server answered that it does not take it.
-    Refused,
-    /// Sent, and nothing came, or the connection broke.
-    Unknown,
-}
-
-/// Everything that a device noted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
-    /// When the measured connect was intended to start and when it started.
-    pub connect_started: Option<(Instant, Instant)>,
-    /// How the measured connection did start, where it has a handshake.
-    pub start: Option<Start>,
-    /// When the client was able to send.
-    pub ready: Option<Instant>,
-    /// The warm-up message, then the measured ones.
-    pub messages: Vec<Mark>,
-    /// When the close began.
-    pub closed: Option<Instant>,
-    /// When the last settle ended.
-    pub done: Option<Instant>,
-    /// CPU time when the measured connect started: what the connection for the ticket took.
-    pub cpu_before_connect: Duration,
-    /// CPU time when the last message had settled.
-    pub cpu_after_messages: Duration,
-    /// Why the device could not do what it should have.
-    pub failure: Option<String>,
-}
+pub use notes::{End, Mark, Notes};
+pub use timing::Timing;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

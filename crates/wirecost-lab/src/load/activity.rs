@@ -141,3 +141,11 @@ pub trait Activity: Send {
         None
     }
 }
+
+/// The earlier of two times, if there is one.
+pub(super) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

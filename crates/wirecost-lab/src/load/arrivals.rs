@@ -6,11 +6,15 @@
 //! the total rate by the number of devices, in both.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use wirecost_proto::Rng;
 
+use super::nanos;
 use super::options::{Arrivals, Offer};
+
+/// The most arrivals that a loop notices before it looks at its sockets and at what it is told: where more are intended
+/// than it can notice, each turn of the loop would else be longer than the one before.
+pub(super) const ARRIVALS_PER_TURN: usize = 4_096;
 
 /// A message that is intended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +92,7 @@ impl Schedule {
             stream,
             devices,
             of,
-            end: nanos(offer.duration),
+            end: offer.duration.map_or(u64::MAX, nanos),
             left,
         })
     }
@@ -161,16 +165,10 @@ fn turns(count: u64, devices: &Range<u32>, of: u32) -> u64 {
     rounds * (end - start) + rest.clamp(start, end) - start
 }
 
-/// A time in nanoseconds; without one, never.
-fn nanos(time: Option<Duration>) -> u64 {
-    time.map_or(u64::MAX, |time| {
-        u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn offer(rate: f64, per_client: bool, poisson: bool) -> Offer {
         Offer {

@@ -118,7 +118,13 @@ impl<'a> Coordinator<'a> {
 
     /// Runs it to its end.
     pub fn run(mut self) -> Outcome {
-        self.wait_for(READY_PATIENCE, |stand| stand.is_ready);
+        if !self.wait_for(READY_PATIENCE, |stand| stand.is_ready) {
+            let reason = format!(
+                "a part of the generator was not there within {} s",
+                READY_PATIENCE.as_secs()
+            );
+            self.outcome.failure.get_or_insert(reason);
+        }
         self.began = self.now();
         self.last_tick = self.began;
         self.last_read = self.read_both();
@@ -233,12 +239,14 @@ impl<'a> Coordinator<'a> {
         stopped
     }
 
-    /// Waits until `is_so` holds for all parts that live, but no longer than `patience`.
-    fn wait_for(&mut self, patience: Duration, is_so: fn(&Stand) -> bool) {
+    /// Waits until `is_so` holds for all parts that live, but no longer than `patience`;
+    /// whether it does.
+    fn wait_for(&mut self, patience: Duration, is_so: fn(&Stand) -> bool) -> bool {
         let until = self.now() + patience;
         while self.is_awaited(is_so) && self.now() < until {
             self.hear(LOOK);
         }
+        !self.is_awaited(is_so)
     }
 
     fn is_awaited(&self, is_so: fn(&Stand) -> bool) -> bool {
@@ -271,13 +279,8 @@ impl<'a> Coordinator<'a> {
                 stand.cpu_ns = cpu_ns;
             }
             FromPart::PhaseDone { .. } => stand.is_done = true,
-            FromPart::Finished {
-                dropped_datagrams,
-                socket_error,
-                ..
-            } => {
+            FromPart::Finished { socket_error } => {
                 stand.has_ended = true;
-                self.outcome.dropped_datagrams += dropped_datagrams;
                 self.outcome.socket_error = self.outcome.socket_error.take().or(socket_error);
             }
             FromPart::Failed { reason } => {

@@ -11,13 +11,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wirecost_live::driver::client::{Counted, Traffic};
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 
-use super::activity::{Activity, Ended, Part};
+use super::activity::{Activity, Ended, Part, earlier};
 use super::fleet::{State, Timer, Wish};
+use super::nanos;
 use super::part::{FromPart, Inbox, ToPart};
 use super::share::cpu_ns;
 use super::shared::SharedEndpoints;
@@ -27,9 +29,6 @@ use crate::stack::{Command, Event};
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// What was interrupted is waited for so long.
 const LAST_WAIT: Duration = Duration::from_secs(2);
-
-/// Socket bytes of a loop so far: given to sockets, taken from them.
-pub type SocketBytes = Box<dyn Fn() -> [u64; 2] + Send>;
 
 /// What begins a phase: by its index, what devices do in it, and how much of its beginning is warm-up.
 pub type Phases = Box<dyn Fn(u32) -> Option<(Box<dyn Activity>, Duration)> + Send>;
@@ -45,8 +44,9 @@ pub struct Devices {
     inbox: Arc<Inbox>,
     report: Report,
     next_report: Instant,
-    socket_bytes: SocketBytes,
-    counted_bytes: [u64; 2],
+    traffic: Arc<Traffic>,
+    /// What of the traffic is in intervals.
+    counted: Counted,
     shared_endpoints: SharedEndpoints,
     is_over: bool,
 }
@@ -68,17 +68,17 @@ impl Devices {
             inbox,
             report,
             next_report: Instant::START,
-            socket_bytes: Box::new(|| [0; 2]),
-            counted_bytes: [0; 2],
+            traffic: Arc::default(),
+            counted: Counted::default(),
             shared_endpoints: SharedEndpoints::default(),
             is_over: false,
         }
     }
 
-    /// The same, with the loop's socket bytes in its intervals.
+    /// The same, with what its loop counts in its intervals.
     #[must_use]
-    pub fn with_socket_bytes(self, socket_bytes: SocketBytes) -> Self {
-        Self { socket_bytes, ..self }
+    pub fn with_traffic(self, traffic: Arc<Traffic>) -> Self {
+        Self { traffic, ..self }
     }
 
     /// The same, its devices on endpoints that they share.
@@ -92,7 +92,7 @@ impl Devices {
 
     fn begin(&mut self, phase: u32, at: Instant, now: Instant) {
         // What has gone through sockets until now belongs to the phase before.
-        self.count_bytes(now);
+        self.count_traffic(now);
         let Some((mut activity, warm_up)) = (self.phases)(phase) else {
             return (self.report)(FromPart::PhaseDone { phase });
         };
@@ -160,20 +160,20 @@ impl Devices {
         earlier(next, Some(self.next_report))
     }
 
-    fn count_bytes(&mut self, now: Instant) {
-        let bytes = (self.socket_bytes)();
-        let counted = std::mem::replace(&mut self.counted_bytes, bytes);
-        if bytes != counted {
+    fn count_traffic(&mut self, now: Instant) {
+        let sum = self.traffic.counted();
+        let before = std::mem::replace(&mut self.counted, sum);
+        if sum != before {
             let interval = self.part.book.now(now);
-            for ((sum, bytes), counted) in interval.socket_bytes.iter_mut().zip(bytes).zip(counted) {
-                *sum += bytes - counted;
-            }
+            interval.socket_bytes[0] += sum.sent_bytes - before.sent_bytes;
+            interval.socket_bytes[1] += sum.received_bytes - before.received_bytes;
+            interval.dropped_datagrams += sum.dropped_datagrams - before.dropped_datagrams;
         }
     }
 
     /// Reports what was counted.
     fn hand_over(&mut self, now: Instant) {
-        self.count_bytes(now);
+        self.count_traffic(now);
         for interval in self.part.book.take() {
             (self.report)(FromPart::Interval(interval));
         }
@@ -181,7 +181,7 @@ impl Devices {
         (self.report)(FromPart::Alive {
             at_ns: self.part.clock_start_ns.saturating_add(now.as_nanos()),
             connected,
-            cpu_ns: cpu_ns(),
+            cpu_ns: cpu_ns().saturating_sub(nanos(self.counted.awake)),
         });
     }
 
@@ -244,13 +244,6 @@ impl Devices {
             self.part.book.connects(now).failed += 1;
         }
         self.went_down(device, Some(reason), now);
-    }
-}
-
-fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
     }
 }
 

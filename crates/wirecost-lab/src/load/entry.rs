@@ -81,11 +81,14 @@ pub(super) fn phase_figures<'a>(
     times: &PhaseTimes,
     intervals: impl IntoIterator<Item = &'a Interval> + Clone,
 ) -> PhaseFigures {
-    let is_told = intervals
-        .clone()
-        .into_iter()
-        .any(|interval| interval.deliveries != Deliveries::default());
-    let answered = options.stack.is_answered() && matches!(phase, Phase::Publish(_));
+    let has_audience = options.subscribers.is_some();
+    let is_awaited = has_audience && matches!(phase, Phase::Publish(_) | Phase::AwaitReplay { .. });
+    let is_told = is_awaited
+        || intervals
+            .clone()
+            .into_iter()
+            .any(|interval| interval.deliveries != Deliveries::default());
+    let answered = options.is_answered() && matches!(phase, Phase::Publish(_));
     let kind = match phase {
         Phase::Request(_) => Some("to_reply"),
         _ if answered => Some("to_ack"),
@@ -112,7 +115,7 @@ fn process_use(spent: &Spent, sent: u64) -> ProcessUse {
         user_s: seconds(spent.user_ns),
         system_s: seconds(spent.system_ns),
         cpu_share: spent.share,
-        busiest_thread_share: spent.busiest_share.unwrap_or(spent.share),
+        busiest_thread_share: spent.busiest_share,
         resident_bytes: spent.resident_bytes,
         processes: spent.processes,
         cpu_s_per_million: (sent > 0).then(|| cpu_s / sent as f64 * 1e6),

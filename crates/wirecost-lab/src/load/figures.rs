@@ -6,10 +6,12 @@
 //! same interval, which adds up like any other.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wirecost_stats::Histogram;
 
+use super::nanos;
 use crate::results::summary::Outcomes;
 
 /// What one part of a run has counted of the messages that were intended in one second of a phase.
@@ -34,6 +36,10 @@ pub struct Interval {
     /// Bytes given to sockets and taken from them, in the second in which they were. What goes through them between two
     /// phases belongs to the one before.
     pub socket_bytes: [u64; 2],
+    /// Datagrams that the generator's kernel had no room for, in the second in which it said so: they count as sent and
+    /// never left.
+    #[serde(default)]
+    pub dropped_datagrams: u64,
     /// How often each reason was given: by the server (`refused`), by the connection (`failed`, `unknown`).
     pub reasons: BTreeMap<String, u64>,
     /// From the intended send to the answer, in nanoseconds.
@@ -110,6 +116,7 @@ impl Interval {
         for (sum, more) in self.socket_bytes.iter_mut().zip(other.socket_bytes) {
             *sum += more;
         }
+        self.dropped_datagrams += other.dropped_datagrams;
         for (reason, times) in &other.reasons {
             *self.reasons.entry(reason.clone()).or_default() += times;
         }
@@ -139,6 +146,11 @@ impl Interval {
             None => drop(self.reasons.insert(reason.to_owned(), 1)),
         }
     }
+}
+
+/// Counts a time.
+pub(super) fn record(histogram: &mut Option<Histogram>, time: Duration) {
+    histogram.get_or_insert_default().record(nanos(time));
 }
 
 fn merge(into: &mut Option<Histogram>, from: Option<&Histogram>) {

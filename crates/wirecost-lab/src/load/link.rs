@@ -12,6 +12,7 @@ use wirecost_live::recorder::Recorder;
 use wirecost_proto::hosts::server_address;
 
 use super::destination::OnLink;
+use super::nanos;
 use super::options::LoadOptions;
 use super::run::{LoadError, Place};
 use super::server::{Server, Site};
@@ -134,7 +135,6 @@ impl LoadLink {
 
 /// How the link kept its deadlines.
 fn emulator(left: &Left) -> Emulator {
-    let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     let forwarder = &left.forwarder;
     let lateness = &forwarder.lateness;
     Emulator {

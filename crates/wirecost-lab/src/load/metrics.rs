@@ -1,8 +1,9 @@
 //! What loads have counted as metrics: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.
 //!
 //! Names have base units: seconds, bytes, ratios of 1. Counters and histograms add up over the seconds of a phase; a
-//! phase is told by its name. While a load runs, [`Metrics`] is a [`Watcher`]; afterwards [`Metrics::add`] makes the same of what
-//! is in the results folder, with validity and CPU time.
+//! phase is told by its name and, as a load may have several of one name, by its index. While a load runs, [`Metrics`] is a
+//! [`Watcher`] that counts all that happens; afterwards [`Metrics::add`] makes the same of what is in the results folder, its
+//! warm-up left out as in all figures, with validity and CPU time.
 
 mod families;
 mod text;
@@ -28,8 +29,8 @@ struct LoadMetrics {
     stack: String,
     target: String,
     clients: u64,
-    /// Everything counted, by the phase's name.
-    phases: BTreeMap<String, Interval>,
+    /// Everything counted, by the phase's index.
+    phases: BTreeMap<usize, PhaseMetrics>,
     /// Names of the phases by their indexes.
     names: Vec<String>,
     /// While it runs.
@@ -40,6 +41,15 @@ struct LoadMetrics {
     used: [Option<ProcessUse>; 2],
     /// Afterwards.
     valid: Option<bool>,
+}
+
+/// What was counted in one phase.
+#[derive(Clone, Debug, Default)]
+struct PhaseMetrics {
+    name: String,
+    /// Which phase of its load it is, from 0.
+    index: String,
+    counted: Interval,
 }
 
 impl Metrics {
@@ -67,19 +77,19 @@ impl LoadMetrics {
             valid: Some(load.valid),
             ..Self::default()
         };
-        for interval in &file.intervals {
+        for interval in file.intervals.iter().filter(|interval| !interval.warm_up) {
             metrics.add(interval.phase as usize, interval);
         }
         metrics
     }
 
-    fn add(&mut self, phase: usize, counted: &Interval) {
-        let name = self
-            .names
-            .get(phase)
-            .cloned()
-            .unwrap_or_else(|| phase.to_string());
-        self.phases.entry(name).or_default().add(counted);
+    fn add(&mut self, index: usize, counted: &Interval) {
+        let phase = self.phases.entry(index).or_insert_with(|| PhaseMetrics {
+            name: self.names.get(index).cloned().unwrap_or_default(),
+            index: index.to_string(),
+            counted: Interval::default(),
+        });
+        phase.counted.add(counted);
     }
 }
 

@@ -6,7 +6,7 @@
 //!     coordinator: adds the intervals up, starts the phases, watches target and generator -> LoadSummary
 //! ```
 //!
-//! - [`options`]: what is asked for; [`phase`]: what follows from a phase of it
+//! - [`options`]: what is asked for; [`valid`]: what cannot be; [`phase`]: what follows from a phase of it
 //! - [`run`](mod@run): a load from what is asked for to its figures; [`entry`]: those, as results have them; [`verdict`]:
 //!   whether they may be used
 //! - [`coordinator`]: a load from its first phase to its last, over [`parts`]
@@ -54,9 +54,15 @@ pub mod sink;
 pub mod store;
 pub mod sweep;
 pub mod target;
+pub mod valid;
 pub mod verdict;
 pub mod watch;
 pub mod workers;
+
+/// A time in nanoseconds.
+fn nanos(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
 
 #[cfg(test)]
 mod tests;

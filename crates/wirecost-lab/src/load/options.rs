@@ -76,6 +76,13 @@ pub struct LoadOptions {
 pub const STRANGERS_RATE: f64 = 100.0;
 
 impl LoadOptions {
+    /// Whether it makes namespaces: the network namespaces of a link, or the PID namespace with which a real server ends.
+    pub fn makes_namespaces(&self) -> bool {
+        let is_real =
+            |target: &LoadTarget| matches!(target, LoadTarget::Started(target) if !target.is_builtin());
+        self.link.is_some() || is_real(&self.target)
+    }
+
     /// Why the load cannot run over its link; `None` where it can, or has none.
     pub fn cannot_cross(&self) -> Option<String> {
         let link = self.link.as_ref()?;
@@ -114,13 +121,19 @@ impl LoadOptions {
         }
     }
 
+    /// Whether a device hears that a message is over.
+    pub fn is_answered(&self) -> bool {
+        let bytes = usize::try_from(self.payload.bytes()).unwrap_or(usize::MAX);
+        self.stack.awaits_answer(bytes)
+    }
+
     /// Why its devices cannot share sockets, where they are to.
     pub fn cannot_share(&self) -> Option<String> {
         self.shared_socket.then(|| shared::refusal(self)).flatten()
     }
 
     /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this
-    /// machine, or it is sent no more than [`STRANGERS_RATE`].
+    /// machine, or it is sent no more than [`STRANGERS_RATE`] of messages, and no more connects than that in a second.
     pub fn needs_consent(&self) -> Option<String> {
         let LoadTarget::Url(url) = &self.target else {
             return None;
@@ -132,8 +145,10 @@ impl LoadOptions {
         let offers = self.phases.iter().filter_map(Phase::offer);
         let rates = offers.map(|offer| offer.rate(self.clients).unwrap_or(f64::INFINITY));
         let rate = rates.fold(0.0, f64::max);
+        let connects = self.connects_in_a_second();
         let what = match rate {
-            rate if rate <= STRANGERS_RATE => return None,
+            rate if rate <= STRANGERS_RATE && connects <= STRANGERS_RATE => return None,
+            rate if rate <= STRANGERS_RATE => format!("{connects} connects at once"),
             rate if rate.is_finite() => format!("{rate} messages/s"),
             _ => "a closed loop".to_owned(),
         };
@@ -141,6 +156,36 @@ impl LoadOptions {
             "{} is not on this machine, and {what} may harm it",
             url.host
         ))
+    }
+
+    /// The most connects of a phase that a server sees in a second; what a stack without connects makes, it sees none of.
+    fn connects_in_a_second(&self) -> f64 {
+        if !self.stack.has_connect() {
+            return 0.0;
+        }
+        let devices = f64::from(self.clients.saturating_add(self.receivers()));
+        let of_phase = |phase: &Phase| match phase {
+            Phase::Connect { rate, .. } => rate.map_or(devices, |rate| rate.min(devices)),
+            Phase::Reconnect { .. } => devices,
+            _ => 0.0,
+        };
+        self.phases.iter().map(of_phase).fold(0.0, f64::max)
+    }
+
+    /// After so long without an arrival nothing more is on its way. On an emulated link what was lost comes again after about
+    /// a round trip, and once more after twice that (RFC 6298, section 5.5); its rate sends one packet after the other.
+    pub fn stillness(&self) -> Duration {
+        const STILL: Duration = Duration::from_secs(1);
+        let crossing = |link: &LinkConfig| {
+            let packets = [&link.up, &link.down].map(|way| {
+                let bits = f64::from(way.mtu) * 8.0;
+                way.rate.map_or(Duration::ZERO, |rate| {
+                    Duration::from_secs_f64(bits / rate.bits_per_second() as f64)
+                })
+            });
+            link.rtt() * 4 + packets.iter().sum::<Duration>()
+        };
+        STILL + self.link.as_ref().map_or(Duration::ZERO, crossing)
     }
 
     /// Devices that receive.

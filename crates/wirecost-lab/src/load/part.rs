@@ -41,7 +41,7 @@ pub enum FromPart {
         at_ns: u64,
         /// Connections that are up.
         connected: u64,
-        /// CPU time of its loop's thread so far, in nanoseconds.
+        /// CPU time of its loop's thread so far, what it has waited awake left out, in nanoseconds.
         cpu_ns: u64,
     },
     /// A phase is over for its devices; everything counted in it has been said.
@@ -56,10 +56,6 @@ pub enum FromPart {
     },
     /// It has ended.
     Finished {
-        /// CPU time of its loop's thread, in nanoseconds.
-        cpu_ns: u64,
-        /// Datagrams that the kernel had no room for: they never left.
-        dropped_datagrams: u64,
         /// Why a socket could not be had, the first time that one could not.
         socket_error: Option<String>,
     },

@@ -101,7 +101,7 @@ impl Offer {
     }
 
     /// How long something is offered; `None` where a closed loop's count ends it.
-    fn length(&self, clients: u32) -> Option<Duration> {
+    pub(super) fn length(&self, clients: u32) -> Option<Duration> {
         let by_count = self.count.zip(self.rate(clients)).map(|(count, rate)| {
             let seconds = count as f64 / rate + self.ramp.as_secs_f64() / 2.0;
             Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)

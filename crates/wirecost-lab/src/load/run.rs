@@ -2,11 +2,11 @@
 //! have counted is judged.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use wirecost_live::Clock;
 use wirecost_live::environment::Load as MachineLoad;
@@ -18,6 +18,7 @@ use wirecost_proto::hosts::DEVICES_V4;
 use super::coordinator::{Coordinator, Demands, NoConnection, Outcome, Surroundings};
 use super::entry;
 use super::link::LoadLink;
+use super::nanos;
 use super::options::{LoadOptions, LoadTarget};
 use super::parts::Parts;
 use super::profile::Folded;
@@ -58,6 +59,14 @@ pub enum LoadError {
     /// The machine does not give what so many devices need.
     #[error(transparent)]
     Limit(#[from] LimitError),
+    /// Devices cannot send from there.
+    #[error("cannot send from source address {address}: {source}")]
+    Source {
+        /// The address asked for.
+        address: IpAddr,
+        /// Why not.
+        source: io::Error,
+    },
     /// The generator could not be started.
     #[error(transparent)]
     Workers(#[from] WorkersError),
@@ -106,6 +115,17 @@ pub fn run(options: &LoadOptions, mut place: Place<'_>) -> Result<LoadFile, Load
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// Source addresses must be those of this machine.
+fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
+    addresses.iter().try_for_each(|address| {
+        let bound = UdpSocket::bind((*address, 0)).map(drop);
+        bound.map_err(|source| LoadError::Source {
+            address: *address,
+            source,
+        })
+    })
+}
+
 /// Runs a load from this thread, over a link that is at work where there is to be one.
 fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> Result<LoadFile, LoadError> {
     let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
@@ -114,6 +134,9 @@ fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> 
         action: "raise the limit on open files",
         source,
     })?;
+    if link.is_none() {
+        check_sources(&options.sources)?;
+    }
     let mut server = match &link {
         Some(link) => link.start_target(options, place.program, place.folder)?,
         None => Server::start(options, place.program, place.folder, clock, Site::Loopback)?,
@@ -248,7 +271,6 @@ fn loops(options: &LoadOptions, others: u32) -> u32 {
 
 /// What this process and its workers have used so far.
 fn used_by(workers: &[u32]) -> Used {
-    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     // One that has ended has left its time to nobody.
     let workers = workers.iter().filter_map(|pid| OwnUsage::of(*pid).ok());
     let all = OwnUsage::read().into_iter().chain(workers);

@@ -30,6 +30,9 @@ const SYSTEM_STORES: [&str; 3] = [
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
 ];
+/// How long a target may take to say what it has used. One that is stopped says nothing, and a load that is watched stands
+/// still meanwhile.
+const USAGE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long the resolver may take.
 const RESOLVE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -181,7 +184,7 @@ impl Watched for Server {
             Kind::Found => None,
             Kind::Foreign(foreign) => used_by(foreign),
             Kind::Sink(sink) => {
-                let usage = sink.usage().ok()?;
+                let usage = sink.usage(USAGE_PATIENCE).ok()?;
                 Some(Used {
                     user_ns: usage.user_ns,
                     system_ns: usage.system_ns,

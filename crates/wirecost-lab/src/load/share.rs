@@ -22,6 +22,7 @@ use super::destination::Destination;
 use super::options::{Backoff, LoadOptions};
 pub(super) use activities::most_in_flight;
 
+use super::nanos;
 use super::part::{FromPart, Inbox};
 use super::shared::{self, SharedEndpoints};
 use crate::emulation::HOSTS;
@@ -76,19 +77,15 @@ impl Share {
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
         let number = self.number;
         let last = match self.run_loop(inbox, outbox) {
-            Ok((dropped_datagrams, socket_error)) => FromPart::Finished {
-                cpu_ns: cpu_ns(),
-                dropped_datagrams,
-                socket_error,
-            },
+            Ok(socket_error) => FromPart::Finished { socket_error },
             Err(reason) => FromPart::Failed { reason },
         };
         // A coordinator that has gone needs no word.
         drop(outbox.send((number, last)));
     }
 
-    /// Runs the loop: datagrams that never left, and why a socket could not be had.
-    fn run_loop(&self, inbox: &Arc<Inbox>, outbox: &Outbox) -> Result<(u64, Option<String>), String> {
+    /// Runs the loop: why a socket could not be had.
+    fn run_loop(&self, inbox: &Arc<Inbox>, outbox: &Outbox) -> Result<Option<String>, String> {
         let clock = Clock::start();
         let endpoints = self.shared_endpoints();
         let clients = self.clients(clock, &endpoints)?;
@@ -100,11 +97,9 @@ impl Share {
             remote,
         });
         let traffic = Arc::<Traffic>::default();
-        let bytes = Arc::clone(&traffic);
-        let socket_bytes = Box::new(move || [bytes.sent(), bytes.received()]);
         let director = self
             .director(clock, inbox, outbox)?
-            .with_socket_bytes(socket_bytes)
+            .with_traffic(Arc::clone(&traffic))
             .with_shared_endpoints(endpoints);
         let driver = ClientLoop::for_load(devices, director, clock, self.sources());
         let driver = driver.map_err(|error| format!("cannot set up a loop: {error}"))?;
@@ -123,8 +118,7 @@ impl Share {
         let report = driver
             .run()
             .map_err(|error| format!("the loop failed: {error}"))?;
-        let socket_error = report.socket_error.map(|error| error.to_string());
-        Ok((report.dropped_datagrams, socket_error))
+        Ok(report.socket_error.map(|error| error.to_string()))
     }
 
     /// Where its sockets come from: on an emulated link each device has an address of its own, as far as there are any.
@@ -161,7 +155,7 @@ impl Share {
 
 /// CPU time of this thread so far, in nanoseconds.
 pub(super) fn cpu_ns() -> u64 {
-    u64::try_from(thread_cpu_time().as_nanos()).unwrap_or(u64::MAX)
+    nanos(thread_cpu_time())
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {

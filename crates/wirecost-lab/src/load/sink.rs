@@ -127,7 +127,7 @@ pub enum SinkError {
 /// A target at work. Dropped, it is killed.
 #[derive(Debug)]
 pub struct Sink {
-    shards: Vec<Worker>,
+    shards: Vec<Process>,
     address: SocketAddr,
     credentials: Credentials,
 }
@@ -146,7 +146,7 @@ impl Sink {
             credentials: None,
         };
         let (worker, address, credentials) = start_shard(program, &first)?;
-        let mut shards = vec![worker];
+        let mut shards = vec![Process { worker, owed: 0 }];
         let other = Shard {
             options: SinkOptions {
                 address,
@@ -156,7 +156,8 @@ impl Sink {
             ..first
         };
         for _ in 1..count {
-            shards.push(start_shard(program, &other)?.0);
+            let worker = start_shard(program, &other)?.0;
+            shards.push(Process { worker, owed: 0 });
         }
         let credentials = credentials.unpack(clock);
         Ok(Self {
@@ -178,7 +179,7 @@ impl Sink {
 
     /// Its process ids.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.shards.iter().map(Worker::pid)
+        self.shards.iter().map(|shard| shard.worker.pid())
     }
 
     /// What has arrived so far, all processes together.
@@ -187,7 +188,7 @@ impl Sink {
     /// [`SinkError`] where one does not answer.
     pub fn report(&mut self) -> Result<SinkReport, SinkError> {
         let mut sum = SinkReport::default();
-        for answer in self.ask(target::REPORT)? {
+        for answer in self.ask(target::REPORT, PATIENCE)? {
             match answer {
                 Answer::Report(report) => sum.add(&report),
                 other => return Err(SinkError::Answer(format!("{other:?}"))),
@@ -200,9 +201,9 @@ impl Sink {
     ///
     /// # Errors
     /// As [`Self::report`].
-    pub fn usage(&mut self) -> Result<SinkUsage, SinkError> {
+    pub fn usage(&mut self, patience: Duration) -> Result<SinkUsage, SinkError> {
         let mut sum = SinkUsage::default();
-        for answer in self.ask(target::USAGE)? {
+        for answer in self.ask(target::USAGE, patience)? {
             match answer {
                 Answer::Usage(usage) => sum.add(&usage),
                 other => return Err(SinkError::Answer(format!("{other:?}"))),
@@ -217,7 +218,7 @@ impl Sink {
     /// It has ended.
     pub fn begin_delays(&mut self) -> Result<(), SinkError> {
         for shard in &mut self.shards {
-            shard.say(target::DELAYS)?;
+            shard.worker.say(target::DELAYS)?;
         }
         Ok(())
     }
@@ -228,17 +229,39 @@ impl Sink {
     /// None that children of ours meet.
     pub fn stop(mut self) -> Result<(), SinkError> {
         for shard in &mut self.shards {
-            shard.stop(PATIENCE)?;
+            shard.worker.stop(PATIENCE)?;
         }
         Ok(())
     }
 
     /// All are asked before one is waited for.
-    fn ask(&mut self, question: &str) -> Result<Vec<Answer>, SinkError> {
+    fn ask(&mut self, question: &str, patience: Duration) -> Result<Vec<Answer>, SinkError> {
         for shard in &mut self.shards {
-            shard.say(question)?;
+            shard.worker.say(question)?;
+            shard.owed += 1;
         }
-        self.shards.iter_mut().map(hear).collect()
+        self.shards.iter_mut().map(|shard| shard.hear(patience)).collect()
+    }
+}
+
+/// One process of a target.
+#[derive(Debug)]
+struct Process {
+    worker: Worker,
+    /// Questions that it has not answered yet.
+    owed: u32,
+}
+
+impl Process {
+    /// Its answer to the last question; what it was late to say of those before is left out.
+    fn hear(&mut self, patience: Duration) -> Result<Answer, SinkError> {
+        loop {
+            let answer = hear(&mut self.worker, patience)?;
+            self.owed = self.owed.saturating_sub(1);
+            if self.owed == 0 {
+                return Ok(answer);
+            }
+        }
     }
 }
 
@@ -267,15 +290,15 @@ fn start_shard(program: &Path, shard: &Shard) -> Result<(Worker, SocketAddr, Por
     let mut worker = Worker::start(program, &[COMMAND])?;
     let line = serde_json::to_string(shard).map_err(|error| SinkError::Failed(error.to_string()))?;
     worker.say(&line)?;
-    match hear(&mut worker)? {
+    match hear(&mut worker, PATIENCE)? {
         Answer::Ready { address, credentials } => Ok((worker, address, credentials)),
         Answer::Failed { reason } => Err(SinkError::Failed(reason)),
         other => Err(SinkError::Answer(format!("{other:?}"))),
     }
 }
 
-fn hear(shard: &mut Worker) -> Result<Answer, SinkError> {
-    let line = shard.hear(PATIENCE)?;
+fn hear(worker: &mut Worker, patience: Duration) -> Result<Answer, SinkError> {
+    let line = worker.hear(patience)?;
     serde_json::from_str(&line).map_err(|_| SinkError::Answer(line))
 }
 

@@ -45,6 +45,8 @@ pub struct LoadStore<'a> {
     keys: Vec<String>,
     /// Those that need not be run any more.
     finished: BTreeSet<String>,
+    /// Those whose generator has failed: a run that goes on here runs them again.
+    failed: BTreeSet<String>,
 }
 
 impl<'a> LoadStore<'a> {
@@ -64,6 +66,7 @@ impl<'a> LoadStore<'a> {
             heading,
             keys,
             finished: earlier.finished,
+            failed: BTreeSet::new(),
         };
         store.assemble(environment, true, Vec::new())?;
         Ok(store)
@@ -88,6 +91,8 @@ impl<'a> LoadStore<'a> {
         journal::append(self.folder, &entry)?;
         if entry.is_finished() {
             self.finished.insert(file.load.key.clone());
+        } else if entry.has_failed() {
+            self.failed.insert(file.load.key.clone());
         }
         self.assemble(environment, true, Vec::new()).map(drop)
     }
@@ -109,7 +114,8 @@ impl<'a> LoadStore<'a> {
         environment: &Environment,
         thresholds: Vec<Threshold>,
     ) -> Result<LoadSummary, ResultsError> {
-        let interrupted = !self.missing().is_empty();
+        let has_ended = |key: &String| self.finished.contains(key) || self.failed.contains(key);
+        let interrupted = !self.keys.iter().all(has_ended);
         let summary = self.assemble(environment, interrupted, thresholds)?;
         let at = rfc3339(std::time::SystemTime::now());
         journal::append(self.folder, &Entry::Ended { at, interrupted })?;

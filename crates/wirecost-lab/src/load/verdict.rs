@@ -12,7 +12,7 @@ mod phase;
 use super::coordinator::{Outcome, PhaseTimes, Spent};
 use super::link::LinkReport;
 use super::options::{Arrivals, LoadOptions, Phase};
-use crate::results::load::{Bottleneck, PhaseFigures};
+use crate::results::load::{Bottleneck, ENDED_EARLY, PhaseFigures};
 use crate::results::summary::Warning;
 
 /// What must be sent, of what was offered, where the generator is the bottleneck, and be carried where nobody is.
@@ -74,7 +74,7 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
         figures,
         open,
         saturating: options.loop_kind() == "saturation",
-        is_answered: !is_message || options.stack.is_answered(),
+        is_answered: !is_message || options.is_answered(),
     })
 }
 
@@ -90,6 +90,7 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
                 let offered = offered(evidence.options, phase, figures);
                 let mut warnings = offered.map_or_else(Vec::new, |offered| phase::of(&offered, by_generator));
                 warnings.extend(phase::unsubscribed(evidence, index));
+                warnings.extend(phase::dropped(evidence, index));
                 warnings.extend(clock(times));
                 warnings.extend(ended_early(evidence, index));
                 warnings
@@ -104,7 +105,6 @@ fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
     let outcome = evidence.outcome;
     let target = outcome.target.as_ref();
     [
-        dropped(outcome),
         socketless(outcome),
         steal(evidence.steal),
         busy("generator", &outcome.generator),
@@ -129,18 +129,7 @@ fn clock(times: &PhaseTimes) -> Option<Warning> {
 fn ended_early(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let is_last = index + 1 == evidence.outcome.phases.len();
     let failure = evidence.outcome.failure.as_ref().filter(|_| is_last)?;
-    Some(invalid("ended-early", failure.clone()))
-}
-
-/// What the generator dropped itself was never offered to the target.
-fn dropped(outcome: &Outcome) -> Option<Warning> {
-    let datagrams = outcome.dropped_datagrams;
-    (datagrams > 0).then(|| {
-        invalid(
-            "generator-dropped",
-            format!("the generator's kernel had no room for {datagrams} datagrams: they count as sent and never left"),
-        )
-    })
+    Some(invalid(ENDED_EARLY, failure.clone()))
 }
 
 fn socketless(outcome: &Outcome) -> Option<Warning> {
@@ -164,18 +153,17 @@ fn steal(share: f64) -> Option<Warning> {
 }
 
 fn busy(who: &str, spent: &Spent) -> Option<Warning> {
-    let share = busiest(spent);
+    let share = spent.telling_share?;
+    let threads = match spent.busiest_share {
+        Some(_) => "the busiest thread",
+        None => "all threads",
+    };
     (share > BUSY).then(|| {
         warning(
             &format!("{who}-cpu"),
-            format!("the busiest thread of the {who} used {} of a CPU", percent(share)),
+            format!("{threads} of the {who} used {} of a CPU", percent(share)),
         )
     })
-}
-
-/// What the thread used that has least left; where threads are not told apart, all of them together.
-fn busiest(spent: &Spent) -> f64 {
-    spent.busiest_share.unwrap_or(spent.share)
 }
 
 fn percent(share: f64) -> String {

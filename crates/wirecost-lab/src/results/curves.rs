@@ -62,6 +62,17 @@ impl CurveKind {
         }
     }
 
+    /// What the times are, in a sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Response => "From the intended send to the answer.",
+            Self::Service => "From the actual send to the answer.",
+            Self::Lag => "How late the generator was.",
+            Self::Connect => "From the start of a connect until the client may send.",
+            Self::Delay => "From the intended send to the arrival at a subscriber or sink.",
+        }
+    }
+
     /// The file's path below the results folder; load and phase are indexes from 0.
     pub fn file(self, load: usize, phase: usize) -> String {
         format!("{}.hgrm", self.stem(load, phase))

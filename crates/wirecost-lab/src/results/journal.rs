@@ -45,7 +45,7 @@ pub enum Entry {
         stack: String,
         /// Payload of a message in bytes.
         payload_bytes: u64,
-        /// `finished`, `partial` (it ended before it was complete) or `not-run`.
+        /// `finished`, `partial` (it ended before it was complete), `failed` (a part of the generator did) or `not-run`.
         state: String,
         /// Messages that it offered.
         offered: u64,
@@ -99,11 +99,16 @@ pub fn read(folder: &RunFolder) -> Result<Vec<Entry>, ResultsError> {
     Ok(lines.collect())
 }
 
+/// The state of a load that is run again, and that holds nothing else up.
+const FAILED: &str = "failed";
+
 impl Entry {
     /// The key of a cell that need not be run again.
     pub fn finished_key(&self) -> Option<&str> {
         match self {
-            Self::Cell { key, state, .. } if state != "partial" && !key.is_empty() => Some(key),
+            Self::Cell { key, state, .. } if state != "partial" && state != FAILED && !key.is_empty() => {
+                Some(key)
+            }
             _ => None,
         }
     }
@@ -113,6 +118,7 @@ impl Entry {
         let state = match &load.not_run {
             Some(_) => "not-run",
             None if load.interrupted || load.aborted.is_some() => "partial",
+            None if load.has_failed() => FAILED,
             None => "finished",
         };
         let offered = load.phases.iter().map(|phase| phase.outcomes.offered);
@@ -130,6 +136,11 @@ impl Entry {
     /// Whether it says that a cell need not be run again.
     pub fn is_finished(&self) -> bool {
         self.finished_key().is_some()
+    }
+
+    /// Whether it says that a load has failed.
+    pub fn has_failed(&self) -> bool {
+        matches!(self, Self::Cell { state, .. } if state == FAILED)
     }
 
     /// The line of a cell of so many samples; a whole one has offered all their messages.
@@ -155,6 +166,8 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::load::{ENDED_EARLY, PhaseFigures};
+    use crate::results::summary::Warning;
 
     #[test]
     fn lines_are_appended_and_read_back() {
@@ -177,5 +190,28 @@ mod tests {
         assert_eq!(read(&folder).expect("readable"), entries);
         let text = std::fs::read_to_string(folder.file("journal.jsonl")).expect("readable");
         assert!(text.starts_with(r#"{"event":"started","at":"#), "{text}");
+    }
+
+    #[test]
+    fn a_load_whose_generator_failed_is_not_finished() {
+        let phase = |kind: &str| PhaseFigures {
+            warnings: vec![Warning {
+                kind: kind.into(),
+                text: "a worker has ended".into(),
+                invalidates: true,
+            }],
+            ..PhaseFigures::default()
+        };
+        let entry = |kind| {
+            let load = Load {
+                key: "k".into(),
+                phases: vec![phase(kind)],
+                ..Load::default()
+            };
+            Entry::of_load(0, &load)
+        };
+        assert_eq!(entry("schedule-lag").finished_key(), Some("k"));
+        let failed = entry(ENDED_EARLY);
+        assert!(failed.has_failed() && failed.finished_key().is_none());
     }
 }

@@ -105,6 +105,17 @@ pub struct Load {
     pub profile: Option<String>,
 }
 
+/// What a warning is called that says why the generator ended before its time.
+pub const ENDED_EARLY: &str = "ended-early";
+
+impl Load {
+    /// Whether the generator ended before its time, by itself.
+    pub fn has_failed(&self) -> bool {
+        let mut warnings = self.phases.iter().flat_map(|phase| &phase.warnings);
+        warnings.any(|warning| warning.kind == ENDED_EARLY)
+    }
+}
+
 /// The emulated link of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkFigures {
@@ -179,8 +190,9 @@ pub struct ProcessUse {
     pub system_s: f64,
     /// CPU time by wall time: 1 is one CPU.
     pub cpu_share: f64,
-    /// CPU time of the busiest thread by wall time.
-    pub busiest_thread_share: f64,
+    /// CPU time of the busiest thread by wall time; what a loop of the generator has waited awake is left out. Null where
+    /// threads are not told apart.
+    pub busiest_thread_share: Option<f64>,
     /// Largest sum of the processes' resident memory, in bytes.
     pub resident_bytes: u64,
     /// Processes at the end.
@@ -205,7 +217,7 @@ pub struct Threshold {
     pub metric: String,
     /// What was demanded, e.g. `p(99)<150ms`.
     pub expression: String,
-    /// The figure, in the metric's base unit; null where there was none to look at.
+    /// The figure, in the metric's base unit; null where there was none, or only times that may not be used.
     pub actual: Option<f64>,
     /// Whether it holds.
     pub pass: bool,

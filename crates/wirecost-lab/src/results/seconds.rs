@@ -1,11 +1,13 @@
 //! `intervals.csv`: one row per load, phase and second, in that order.
 //!
 //! Outcomes and times stand in the second in which their messages were *intended*; connects, deliveries and bytes in
-//! the second in which they came about. Times are in nanoseconds, empty where there is none.
+//! the second in which they came about. Times are in nanoseconds, empty where there is none, and a quantile pX where there
+//! are fewer than 1/(1-X) of them.
 
 use wirecost_stats::Histogram;
 
 use super::columns::{Field, Row};
+use super::summary::Times;
 use crate::load::figures::Interval;
 
 /// One second of one phase.
@@ -91,6 +93,8 @@ impl SecondRow {
     /// The row of an interval that all parts of load number `load` have added up to.
     pub fn of(load: u64, interval: &Interval) -> Self {
         let (outcomes, connects, deliveries) = (&interval.outcomes, &interval.connects, &interval.deliveries);
+        let (response, service) = (times(&interval.response_time), times(&interval.service_time));
+        let (connect, delay) = (times(&interval.connect_time), times(&interval.one_way_delay));
         Self {
             load,
             phase: interval.phase.into(),
@@ -119,16 +123,16 @@ impl SecondRow {
             replayed: deliveries.replayed,
             socket_bytes_up: interval.socket_bytes[0],
             socket_bytes_down: interval.socket_bytes[1],
-            response_p50_ns: quantile(interval.response_time.as_ref(), 0.5),
-            response_p99_ns: quantile(interval.response_time.as_ref(), 0.99),
-            response_max_ns: quantile(interval.response_time.as_ref(), 1.0),
-            service_p50_ns: quantile(interval.service_time.as_ref(), 0.5),
-            service_p99_ns: quantile(interval.service_time.as_ref(), 0.99),
-            lag_p99_ns: quantile(interval.schedule_lag.as_ref(), 0.99),
-            connect_p50_ns: quantile(interval.connect_time.as_ref(), 0.5),
-            connect_p99_ns: quantile(interval.connect_time.as_ref(), 0.99),
-            delay_p50_ns: quantile(interval.one_way_delay.as_ref(), 0.5),
-            delay_p99_ns: quantile(interval.one_way_delay.as_ref(), 0.99),
+            response_p50_ns: response.p50,
+            response_p99_ns: response.p99,
+            response_max_ns: (response.n > 0).then_some(response.max),
+            service_p50_ns: service.p50,
+            service_p99_ns: service.p99,
+            lag_p99_ns: times(&interval.schedule_lag).p99,
+            connect_p50_ns: connect.p50,
+            connect_p99_ns: connect.p99,
+            delay_p50_ns: delay.p50,
+            delay_p99_ns: delay.p99,
         }
     }
 }
@@ -178,9 +182,12 @@ impl Row for SecondRow {
     }
 }
 
-fn quantile(times: Option<&Histogram>, probability: f64) -> Option<u64> {
-    let times = times.filter(|times| !times.is_empty())?;
-    Some(times.quantile(probability))
+/// The times of a second; without a figure where it has none.
+fn times(histogram: &Option<Histogram>) -> Times {
+    histogram
+        .as_ref()
+        .and_then(Times::of_histogram)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -196,6 +203,7 @@ mod tests {
         interval.socket_bytes = [6, 7];
         let mut times = Histogram::new();
         times.record(1_000);
+        times.record(1_000);
         interval.response_time = Some(times);
         interval.service_time = Some(Histogram::new());
         interval
@@ -205,8 +213,14 @@ mod tests {
     fn rows_come_back_as_they_were() {
         let rows = [SecondRow::of(0, &interval()), SecondRow::default()];
         assert_eq!(
-            (rows[0].response_p50_ns, rows[0].service_p50_ns),
-            (Some(1_000), None)
+            [
+                rows[0].response_p50_ns,
+                rows[0].response_p99_ns,
+                rows[0].response_max_ns,
+                rows[0].service_p50_ns
+            ],
+            [Some(1_000), None, Some(1_000), None],
+            "two times have no p99"
         );
         assert_eq!(SecondRow::read(&SecondRow::file(&rows)), Ok(rows.to_vec()));
     }

@@ -6,10 +6,11 @@ use wirecost_link::LinkConfig;
 use wirecost_proto::ByteSize;
 use wirecost_security::Start;
 
+use super::edit::OF_COMPARISONS;
 use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
-use super::selector::{Labels, OF_CELLS, Selector};
+use super::selector::{Labels, Selector};
 use super::table::{MAX_LIST, Table, flag, keep_alive, parsed, text, time, whole};
 use crate::compare::options::{Engine, Fleet, Medium, Options, Schedule, Target};
 use crate::compare::plan;
@@ -251,7 +252,7 @@ fn exclude(table: &Table<'_>) -> Result<Vec<Selector>, ScenarioError> {
     let Some(node) = table.get("exclude") else {
         return Ok(Vec::new());
     };
-    selectors(node, &OF_CELLS[..9])
+    selectors(node, &OF_COMPARISONS)
 }
 
 /// Refuses conditions that leave out nothing, or everything.

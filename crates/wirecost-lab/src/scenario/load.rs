@@ -18,6 +18,7 @@ use super::link;
 use super::node::{Node, Value};
 use super::table::{Table, flag, keep_alive, parsed, text, time, whole};
 use crate::load::options::{CONNECT_TIMEOUT, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will};
+use crate::load::valid::{About, Refusal};
 use crate::probe::url::Url;
 use crate::stack::Stack;
 use crate::target::Target;
@@ -152,9 +153,6 @@ pub fn read(node: &Node, surroundings: Surroundings<'_>) -> Result<LoadOptions, 
     connection(&table, &mut load, surroundings)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
-    if let Some(why) = load.cannot_cross() {
-        return Err(table.error("link", why));
-    }
     load.payload = payload(&table, surroundings)?;
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -162,8 +160,33 @@ pub fn read(node: &Node, surroundings: Surroundings<'_>) -> Result<LoadOptions, 
     set(&mut load.resource, table.one("resource", text)?);
     set(&mut load.retain, table.one("retain", flag)?);
     set(&mut load.seed, table.one("seed", whole)?);
-    load.phases = phases::read(&table)?;
+    load.phases = phases::read(&table, load.start)?;
     Ok(load)
+}
+
+/// Refuses a load that cannot be run, at what `node` says of it.
+///
+/// # Errors
+/// [`LoadOptions::validate`] refuses it.
+pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
+    let Err(Refusal { about, why }) = load.validate() else {
+        return Ok(());
+    };
+    let (key, place) = match about {
+        About::Key(key) => (key, node.get(key)),
+        About::Phase(index) => {
+            let phases = node.get("phases").map(|phases| &phases.value);
+            let phase = match phases {
+                Some(Value::List(phases)) => phases.get(index),
+                _ => None,
+            };
+            ("phases", phase)
+        }
+    };
+    Err(ScenarioError::new(
+        &place.unwrap_or(node).place,
+        format!("{key}: {why}"),
+    ))
 }
 
 /// The stack: as it is named, or as the scheme of a URL says.

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, ByteSize};
 use wirecost_security::Start;
 
+use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::table::{meant, parsed, time, whole};
 use super::{link, load};
+use crate::compare::options::loss_text;
 use crate::load::options::{Arrivals, LoadOptions, Payload, Phase};
 use crate::stack::Stack;
 
@@ -20,23 +23,14 @@ pub type Labels = BTreeMap<&'static str, String>;
 pub struct Selector(BTreeMap<&'static str, Vec<String>>);
 
 /// The dimensions by which cells of a comparison are told apart.
-pub const OF_CELLS: [&str; 11] = [
-    "stack",
-    "start",
-    "size",
-    "interval",
-    "messages_per_connection",
-    "link.rtt",
-    "link.loss",
-    "link.rate",
-    "link.mtu",
-    "engine",
-    "target",
-];
-/// The dimensions by which loads and their phases are told apart.
-pub const OF_LOADS: [&str; 8] = [
-    "stack", "start", "size", "target", "inflight", "clients", "rate", "phase",
-];
+pub fn of_cells() -> Vec<&'static str> {
+    [&OF_COMPARISONS[..], &["engine", "target"]].concat()
+}
+
+/// The dimensions by which phases of loads are told apart.
+pub fn of_phases() -> Vec<&'static str> {
+    [&OF_LOADS[..], &["phase"]].concat()
+}
 
 impl Selector {
     /// Adds a condition: a dimension has one of these values. A value with `*` stands for any letters.
@@ -105,7 +99,9 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
         ("start", options.start.to_string()),
         ("target", options.target.to_string()),
         ("clients", options.clients.to_string()),
+        ("resource", options.resource.clone()),
     ]);
+    labels.extend(options.link.iter().flat_map(labels_of_link));
     labels.extend(size.map(|size| ("size", size.to_string())));
     labels.extend(
         options
@@ -118,6 +114,27 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
             .map(|rate| ("rate", load::print::rate_text(rate))),
     );
     labels
+}
+
+/// The dimensions of a link with its values; where both directions are alike, one value says it.
+pub fn labels_of_link(link: &LinkConfig) -> [(&'static str, String); 4] {
+    let both = |up: String, down: String| {
+        if up == down {
+            up
+        } else {
+            format!("{up} up {down} down")
+        }
+    };
+    let (up, down) = (&link.up, &link.down);
+    [
+        ("link.rtt", DisplayDuration(link.rtt()).to_string()),
+        ("link.loss", both(loss_text(&up.loss), loss_text(&down.loss))),
+        ("link.rate", both(rate_text(up.rate), rate_text(down.rate))),
+        (
+            "link.mtu",
+            ByteSize::from_bytes(up.mtu.min(down.mtu).into()).to_string(),
+        ),
+    ]
 }
 
 /// A value as labels write it, so that 1000us is 1ms.
@@ -189,10 +206,10 @@ mod tests {
         let mut selector = Selector::default();
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         selector
-            .require("size", &texts(&["1000B", "2kB"]), &OF_CELLS)
+            .require("size", &texts(&["1000B", "2kB"]), &of_cells())
             .expect("sizes");
         selector
-            .require("stack", &texts(&["mqtt*"]), &OF_CELLS)
+            .require("stack", &texts(&["mqtt*"]), &of_cells())
             .expect("a pattern");
         let labels =
             |stack: &str, size: &str| Labels::from([("stack", stack.to_owned()), ("size", size.to_owned())]);
@@ -206,7 +223,7 @@ mod tests {
         let refused = |key: &str, value: &str| {
             let mut selector = Selector::default();
             selector
-                .require(key, &[value.to_owned()], &OF_CELLS)
+                .require(key, &[value.to_owned()], &of_cells())
                 .expect_err(value)
         };
         assert!(refused("stak", "tcp").contains("did you mean \"stack\"?"));

@@ -292,3 +292,23 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         assert!(given.contains(hint), "{text:?}: {given}");
     }
 }
+
+#[test]
+fn loads_are_told_apart_by_their_links() {
+    let text = "wirecost: 1\nstack: tcp\nvary: {link.rtt: [5ms, 40ms], link.loss: [0%, 1%]}\n\
+                exclude: [{link.rtt: 40ms, link.loss: 1%}]\nphases: [{do: publish, duration: 1s}]\n\
+                thresholds: {\"response_time{link.rtt=40ms}\": [\"p(99)<1s\"]}\n";
+    let scenario = Scenario::read(text, Edits::default(), Surroundings::NONE).expect(text);
+    let Work::Loads(loads) = &scenario.work else {
+        panic!("a comparison");
+    };
+    assert_eq!(loads.len(), 3);
+    let text = text.replace("link.rtt=40ms", "link.rtt=41ms");
+    let error = Scenario::read(&text, Edits::default(), Surroundings::NONE).expect_err("nothing is meant");
+    assert!(
+        error
+            .to_string()
+            .contains("nothing of this run is {link.rtt=41ms}"),
+        "{error}"
+    );
+}

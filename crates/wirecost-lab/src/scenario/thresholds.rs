@@ -121,10 +121,10 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String>
                 meant(metric.trim(), &names)
             )
         })?;
-    let dimensions: &[&'static str] = if of_loads {
-        &selector::OF_LOADS
+    let dimensions = if of_loads {
+        selector::of_phases()
     } else {
-        &selector::OF_CELLS
+        selector::of_cells()
     };
     let mut selector = Selector::default();
     for condition in conditions
@@ -135,7 +135,7 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String>
             .split_once('=')
             .ok_or_else(|| format!("{condition:?} is no condition: write stack=tcp"))?;
         let values: Vec<String> = value.split('|').map(str::to_owned).collect();
-        selector.require(key.trim(), &values, dimensions)?;
+        selector.require(key.trim(), &values, &dimensions)?;
     }
     Ok((found, selector))
 }
@@ -184,7 +184,7 @@ fn demand(
 /// A threshold that does not hold, for a person: `response_time p(99)<5ms was demanded, it is 12 ms`.
 pub fn failure_text(threshold: &Threshold) -> String {
     let actual = threshold.actual.map_or_else(
-        || "there was no figure to look at".to_owned(),
+        || "there was no figure that may be used".to_owned(),
         |figure| format!("it is {}", figure_text(threshold, figure)),
     );
     format!(

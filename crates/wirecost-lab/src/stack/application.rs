@@ -228,9 +228,13 @@ pub(super) fn layer_event<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> Ev
             fault: layer::Fault::Start { granted, .. },
             ..
         } => Event::Established { start: granted },
-        layer::Event::Failed { fault, .. } => Event::Lost {
-            reason: fault.to_string(),
-        },
+        layer::Event::Failed { fault, .. } => {
+            let reason = fault.to_string();
+            match fault {
+                layer::Fault::TimedOut { .. } | layer::Fault::Other(_) => Event::Lost { reason },
+                _ => Event::Rejected { reason },
+            }
+        }
     }
 }
 
@@ -268,7 +272,7 @@ fn mqtt_event(event: mqtt::Event) -> Event {
         mqtt::Event::Disconnected { reason } => Event::Rejected {
             reason: format!("DISCONNECT {reason}"),
         },
-        mqtt::Event::Failed(error) => Event::Lost {
+        mqtt::Event::Failed(error) => Event::Rejected {
             reason: error.to_string(),
         },
         mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::Lost {
@@ -364,7 +368,10 @@ fn amqp_event(event: amqp::Event) -> Event {
             reason: reason.to_string(),
         },
         amqp::Event::Discarded { message } => Event::TimedOut { message },
-        amqp::Event::Failed(failure) => Event::Lost {
+        amqp::Event::Failed(failure @ amqp::Failure::TimedOut(_)) => Event::Lost {
+            reason: failure.to_string(),
+        },
+        amqp::Event::Failed(failure) => Event::Rejected {
             reason: failure.to_string(),
         },
         amqp::Event::Closed { error: None } => Event::Closed,

@@ -109,9 +109,9 @@ pub enum Event {
         /// The message's number.
         message: u64,
     },
-    /// The server has refused the connection.
+    /// One side has refused the connection: the server, or whoever does not trust it or understand it.
     Rejected {
-        /// The server's reason.
+        /// Why.
         reason: String,
     },
     /// The server has closed the connection.

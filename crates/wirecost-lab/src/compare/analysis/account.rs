@@ -74,6 +74,7 @@ impl Account {
         let mut ledger = DeviceLedger::with_describer(cell.stack.describer());
         let mut datagram_ids = Vec::new();
         let mut disagreements = 0;
+        let has_failed = report.script.notes().failure.is_some();
         let mut server_cpu = Duration::ZERO;
         for (local, log) in &report.logs {
             let ports = Ports {
@@ -85,7 +86,7 @@ impl Account {
             server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
             let down = server.map_or(&log.down, |server| &server.down);
             if let Some(server) = server {
-                disagreements += disagreements_of(log, server, cell);
+                disagreements += disagreements_of(log, server, cell, has_failed);
             }
             datagram_ids.push((ports, ledger.log_spans(ports, Direction::Up, &log.up)));
             ledger.log_spans(ports, Direction::Down, down);

@@ -2,52 +2,76 @@
 
 use std::collections::BTreeSet;
 
-use wirecost_proto::log::{DirectionLog, FlowLog};
-use wirecost_proto::{Layer, Phase, Span};
+use wirecost_proto::log::{DatagramLog, DirectionLog, FlowLog};
+use wirecost_proto::{Cause, Layer, Phase, Span};
 
 use crate::compare::plan::PlannedCell;
 
 /// How often client and server said something else of the same bytes. To a server a protected object is payload: it is no
-/// participant.
-pub(super) fn disagreements_of(client: &FlowLog, server: &FlowLog, cell: &PlannedCell) -> u64 {
-    let same = if cell.stack.is_sealed() && !cell.in_order {
-        is_hidden
-    } else {
-        is_same
+/// participant. Of a device that has failed, one side may have ended before it read everything.
+pub(super) fn disagreements_of(
+    client: &FlowLog,
+    server: &FlowLog,
+    cell: &PlannedCell,
+    has_failed: bool,
+) -> u64 {
+    let same = match (cell.stack.is_sealed(), cell.in_order && !has_failed) {
+        (false, _) => is_same,
+        (true, true) => is_same_or_hidden_again,
+        (true, false) => is_hidden,
+    };
+    let agree = if has_failed { agree_to_the_end } else { agree };
+    let is_unlike = |consumed: &DirectionLog, made: &DirectionLog| {
+        !agree(&runs(&consumed.stream), &runs(&made.stream)) || has_unlike_datagram(consumed, made, same)
     };
     let up = match cell.stack.object {
-        true => disagreement(&as_payload(&server.up), &as_payload(&client.up), same),
-        false => disagreement(&server.up, &client.up, same),
+        true => is_unlike(&as_payload(&server.up), &as_payload(&client.up)),
+        false => is_unlike(&server.up, &client.up),
     };
-    let down = disagreement(&client.down, &server.down, same);
+    let down = is_unlike(&client.down, &server.down);
     u64::from(up) + u64::from(down)
 }
 
-fn is_same(consumed: &[Run], made: &[Run]) -> bool {
-    consumed == made
+/// Whether the spans that were consumed say of a datagram what those say that were made.
+type Same = fn(consumed: &[Span], made: &[Span]) -> bool;
+
+fn is_same(consumed: &[Span], made: &[Span]) -> bool {
+    runs(consumed) == runs(made)
+}
+
+/// Whether what was consumed says the same; or less, of a datagram that holds something again. Who waits longer for an
+/// answer than its time-out, because the link is long or the other end was stopped, sends again what was not lost, and by
+/// then its receiver may have discarded the keys (RFC 9001 section 4.9).
+fn is_same_or_hidden_again(consumed: &[Span], made: &[Span]) -> bool {
+    let holds_again = made.iter().any(|span| span.cause == Cause::Retransmission);
+    is_same(consumed, made) || (holds_again && is_hidden(consumed, made))
 }
 
 /// Whether what was consumed says the same, or less: a protected datagram that overtakes the end of the handshake, or comes
 /// behind the end of the connection, cannot be opened, and its receiver calls transport or application what it cannot see.
-fn is_hidden(consumed: &[Run], made: &[Run]) -> bool {
+fn is_hidden(consumed: &[Span], made: &[Span]) -> bool {
+    left_behind(&runs(consumed), &runs(made), says_no_more) == Some(0)
+}
+
+/// Bytes that were made and not consumed; `None` where more were consumed than made, or one of them does not fit.
+fn left_behind(consumed: &[Run], made: &[Run], fits: fn(consumed: Run, made: Run) -> bool) -> Option<u64> {
     let mut made = made.iter().copied();
     let mut at = (Layer::Ip, Phase::Connect, 0);
     for run in consumed {
         let mut left = run.2;
         while left > 0 {
             if at.2 == 0 {
-                let Some(next) = made.next() else { return false };
-                at = next;
+                at = made.next()?;
             }
-            if !says_no_more(*run, at) {
-                return false;
+            if !fits(*run, at) {
+                return None;
             }
             let common = left.min(at.2);
             left -= common;
             at.2 -= common;
         }
     }
-    at.2 == 0 && made.next().is_none()
+    Some(at.2 + made.map(|run| run.2).sum::<u64>())
 }
 
 /// Whether a run says of a byte what its maker said of it, or less. A record that stays closed has a header and a tag
@@ -73,11 +97,10 @@ fn as_payload(log: &DirectionLog) -> DirectionLog {
     log
 }
 
-/// Whether what was consumed differs from what was made. A receiver cannot know a retransmission whose original
-/// was lost, and may not have consumed everything.
-fn disagreement(consumed: &DirectionLog, made: &DirectionLog, same: fn(&[Run], &[Run]) -> bool) -> bool {
-    let (consumed_runs, made_runs) = (runs(&consumed.stream), runs(&made.stream));
-    let complete = consumed_runs.len().saturating_sub(1);
+/// Whether what was consumed of a stream is what was made. A receiver cannot know a retransmission whose original was lost,
+/// and may not have consumed everything.
+fn agree(consumed: &[Run], made: &[Run]) -> bool {
+    let complete = consumed.len().saturating_sub(1);
     let agrees = |(index, (consumed, made)): (usize, (&Run, &Run))| {
         let (layer, phase, bytes) = *consumed;
         let fits = if index < complete {
@@ -87,11 +110,21 @@ fn disagreement(consumed: &DirectionLog, made: &DirectionLog, same: fn(&[Run], &
         };
         (layer, phase) == (made.0, made.1) && fits
     };
-    let mut pairs = consumed_runs.iter().zip(&made_runs).enumerate();
-    let streams_agree = consumed_runs.len() <= made_runs.len() && pairs.all(agrees);
-    let unlike = |datagram: &wirecost_proto::log::DatagramLog| {
+    consumed.len() <= made.len() && consumed.iter().zip(made).enumerate().all(agrees)
+}
+
+/// The same where the receiver may have ended before: it does not read what comes behind, and takes none of it for payload
+/// that is not.
+fn agree_to_the_end(consumed: &[Run], made: &[Run]) -> bool {
+    let fits = |consumed: Run, made: Run| consumed.0 != Layer::Payload || made.0 == Layer::Payload;
+    left_behind(consumed, made, fits).is_some()
+}
+
+/// Whether a datagram that was consumed differs from what was made.
+fn has_unlike_datagram(consumed: &DirectionLog, made: &DirectionLog, same: Same) -> bool {
+    let unlike = |datagram: &DatagramLog| {
         let twin = made.datagrams.iter().find(|other| other.bytes == datagram.bytes);
-        twin.is_some_and(|twin| !same(&runs(&datagram.spans), &runs(&twin.spans)))
+        twin.is_some_and(|twin| !same(&datagram.spans, &twin.spans))
     };
     // A protected datagram that comes again is not opened again (RFC 9147 section 4.5.1): only its first copy tells.
     let mut seen = BTreeSet::new();
@@ -99,7 +132,7 @@ fn disagreement(consumed: &DirectionLog, made: &DirectionLog, same: fn(&[Run], &
         .datagrams
         .iter()
         .filter(|datagram| seen.insert(datagram.bytes.as_slice()));
-    !streams_agree || first_copies.any(unlike)
+    first_copies.any(unlike)
 }
 
 /// Bytes on end of one layer and phase.
@@ -121,12 +154,20 @@ fn runs(spans: &[Span]) -> Vec<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirecost_proto::Cause;
-    use wirecost_proto::log::DatagramLog;
+
+    fn span(layer: Layer, phase: Phase, len: u32) -> Span {
+        let cause = Cause::Original;
+        Span {
+            len,
+            layer,
+            phase,
+            cause,
+        }
+    }
 
     #[test]
     fn a_receiver_without_the_keys_may_say_less_but_nothing_else() {
-        let run = |layer, bytes| (layer, Phase::Message, bytes);
+        let run = |layer, bytes| span(layer, Phase::Message, bytes);
         let made = [
             run(Layer::Security, 5),
             run(Layer::Application, 17),
@@ -134,7 +175,7 @@ mod tests {
         ];
         let opaque = [run(Layer::Security, 5), run(Layer::Application, 117)];
         assert!(is_hidden(&opaque, &made) && is_hidden(&made, &made) && !is_same(&opaque, &made));
-        let close = [(Layer::Security, Phase::Close, 24)];
+        let close = [span(Layer::Security, Phase::Close, 24)];
         let closed = [
             run(Layer::Security, 5),
             run(Layer::Application, 2),
@@ -150,16 +191,31 @@ mod tests {
         ));
     }
 
+    #[test]
+    fn in_order_only_what_is_sent_again_may_find_no_keys() {
+        let made = [
+            span(Layer::Transport, Phase::Connect, 40),
+            span(Layer::Security, Phase::Connect, 90),
+        ];
+        let opaque = [span(Layer::Transport, Phase::Connect, 130)];
+        assert!(is_same_or_hidden_again(&made, &made));
+        assert!(
+            !is_same_or_hidden_again(&opaque, &made),
+            "the first time its receiver has the keys"
+        );
+        let again = made.map(|span| Span {
+            cause: Cause::Retransmission,
+            ..span
+        });
+        assert!(is_same_or_hidden_again(&opaque, &again));
+        let wrong = [span(Layer::Payload, Phase::Message, 130)];
+        assert!(!is_same_or_hidden_again(&wrong, &again));
+    }
+
     fn datagram(layer: Layer) -> DatagramLog {
-        let span = Span {
-            len: 3,
-            layer,
-            phase: Phase::Message,
-            cause: Cause::Original,
-        };
         DatagramLog {
             bytes: b"abc".to_vec(),
-            spans: vec![span],
+            spans: vec![span(layer, Phase::Message, 3)],
         }
     }
 
@@ -171,8 +227,47 @@ mod tests {
         };
         let made = log(&[Layer::Payload]);
         let again = log(&[Layer::Payload, Layer::Application]);
-        assert!(!disagreement(&again, &made, is_same));
+        assert!(!has_unlike_datagram(&again, &made, is_same));
         let otherwise = log(&[Layer::Application, Layer::Payload]);
-        assert!(disagreement(&otherwise, &made, is_same));
+        assert!(has_unlike_datagram(&otherwise, &made, is_same));
+    }
+
+    #[test]
+    fn a_receiver_that_has_ended_takes_nothing_for_payload_that_is_none() {
+        let run = |layer, phase, bytes| (layer, phase, bytes);
+        let (application, payload) = (Layer::Application, Layer::Payload);
+        let made = [
+            run(application, Phase::Connect, 227),
+            run(payload, Phase::Message, 9),
+            run(application, Phase::Close, 12),
+        ];
+        for (consumed, agrees, agrees_to_the_end) in [
+            (&[run(application, Phase::Connect, 100)][..], true, true),
+            (&made[..], true, true),
+            (
+                &[
+                    run(application, Phase::Connect, 61),
+                    run(application, Phase::Close, 187),
+                ],
+                false,
+                true,
+            ),
+            (&[run(application, Phase::Close, 249)], false, false),
+            (
+                &[
+                    run(application, Phase::Connect, 226),
+                    run(payload, Phase::Message, 9),
+                ],
+                false,
+                false,
+            ),
+        ] {
+            assert_eq!(agree(consumed, &made), agrees, "{consumed:?}");
+            assert_eq!(
+                agree_to_the_end(consumed, &made),
+                agrees_to_the_end,
+                "{consumed:?}"
+            );
+        }
     }
 }

@@ -9,8 +9,8 @@ use wirecost_proto::units::DisplayDuration;
 use wirecost_security::Start;
 
 use super::PlannedCell;
-use crate::compare::options::{Options, Schedule, loss_text, resolved_link, resolved_schedule};
-use crate::scenario::selector::{Labels, rate_text};
+use crate::compare::options::{Options, Schedule, resolved_link, resolved_schedule};
+use crate::scenario::selector::{Labels, labels_of_link};
 use crate::scenario::{ResolvedLink, ResolvedSchedule};
 use crate::stack::Stack;
 use crate::target::Target;
@@ -113,16 +113,7 @@ pub(super) fn question_key(options: &Options, cell: Dimensions) -> String {
 
 /// The dimensions of a cell with its values, as `exclude` and thresholds name them, the engine left out.
 pub(super) fn labels(options: &Options, cell: Dimensions) -> Labels {
-    let link = &options.links[cell.link];
     let time = |time: Duration| DisplayDuration(time).to_string();
-    // Where both directions are alike, one value says it.
-    let both = |up: String, down: String| {
-        if up == down {
-            up
-        } else {
-            format!("{up} up {down} down")
-        }
-    };
     let interval = cell
         .schedule
         .interval
@@ -132,23 +123,11 @@ pub(super) fn labels(options: &Options, cell: Dimensions) -> Labels {
         ("start", cell.start.to_string()),
         ("size", cell.size.to_string()),
         ("messages_per_connection", cell.schedule.messages.to_string()),
-        ("link.rtt", time(link.rtt())),
-        (
-            "link.loss",
-            both(loss_text(&link.up.loss), loss_text(&link.down.loss)),
-        ),
-        (
-            "link.rate",
-            both(rate_text(link.up.rate), rate_text(link.down.rate)),
-        ),
-        (
-            "link.mtu",
-            ByteSize::from_bytes(super::mtu_of(link).into()).to_string(),
-        ),
         ("target", options.target.to_string()),
     ])
     .into_iter()
     .chain(interval)
+    .chain(labels_of_link(&options.links[cell.link]))
     .collect()
 }
 

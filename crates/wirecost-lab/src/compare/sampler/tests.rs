@@ -1,5 +1,6 @@
 use super::*;
 use crate::stack::Client;
+use std::time::Duration;
 
 const SETTLE: Duration = Duration::from_secs(1);
 const START: Instant = Instant::from_millis(100);

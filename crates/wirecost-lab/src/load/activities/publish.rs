@@ -14,7 +14,7 @@ use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
 
 use crate::load::activity::{Activity, Kind, Part};
-use crate::load::arrivals::{Schedule, share};
+use crate::load::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
 use crate::load::options::{Backoff, Offer};
 use crate::load::roles::expected::Matching;
 use crate::stack::Command;
@@ -94,6 +94,15 @@ impl Publish {
         part.book.in_flight(device) < self.asked.inflight && !part.book.is_holding(device)
     }
 
+    /// When the schedule intends the next message; `None` where it intends none, or where there is no schedule.
+    fn next_arrival(&mut self) -> Option<Instant> {
+        let Flow::Open(schedule) = &mut self.flow else {
+            return None;
+        };
+        let offset = schedule.peek()?.offset;
+        Some(self.begins + Duration::from_nanos(offset))
+    }
+
     /// Whether nothing will be intended any more.
     fn has_ended(&mut self, now: Instant) -> bool {
         match &mut self.flow {
@@ -132,9 +141,13 @@ impl Activity for Publish {
             // What a phase before has left over waits for its device, and in a closed loop every device has room.
             (0..part.senders).for_each(|device| part.fleet.wake(device));
         }
-        while let Flow::Open(schedule) = &mut self.flow
-            && let Some(arrival) = schedule.peek().copied()
-        {
+        for _ in 0..ARRIVALS_PER_TURN {
+            let Flow::Open(schedule) = &mut self.flow else {
+                break;
+            };
+            let Some(arrival) = schedule.peek().copied() else {
+                break;
+            };
             let intended = self.begins + Duration::from_nanos(arrival.offset);
             if now < intended {
                 return Some(intended);
@@ -147,7 +160,7 @@ impl Activity for Publish {
             }
         }
         if !self.has_ended(now) {
-            return Some(self.ends);
+            return Some(self.next_arrival().unwrap_or(self.ends));
         }
         self.end(part, now);
         if now >= self.drained {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_stats::Histogram;
 
 use crate::load::figures::Interval;
 
@@ -88,12 +87,6 @@ impl Begun {
         let warm_up = self.at.max(intended) < self.warm_up_ends;
         u64::from(self.phase) << 32 | second << 1 | u64::from(warm_up)
     }
-}
-
-/// Counts a time in nanoseconds.
-pub(super) fn record(histogram: &mut Option<Histogram>, time: Duration) {
-    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    histogram.get_or_insert_default().record(nanos);
 }
 
 #[cfg(test)]

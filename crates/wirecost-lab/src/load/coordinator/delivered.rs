@@ -1,12 +1,7 @@
 //! What has arrived at a target that counts: where nothing answers, that is how messages ended.
 
-use std::time::Duration;
-
 use super::{Coordinator, LOOK};
 use crate::load::target::Arrived;
-
-/// What has not moved for so long does not come any more: nothing is sent.
-const STILL: Duration = Duration::from_secs(1);
 
 impl Coordinator<'_> {
     /// Adds what has arrived at the target in a phase, as far as it can tell. Which messages were lost nobody knows: they
@@ -20,7 +15,7 @@ impl Coordinator<'_> {
             return;
         };
         let new = arrived.deliveries.since(&before.deliveries);
-        if !self.options.stack.is_answered() {
+        if !self.options.is_answered() {
             let mut unique = new.arrived.saturating_sub(new.duplicates);
             for interval in self.of_phase(phase) {
                 let delivered = interval.outcomes.unknown.min(unique);
@@ -45,12 +40,13 @@ impl Coordinator<'_> {
     /// Asks the target until everything that was sent has arrived, or for as long as an answer would be waited for.
     fn await_arrivals(&mut self, before: &Arrived, sent: u64) -> Option<Arrived> {
         let until = self.now() + self.options.timeout;
+        let stillness = self.options.stillness();
         let mut last = self.around.target.arrived()?;
         let mut moved = self.now();
         loop {
             let count = last.deliveries.since(&before.deliveries).arrived;
             let now = self.now();
-            if count >= sent || now >= until || now.saturating_since(moved) >= STILL {
+            if count >= sent || now >= until || now.saturating_since(moved) >= stillness {
                 return Some(last);
             }
             std::thread::sleep(LOOK);

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::sides::nanos;
 use crate::emulation::LinkUse;
 use crate::load::figures::Interval;
+use crate::load::nanos;
 use crate::load::target::Used;
 use crate::results::load::Threshold;
 use crate::results::usage::UsageRow;
@@ -24,8 +24,6 @@ pub struct Outcome {
     pub aborted: Option<Threshold>,
     /// Why there is no connection at all, where there is none.
     pub no_connection: Option<NoConnection>,
-    /// Datagrams that the kernel of the generator had no room for: they count as sent and never left.
-    pub dropped_datagrams: u64,
     /// Why a socket could not be had, the first time that one could not.
     pub socket_error: Option<String>,
     /// What both sides used, tick by tick.
@@ -67,6 +65,9 @@ pub struct PhaseTimes {
     pub link: Option<LinkUse>,
 }
 
+/// In a shorter phase most of what is used is used once, to begin and to end it.
+const TELLING: Duration = Duration::from_millis(100);
+
 /// What a side has used over the phases in which messages or handshakes are offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
@@ -74,10 +75,14 @@ pub struct Spent {
     pub user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
-    /// CPU time of the busiest thread in its busiest phase by its wall time; `None` where threads are not told apart.
+    /// CPU time of the busiest thread in its busiest phase by its wall time, what it waited awake left out; `None` where
+    /// threads are not told apart.
     pub busiest_share: Option<f64>,
     /// CPU time by wall time in the busiest phase.
     pub share: f64,
+    /// What its busiest thread used of a CPU in the busiest phase that was long enough to tell, or all threads where they are
+    /// not told apart; `None` where no phase was.
+    pub telling_share: Option<f64>,
     /// Largest resident memory, in bytes.
     pub resident_bytes: u64,
     /// Processes.
@@ -91,18 +96,50 @@ impl Spent {
         let share = |used_ns: u64| used_ns as f64 / took_ns as f64;
         self.user_ns += after.user_ns.saturating_sub(before.user_ns);
         self.system_ns += after.system_ns.saturating_sub(before.system_ns);
-        self.share = self
-            .share
-            .max(share(after.cpu_ns().saturating_sub(before.cpu_ns())));
-        self.busiest_share = match (self.busiest_share, thread_ns.map(share)) {
-            (Some(one), Some(other)) => Some(one.max(other)),
-            (one, other) => one.or(other),
-        };
+        let all = share(after.cpu_ns().saturating_sub(before.cpu_ns()));
+        let busiest = thread_ns.map(share);
+        self.share = self.share.max(all);
+        self.busiest_share = larger(self.busiest_share, busiest);
+        if took >= TELLING {
+            self.telling_share = larger(self.telling_share, busiest.or(Some(all)));
+        }
     }
 
     /// Notes how much memory and how many processes there are now.
     pub(super) fn note(&mut self, used: &Used) {
         self.resident_bytes = self.resident_bytes.max(used.resident_bytes);
         self.processes = self.processes.max(used.processes);
+    }
+}
+
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.max(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_of_milliseconds_does_not_tell_what_a_side_uses() {
+        let used = |user_ns| Used {
+            user_ns,
+            ..Used::default()
+        };
+        let mut spent = Spent::default();
+        let short = Duration::from_millis(6);
+        spent.add_phase(&used(0), &used(5_000_000), Some(4_500_000), short);
+        assert_eq!((spent.busiest_share, spent.telling_share), (Some(0.75), None));
+        let long = Duration::from_millis(500);
+        spent.add_phase(&used(5_000_000), &used(105_000_000), Some(50_000_000), long);
+        assert_eq!(
+            (spent.busiest_share, spent.telling_share),
+            (Some(0.75), Some(0.1))
+        );
+        spent.add_phase(&used(105_000_000), &used(205_000_000), None, long);
+        assert_eq!(spent.telling_share, Some(0.2), "threads are not told apart");
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Coordinator, Stand};
+use crate::load::nanos;
 use crate::load::target::Used;
 use crate::load::watch::Usage;
 use crate::results::usage::UsageRow;
@@ -85,8 +86,4 @@ impl Coordinator<'_> {
 fn busiest_since(now: &Used, then: &Used) -> Option<u64> {
     let threads = now.busiest_ns.zip(then.busiest_ns);
     threads.map(|(now, then)| now.saturating_sub(then))
-}
-
-pub(super) fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

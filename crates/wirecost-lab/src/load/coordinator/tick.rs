@@ -9,8 +9,8 @@ use std::time::Duration;
 use wirecost_proto::Instant;
 
 use super::Coordinator;
-use super::sides::nanos;
 use crate::load::figures::{Connects, Deliveries, Interval};
+use crate::load::nanos;
 use crate::load::watch::Tick;
 use crate::results::summary::Outcomes;
 use crate::results::usage::UsageRow;

@@ -6,13 +6,11 @@ use super::LoadMetrics;
 use super::text::{Format, Labels, Page};
 use crate::load::figures::Interval;
 use crate::load::watch::Usage;
+use crate::results::curves::CurveKind;
 use crate::results::load::ProcessUse;
 
 /// How a counter is read of what was counted.
 type Count = fn(&Interval) -> u64;
-
-/// How a histogram is read of what was counted.
-type TimesOf = fn(&Interval) -> Option<&Histogram>;
 
 /// The metrics of `loads`.
 pub(super) fn of(loads: &[LoadMetrics], format: Format) -> String {
@@ -74,48 +72,43 @@ const CONNECTS: [(&str, Count); 4] = [
 const BYTES: [(&str, Count); 2] = [("up", |of| of.socket_bytes[0]), ("down", |of| of.socket_bytes[1])];
 
 /// Name, unit and help of each family of counters.
-const COUNTERS: [(&str, &str, &str, Read); 8] = [
-    (
+type Counter = (&'static str, &'static str, &'static str, Read);
+
+const COUNTERS: [Counter; 8] = [
+    counted(
         "wirecost_messages_offered",
-        "",
         "Messages that the schedule intended.",
-        Read::All(|of| of.outcomes.offered),
+        |of| of.outcomes.offered,
     ),
-    (
+    counted(
         "wirecost_messages_sent",
-        "",
         "Messages whose last byte the kernel has taken.",
-        Read::All(|of| of.sent),
+        |of| of.sent,
     ),
-    (
+    told_apart(
         "wirecost_messages",
-        "",
         "Messages by how they ended.",
-        Read::Each("outcome", &OUTCOMES),
+        "outcome",
+        &OUTCOMES,
     ),
-    (
+    counted(
         "wirecost_deliveries",
-        "",
         "Messages that arrived at subscribers or the sink.",
-        Read::All(|of| of.deliveries.arrived),
+        |of| of.deliveries.arrived,
     ),
-    (
-        "wirecost_connects_attempted",
-        "",
-        "Connects that were begun.",
-        Read::All(|of| of.connects.attempted),
-    ),
-    (
+    counted("wirecost_connects_attempted", "Connects that were begun.", |of| {
+        of.connects.attempted
+    }),
+    told_apart(
         "wirecost_connects",
-        "",
         "Connects by how they ended.",
-        Read::Each("result", &CONNECTS),
+        "result",
+        &CONNECTS,
     ),
-    (
+    counted(
         "wirecost_connections_lost",
-        "",
         "Established connections that were lost.",
-        Read::All(|of| of.connects.lost),
+        |of| of.connects.lost,
     ),
     (
         "wirecost_socket_bytes",
@@ -124,6 +117,21 @@ const COUNTERS: [(&str, &str, &str, Read); 8] = [
         Read::Each("direction", &BYTES),
     ),
 ];
+
+/// A family of one counter for each phase.
+const fn counted(name: &'static str, help: &'static str, count: Count) -> Counter {
+    (name, "", help, Read::All(count))
+}
+
+/// A family of counters that one more label tells apart.
+const fn told_apart(
+    name: &'static str,
+    help: &'static str,
+    label: &'static str,
+    counts: &'static [(&'static str, Count)],
+) -> Counter {
+    (name, "", help, Read::Each(label, counts))
+}
 
 fn counters(page: &mut Page, loads: &[LoadMetrics]) {
     for (name, unit, help, read) in COUNTERS {
@@ -136,41 +144,12 @@ fn counters(page: &mut Page, loads: &[LoadMetrics]) {
 }
 
 fn histograms(page: &mut Page, loads: &[LoadMetrics]) {
-    const KINDS: [(&str, &str, TimesOf); 5] = [
-        (
-            "wirecost_response_time_seconds",
-            "From the intended send to the answer.",
-            |of| of.response_time.as_ref(),
-        ),
-        (
-            "wirecost_service_time_seconds",
-            "From the actual send to the answer.",
-            |of| of.service_time.as_ref(),
-        ),
-        (
-            "wirecost_schedule_lag_seconds",
-            "How late the generator was.",
-            |of| of.schedule_lag.as_ref(),
-        ),
-        (
-            "wirecost_connect_time_seconds",
-            "From the start of a connect until the client may send.",
-            |of| of.connect_time.as_ref(),
-        ),
-        (
-            "wirecost_one_way_delay_seconds",
-            "From the intended send to the arrival at a subscriber or sink.",
-            |of| of.one_way_delay.as_ref(),
-        ),
-    ];
-    for (name, help, times) in KINDS {
-        let mut samples = Vec::new();
-        for load in loads {
-            for (phase, counted) in &load.phases {
-                samples.extend(times(counted).map(|times| (in_phase(load, phase), times)));
-            }
-        }
-        page.histogram(name, help, &samples);
+    for kind in CurveKind::ALL {
+        let name = format!("wirecost_{}_seconds", kind.words().replace([' ', '-'], "_"));
+        let samples: Vec<(Labels<'_>, &Histogram)> = in_phases(loads)
+            .filter_map(|(labels, counted)| Some((labels, kind.of(counted)?)))
+            .collect();
+        page.histogram(&name, kind.meaning(), &samples);
     }
 }
 
@@ -242,15 +221,21 @@ fn sides<'a, T: 'a>(
     samples
 }
 
+/// What was counted in each phase of each load, with the labels that tell it.
+fn in_phases(loads: &[LoadMetrics]) -> impl Iterator<Item = (Labels<'_>, &Interval)> {
+    loads.iter().flat_map(|load| {
+        load.phases.values().map(|phase| {
+            let mut labels = labels(load);
+            labels.extend([("phase", phase.name.as_str()), ("phase_index", &phase.index)]);
+            (labels, &phase.counted)
+        })
+    })
+}
+
 /// The counter of each load and phase.
 fn all(loads: &[LoadMetrics], count: Count) -> Vec<(Labels<'_>, u64)> {
-    let phases = loads.iter().flat_map(|load| {
-        load.phases
-            .iter()
-            .map(move |(phase, counted)| (load, phase, counted))
-    });
-    phases
-        .map(|(load, phase, counted)| (in_phase(load, phase), count(counted)))
+    in_phases(loads)
+        .map(|(labels, counted)| (labels, count(counted)))
         .collect()
 }
 
@@ -261,13 +246,11 @@ fn each<'a>(
     counts: &[(&'static str, Count)],
 ) -> Vec<(Labels<'a>, u64)> {
     let mut samples = Vec::new();
-    for load in loads {
-        for (phase, counted) in &load.phases {
-            for (value, count) in counts {
-                let mut labels = in_phase(load, phase);
-                labels.push((label, value));
-                samples.push((labels, count(counted)));
-            }
+    for (labels, counted) in in_phases(loads) {
+        for (value, count) in counts {
+            let mut labels = labels.clone();
+            labels.push((label, value));
+            samples.push((labels, count(counted)));
         }
     }
     samples
@@ -279,10 +262,4 @@ fn labels(load: &LoadMetrics) -> Labels<'_> {
         ("stack", &load.stack),
         ("target", &load.target),
     ]
-}
-
-fn in_phase<'a>(load: &'a LoadMetrics, phase: &'a str) -> Labels<'a> {
-    let mut labels = labels(load);
-    labels.push(("phase", phase));
-    labels
 }

@@ -3,6 +3,7 @@ use std::time::Duration;
 use wirecost_stats::Histogram;
 
 use super::*;
+use crate::results::load::{Load, PhaseFigures};
 
 fn counted() -> Interval {
     let mut interval = Interval::new(0, 0, false);
@@ -47,7 +48,7 @@ fn running() -> Metrics {
     metrics
 }
 
-const LABELS: &str = r#"load="0",stack="mqtt-qos1",target="mqtt://\"a\\\n",phase="publish""#;
+const LABELS: &str = r#"load="0",stack="mqtt-qos1",target="mqtt://\"a\\\n",phase="publish",phase_index="0""#;
 
 /// The value of the one sample with this name and these labels.
 fn value(text: &str, name: &str, labels: &str) -> String {
@@ -84,6 +85,38 @@ fn buckets_hold_all_that_is_below_them() {
         .parse()
         .unwrap();
     assert!((sum - 0.00418).abs() < 0.00001, "{sum}");
+}
+
+#[test]
+fn phases_of_one_name_are_told_apart_and_warm_up_is_in_no_figure() {
+    let mut warm_up = counted();
+    warm_up.warm_up = true;
+    let later = Interval {
+        phase: 1,
+        ..counted()
+    };
+    let phase = |name: &str| PhaseFigures {
+        name: name.into(),
+        ..PhaseFigures::default()
+    };
+    let mut metrics = Metrics::default();
+    metrics.add(&LoadFile {
+        load: Load {
+            stack: "mqtt-qos1".into(),
+            target: "mqtt://\"a\\\n".into(),
+            phases: vec![phase("publish"), phase("publish")],
+            ..Load::default()
+        },
+        intervals: vec![warm_up, counted(), later],
+        usage: Vec::new(),
+        profile: None,
+        source_addresses: Vec::new(),
+        server: None,
+    });
+    let text = metrics.text(Format::OpenMetrics);
+    assert_eq!(value(&text, "wirecost_messages_offered_total", LABELS), "3");
+    let second = LABELS.replace("phase_index=\"0\"", "phase_index=\"1\"");
+    assert_eq!(value(&text, "wirecost_messages_offered_total", &second), "3");
 }
 
 /// OpenMetrics names a counter's family without the suffix, gives units and ends; the older text does neither.

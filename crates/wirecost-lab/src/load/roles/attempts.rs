@@ -2,12 +2,11 @@
 //! intended, and in exactly one outcome.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_stats::Histogram;
 
 use crate::load::book::Book;
+use crate::load::figures::record;
 
 /// How an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,9 +123,4 @@ impl Attempts {
         let attempt = &self.each[device];
         attempt.at_work.is_none() && attempt.waiting.is_empty()
     }
-}
-
-fn record(histogram: &mut Option<Histogram>, time: Duration) {
-    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    histogram.get_or_insert_default().record(nanos);
 }

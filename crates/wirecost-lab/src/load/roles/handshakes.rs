@@ -18,8 +18,8 @@ use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
 
 use super::attempts::{Attempts, Failure};
-use crate::load::activity::{Activity, Ended, Part};
-use crate::load::arrivals::{Schedule, share};
+use crate::load::activity::{Activity, Ended, Part, earlier};
+use crate::load::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
 use crate::load::fleet::{State, Wish};
 use crate::load::options::Offer;
 use crate::stack::{Command, Event};
@@ -108,7 +108,7 @@ impl Handshakes {
 
     /// Offers what the schedule names; returns when it names the next.
     fn offer(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
-        loop {
+        for _ in 0..ARRIVALS_PER_TURN {
             let Flow::Open(schedule) = &mut self.flow else {
                 return None;
             };
@@ -123,6 +123,7 @@ impl Handshakes {
             self.attempts.offer(device, intended, now, free, &mut part.book);
             self.begin_next(part, device, now);
         }
+        Some(now)
     }
 
     /// A device that is down begins what it has to do next.
@@ -163,9 +164,7 @@ impl Handshakes {
         }
         None
     }
-}
 
-impl Handshakes {
     /// Lets the devices go on that have rested for long enough; returns when the next one has.
     fn wake_resting(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         while let Some((until, device)) = self.resting.front().copied() {
@@ -268,13 +267,5 @@ impl Activity for Handshakes {
         self.flow = Flow::Closed { left: 0 };
         self.ends = self.ends.min(now);
         self.drained = Some(self.drained.map_or(until, |drained| drained.min(until)));
-    }
-}
-
-/// The earlier of two times, if there is one.
-pub(super) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
     }
 }

@@ -30,17 +30,9 @@ pub enum Shape {
     Retained(Offer),
 }
 
-/// A shape that a load cannot have.
+/// A shape that lacks something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// The stack's protocol has no such thing.
-    #[error("{stack} has no {what}")]
-    Stack {
-        /// Name of the stack.
-        stack: String,
-        /// What it has not.
-        what: &'static str,
-    },
     /// Another option has to be there.
     #[error("{shape} needs {option}")]
     Needs {
@@ -49,9 +41,6 @@ pub enum ShapeError {
         /// What has to be said beside it.
         option: &'static str,
     },
-    /// Early data goes with a message.
-    #[error("{0} sends early data with its first message: there is no handshake alone that is 0-RTT")]
-    EarlyMessage(String),
 }
 
 /// How long connections stay open whose tickets later ones resume.
@@ -74,7 +63,7 @@ const AT_ONCE: Backoff = Backoff {
 /// The phases of a load that is otherwise as `options` say, with so many connects per second.
 ///
 /// # Errors
-/// The load cannot have that shape.
+/// The shape needs something that `options` do not have.
 pub fn phases(
     shape: &Shape,
     connect_rate: Option<f64>,
@@ -183,43 +172,8 @@ fn handshakes(offer: Offer, connect: Phase, start: Start) -> Vec<Phase> {
 }
 
 fn check(shape: &Shape, options: &LoadOptions) -> Result<(), ShapeError> {
-    let stack = options.stack;
-    let has_not = |what| {
-        Err(ShapeError::Stack {
-            stack: stack.to_string(),
-            what,
-        })
-    };
     let needs = |shape, option| Err(ShapeError::Needs { shape, option });
-    if options.subscribers.is_some() && !stack.is_mqtt() && !stack.is_coap() {
-        return has_not("subscribers: those are MQTT's, and CoAP's observers");
-    }
-    if !stack.is_mqtt() {
-        let only_mqtt = [
-            (options.will.is_some(), "wills: those are MQTT's"),
-            (options.retain, "retained messages: those are MQTT's"),
-            (
-                options.session_expiry.is_some(),
-                "sessions that outlive connections: those are MQTT's",
-            ),
-        ];
-        if let Some((_, what)) = only_mqtt.into_iter().find(|(is_asked, _)| *is_asked) {
-            return has_not(what);
-        }
-    }
     match shape {
-        Shape::Messages(_) => Ok(()),
-        Shape::Requests(_) if !stack.is_coap() && !stack.is_http() => {
-            has_not("requests: those are CoAP's and HTTP's")
-        }
-        Shape::Requests(_) => Ok(()),
-        Shape::Handshakes(_) | Shape::Storm { .. } if !stack.has_connect() => {
-            has_not("connections: nothing is exchanged before its messages")
-        }
-        Shape::Handshakes(_) if options.start == Start::ZeroRtt && !stack.is_mqtt() && !stack.is_amqp() => {
-            Err(ShapeError::EarlyMessage(stack.to_string()))
-        }
-        Shape::Handshakes(_) | Shape::Storm { .. } => Ok(()),
         Shape::Replay(_) | Shape::Retained(_) if options.subscribers.is_none() => {
             needs("what subscribers receive later", "--subscribers")
         }
@@ -227,7 +181,7 @@ fn check(shape: &Shape, options: &LoadOptions) -> Result<(), ShapeError> {
             needs("what is queued for subscribers that are away", "--session-expiry")
         }
         Shape::Retained(_) if !options.retain => needs("what late subscribers receive", "--retain"),
-        Shape::Replay(_) | Shape::Retained(_) => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -330,26 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_a_load_cannot_have_is_an_error_with_the_reason() {
+    fn a_shape_says_what_it_needs() {
         let error = |shape: Shape, options: LoadOptions| {
             phases(&shape, None, &options).expect_err("an error").to_string()
         };
-        assert!(error(Shape::Requests(OFFER), options("mqtt-qos1")).contains("CoAP's and HTTP's"));
-        assert!(error(Shape::Handshakes(OFFER), options("udp")).contains("no connections"));
-        assert!(error(STORM, options("coap-con")).contains("no connections"));
-        assert!(error(Shape::Messages(OFFER), subscribed("http1")).contains("no subscribers"));
         assert!(error(Shape::Replay(OFFER), options("mqtt-qos1")).contains("--subscribers"));
         assert!(error(Shape::Replay(OFFER), subscribed("mqtt-qos1")).contains("--session-expiry"));
         assert!(error(Shape::Retained(OFFER), subscribed("mqtt-qos1")).contains("--retain"));
-        let early = LoadOptions {
-            start: Start::ZeroRtt,
-            ..options("http1+tls1.3")
-        };
-        assert!(error(Shape::Handshakes(OFFER), early).contains("early data"));
-        let retained = LoadOptions {
-            retain: true,
-            ..options("coap-con")
-        };
-        assert!(error(Shape::Messages(OFFER), retained).contains("MQTT's"));
     }
 }

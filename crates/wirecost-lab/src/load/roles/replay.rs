@@ -7,32 +7,31 @@ use wirecost_proto::Instant;
 use wirecost_proto::script::Context;
 
 use crate::load::activity::{Activity, Part};
-use crate::load::options::Backoff;
 use crate::stack::{Command, Event};
-
-/// Nothing more comes after so long without anything.
-const QUIET: Duration = Duration::from_secs(1);
 
 /// Waits for deliveries.
 #[derive(Debug)]
 pub struct AwaitReplay {
     timeout: Duration,
+    /// Nothing more comes after so long without anything.
+    stillness: Duration,
     until: Instant,
     last: Instant,
 }
 
 impl AwaitReplay {
-    /// Waits until nothing has come for a second, or `timeout` has passed.
-    pub const fn new(timeout: Duration) -> Self {
+    /// Waits until nothing has come for as long as `stillness`, or `timeout` has passed.
+    pub const fn new(timeout: Duration, stillness: Duration) -> Self {
         Self {
             timeout,
+            stillness,
             until: Instant::START,
             last: Instant::START,
         }
     }
 
     fn ends(&self) -> Instant {
-        self.until.min(self.last + QUIET)
+        self.until.min(self.last + self.stillness)
     }
 }
 
@@ -62,9 +61,5 @@ impl Activity for AwaitReplay {
 
     fn stop(&mut self, _: &mut Part, now: Instant, _: Instant) {
         self.until = self.until.min(now);
-    }
-
-    fn keeps_up(&self, _: usize) -> Option<Backoff> {
-        None
     }
 }

@@ -5,13 +5,12 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use wirecost_proto::Instant;
 
 use super::track::{Place, Track};
 use crate::load::book::Book;
-use crate::load::figures::Deliveries;
+use crate::load::figures::{Deliveries, record};
 use crate::stack::{Arrival, Command, Event, Stamp, Subscription};
 
 /// How the reason begins of a server that refuses a subscription.
@@ -173,9 +172,7 @@ impl Subscribers {
         count(&mut interval.deliveries, place, replayed, arrival.duplicate);
         // A message that waited in the server's store tells of the store.
         if let Some(intended) = intended.filter(|_| !replayed) {
-            let delay = now.saturating_since(intended);
-            let delays = interval.one_way_delay.get_or_insert_default();
-            delays.record(nanos(delay));
+            record(&mut interval.one_way_delay, now.saturating_since(intended));
         }
     }
 
@@ -240,12 +237,10 @@ fn count(deliveries: &mut Deliveries, place: Option<Place>, replayed: bool, mark
     }
 }
 
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::load::book::Rules;
 

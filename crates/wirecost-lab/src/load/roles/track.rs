@@ -1,4 +1,4 @@
-//! Which messages of a sender have arrived at a subscriber, by their numbers.
+//! Which messages of a sender have arrived at a subscriber or at a counting target, by their numbers.
 
 /// What a number says of a message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,8 @@ pub enum Place {
     Duplicate,
 }
 
-/// The highest number that has arrived, and which of those right below it have. Numbers wrap around at 32 bits.
+/// The highest number that has arrived, and which of those right below it have. Numbers wrap around at 32 bits: of two, the
+/// higher is the one to which there are fewer steps up (RFC 1982, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Track {
     highest: u32,

@@ -49,7 +49,7 @@ impl Share {
                 let retained = retained_before(&self.options, index);
                 Box::new(Reconnect::new(*who, *backoff, *timeout, retained))
             }
-            Phase::AwaitReplay { timeout } => Box::new(AwaitReplay::new(*timeout)),
+            Phase::AwaitReplay { timeout } => Box::new(AwaitReplay::new(*timeout, self.options.stillness())),
             Phase::Close => Box::new(Close::default()),
         })
     }

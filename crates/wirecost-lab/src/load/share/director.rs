@@ -28,9 +28,8 @@ impl Share {
     ) -> Result<Devices, String> {
         let options = &self.options;
         let (senders, subscribers) = (self.devices.len(), self.subscribers.len());
-        let payload_bytes = usize::try_from(options.payload.bytes()).unwrap_or(usize::MAX);
         let rules = Rules {
-            answered: options.stack.awaits_answer(payload_bytes),
+            answered: options.is_answered(),
             timeout: options.timeout,
             session: options.session_expiry.is_some(),
         };

@@ -14,6 +14,7 @@ use wirecost_proto::{Front, Instant, Stamp};
 use wirecost_stats::Histogram;
 
 use super::report::{SinkReport, SinkUsage};
+use crate::load::roles::track::{Place, Track};
 use crate::stack::server::{Server, ServerEvent};
 
 /// Devices whose numbers are followed; messages of others count, but not as duplicates or out of order. Anyone can send a
@@ -43,23 +44,7 @@ struct Stamps {
     duplicates: u64,
     out_of_order: u64,
     /// By the device's number.
-    devices: Vec<Arrived>,
-}
-
-/// Which messages of a device have arrived.
-#[derive(Clone, Copy, Debug, Default)]
-struct Arrived {
-    highest: u32,
-    /// Bit n: `highest - n` has arrived. Nothing has while it is 0.
-    latest: u64,
-}
-
-/// What a message is to those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    Next,
-    Behind,
-    Again,
+    devices: Vec<Track>,
 }
 
 impl Counter {
@@ -162,64 +147,19 @@ impl Stamps {
             return;
         }
         if device >= self.devices.len() {
-            self.devices.resize(device + 1, Arrived::default());
+            self.devices.resize(device + 1, Track::default());
         }
-        match self.devices[device].take(stamp.message) {
-            Order::Next => {}
-            Order::Behind => self.out_of_order += 1,
-            Order::Again => self.duplicates += 1,
+        match self.devices[device].note(stamp.message) {
+            Place::InOrder => {}
+            Place::OutOfOrder => self.out_of_order += 1,
+            Place::Duplicate => self.duplicates += 1,
         }
-    }
-}
-
-impl Arrived {
-    /// Numbers wrap: of two, the higher is the one to which there are fewer steps up (RFC 1982 section 3.2).
-    fn take(&mut self, message: u32) -> Order {
-        let ahead = message.wrapping_sub(self.highest);
-        if self.latest == 0 || (1..1 << 31).contains(&ahead) {
-            let kept = self.latest.checked_shl(ahead).unwrap_or(0);
-            *self = Self {
-                highest: message,
-                latest: kept | 1,
-            };
-            return Order::Next;
-        }
-        let behind = self.highest.wrapping_sub(message);
-        let Some(bit) = 1_u64.checked_shl(behind) else {
-            return Order::Behind;
-        };
-        let is_again = self.latest & bit != 0;
-        self.latest |= bit;
-        if is_again { Order::Again } else { Order::Behind }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn orders(messages: &[u32]) -> Vec<Order> {
-        let mut arrived = Arrived::default();
-        messages.iter().map(|message| arrived.take(*message)).collect()
-    }
-
-    #[test]
-    fn tells_what_comes_again_from_what_comes_late() {
-        use Order::{Again, Behind, Next};
-        assert_eq!(orders(&[0, 1, 2, 2, 1]), [Next, Next, Next, Again, Again]);
-        assert_eq!(orders(&[0, 3, 1, 1, 2]), [Next, Next, Behind, Again, Behind]);
-        assert_eq!(
-            orders(&[7, 7, 6, 200, 136, 135]),
-            [Next, Again, Behind, Next, Behind, Behind],
-            "the first may have any number; what is 64 behind is not known"
-        );
-    }
-
-    #[test]
-    fn numbers_wrap() {
-        use Order::{Again, Next};
-        assert_eq!(orders(&[u32::MAX, 0, u32::MAX, 0]), [Next, Next, Again, Again]);
-    }
 
     #[test]
     fn counts_what_a_server_reports() {

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_stats::Histogram;
 
+use crate::load::nanos;
+
 /// What has arrived at a target since its start.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SinkReport {
@@ -80,7 +82,6 @@ impl SinkUsage {
     /// What this process has used.
     pub(super) fn own(messages: u64) -> Self {
         let usage = OwnUsage::read().unwrap_or_default();
-        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
             messages,
             user_ns: nanos(usage.user),

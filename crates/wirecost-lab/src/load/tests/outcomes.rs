@@ -157,6 +157,24 @@ fn an_interrupted_phase_ends_soon_and_adds_up() {
 }
 
 #[test]
+fn a_loop_that_cannot_notice_what_is_intended_is_stopped_all_the_same() {
+    let options = load(offer(Arrivals::Open {
+        rate: 1e6,
+        per_client: false,
+        poisson: false,
+    }));
+    let mut rig = Rig::new(options, prompt);
+    rig.phase(0);
+    let outcomes = rig.stopped_after_a_turn(1, Duration::from_secs(1)).sum.outcomes;
+    assert!(outcomes.offered > 0 && outcomes.add_up(), "{outcomes:?}");
+    assert!(
+        outcomes.offered < 100_000,
+        "a million were due: {}",
+        outcomes.offered
+    );
+}
+
+#[test]
 fn a_count_is_exact_in_both_loops() {
     for arrivals in [OPEN, Arrivals::Closed] {
         let counted = Offer {

@@ -111,9 +111,28 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
 
     /// Runs a phase to its end; it begins a second after the one before was over.
     pub(super) fn phase(&mut self, phase: u32) -> Outcome {
+        self.begin(phase);
+        self.run_to_end()
+    }
+
+    /// Begins a phase whose first turn comes so late, and is followed by a stop.
+    pub(super) fn stopped_after_a_turn(&mut self, phase: u32, late: Duration) -> Outcome {
+        self.begin(phase);
+        self.now = self.now + BEGIN + late;
+        if let Due::Device(device) = Director::<Client>::due(&mut self.devices, self.now) {
+            self.turn(device);
+        }
+        self.tell(ToPart::Stop);
+        self.run_to_end()
+    }
+
+    fn begin(&mut self, phase: u32) {
         let at = self.now + BEGIN;
         let at_ns = self.clock_start_ns + at.as_nanos();
         self.tell(ToPart::Begin { phase, at_ns });
+    }
+
+    fn run_to_end(&mut self) -> Outcome {
         let mut seconds: BTreeMap<u32, Interval> = BTreeMap::new();
         loop {
             let next = self.run_due();

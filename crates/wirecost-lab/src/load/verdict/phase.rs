@@ -119,6 +119,19 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
     })
 }
 
+/// What the generator dropped itself was never offered to the target.
+pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
+    let intervals = evidence.outcome.intervals.iter();
+    let own = intervals.filter(|interval| interval.phase as usize == index && !interval.warm_up);
+    let datagrams: u64 = own.map(|interval| interval.dropped_datagrams).sum();
+    (datagrams > 0).then(|| {
+        invalid(
+            "generator-dropped",
+            format!("the generator's kernel had no room for {datagrams} datagrams: they count as sent and never left"),
+        )
+    })
+}
+
 impl Offered<'_> {
     /// The lag, where an open loop's is beyond its limit.
     pub(super) fn lag_beyond(&self) -> Option<String> {
@@ -134,6 +147,11 @@ impl Offered<'_> {
         let known = outcomes.offered - outcomes.refused;
         let is_known = self.is_answered || outcomes.delivered + outcomes.lost > 0;
         is_known && (carried as f64) < known as f64 * SENT_SHARE
+    }
+
+    /// Whether the target ended connections, and less than nearly all was carried: who has no connection cannot send.
+    pub(super) fn left_by_target(&self) -> bool {
+        self.open && self.figures.connects.lost > 0 && self.falls_short()
     }
 
     /// The share of what was offered that was carried.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::load::coordinator::PhaseTimes;
-use crate::load::figures::Deliveries;
+use crate::load::figures::{Deliveries, Interval};
 use crate::load::options::{LoadTarget, Offer, Subscribers, Who};
 use crate::load::roles::subscriber::SUBSCRIPTION_REFUSED;
 use crate::results::summary::{Outcomes, Times};
@@ -81,7 +81,7 @@ impl Case {
     /// What the busiest threads of both sides used of a CPU.
     fn cpu(&mut self, generator: f64, target: f64) {
         let spent = |share| Spent {
-            busiest_share: Some(share),
+            telling_share: Some(share),
             ..Spent::default()
         };
         self.outcome.generator = spent(generator);
@@ -307,12 +307,41 @@ fn a_load_that_failed_has_an_invalid_last_phase() {
 }
 
 #[test]
-fn datagrams_that_never_left_invalidate_all_and_a_missing_socket_is_told() {
+fn datagrams_that_never_left_invalidate_their_phase() {
     let mut case = Case::open();
-    case.outcome.dropped_datagrams = 3;
+    let drops = |phase, warm_up, dropped_datagrams| Interval {
+        dropped_datagrams,
+        ..Interval::new(phase, 0, warm_up)
+    };
+    case.outcome.intervals = vec![drops(0, false, 0), drops(1, true, 9), drops(2, false, 1)];
+    assert_eq!(case.of_phases(), ["!generator-dropped"]);
+    assert!(
+        case.verdict().phases[2][0]
+            .text
+            .contains("no room for 1 datagrams")
+    );
+    case.outcome.intervals.push(drops(1, false, 2));
+    assert_eq!(case.of_phases(), ["!generator-dropped", "!generator-dropped"]);
+}
+
+#[test]
+fn a_missing_socket_is_told() {
+    let mut case = Case::open();
     case.outcome.socket_error = Some("EMFILE".into());
-    let expected = vec!["!generator-dropped".into(), "no-socket".into()];
-    assert_eq!(case.kinds(), (Vec::new(), expected));
+    assert_eq!(case.kinds(), (Vec::new(), vec!["no-socket".into()]));
+}
+
+#[test]
+fn what_was_over_too_soon_has_no_bottleneck() {
+    let mut case = Case::open();
+    for spent in [Some(&mut case.outcome.generator), case.outcome.target.as_mut()] {
+        let spent = spent.expect("both sides");
+        (spent.busiest_share, spent.telling_share) = (Some(0.9), None);
+    }
+    let bottleneck = case.verdict().bottleneck.expect("a bottleneck");
+    assert_eq!(bottleneck.who, "none");
+    assert!(bottleneck.why.contains("over too soon"), "{}", bottleneck.why);
+    assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -350,4 +379,27 @@ fn without_an_offer_there_is_no_bottleneck() {
     case.outcome.phases.remove(1);
     assert_eq!(case.verdict().bottleneck, None);
     assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_target_that_ends_its_connections_is_the_one_that_could_give_no_more() {
+    let mut case = Case::open();
+    case.lag(MILLISECOND, 4 * MILLISECOND);
+    case.outcome.target = None;
+    case.publish(|publish| {
+        publish.outcomes = outcomes(10_000, 3_000);
+        publish.sent = 3_000;
+        publish.connects.lost = 20;
+    });
+    let found = case.verdict().bottleneck.expect("a bottleneck");
+    assert_eq!(found.who, "target");
+    assert!(
+        found
+            .why
+            .starts_with("it ended 20 connections and carried 30 % of what was offered")
+    );
+    assert_eq!(case.of_phases(), ["saturation"]);
+    // A generator without a free CPU may have lost them itself.
+    case.cpu(0.99, 0.1);
+    assert_eq!(case.bottleneck(), "generator");
 }

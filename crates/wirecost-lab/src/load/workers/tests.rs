@@ -46,11 +46,9 @@ fn hear(parts: &Parts) -> (u32, FromPart) {
 }
 
 /// What a part that has ended says, as a shell can echo it.
-fn finished(part: u32, cpu_ns: u64) -> String {
+fn finished(part: u32, socket_error: &str) -> String {
     let says = FromPart::Finished {
-        cpu_ns,
-        dropped_datagrams: 0,
-        socket_error: None,
+        socket_error: Some(socket_error.into()),
     };
     format!("echo '{}'", Word { part, says }.to_line())
 }
@@ -72,7 +70,7 @@ fn a_job_reads_back_as_the_shares_that_it_is_of() {
 
 #[test]
 fn orders_reach_the_process_of_their_part_and_words_come_back() {
-    let (first, second) = (finished(0, 7), finished(1, 8));
+    let (first, second) = (finished(0, "none"), finished(1, "few"));
     let script = format!(
         r#"read job; while read order; do case "$order" in
         *'"part":0'*quit*) {first};;
@@ -82,14 +80,14 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
     let parts = processes(&shell(&script), &layout(2, 1), &shares(2)).expect("workers");
     assert_eq!((parts.len(), parts.pids.len()), (2, 2));
     parts.tell_all(ToPart::Quit);
-    let mut finished: Vec<(u32, u64)> = (0..2)
+    let mut finished: Vec<(u32, Option<String>)> = (0..2)
         .map(|_| match hear(&parts) {
-            (part, FromPart::Finished { cpu_ns, .. }) => (part, cpu_ns),
+            (part, FromPart::Finished { socket_error }) => (part, socket_error),
             other => panic!("{other:?}"),
         })
         .collect();
     finished.sort_unstable();
-    assert_eq!(finished, [(0, 7), (1, 8)]);
+    assert_eq!(finished, [(0, Some("none".into())), (1, Some("few".into()))]);
     parts.join();
 }
 
@@ -97,7 +95,7 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
 fn a_worker_that_dies_has_said_that_its_parts_failed() {
     let script = format!(
         r#"read job; echo '{{"part":0,"says":"ready"}}'; {}; kill -9 $$"#,
-        finished(0, 7)
+        finished(0, "none")
     );
     let parts = processes(&shell(&script), &layout(1, 3), &shares(3)).expect("a worker");
     assert!(matches!(hear(&parts), (0, FromPart::Ready)));

@@ -149,7 +149,10 @@ fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: u64) -> Option
         user_s,
         system_s,
         cpu_share: one.cpu_share + other.cpu_share,
-        busiest_thread_share: one.busiest_thread_share.max(other.busiest_thread_share),
+        busiest_thread_share: one
+            .busiest_thread_share
+            .zip(other.busiest_thread_share)
+            .map(|(one, other)| one.max(other)),
         resident_bytes: one.resident_bytes + other.resident_bytes,
         processes: one.processes + other.processes,
         cpu_s_per_million: (sent > 0).then(|| (user_s + system_s) / sent as f64 * 1e6),

@@ -52,8 +52,8 @@ const DEFAULT_RATE: f64 = 1_000.0;
 /// How long devices wait for a connection or for messages, where nobody says how long.
 const DEFAULT_WAIT: Duration = Duration::from_secs(120);
 
-/// The phases of a load; what its own `rate` says holds for phases that say none.
-pub(super) fn read(load: &Table<'_>) -> Result<Vec<Phase>, ScenarioError> {
+/// The phases of a load; what its own `rate` and its `start` say holds for phases that say none.
+pub(super) fn read(load: &Table<'_>, start: Start) -> Result<Vec<Phase>, ScenarioError> {
     let shared = load.one("rate", rate)?;
     let list = match load.get("phases").map(|node| &node.value) {
         None => return Ok(Vec::new()),
@@ -65,10 +65,10 @@ pub(super) fn read(load: &Table<'_>) -> Result<Vec<Phase>, ScenarioError> {
             ));
         }
     };
-    list.iter().map(|node| phase(node, shared)).collect()
+    list.iter().map(|node| phase(node, shared, start)).collect()
 }
 
-fn phase(node: &Node, shared: Option<f64>) -> Result<Phase, ScenarioError> {
+fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, ScenarioError> {
     let names = PHASES.map(|(name, _)| name);
     let missing = || {
         ScenarioError::new(&node.place, "a phase must say what it does, e.g. do: publish")
@@ -90,7 +90,7 @@ fn phase(node: &Node, shared: Option<f64>) -> Result<Phase, ScenarioError> {
         "request" => Phase::Request(offer(&table, shared)?),
         "handshakes" => Phase::Handshakes {
             offer: offer(&table, shared)?,
-            start: table.one("start", parsed)?.unwrap_or(Start::Cold),
+            start: table.one("start", parsed)?.unwrap_or(start),
         },
         "hold" => Phase::Hold {
             duration: table.required("duration", positive)?,
@@ -171,10 +171,13 @@ fn backoff(table: &Table<'_>) -> Result<Backoff, ScenarioError> {
     Ok(backoff)
 }
 
+/// The highest rate per second: more than any generator gives, and few enough to be counted one by one.
+const HIGHEST_RATE: f64 = 10_000_000.0;
+
 /// Reads a rate: `5000/s`, `30/min`, `2/h`.
 ///
 /// # Errors
-/// It is none, or not above 0.
+/// It is none, not above 0, or beyond what can be intended.
 pub fn rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("{text:?} is no rate: write 5000/s, 30/min or 2/h");
     let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
@@ -191,8 +194,13 @@ pub fn rate(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|_| plain)
         .map(|number| number / seconds);
-    rate.filter(|rate| *rate > 0.0 && rate.is_finite())
-        .ok_or_else(wrong)
+    let rate = rate.filter(|rate| *rate > 0.0).ok_or_else(wrong)?;
+    if rate > HIGHEST_RATE {
+        return Err(format!(
+            "{text:?} is too high: the highest rate is {HIGHEST_RATE}/s"
+        ));
+    }
+    Ok(rate)
 }
 
 fn positive(text: &str) -> Result<Duration, String> {

@@ -104,8 +104,20 @@ fn a_link_reads_back_as_the_same() {
 }
 
 #[test]
-fn a_link_that_cannot_be_crossed_is_refused() {
+fn what_cannot_be_run_is_refused_where_it_is_said() {
     for (text, expected) in [
+        (
+            "stack: mqtt-qos1\nphases:\n  - {do: connect}\n  - {do: request, count: 1}\n",
+            "line 4: phases: mqtt-qos1 has no requests",
+        ),
+        (
+            "stack: tcp\nretain: true\n",
+            "line 2: retain: tcp has no retained messages",
+        ),
+        (
+            "stack: tcp\ntimeout: 0s\n",
+            "line 2: timeout: it must be above 0 s",
+        ),
         (
             "stack: mqtt-qos1\ntarget: mqtt://broker.lab\nlink: {rtt: 40ms}\n",
             "line 3: link: mqtt://broker.lab/ is not behind a link of ours: name a stack",
@@ -120,7 +132,8 @@ fn a_link_that_cannot_be_crossed_is_refused() {
             "line 2: link: http3 needs an MTU of 1228 B",
         ),
     ] {
-        let error = parse(text).expect_err(text).to_string();
+        let node = Node::parse(text).expect("YAML");
+        let error = check(&node, &load(text)).expect_err(text).to_string();
         assert!(error.starts_with(expected), "{error}\n{expected}");
     }
 }
@@ -170,6 +183,10 @@ fn what_is_wrong_is_said_with_its_line() {
         (
             "stack: tcp\nrate: 5\n",
             "line 2: rate: \"5\" is no rate: write 5000/s, 30/min or 2/h",
+        ),
+        (
+            "stack: tcp\nrate: 99999999/s\n",
+            "line 2: rate: \"99999999/s\" is too high: the highest rate is 10000000/s",
         ),
         (
             "stack: tcp\nphases:\n  - {do: publsh}\n",

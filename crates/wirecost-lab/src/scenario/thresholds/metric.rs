@@ -144,13 +144,16 @@ impl Metric {
         }
     }
 
-    /// Whether a phase of this name can have it; cells have every metric of theirs.
+    /// Whether a phase of this name has it: one that should have it and does not fails what is demanded of it, others have
+    /// no part in that. Cells have every metric of theirs.
     pub fn may_be_in(&self, labels: &Labels) -> bool {
         let phases: &[&str] = match self.name {
             "reconnect_all" => &["reconnect"],
-            "handshake_bytes" => &["connect", "handshakes", "reconnect"],
-            "connect_time" | "connections_failed" | "valid" => return true,
-            _ => &["publish", "request", "handshakes", "replay"],
+            "connect_time" | "handshake_bytes" => &["connect", "handshakes", "reconnect"],
+            "one_way_delay" => &["publish"],
+            "duplicates" | "out_of_order" | "replayed" => &["publish", "replay"],
+            "connections_failed" | "valid" => return true,
+            _ => &["publish", "request", "handshakes"],
         };
         labels
             .get("phase")
@@ -184,55 +187,56 @@ pub fn all(of_loads: bool) -> Vec<&'static Metric> {
 
 /// Every metric.
 pub static METRICS: [Metric; 33] = [
-    metric("response_time", Quantity::Time, Shape::Distribution, Of::Both),
-    metric("service_time", Quantity::Time, Shape::Distribution, Of::Both),
-    metric("one_way_delay", Quantity::Time, Shape::Distribution, Of::Both),
-    metric("connect_time", Quantity::Time, Shape::Distribution, Of::Both),
-    metric("schedule_lag", Quantity::Time, Shape::Distribution, Of::Loads),
-    metric("bytes_per_msg", Quantity::Bytes, Shape::PerMessage, Of::Cells),
-    metric(
-        "bytes_up_per_msg",
-        Quantity::Bytes,
-        Shape::PerMessageEachWay,
-        Of::Cells,
-    ),
-    metric(
-        "bytes_down_per_msg",
-        Quantity::Bytes,
-        Shape::PerMessageEachWay,
-        Of::Cells,
-    ),
-    metric("packets_per_msg", Quantity::Number, Shape::PerMessage, Of::Cells),
-    metric("connect_bytes", Quantity::Bytes, Shape::PerMessage, Of::Cells),
-    metric("connect_packets", Quantity::Number, Shape::PerMessage, Of::Cells),
-    metric("round_trips", Quantity::Number, Shape::Value, Of::Cells),
-    metric("connect_round_trips", Quantity::Number, Shape::Value, Of::Cells),
-    metric(
-        "first_message_round_trips",
-        Quantity::Number,
-        Shape::Value,
-        Of::Cells,
-    ),
-    metric("header_ratio", Quantity::Number, Shape::Value, Of::Cells),
-    metric("goodput", Quantity::BitRate, Shape::Value, Of::Cells),
-    metric("offered", Quantity::Number, Shape::Counted, Of::Both),
-    metric("acknowledged", Quantity::Number, Shape::Counted, Of::Both),
-    metric("refused", Quantity::Number, Shape::Counted, Of::Both),
-    metric("failed", Quantity::Number, Shape::Counted, Of::Both),
-    metric("late", Quantity::Number, Shape::Counted, Of::Both),
-    metric("unknown", Quantity::Number, Shape::Counted, Of::Both),
-    metric("delivered", Quantity::Number, Shape::Counted, Of::Both),
-    metric("messages_lost", Quantity::Number, Shape::Counted, Of::Both),
+    distribution("response_time", Of::Both),
+    distribution("service_time", Of::Both),
+    distribution("one_way_delay", Of::Both),
+    distribution("connect_time", Of::Both),
+    distribution("schedule_lag", Of::Loads),
+    of_cells("bytes_per_msg", Quantity::Bytes, Shape::PerMessage),
+    of_cells("bytes_up_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
+    of_cells("bytes_down_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
+    of_cells("packets_per_msg", Quantity::Number, Shape::PerMessage),
+    of_cells("connect_bytes", Quantity::Bytes, Shape::PerMessage),
+    of_cells("connect_packets", Quantity::Number, Shape::PerMessage),
+    of_cells("round_trips", Quantity::Number, Shape::Value),
+    of_cells("connect_round_trips", Quantity::Number, Shape::Value),
+    of_cells("first_message_round_trips", Quantity::Number, Shape::Value),
+    of_cells("header_ratio", Quantity::Number, Shape::Value),
+    of_cells("goodput", Quantity::BitRate, Shape::Value),
+    counted("offered"),
+    counted("acknowledged"),
+    counted("refused"),
+    counted("failed"),
+    counted("late"),
+    counted("unknown"),
+    counted("delivered"),
+    counted("messages_lost"),
     metric("valid", Quantity::Share, Shape::Share, Of::Both),
-    metric("offered_rate", Quantity::PerSecond, Shape::Value, Of::Loads),
-    metric("carried_rate", Quantity::PerSecond, Shape::Value, Of::Loads),
-    metric("duplicates", Quantity::Number, Shape::Number, Of::Loads),
-    metric("out_of_order", Quantity::Number, Shape::Number, Of::Loads),
-    metric("replayed", Quantity::Number, Shape::Number, Of::Loads),
-    metric("reconnect_all", Quantity::Time, Shape::Value, Of::Loads),
-    metric("connections_failed", Quantity::Number, Shape::Number, Of::Loads),
-    metric("handshake_bytes", Quantity::Bytes, Shape::Sum, Of::Loads),
+    of_loads("offered_rate", Quantity::PerSecond, Shape::Value),
+    of_loads("carried_rate", Quantity::PerSecond, Shape::Value),
+    of_loads("duplicates", Quantity::Number, Shape::Number),
+    of_loads("out_of_order", Quantity::Number, Shape::Number),
+    of_loads("replayed", Quantity::Number, Shape::Number),
+    of_loads("reconnect_all", Quantity::Time, Shape::Value),
+    of_loads("connections_failed", Quantity::Number, Shape::Number),
+    of_loads("handshake_bytes", Quantity::Bytes, Shape::Sum),
 ];
+
+const fn distribution(name: &'static str, of: Of) -> Metric {
+    metric(name, Quantity::Time, Shape::Distribution, of)
+}
+
+const fn counted(name: &'static str) -> Metric {
+    metric(name, Quantity::Number, Shape::Counted, Of::Both)
+}
+
+const fn of_cells(name: &'static str, quantity: Quantity, shape: Shape) -> Metric {
+    metric(name, quantity, shape, Of::Cells)
+}
+
+const fn of_loads(name: &'static str, quantity: Quantity, shape: Shape) -> Metric {
+    metric(name, quantity, shape, Of::Loads)
+}
 
 const fn metric(name: &'static str, quantity: Quantity, shape: Shape, of: Of) -> Metric {
     Metric {

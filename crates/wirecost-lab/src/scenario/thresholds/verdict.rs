@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::metric::Quantity;
 use super::{Demand, Thresholds};
 use crate::compare::options::Options;
 use crate::compare::plan;
@@ -112,9 +113,12 @@ impl Demand {
         let (mut all, mut some, mut worst) = (true, false, None);
         for instance in instances {
             let is_usable = instance.valid || self.metric.name == "valid";
+            // Counts are exact, times are not shown where the generator was a part of them.
+            let is_shown = is_usable || self.metric.quantity != Quantity::Time;
+            let figure = instance.figure.filter(|_| is_shown);
             let holds = |figure| is_usable && self.expression.holds(figure, instance.rtt);
-            let passes = instance.figure.is_some_and(holds);
-            let figure = instance.figure.map(|figure| (passes, figure));
+            let passes = figure.is_some_and(holds);
+            let figure = figure.map(|figure| (passes, figure));
             worst = match (worst, figure) {
                 (None, figure) => figure,
                 (worst, None) => worst,

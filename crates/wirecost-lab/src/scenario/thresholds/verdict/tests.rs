@@ -107,7 +107,8 @@ fn a_demand_holds_in_every_load_and_shows_the_worst() {
 #[test]
 fn what_is_invalid_or_was_not_run_never_passes() {
     let invalid = |_: usize, load: &mut Load| load.phases[1].valid = false;
-    assert!(!verdict("response_time", "p(99)<10s", invalid).pass);
+    let threshold = verdict("response_time", "p(99)<10s", invalid);
+    assert_eq!((threshold.pass, threshold.actual), (false, None));
     assert_eq!(verdict("valid", "rate==100%", invalid).actual, Some(0.0));
     let refused = |_: usize, load: &mut Load| load.not_run = Some("no".into());
     let threshold = verdict("response_time", "p(99)<10s", refused);
@@ -190,4 +191,30 @@ fn what_has_ended_a_load_does_not_hold_whatever_came_after() {
         });
     });
     assert_eq!((aborted.pass, aborted.actual), (false, Some(0.3)));
+}
+
+#[test]
+fn phases_that_have_no_such_figure_have_no_part_in_a_demand() {
+    let whole = |_: usize, load: &mut Load| {
+        load.phases[0].connect_time_ns = Some(Times {
+            n: 10,
+            mean: 2e6,
+            ..Times::default()
+        });
+        load.phases.push(PhaseFigures {
+            name: "replay".into(),
+            valid: true,
+            ..PhaseFigures::default()
+        });
+    };
+    for (name, expression, actual) in [
+        ("response_time", "p(99)<120ms", 0.119),
+        ("connect_time", "mean<5ms", 0.002),
+        ("acknowledged", "rate>=99%", 0.99),
+    ] {
+        let threshold = verdict(name, expression, whole);
+        assert_eq!((threshold.pass, threshold.actual), (true, Some(actual)), "{name}");
+    }
+    let silent = |_: usize, load: &mut Load| load.phases[1].response_time_ns = None;
+    assert!(!verdict("response_time", "p(99)<120ms", silent).pass);
 }
