@@ -57,7 +57,7 @@ const MANY: usize = 64;
 /// # Errors
 /// The template does not fit the results, which is a fault of this crate.
 pub fn report(results: &Results) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
+    let mut environment = environment()?;
     environment.add_template("report.html", include_str!("../templates/report.html"))?;
     let all = Group::all(&results.summary);
     let selection = Selection::of(&all);
@@ -92,6 +92,14 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         layers: Layer::ALL.map(Layer::name),
     };
     Ok(environment.get_template("report.html")?.render(Serde(&page))?)
+}
+
+/// The templates that pages share.
+fn environment() -> Result<Environment<'static>, ReportError> {
+    let mut environment = Environment::new();
+    environment.add_template("head.html", include_str!("../templates/head.html"))?;
+    environment.add_template("figure.html", include_str!("../templates/figure.html"))?;
+    Ok(environment)
 }
 
 /// What the template reads.

@@ -124,7 +124,7 @@ pub(crate) fn optional<T>(value: Option<T>, write: impl FnOnce(T) -> String) -> 
 }
 
 /// `text` without control characters: names come from files and URLs, and must not command a terminal.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let replace = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().map(replace).collect()
 }
@@ -136,7 +136,7 @@ pub(crate) fn plain_lines(text: &str) -> String {
 }
 
 /// The first `width` characters of `text`, the last of them an ellipsis where something was cut.
-pub(crate) fn clipped(text: &str, width: usize) -> String {
+pub fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }

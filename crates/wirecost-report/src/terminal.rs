@@ -11,6 +11,7 @@ mod layout;
 pub mod load;
 mod notes;
 mod style;
+mod thresholds;
 
 use wirecost_lab::results::{Cell, Summary};
 
@@ -44,12 +45,19 @@ impl Default for TableOptions {
 }
 
 /// The run as a table of one row per cell, its cells grouped by payload size, link and rhythm, with a legend, footnotes,
-/// warnings and validity below. Of a run of more than 96 cells, one row per group with the best of it.
+/// warnings, validity and thresholds below. Of a run of more than 96 cells, one row per group with the best of it.
 pub fn table(summary: &Summary, options: &TableOptions) -> String {
     let style = Style::new(options.color);
-    if summary.cells.len() > MANY {
-        return finished(best::lines(summary, &style, options.width));
-    }
+    let mut lines = match summary.cells.len() {
+        many if many > MANY => best::lines(summary, &style, options.width),
+        _ => cells(summary, options, &style),
+    };
+    lines.extend(thresholds::lines(summary, &style, options.width));
+    finished(lines)
+}
+
+/// A row per cell, and what is to be said of them below.
+fn cells(summary: &Summary, options: &TableOptions, style: &Style) -> Vec<String> {
     let groups: Vec<(Group<'_>, Vec<Row>)> = Group::all(summary)
         .into_iter()
         .map(|group| {
@@ -65,12 +73,12 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
     let mut lines = Vec::new();
     for (group, rows) in &groups {
         lines.push(style.bold(&number::clipped(&heading(summary, group), options.width)));
-        lines.extend(layout.head(&style));
-        lines.extend(rows.iter().map(|row| layout.row(row, &style)));
+        lines.extend(layout.head(style));
+        lines.extend(rows.iter().map(|row| layout.row(row, style)));
         lines.push(String::new());
     }
-    lines.extend(notes::below(summary, &layout, &style, options.width));
-    finished(lines)
+    lines.extend(notes::below(summary, &layout, style, options.width));
+    lines
 }
 
 fn finished(lines: Vec<String>) -> String {

@@ -103,6 +103,21 @@ fn an_invalid_phase_has_its_reason_instead_of_its_times() {
 }
 
 #[test]
+fn what_a_phase_offers_has_its_own_name() {
+    for (name, offered) in [
+        ("publish", "messages"),
+        ("handshakes", "handshakes"),
+        ("request", "requests"),
+    ] {
+        let mut results = loads::stalled();
+        results.summary.loads[0].phases[1].name = name.into();
+        let text = table(&results.summary, &TableOptions::default());
+        let line = format!("{offered:<13}10,000 offered: ");
+        assert!(text.contains(&line), "{text}");
+    }
+}
+
+#[test]
 fn a_threshold_that_ended_a_load_is_named() {
     let mut results = loads::stalled();
     results.summary.interrupted = true;

@@ -13,6 +13,7 @@ mod shape;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -50,7 +51,7 @@ impl Arguments {
     /// # Errors
     /// It cannot be followed, or asks for help or the version.
     pub fn typed(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches_from(words)?;
+        let matches = Self::command().try_get_matches_from(words).map_err(known)?;
         let mut arguments = Self::from_arg_matches(&matches)?;
         if let (Command::Compare(compare), Some((_, matches))) =
             (&mut arguments.command, matches.subcommand())
@@ -59,6 +60,27 @@ impl Arguments {
         }
         Ok(arguments)
     }
+}
+
+/// The same error, without commands for ourselves among those that may have been meant.
+fn known(mut error: clap::Error) -> clap::Error {
+    let kind = ContextKind::SuggestedSubcommand;
+    let Some(ContextValue::Strings(meant)) = error.get(kind) else {
+        return error;
+    };
+    let program = Arguments::command();
+    let is_shown = |name: &&String| {
+        program
+            .find_subcommand(name)
+            .is_some_and(|found| !found.is_hide_set())
+    };
+    let shown: Vec<String> = meant.iter().filter(is_shown).cloned().collect();
+    if shown.is_empty() {
+        error.remove(kind);
+    } else {
+        error.insert(kind, ContextValue::Strings(shown));
+    }
+    error
 }
 
 /// The names of the arguments that were typed, and are not defaults.

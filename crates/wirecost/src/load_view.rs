@@ -2,10 +2,11 @@
 //! elsewhere.
 //!
 //! - [`state`]: what the ticks have added up to
-//! - [`lines`]: the state as lines of a given width
+//! - [`lines`]: the state as lines of a given width; [`layout`]: what has place in them
 //!
 //! Nothing here reads a clock: the coordinator ticks once a second, whatever the target does.
 
+mod layout;
 mod lines;
 mod state;
 
@@ -14,7 +15,7 @@ use std::io::{IsTerminal as _, Write as _};
 use console::Term;
 use wirecost_lab::load::watch::{Announcement, Tick, Watcher};
 
-use self::lines::Dress;
+use self::layout::Dress;
 use self::state::State;
 use crate::output;
 

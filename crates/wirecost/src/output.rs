@@ -2,14 +2,53 @@
 //! end: what was measured is still written.
 
 use std::fmt::Display;
-use std::io::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use wirecost_report::terminal::TableOptions;
+
+use crate::exit::Failure;
+
+/// Columns of a table where there is no terminal.
+const WIDTH: usize = 140;
 
 /// Prints a line to stderr.
 pub fn note(line: impl Display) {
-    drop(writeln!(std::io::stderr(), "{line}"));
+    drop(writeln!(io::stderr(), "{line}"));
 }
 
 /// Prints data to stdout, as it is.
 pub fn data(text: impl Display) {
-    drop(write!(std::io::stdout(), "{text}"));
+    drop(write!(io::stdout(), "{text}"));
+}
+
+/// Whether colours are wanted, as far as a flag and the environment say.
+pub fn wants_color(no_color: bool) -> bool {
+    !no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// How a table suits stdout: as wide as the terminal there, and coloured where that is one.
+pub fn table_options(no_color: bool) -> TableOptions {
+    let is_terminal = io::stdout().is_terminal();
+    let columns = console::Term::stdout().size_checked().filter(|_| is_terminal);
+    TableOptions {
+        width: columns.map_or(WIDTH, |(_, columns)| usize::from(columns)),
+        color: is_terminal && wants_color(no_color),
+    }
+}
+
+/// Makes the file that a flag names, so that one that cannot be written is known before the run and not after it.
+pub fn check_file(flag: &str, path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+        return Ok(());
+    };
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| unwritable(flag, path, &error))
+}
+
+/// A file that a flag names and that cannot be written.
+pub fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot write {}: {error}", path.display()))
+        .with_hint(format!("choose a file that can be written to with {flag}"))
 }

@@ -21,6 +21,8 @@ pub struct Screen {
     interrupt: Interrupt,
     /// Lines of simulated cells that are still to be shown before their live run.
     previews: usize,
+    /// Whether cells differ by how connections start.
+    has_starts: bool,
 }
 
 /// Simulated cells that are shown as soon as they have figures, where a live run follows.
@@ -42,6 +44,7 @@ impl Screen {
             started: Instant::now(),
             interrupt,
             previews: if follows_live { PREVIEWS } else { 0 },
+            has_starts: options.starts.len() > 1,
         }
     }
 
@@ -192,7 +195,7 @@ impl SweepProgress for Screen {
         }
         self.previews -= 1;
         let more = if self.previews == 0 { " (and so on)" } else { "" };
-        self.note(&format!("simulated: {}{more}", preview(cell)));
+        self.note(&format!("simulated: {}{more}", preview(cell, self.has_starts)));
     }
 }
 
@@ -204,7 +207,7 @@ fn place(bar: &ProgressBar, done: u64, of: u64, what: &'static str) {
 }
 
 /// A cell's first figures: bytes of the connection and of a message both ways, and its median response time.
-fn preview(cell: &Cell) -> String {
+fn preview(cell: &Cell, has_starts: bool) -> String {
     let both = |section: Option<&Section>| {
         section.map_or(0.0, |section| section.up.wire.mean + section.down.wire.mean)
     };
@@ -212,11 +215,16 @@ fn preview(cell: &Cell) -> String {
         .message
         .as_ref()
         .and_then(|message| message.response_time_ns.as_ref()?.p50);
-    let (stack, size) = (&cell.stack, cell.payload_bytes);
+    let start = if has_starts {
+        format!(" {}", cell.start)
+    } else {
+        String::new()
+    };
+    let name = format!("{}{start} {} B", cell.stack, cell.payload_bytes);
     match (&cell.not_run, median) {
-        (Some(why), _) => format!("{stack} {size} B is not run: {why}"),
+        (Some(why), _) => format!("{name} is not run: {why}"),
         (None, median) => format!(
-            "{stack} {size} B: connection {:.0} B, message {:.0} B{}",
+            "{name}: connection {:.0} B, message {:.0} B{}",
             both(cell.connect.as_ref()) + both(cell.close.as_ref()),
             both(cell.message.as_ref()),
             median.map_or(String::new(), |nanos| format!(

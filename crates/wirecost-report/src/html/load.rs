@@ -11,15 +11,14 @@ mod timeline;
 mod timeplot;
 mod usage;
 
-use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 use wirecost_lab::results::curves::{Curve, CurveKind};
 use wirecost_lab::results::load::{Load, LoadSummary};
 
-use super::Figure;
 use super::curves::{self, Series};
 use super::grid::Grid;
+use super::{Figure, environment};
 use crate::ReportError;
 use crate::load::{LoadResults, words};
 use crate::number;
@@ -36,7 +35,7 @@ const DRAWN: usize = 12;
 /// # Errors
 /// The template does not fit the results, which is a fault of this crate.
 pub fn report(results: &LoadResults) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
+    let mut environment = environment()?;
     environment.add_template("load.html", include_str!("../../templates/load.html"))?;
     let summary = &results.summary;
     let labels = words::labels(&summary.loads);

@@ -11,7 +11,7 @@ use wirecost_lab::results::summary::Times;
 
 use super::layout::wrapped;
 use super::style::Style;
-use super::{TableOptions, finished};
+use super::{TableOptions, finished, thresholds};
 use crate::load::words::{self, Remark};
 use crate::number;
 use columns::Columns;
@@ -33,7 +33,7 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
     if words::is_interrupted(summary) {
         lines.push(page.alarm("interrupted: what is above is what was measured until then"));
     }
-    lines.extend(page.thresholds(summary));
+    lines.extend(thresholds::lines(summary, &page.style, page.width));
     finished(lines)
 }
 
@@ -104,7 +104,7 @@ impl Page {
         };
         let mut lines = self.entry(&phase.name, &format!("{measured}{} s", seconds(phase.duration_s)));
         if phase.outcomes.offered > 0 {
-            lines.extend(self.entry("messages", &outcomes(phase)));
+            lines.extend(self.entry(offered_by(phase), &outcomes(phase)));
             lines.extend(self.entry("rate", &rates(phase)));
         }
         if let Some(deliveries) = phase.deliveries.filter(|found| found.arrived > 0) {
@@ -156,21 +156,26 @@ impl Page {
         let mut lines = vec![String::new()];
         lines.extend(columns.lines(NAME, self.width, &self.style));
         let low: Vec<String> = times.iter().filter_map(|(name, of, _)| low_n(name, of)).collect();
-        lines.extend(low.iter().flat_map(|text| self.wrap(text)));
+        if !low.is_empty() {
+            let text = format!("low n: fewer than ten samples beyond {}", low.join(", "));
+            lines.extend(self.wrap(&text));
+        }
         lines
     }
 
     fn side(&self, name: &str, used: Option<&ProcessUse>) -> Vec<String> {
         let Some(used) = used else {
-            return self.entry(name, "not on this machine: its CPU was not measured");
+            return self.entry(name, "not started by wirecost: its CPU was not measured");
         };
         let per_million = used.cpu_s_per_million.map_or(String::new(), |seconds| {
             format!(", {} CPU s per million messages", number::digits(seconds, 3))
         });
+        let busiest = used.busiest_thread_share.map_or(String::new(), |share| {
+            format!(" (busiest thread {})", number::percent(share))
+        });
         let text = format!(
-            "{} of one CPU (busiest thread {}), {} user + {} system s{per_million}, {} in {}",
+            "{} of one CPU{busiest}, {} user + {} system s{per_million}, {} in {}",
             number::percent(used.cpu_share),
-            number::percent(used.busiest_thread_share),
             number::trimmed(used.user_s, 2),
             number::trimmed(used.system_s, 2),
             number::data(used.resident_bytes),
@@ -210,26 +215,6 @@ impl Page {
         words::remarks(load).into_iter().flat_map(lines).collect()
     }
 
-    fn thresholds(&self, summary: &LoadSummary) -> Vec<String> {
-        let line = |threshold: &wirecost_lab::results::load::Threshold| {
-            let verdict = if threshold.pass { "pass" } else { "FAIL" };
-            let figure = |figure| wirecost_lab::scenario::thresholds::figure_text(threshold, figure);
-            let actual = threshold.actual.map_or_else(|| "no figure".into(), figure);
-            let text = format!(
-                "{verdict}  {} {} (is {actual})",
-                number::plain(&threshold.metric),
-                number::plain(&threshold.expression)
-            );
-            let text = number::clipped(&text, self.width);
-            if threshold.pass {
-                text
-            } else {
-                self.style.alarm(&text)
-            }
-        };
-        summary.thresholds.iter().map(line).collect()
-    }
-
     /// A word and what there is to say of it, broken between words.
     fn entry(&self, name: &str, text: &str) -> Vec<String> {
         let room = self.width.saturating_sub(NAME).max(20);
@@ -266,6 +251,16 @@ fn has_figures(phase: &PhaseFigures) -> bool {
     phase.outcomes.offered > 0
         || phase.connects.attempted > 0
         || phase.deliveries.is_some_and(|found| found.arrived > 0)
+}
+
+/// What a phase offers, in the plural.
+fn offered_by(phase: &PhaseFigures) -> &'static str {
+    match phase.name.as_str() {
+        "handshakes" => "handshakes",
+        "reconnect" => "reconnects",
+        "request" => "requests",
+        _ => "messages",
+    }
 }
 
 fn outcomes(phase: &PhaseFigures) -> String {
@@ -344,10 +339,5 @@ fn time_values(of: &Times) -> [String; 7] {
 
 /// Which quantiles stand on few samples.
 fn low_n(name: &str, of: &Times) -> Option<String> {
-    (!of.low_n.is_empty()).then(|| {
-        format!(
-            "low n: {} of {name} stand on fewer than ten samples beyond them",
-            of.low_n.join(", ")
-        )
-    })
+    (!of.low_n.is_empty()).then(|| format!("{} of {name}", of.low_n.join(" and ")))
 }

@@ -264,7 +264,7 @@ fn side(share: f64, resident_bytes: u64, per_million: f64) -> ProcessUse {
         user_s: share * 4.0,
         system_s: share * 6.0,
         cpu_share: share,
-        busiest_thread_share: share * 0.9,
+        busiest_thread_share: Some(share * 0.9),
         resident_bytes,
         processes: 1,
         cpu_s_per_million: Some(per_million),

@@ -19,7 +19,7 @@ use wirecost_lab::results::time::rfc3339;
 use wirecost_lab::results::{RunFolder, Summary};
 use wirecost_lab::scenario::Scenario;
 use wirecost_live::signals::Interrupt;
-use wirecost_report::terminal::{self, TableOptions};
+use wirecost_report::terminal;
 
 use crate::arguments::{CompareArguments, OutputArguments};
 use crate::commands::thresholds;
@@ -55,7 +55,7 @@ impl Job<'_> {
     /// Runs the comparison, writes its results folder, and prints its table; its exit code.
     pub fn run(self, interrupt: Interrupt) -> Result<u8, Failure> {
         let Job { options, output, .. } = self;
-        check_json(output)?;
+        output::check_file("--json", output.json.as_deref())?;
         let out = resume::folder(output)?.unwrap_or_else(default_folder);
         if !output.quiet {
             introduce(options, &out);
@@ -105,22 +105,6 @@ impl Job<'_> {
 fn jobs(arguments: &OutputArguments) -> usize {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
     arguments.jobs.map_or_else(cpus, usize::from)
-}
-
-/// Makes the file of `--json`, so that one that cannot be written is known before the run and not after it.
-fn check_json(arguments: &OutputArguments) -> Result<(), Failure> {
-    match arguments.json.as_deref() {
-        Some(path) if path != Path::new("-") => {
-            let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
-            opened.map(drop).map_err(|error| unwritable(path, &error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format!("cannot write {}: {error}", path.display()))
-        .with_hint("choose a file that can be written to with --json, or - for stdout")
 }
 
 /// Writes the report, prints the results, and judges how the run ended.
@@ -187,16 +171,15 @@ fn verdict(summary: &Summary) -> u8 {
 fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {
     let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
     let json = || serde_json::to_string_pretty(summary).map_err(|error| internal(&error));
+    let table = || terminal::table(summary, &output::table_options(arguments.no_color));
     match arguments.json.as_deref() {
         Some(path) if path == Path::new("-") => output::data(format_args!("{}\n", json()?)),
         Some(path) => {
-            output::data(table(arguments, summary));
-            std::fs::write(path, json()? + "\n").map_err(|error| unwritable(path, &error))?;
+            output::data(table());
+            std::fs::write(path, json()? + "\n")
+                .map_err(|error| output::unwritable("--json", path, &error))?;
         }
-        None => output::data(table(arguments, summary)),
-    }
-    if arguments.json.as_deref() != Some(Path::new("-")) {
-        output::data(thresholds::table(&summary.thresholds));
+        None => output::data(table()),
     }
     if !arguments.quiet {
         output::note(format_args!("report:  {}", folder.file("report.html").display()));
@@ -206,25 +189,6 @@ fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFol
         }
     }
     Ok(())
-}
-
-fn table(arguments: &OutputArguments, summary: &Summary) -> String {
-    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
-    let no_color = arguments.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = terminal_width().filter(|_| is_terminal).unwrap_or(140);
-    terminal::table(
-        summary,
-        &TableOptions {
-            width,
-            color: is_terminal && !no_color,
-        },
-    )
-}
-
-/// The width of the terminal on stdout, in columns.
-fn terminal_width() -> Option<usize> {
-    let (_, columns) = console::Term::stdout().size_checked()?;
-    Some(usize::from(columns))
 }
 
 /// The first line: what runs, and where the results will be.

@@ -5,46 +5,11 @@ use std::time::Duration;
 use wirecost_lab::load::watch::Usage;
 use wirecost_report::number;
 
+use super::layout::{Dress, Entry, bar, fitted, with_sparks};
 use super::state::State;
 
 /// Characters of a line's name.
 const NAME: usize = 10;
-/// Characters between two entries.
-const GAP: usize = 2;
-/// The least and the most seconds of a sparkline.
-const SPARKS: [usize; 2] = [10, 60];
-
-/// Whether colours may be used.
-#[derive(Clone, Copy)]
-pub(super) struct Dress {
-    color: bool,
-}
-
-impl Dress {
-    pub(super) const fn new(color: bool) -> Self {
-        Self { color }
-    }
-
-    fn with(self, code: &str, text: &str) -> String {
-        if self.color && !text.is_empty() {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    fn bold(self, text: &str) -> String {
-        self.with("1", text)
-    }
-
-    fn faint(self, text: &str) -> String {
-        self.with("2", text)
-    }
-
-    fn alarm(self, text: &str) -> String {
-        self.with("31", text)
-    }
-}
 
 /// The first line: what runs.
 pub(super) fn heading(state: &State) -> String {
@@ -52,7 +17,7 @@ pub(super) fn heading(state: &State) -> String {
         [place, of] if of > 1 => format!("load {place} of {of}: "),
         _ => String::new(),
     };
-    plain_text(&format!("{place}{} → {}", state.load.name, state.load.target))
+    number::plain(&format!("{place}{} → {}", state.load.name, state.load.target))
 }
 
 /// A second in one line, for output that is not a terminal.
@@ -78,7 +43,7 @@ pub(super) fn plain(state: &State) -> String {
 /// The lines that are drawn anew each second.
 pub(super) fn block(state: &State, width: usize, dress: Dress) -> Vec<String> {
     let mut lines = vec![
-        dress.bold(&clipped(&heading(state), width)),
+        dress.bold(&number::clipped(&heading(state), width)),
         progress(state, width, dress),
     ];
     lines.push(rate(state, width, dress));
@@ -124,7 +89,7 @@ fn number_of_phase(state: &State) -> String {
 
 fn phase(state: &State) -> String {
     let warm_up = if state.warm_up { " (warm-up)" } else { "" };
-    plain_text(&format!("{}{warm_up}", state.phase))
+    number::plain(&format!("{}{warm_up}", state.phase))
 }
 
 fn rate(state: &State, width: usize, dress: Dress) -> String {
@@ -254,88 +219,11 @@ fn cpu(used: Usage) -> String {
     format!("{:.0} % CPU", used.cpu_share * 100.0)
 }
 
-/// A part of a line; what has the highest number goes first where there is no place. 0 never goes.
-struct Entry {
-    goes: u8,
-    text: String,
-}
-
-impl Entry {
-    const fn always(text: String) -> Self {
-        Self { goes: 0, text }
-    }
-
-    const fn of(goes: u8, text: String) -> Self {
-        Self { goes, text }
-    }
-}
-
-/// The entries that have place, clipped where even those that never go have none.
-fn fitted(entries: &[Entry], width: usize) -> String {
-    let join = |most: u8| {
-        let kept = entries
-            .iter()
-            .filter(|entry| entry.goes <= most && !entry.text.is_empty());
-        let kept: Vec<&str> = kept.map(|entry| entry.text.as_str()).collect();
-        kept.join(&" ".repeat(GAP))
-    };
-    let most = entries.iter().map(|entry| entry.goes).max().unwrap_or(0);
-    let fits = (0..=most).rev().map(join).find(|line| chars(line) <= width);
-    fits.unwrap_or_else(|| clipped(&join(0), width))
-}
-
-/// The line with the latest seconds of `values` at its end, as many as have place.
-fn with_sparks(line: String, values: &[Option<f64>], width: usize, dress: Dress) -> String {
-    let room = width.saturating_sub(chars(&line) + GAP).min(SPARKS[1]);
-    if room < SPARKS[0] {
-        return line;
-    }
-    let latest = &values[values.len().saturating_sub(room)..];
-    line + &" ".repeat(GAP) + &dress.with("36", &sparks(latest))
-}
-
-/// Eight heights from 0 to the largest value; a dot where there is none.
-fn sparks(values: &[Option<f64>]) -> String {
-    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let most = values.iter().flatten().copied().fold(0.0, f64::max);
-    let spark = |value: &Option<f64>| match value {
-        None => '·',
-        Some(value) if most > 0.0 => {
-            let step = (value / most * HEIGHTS.len() as f64).ceil() as usize;
-            HEIGHTS[step.clamp(1, HEIGHTS.len()) - 1]
-        }
-        Some(_) => HEIGHTS[0],
-    };
-    values.iter().map(spark).collect()
-}
-
-fn bar(share: f64, width: usize) -> String {
-    let done = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
-    format!("[{}{}]", "=".repeat(done), " ".repeat(width - done))
-}
-
 fn seconds(duration: Duration) -> String {
     match duration.as_secs() {
         s if s < 120 => format!("{s} s"),
         s => format!("{} min {:02} s", s / 60, s % 60),
     }
-}
-
-/// Names come from files and URLs, and must not command a terminal.
-fn plain_text(text: &str) -> String {
-    let replace = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().map(replace).collect()
-}
-
-fn clipped(text: &str, width: usize) -> String {
-    match chars(text) <= width {
-        true => text.to_owned(),
-        false => text.chars().take(width.saturating_sub(1)).collect::<String>() + "…",
-    }
-}
-
-fn chars(text: &str) -> usize {
-    text.chars().count()
 }
 
 #[cfg(test)]
@@ -409,7 +297,7 @@ mod tests {
         for state in &states {
             for width in 20..200 {
                 for line in block(state, width, Dress::new(false)) {
-                    assert!(chars(&line) <= width, "{} at {width}: {line}", chars(&line));
+                    assert!(line.chars().count() <= width, "{width}: {line}");
                 }
             }
         }
@@ -453,11 +341,5 @@ mod tests {
         assert!(!text.contains('\u{1b}'));
         let dressed = block(&after(2, |_| true), 120, Dress::new(true)).join("\n");
         assert!(dressed.contains("\u{1b}[31m8 refused\u{1b}[0m"), "{dressed}");
-    }
-
-    #[test]
-    fn sparks_rise_with_their_values() {
-        assert_eq!(sparks(&[Some(0.0), Some(1.0), None, Some(8.0)]), "▁▁·█");
-        assert_eq!(sparks(&[Some(0.0)]), "▁");
     }
 }

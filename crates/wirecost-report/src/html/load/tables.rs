@@ -203,7 +203,8 @@ pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
             .filter(|phase| phase.outcomes.offered > 0)
             .map(|phase| phase.sent as f64 / phase.outcomes.offered as f64);
         let busiest = |side: &Option<ProcessUse>| {
-            number::optional(side.as_ref(), |used| number::percent(used.busiest_thread_share))
+            let share = side.as_ref().and_then(|used| used.busiest_thread_share);
+            number::optional(share, number::percent)
         };
         let found = load.bottleneck.as_ref();
         let values = vec![

@@ -45,7 +45,7 @@ impl TimeLine {
         let [cpu, memory] = usage::figures(&bands, results, index);
         let is_delivery = !slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
         Some(Self {
-            rate: has_messages.then(|| rate(&bands, &slots, load)),
+            rate: has_messages.then(|| rate(&bands, &slots)),
             times: times(&bands, &slots, load, is_delivery),
             is_delivery,
             outcomes: has_messages.then(|| outcomes::figure(&bands, &slots)),
@@ -62,11 +62,12 @@ pub(super) const fn carried(row: &SecondRow) -> u64 {
     row.acknowledged + row.delivered
 }
 
-fn rate(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
-    // A phase without messages carries none, which is not to say 0.
+fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
+    // A phase without messages carries none, which is not to say 0; nor is any intended while the last are waited for.
     let has_messages = |slot: &&Slot| {
-        let phase = load.phases.get(slot.row.phase as usize);
-        phase.is_some_and(|phase| phase.outcomes.offered > 0)
+        let is_later =
+            |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
+        slots.iter().filter(is_later).any(|other| other.row.offered > 0)
     };
     let per_second = |slot: &Slot, count: u64| {
         let slot = Some(slot).filter(has_messages)?;
@@ -188,4 +189,27 @@ pub(super) fn csv(lines: &[Line]) -> String {
         text += &format!("{},{}\n", number::trimmed(at, 1), values.join(","));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn while_the_last_are_waited_for_no_rate_is_drawn() {
+        let slot = |second: u64, offered: u64| Slot {
+            at: second as f64 + 0.5,
+            seconds: 1.0,
+            row: SecondRow {
+                second,
+                offered,
+                acknowledged: offered,
+                ..SecondRow::default()
+            },
+        };
+        // Nothing offered in between is drawn: the generator stood still.
+        let slots = [slot(0, 10), slot(1, 0), slot(2, 20), slot(3, 0), slot(4, 0)];
+        let expected = "second,offered,carried\n0.5,10,10\n1.5,0,0\n2.5,20,20\n3.5,,\n4.5,,\n";
+        assert_eq!(rate(&[], &slots).data, expected);
+    }
 }

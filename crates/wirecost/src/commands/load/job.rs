@@ -1,12 +1,13 @@
 //! Loads of a command line or a scenario: run, shown, kept in a results folder.
 
 use std::fs::File;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use wirecost_lab::load::options::LoadOptions;
 use wirecost_lab::load::run::{LoadError, Place, run as run_load};
-use wirecost_lab::load::sink::own_program;
+use wirecost_lab::load::server::ServerError;
+use wirecost_lab::load::sink::{SinkError, own_program};
 use wirecost_lab::load::store::Heading;
 use wirecost_lab::load::sweep::{Measured, Sweep, Unkept};
 use wirecost_lab::load::watch::Watcher;
@@ -21,13 +22,14 @@ use wirecost_lab::results::{LoadFile, ResultsError, RunFolder};
 use wirecost_lab::scenario::thresholds::Thresholds;
 use wirecost_live::signals::Interrupt;
 use wirecost_live::topology::prepare;
-use wirecost_report::terminal::{self, TableOptions};
+use wirecost_report::terminal;
 
 use crate::arguments::LoadOutputArguments;
 use crate::commands::compare::{command_line, default_folder, resume};
 use crate::commands::thresholds;
 use crate::exit::{self, Failure};
 use crate::load_view::LoadView;
+use crate::output;
 use crate::prometheus::Endpoint;
 
 /// Loads to run one after the other.
@@ -49,10 +51,10 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Runs the loads; the exit code that they come to. Call it on the main thread.
     pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
-        if let Some(reason) = self.loads.iter().find_map(LoadOptions::cannot_share) {
-            return Err(Failure::usage(reason));
+        for (flag, file) in [("--json", &self.output.json), ("--junit", &self.output.junit)] {
+            output::check_file(flag, file.as_deref())?;
         }
-        if self.loads.iter().any(|load| load.link.is_some()) {
+        if self.loads.iter().any(LoadOptions::makes_namespaces) {
             // While there is one thread: whoever watches may start others.
             prepare()?;
         }
@@ -154,10 +156,10 @@ impl Job<'_> {
         export(self.output, &summary)?;
         if !self.output.quiet {
             let report = folder.file("report.html");
-            crate::output::note(format_args!("report:  {}", report.display()));
+            output::note(format_args!("report:  {}", report.display()));
         }
         if summary.interrupted {
-            crate::output::note(format_args!("resume:  {}", resume::command(folder.path())));
+            output::note(format_args!("resume:  {}", resume::command(folder.path())));
         }
         match measured.failure {
             Some(error) => Err(failed(error)),
@@ -173,12 +175,12 @@ impl Job<'_> {
         error: &ResultsError,
     ) -> Result<u8, Failure> {
         print(self.output, summary)?;
-        crate::output::note(format_args!("error: {error}"));
-        crate::output::note(format_args!(
+        output::note(format_args!("error: {error}"));
+        output::note(format_args!(
             "hint: what was measured before is in {}; make room on its disk",
             folder.path().display()
         ));
-        crate::output::note(format_args!("resume:  {}", resume::command(folder.path())));
+        output::note(format_args!("resume:  {}", resume::command(folder.path())));
         Ok(exit::CELLS_FAILED)
     }
 }
@@ -209,13 +211,15 @@ fn leave_nothing(folder: &RunFolder) {
 }
 
 /// Whoever watches: a person, and Prometheus where asked for.
-fn watchers(output: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Send>>, Failure> {
-    let mut watchers: Vec<Box<dyn Watcher + Send>> =
-        vec![Box::new(LoadView::new(output.quiet, colors(output)))];
-    if let Some(address) = output.prometheus {
+fn watchers(arguments: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Send>>, Failure> {
+    let mut watchers: Vec<Box<dyn Watcher + Send>> = vec![Box::new(LoadView::new(
+        arguments.quiet,
+        output::wants_color(arguments.no_color),
+    ))];
+    if let Some(address) = arguments.prometheus {
         let endpoint = Endpoint::start(address)
             .map_err(|error| Failure::usage(format!("cannot listen on {address} for Prometheus: {error}")))?;
-        crate::output::note(format_args!(
+        output::note(format_args!(
             "metrics are at http://{}/metrics",
             endpoint.address()
         ));
@@ -224,47 +228,30 @@ fn watchers(output: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Send>>
     Ok(watchers)
 }
 
-/// Whether colours are wanted.
-fn colors(output: &LoadOutputArguments) -> bool {
-    !output.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// The final table, as wide as stdout where that is a terminal.
-fn table(output: &LoadOutputArguments, summary: &LoadSummary) -> String {
-    /// Columns where there is no terminal.
-    const WIDTH: usize = 140;
-    let is_terminal = std::io::stdout().is_terminal();
-    let columns = console::Term::stdout().size_checked().filter(|_| is_terminal);
-    let options = TableOptions {
-        width: columns.map_or(WIDTH, |(_, columns)| usize::from(columns)),
-        color: is_terminal && colors(output),
-    };
-    terminal::load::table(summary, &options)
-}
-
-fn print(output: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
+fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
+    let table = || terminal::load::table(summary, &output::table_options(arguments.no_color));
     let json = || {
         let text = serde_json::to_string_pretty(summary);
         text.map(|text| text + "\n")
             .map_err(|error| Failure::new(exit::INTERNAL, error))
     };
-    match output.json.as_deref() {
-        Some(path) if path == Path::new("-") => crate::output::data(json()?),
+    match arguments.json.as_deref() {
+        Some(path) if path == Path::new("-") => output::data(json()?),
         Some(path) => {
-            crate::output::data(table(output, summary));
+            output::data(table());
             let written = std::fs::write(path, json()?);
-            written.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+            written.map_err(|error| output::unwritable("--json", path, &error))?;
         }
-        None => crate::output::data(table(output, summary)),
+        None => output::data(table()),
     }
     Ok(())
 }
 
 /// What continuous integration reads, where it is asked for.
-fn export(output: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
-    let refused = |path: &Path, error| Failure::usage(format!("cannot write {}: {error}", path.display()));
-    if let Some(path) = &output.junit {
-        std::fs::write(path, wirecost_report::load::junit(summary)).map_err(|error| refused(path, error))?;
+fn export(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
+    if let Some(path) = &arguments.junit {
+        let written = std::fs::write(path, wirecost_report::load::junit(summary));
+        written.map_err(|error| output::unwritable("--junit", path, &error))?;
     }
     // GitHub shows what is appended to this file beside the job.
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
@@ -272,7 +259,7 @@ fn export(output: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Fai
         let text = wirecost_report::load::markdown(summary);
         opened
             .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| refused(&path, error))?;
+            .map_err(|error| output::unwritable("GITHUB_STEP_SUMMARY", &path, &error))?;
     }
     Ok(())
 }
@@ -322,6 +309,15 @@ fn failed(error: LoadError) -> Failure {
             };
             Failure::new(code, &error).with_hint(hint)
         }
+        LoadError::Target(ServerError::Authorities { .. }) => {
+            Failure::usage(error).with_hint("--cacert takes a file of certificates in PEM")
+        }
+        LoadError::Source { .. } => Failure::new(exit::PRIVILEGE, error)
+            .with_hint("--source takes addresses of this machine: ip address shows them"),
+        LoadError::Target(ServerError::Sink(SinkError::Start(_))) => Failure::new(exit::PRIVILEGE, error)
+            .with_hint(
+                "the load runs its own program as the target: raise the limit that refused it (ulimit -a)",
+            ),
         LoadError::Target(_) => Failure::new(exit::UNREACHABLE, error),
         LoadError::Limit(_) => Failure::new(exit::PRIVILEGE, &error)
             .with_hint("fewer --clients, more --processes or more --source addresses; or raise the limit"),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_lab::compare::options::LinkConfig;
 use wirecost_lab::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Payload};
+use wirecost_lab::load::valid::{About, Refusal};
 use wirecost_lab::probe::Url;
 use wirecost_lab::scenario::edit::MAX_COMBINATIONS;
 use wirecost_lab::scenario::table::combined;
@@ -115,7 +116,7 @@ fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> R
         ..LoadOptions::new(choice.stack, target.clone())
     };
     let options = shape::shaped(arguments, choice, options)?;
-    check(arguments, choice, &options)?;
+    check(arguments, &options)?;
     Ok(options)
 }
 
@@ -128,7 +129,7 @@ fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure
                 .with_hint("name a stack instead of the URL, or leave out --target"));
         }
         let url: Url = text.parse().map_err(Failure::usage)?;
-        let stack = with_qos(url.stack(), arguments.qos);
+        let stack = with_qos(url.stack(), arguments.qos)?;
         return Ok((vec![stack], LoadTarget::Url(url)));
     }
     let stacks = text.split(',').map(|name| started(arguments, name));
@@ -141,31 +142,26 @@ fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
     let stack: Stack = name.parse().map_err(|error| {
         Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ...")
     })?;
-    let stack = with_qos(stack, arguments.qos);
-    if !arguments.server.speaks(stack) {
-        let (server, spoken) = (arguments.server, arguments.server.spoken());
-        return Err(Failure::usage(format!(
-            "{server} does not speak {stack}: it speaks {spoken}"
-        )));
-    }
-    Ok(stack)
+    with_qos(stack, arguments.qos)
 }
 
-/// The stack with another quality of service, where it has several.
-fn with_qos(stack: Stack, qos: Option<u8>) -> Stack {
+/// The stack with another quality of service, which it must have.
+fn with_qos(stack: Stack, qos: Option<u8>) -> Result<Stack, Failure> {
     let Some(qos) = qos else {
-        return stack;
+        return Ok(stack);
     };
+    let several = "--qos is 0, 1 or 2 for MQTT, 0 or 1 for CoAP and AMQP";
+    let none = |qos| Failure::usage(format!("{stack} has no QoS {qos}")).with_hint(several);
     let application = match (stack.application, qos) {
         (Application::Mqtt311(_), qos) => Application::Mqtt311(qos),
         (Application::Mqtt5(_), qos) => Application::Mqtt5(qos),
         (Application::CoapCon | Application::CoapNon, 0) => Application::CoapNon,
-        (Application::CoapCon | Application::CoapNon, _) => Application::CoapCon,
+        (Application::CoapCon | Application::CoapNon, 1) => Application::CoapCon,
         (Application::AmqpSettled | Application::AmqpUnsettled, 0) => Application::AmqpSettled,
-        (Application::AmqpSettled | Application::AmqpUnsettled, _) => Application::AmqpUnsettled,
-        (other, _) => other,
+        (Application::AmqpSettled | Application::AmqpUnsettled, 1) => Application::AmqpUnsettled,
+        (_, qos) => return Err(none(qos)),
     };
-    Stack { application, ..stack }
+    Ok(Stack { application, ..stack })
 }
 
 fn resource(arguments: &LoadArguments, target: &LoadTarget) -> String {
@@ -181,8 +177,11 @@ fn resource(arguments: &LoadArguments, target: &LoadTarget) -> String {
 }
 
 fn keep_alive(arguments: &LoadArguments) -> Result<u16, Failure> {
-    u16::try_from(arguments.keep_alive.as_secs())
-        .map_err(|_| Failure::usage("--keep-alive must be at most 65535s"))
+    let time = arguments.keep_alive;
+    u16::try_from(time.as_secs())
+        .ok()
+        .filter(|_| time.subsec_nanos() == 0)
+        .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))
 }
 
 pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
@@ -206,16 +205,7 @@ pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
 }
 
 /// What cannot be, or must not be without consent.
-fn check(arguments: &LoadArguments, choice: &Choice, options: &LoadOptions) -> Result<(), Failure> {
-    if let Some(reason) = options.cannot_cross() {
-        return Err(Failure::usage(reason));
-    }
-    if let Some(reason) = options.stack.cannot_start(options.start) {
-        return Err(Failure::usage(reason));
-    }
-    if let Some(reason) = options.stack.refuses(choice.size.bytes()) {
-        return Err(Failure::usage(format!("--size: {reason}")));
-    }
+fn check(arguments: &LoadArguments, options: &LoadOptions) -> Result<(), Failure> {
     if arguments
         .duration
         .is_some_and(|duration| duration.is_zero() || duration <= arguments.warmup)
@@ -225,14 +215,25 @@ fn check(arguments: &LoadArguments, choice: &Choice, options: &LoadOptions) -> R
     if arguments.count == Some(0) {
         return Err(Failure::usage("--count must be above 0"));
     }
+    options.validate().map_err(refused)?;
     consent(options, arguments.i_own_this_target)
+}
+
+/// The refusal with the flag that it is about, where one flag says it.
+fn refused(refusal: Refusal) -> Failure {
+    match refusal.about {
+        About::Key(key @ ("timeout" | "connect_timeout" | "session_expiry" | "size")) => {
+            Failure::usage(format!("--{}: {refusal}", key.replace('_', "-")))
+        }
+        About::Key(_) | About::Phase(_) => Failure::usage(refusal),
+    }
 }
 
 /// A stranger's server is not loaded by mistake.
 pub fn consent(options: &LoadOptions, is_given: bool) -> Result<(), Failure> {
     match options.needs_consent().filter(|_| !is_given) {
         Some(why) => Err(Failure::usage(why)
-            .with_hint("add --i-own-this-target if you may load it, or stay at a rate of 100/s")),
+            .with_hint("add --i-own-this-target if you may load it, or stay at 100/s of messages and of connects (--connect-rate 100/s)")),
         None => Ok(()),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wirecost_lab::load::options::{Backoff, LoadOptions, Payload, Subscribers, Will};
 use wirecost_lab::load::roles::phases::{Shape, phases};
-use wirecost_lab::load::roles::resources::{filter_of, problem};
-use wirecost_lab::stack::{Application, Pattern};
+use wirecost_lab::load::roles::resources::filter_of;
+use wirecost_lab::stack::Application;
 
 use super::options::{Choice, DURATION, offer};
 use crate::arguments::{LoadArguments, ShapeArguments};
@@ -34,9 +34,6 @@ pub(super) fn shaped(
         client_id: asked.client_id.clone(),
         ..options
     };
-    if let Some(problem) = problem(&options) {
-        return Err(Failure::usage(problem));
-    }
     options.phases =
         phases(&shape(arguments, choice), arguments.connect_rate, &options).map_err(Failure::usage)?;
     Ok(options)
@@ -85,8 +82,6 @@ fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscrib
 
 fn payload(asked: &ShapeArguments) -> Result<Option<Payload>, Failure> {
     if let Some(text) = &asked.payload_template {
-        let pattern: Result<Pattern, _> = text.parse();
-        pattern.map_err(|error| Failure::usage(format!("--payload-template: {error}")))?;
         return Ok(Some(Payload::Template(Arc::from(text.as_str()))));
     }
     let Some(path) = &asked.payload_file else {

@@ -1,0 +1,129 @@
+//! What was demanded of a run, and what came of it.
+
+use wirecost_lab::results::Summary;
+use wirecost_lab::results::load::{LoadSummary, Threshold};
+use wirecost_lab::scenario::thresholds::figure_text;
+
+use super::style::Style;
+use crate::number;
+
+/// A run of which something can be demanded.
+pub(super) trait Demanded {
+    /// What was demanded.
+    fn thresholds(&self) -> &[Threshold];
+    /// Whether it has figures that must not be used.
+    fn has_invalid(&self) -> bool;
+}
+
+impl Demanded for Summary {
+    fn thresholds(&self) -> &[Threshold] {
+        &self.thresholds
+    }
+
+    fn has_invalid(&self) -> bool {
+        self.cells
+            .iter()
+            .any(|cell| cell.not_run.is_none() && !cell.valid)
+    }
+}
+
+impl Demanded for LoadSummary {
+    fn thresholds(&self) -> &[Threshold] {
+        &self.thresholds
+    }
+
+    fn has_invalid(&self) -> bool {
+        self.loads.iter().any(|load| !load.valid)
+    }
+}
+
+/// One line for each threshold, the worst figure beside it; none where nothing was demanded.
+pub(super) fn lines(run: &impl Demanded, style: &Style, width: usize) -> Vec<String> {
+    let thresholds = run.thresholds();
+    if thresholds.is_empty() {
+        return Vec::new();
+    }
+    let longest = |of: fn(&Threshold) -> &String| {
+        let lengths = thresholds.iter().map(|one| of(one).chars().count());
+        lengths.max().unwrap_or(0)
+    };
+    let widths = [longest(|one| &one.metric), longest(|one| &one.expression)];
+    let mut lines = vec![String::new(), "thresholds".to_owned()];
+    lines.extend(thresholds.iter().map(|one| line(one, widths, style, width)));
+    if run.has_invalid() && thresholds.iter().any(|one| !one.pass) {
+        lines.push(number::clipped(
+            "  what is INVALID does not pass, whatever its figure",
+            width,
+        ));
+    }
+    lines
+}
+
+fn line(one: &Threshold, [metric, expression]: [usize; 2], style: &Style, width: usize) -> String {
+    let verdict = if one.pass { "pass" } else { "FAIL" };
+    let figure = |actual| figure_text(one, actual);
+    let text = format!(
+        "  {verdict}  {:metric$}  {:expression$}  {}",
+        number::plain(&one.metric),
+        number::plain(&one.expression),
+        one.actual.map_or_else(|| "no figure".into(), figure)
+    );
+    let text = number::clipped(&text, width);
+    if one.pass { text } else { style.alarm(&text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Run(Vec<Threshold>, bool);
+
+    impl Demanded for Run {
+        fn thresholds(&self) -> &[Threshold] {
+            &self.0
+        }
+
+        fn has_invalid(&self) -> bool {
+            self.1
+        }
+    }
+
+    fn threshold(metric: &str, expression: &str, actual: Option<f64>, pass: bool) -> Threshold {
+        Threshold {
+            metric: metric.into(),
+            expression: expression.into(),
+            actual,
+            pass,
+        }
+    }
+
+    fn text(run: &Run) -> String {
+        lines(run, &Style::new(false), 100).join("\n")
+    }
+
+    #[test]
+    fn the_table_shows_what_was_demanded_and_what_came() {
+        let slow = threshold(
+            "response_time{stack=tcp}",
+            "p(99)<3*link.rtt",
+            Some(0.0811),
+            false,
+        );
+        let small = threshold("bytes_per_msg", "mean<500B", Some(312.5), true);
+        let lost = threshold("messages_lost", "rate<=1%", None, false);
+        let expected = "\nthresholds\n  \
+            FAIL  response_time{stack=tcp}  p(99)<3*link.rtt  81.1 ms\n  \
+            pass  bytes_per_msg             mean<500B         312.5 B\n  \
+            FAIL  messages_lost             rate<=1%          no figure";
+        assert_eq!(text(&Run(vec![slow, small.clone(), lost], false)), expected);
+        assert_eq!(text(&Run(Vec::new(), true)), "");
+        assert!(!text(&Run(vec![small], true)).contains("INVALID"));
+    }
+
+    #[test]
+    fn a_figure_that_would_do_and_is_invalid_says_why_it_fails() {
+        let lost = threshold("messages_lost", "count==0", Some(0.0), false);
+        let said = text(&Run(vec![lost], true));
+        assert!(said.contains("what is INVALID does not pass"), "{said}");
+    }
+}
