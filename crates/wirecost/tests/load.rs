@@ -1,8 +1,8 @@
 //! `wirecost load`: what the generator says it has sent is what the counting target says has arrived.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{TcpListener, UdpSocket};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -208,9 +208,48 @@ fn a_target_that_is_not_there_is_said_so() {
 }
 
 #[test]
-fn a_strangers_server_is_loaded_with_consent_only() {
-    let output = load(&["mqtt://192.0.2.1", "-r", "101/s", "-d", "1s"]);
+fn a_source_address_of_another_machine_is_named() {
+    let output = load(&["mqtt-qos1", "-d", "1s", "--source", "192.0.2.9"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("--i-own-this-target"), "{said}");
+    assert_eq!(output.status.code(), Some(10), "{said}");
+    assert!(
+        said.contains("error: cannot send from source address 192.0.2.9: "),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_a_refusal() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_wirecost"))
+        .args(["serve", "mqtt", "--tls", "--listen", "127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut line = String::new();
+    let mut log = BufReader::new(server.stderr.take().expect("its messages"));
+    log.read_line(&mut line).expect("a message");
+    let address = line
+        .strip_prefix("serving MQTT on ")
+        .and_then(|rest| rest.split(' ').next());
+    let address = address.unwrap_or_else(|| panic!("no address in {line:?}"));
+    let output = load(&[&format!("mqtts://{address}"), "-d", "1s"]);
+    server.kill().expect("it runs");
+    server.wait().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(12), "{said}");
+    assert!(said.contains("certificate is not accepted"), "{said}");
+}
+
+#[test]
+fn a_strangers_server_is_loaded_with_consent_only() {
+    for flags in [
+        &["-r", "101/s"][..],
+        &["-r", "50/s", "-c", "101"],
+        &["-r", "50/s", "-c", "1000", "--connect-rate", "101/s"],
+    ] {
+        let output = load(&[&["mqtt://192.0.2.1", "-d", "1s"], flags].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("--i-own-this-target"), "{said}");
+    }
 }

@@ -139,6 +139,43 @@ fn under_loss_every_message_has_one_outcome() {
 }
 
 #[test]
+fn devices_that_share_sockets_share_the_link_too() {
+    /// Of an IPv4 and a UDP header, in bytes.
+    const HEADERS: u64 = 28;
+    let load = load("coap-con -c 200 -r 400/s -n 800 --rtt 40ms --shared-socket --threads 1");
+    assert_eq!(load["shared_socket"], true, "{load}");
+    let publish = phase(&load, "publish");
+    let outcomes = &publish["outcomes"];
+    assert_eq!(
+        (&outcomes["offered"], &outcomes["acknowledged"], &publish["sent"]),
+        (&800.into(), &800.into(), &800.into()),
+        "{load}"
+    );
+    assert_eq!(publish["deliveries"]["arrived"], 800, "{publish}");
+    at_least(&publish["response_time_ns"], 40e6, "coap-con");
+    // Each datagram is a packet, and what sockets were given is what the link has carried, to the byte.
+    let up = &publish["link"]["up"];
+    let packets = count(&up["packets"]);
+    assert!(packets >= 800, "{publish}");
+    assert_eq!(
+        count(&publish["socket_bytes_up"]) + HEADERS * packets,
+        count(&up["bytes"]),
+        "{publish}"
+    );
+}
+
+#[test]
+fn what_is_on_its_way_for_longer_than_a_second_is_waited_for() {
+    let one = load("udp -c 1 -n 1 --rtt 2600ms");
+    let publish = phase(&one, "publish");
+    assert_eq!(publish["outcomes"]["delivered"], 1, "{publish}");
+    let told = load("mqtt-qos0 -c 1 -n 1 --subscribers 1 --rtt 1500ms");
+    let arrived = told["phases"].as_array().expect("phases").iter();
+    let arrived = arrived.filter_map(|phase| phase["deliveries"]["arrived"].as_u64());
+    assert_eq!(arrived.sum::<u64>(), 1, "{told}");
+}
+
+#[test]
 fn a_link_that_lets_nothing_through_ends_the_load_in_time() {
     let said = run(
         "mqtt-qos1 -c 2 -n 10 --loss 100% --connect-timeout 500ms --timeout 500ms",

@@ -3,12 +3,13 @@
 #[path = "common/mod.rs"]
 mod common;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::io::Write as _;
+use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::WIRECOST;
+use common::mqtt::connected;
+use common::{WIRECOST, signal};
 use wirecost_lab::load::sink::{Sink, SinkOptions, SinkReport};
 use wirecost_live::Clock;
 use wirecost_proto::Stamp;
@@ -55,7 +56,7 @@ fn check(mut sink: Sink, expected: SinkReport) {
     let delays = report.one_way_delay.expect("delays");
     assert_eq!(delays.len(), expected.messages - expected.unstamped);
     assert!(delays.max() < PATIENCE.as_nanos() as u64, "{} ns", delays.max());
-    let usage = sink.usage().expect("an answer");
+    let usage = sink.usage(PATIENCE).expect("an answer");
     assert_eq!(usage.messages, expected.messages);
     assert!(usage.resident_bytes > 0 && usage.user_ns + usage.system_ns > 0);
     sink.stop().expect("it ends");
@@ -114,7 +115,7 @@ fn processes_share_a_port_where_one_cannot_hold_the_connections() {
     assert!(sink.pids().count() > 1, "the limit on open files of this machine");
     let address = sink.address();
     for device in 0..200 {
-        let mut stream = connected(address, device);
+        let mut stream = connected(address, device as usize);
         let body = [&[0, 4][..], b"test", &payload(clock, device, 0)].concat();
         let header = [0x30, u8::try_from(body.len()).expect("a length")];
         stream
@@ -122,7 +123,7 @@ fn processes_share_a_port_where_one_cannot_hold_the_connections() {
             .expect("a message");
     }
     let shards = sink.pids().count() as u32;
-    assert_eq!(sink.usage().expect("an answer").processes, shards);
+    assert_eq!(sink.usage(PATIENCE).expect("an answer").processes, shards);
     check(
         sink,
         SinkReport {
@@ -133,26 +134,6 @@ fn processes_share_a_port_where_one_cannot_hold_the_connections() {
             ..SinkReport::default()
         },
     );
-}
-
-/// A connection on which MQTT's CONNACK has come.
-fn connected(address: SocketAddr, device: u32) -> TcpStream {
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    let body = [
-        &[0, 4][..],
-        b"MQTT",
-        &[4, 2, 0, 60, 0, 8],
-        format!("wc-{device:05}").as_bytes(),
-    ]
-    .concat();
-    let header = [0x10, u8::try_from(body.len()).expect("a length")];
-    stream
-        .write_all(&[&header, &body[..]].concat())
-        .expect("a CONNECT");
-    let mut connack = [0; 4];
-    stream.read_exact(&mut connack).expect("a CONNACK");
-    assert_eq!(connack, [0x20, 2, 0, 0]);
-    stream
 }
 
 #[test]
@@ -173,4 +154,15 @@ fn a_target_that_cannot_be_says_why() {
     let refused = Sink::start(Path::new(WIRECOST), &options, clock);
     let reason = refused.map(drop).expect_err("there is none").to_string();
     assert!(reason.contains("CPU 100000"), "{reason}");
+}
+
+#[test]
+fn an_answer_that_comes_late_is_not_taken_for_another() {
+    let (mut sink, _) = start("tcp", 1);
+    let pid = sink.pids().next().expect("a process");
+    signal(pid, "STOP");
+    assert!(sink.usage(Duration::from_millis(1)).is_err(), "it stands still");
+    signal(pid, "CONT");
+    assert_eq!(sink.report().expect("a report").messages, 0);
+    assert_eq!(sink.usage(PATIENCE).expect("its use").processes, 1);
 }

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::Run;
 use common::tshark::{Body, packets};
+use common::{Run, open_folder, said, summary_in, wirecost};
 use wirecost_lab::results::Environment;
 use wirecost_lab::results::summary::{Bytes, Cell};
 
@@ -45,6 +45,41 @@ fn quic_needs_an_mtu_that_carries_its_datagrams() {
     let why = http3.not_run.as_deref().expect("a reason");
     assert!(why.contains("RFC 9000, section 14"), "{why}");
     assert!(coap.valid && coap.all_arrived());
+}
+
+#[test]
+fn quic_is_accounted_for_on_a_link_that_is_longer_than_its_first_time_out() {
+    // What is sent again before the first answer can have come arrives when the keys for it are discarded.
+    let run = Run::compare("http3 --start cold,resumed,0rtt -n 3 --rtt 1s,3s --engine sim");
+    assert_eq!(run.summary.cells.len(), 6);
+    for cell in &run.summary.cells {
+        let place = format!("{} {:?}", cell.start, cell.link.up);
+        assert!(cell.valid && cell.all_arrived(), "{place}: {:?}", cell.warnings);
+        let connect = cell.connect.as_ref().expect("a connect");
+        let again = connect
+            .by_cause
+            .get("retransmission")
+            .expect("something sent again");
+        assert!(again.up + again.down > 0.0, "{place}");
+    }
+}
+
+#[test]
+fn what_comes_behind_the_end_of_a_connection_is_nobodys_quarrel() {
+    // The container and the server's TLS lose patience before the device's next bytes can have come.
+    let home = open_folder();
+    let arguments = "compare --out run -q amqp-settled,mqtt-qos1+tls1.3 -n 2 --rtt 10s --engine sim";
+    let said = said(wirecost(home.path()).args(arguments.split(' ')));
+    assert_eq!(said.code, Some(13), "{}", said.stderr);
+    for cell in &summary_in(&home.path().join("run")).cells {
+        assert_eq!(
+            cell.outcomes.acknowledged + cell.outcomes.delivered,
+            0,
+            "{}",
+            cell.stack
+        );
+        assert!(cell.valid, "{}: {:?}", cell.stack, cell.warnings);
+    }
 }
 
 fn lossy(arguments: &str) -> Run {

@@ -4,10 +4,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use wirecost_lab::results::load::LoadSummary;
 use wirecost_lab::results::summary::{Cell, Section};
 
 use common::tshark::{Body, packets};
-use common::{ALL_STACKS, Run};
+use common::{ALL_STACKS, Run, as_nobody, need_program, need_root, open_folder, said, wirecost};
 
 #[test]
 fn a_user_without_privileges_measures_the_same_bytes() {
@@ -35,6 +36,26 @@ fn a_user_without_privileges_measures_the_same_bytes() {
         );
     }
     assert_eq!(census(&privileged), census(&unprivileged));
+}
+
+#[test]
+fn a_user_without_privileges_loads_a_real_server() {
+    need_root();
+    need_program("mosquitto", "mosquitto");
+    let home = open_folder();
+    let arguments = "load mqtt-qos1 --target mosquitto -n 50 -r 100/s --quiet --json -";
+    let mut command = wirecost(home.path());
+    command.args(arguments.split(' '));
+    let said = said(&mut as_nobody(command, home.path()));
+    assert!(
+        matches!(said.code, Some(0 | 14)),
+        "{:?} {}",
+        said.code,
+        said.stderr
+    );
+    let summary: LoadSummary = serde_json::from_str(&said.stdout).expect("a summary");
+    let phases = summary.loads[0].phases.iter();
+    assert_eq!(phases.map(|phase| phase.outcomes.acknowledged).sum::<u64>(), 50);
 }
 
 fn packet_path(run: &Run) -> String {

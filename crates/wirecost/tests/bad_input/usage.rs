@@ -268,6 +268,42 @@ const CASES: &[(&str, &str, &str)] = &[
         "hint: choose a new folder with --out, or remove this one",
     ),
     ("frobnicate", "unrecognized subcommand 'frobnicate'", ""),
+    (
+        "lod mqtt-qos1",
+        "unrecognized subcommand 'lod'",
+        "a similar subcommand exists: 'load'",
+    ),
+    (
+        "load mqtt-qos1 -r 99999999/s",
+        "\"99999999/s\" is too high: the highest rate is 10000000/s",
+        "",
+    ),
+    (
+        "load coap-con --qos 2",
+        "coap-con has no QoS 2",
+        "hint: --qos is 0, 1 or 2 for MQTT, 0 or 1 for CoAP and AMQP",
+    ),
+    ("load http://127.0.0.1:1 --qos 1", "http1 has no QoS 1", ""),
+    (
+        "load mqtt-qos1 --topic a/+/b",
+        "topic name must have a character and no wildcard, got \"a/+/b\"",
+        "",
+    ),
+    (
+        "load mqtts://127.0.0.1:1 --cacert nowhere.pem",
+        "cannot read nowhere.pem: ",
+        "hint: --cacert takes a file of certificates in PEM",
+    ),
+    (
+        "load mqtt-qos1 --json nowhere/summary.json",
+        "cannot write nowhere/summary.json: ",
+        "hint: choose a file that can be written to with --json",
+    ),
+    (
+        "load mqtt-qos1 --junit nowhere/junit.xml",
+        "cannot write nowhere/junit.xml: ",
+        "hint: choose a file that can be written to with --junit",
+    ),
     ("report nowhere", "cannot read nowhere/summary.json: ", ""),
     ("serve stomp", "invalid value 'stomp' for '<PROTOCOL>'", ""),
     (

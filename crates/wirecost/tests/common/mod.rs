@@ -3,6 +3,7 @@
 
 pub(crate) mod capture;
 pub(crate) mod frames;
+pub(crate) mod mqtt;
 pub(crate) mod tshark;
 
 use std::path::{Path, PathBuf};

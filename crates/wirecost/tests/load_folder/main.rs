@@ -8,7 +8,7 @@ mod peers;
 mod profile;
 
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use boon::{Compiler, Schemas};
@@ -16,7 +16,7 @@ use serde_json::Value;
 use wirecost_lab::results::LoadSummary;
 use wirecost_lab::results::load::PhaseFigures;
 
-use common::{Said, ended, eventually, open_folder, said, signal, wirecost};
+use common::{Said, WIRECOST, ended, eventually, open_folder, said, signal, wirecost};
 
 const SCHEMA: &str = include_str!("../../../../schema/load-summary.schema.json");
 
@@ -225,6 +225,17 @@ fn shards_of_loads_are_disjoint_and_merge_to_the_whole() {
         assert_eq!(acknowledged, 50, "{} of {}", load.stack, load.clients);
     }
     assert!(!whole.interrupted && home.path().join("all/report.html").exists());
+}
+
+#[test]
+fn a_machine_that_gives_the_target_no_files_is_a_limit() {
+    let home = open_folder();
+    // Enough to begin, and too few for the pipes to another process.
+    let line = format!("ulimit -n 10; exec {WIRECOST} load mqtt-qos1 -c 2 -d 1s");
+    let mut shell = Command::new("sh");
+    let said = said(shell.current_dir(home.path()).args(["-c", &line]));
+    assert_eq!(said.code, Some(10), "{}", said.stderr);
+    assert!(said.stderr.contains("hint: "), "{}", said.stderr);
 }
 
 #[test]

@@ -36,6 +36,19 @@ fn what_devices_of_a_shared_socket_sent_has_arrived() {
 }
 
 #[test]
+fn observers_of_a_shared_socket_are_told_of_changes() {
+    let loaded = load(
+        "coap-con -t obs --subscribers 3 --clients 4 --count 40 --rate 50/s --shared-socket --threads 1",
+    );
+    let outcomes = loaded.outcomes();
+    assert_eq!(outcomes.offered, outcomes.acknowledged, "{}", loaded.stderr);
+    let deliveries = loaded.only().phases.iter().filter_map(|phase| phase.deliveries);
+    let arrived: u64 = deliveries.map(|deliveries| deliveries.arrived).sum();
+    // Each of them of the latest state at least, not of each one (RFC 7641, section 1.3).
+    assert!((3..=3 * 41).contains(&arrived), "{arrived}");
+}
+
+#[test]
 fn protected_requests_share_sockets_too() {
     for stack in ["coap-con+oscore", "coap-non+oscore", "coap-con+cose"] {
         let loaded = load(&format!(

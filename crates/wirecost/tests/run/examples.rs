@@ -62,7 +62,7 @@ fn a_storm_brings_every_device_back_and_loses_nothing() {
     );
     assert_has_run(&said);
     let summary = loads(home.path());
-    assert_figure(&summary, "messages_lost{phase=publish}", 0.0);
+    assert_figure(&summary, "messages_lost", 0.0);
     assert_figure(&summary, "connections_failed", 0.0);
     let load = &summary["loads"][0];
     // Forty that send and five that listen.

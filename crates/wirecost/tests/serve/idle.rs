@@ -1,11 +1,11 @@
 //! What idle connections cost a server's memory.
 
 use std::fs;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 
 use wirecost_live::environment::OpenFiles;
 
-use crate::processes::client;
+use crate::common::mqtt::connected;
 use crate::serve;
 
 const CONNECTIONS: usize = 10_000;
@@ -25,7 +25,10 @@ fn ten_thousand_idle_mqtt_connections_take_four_kibibytes_each() {
     OpenFiles::raise().expect("limits");
     let server = serve("mqtt");
     let before = resident(server.id());
-    let clients: Vec<TcpStream> = (0..CONNECTIONS).map(|number| client(&server, number)).collect();
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    let clients: Vec<TcpStream> = (0..CONNECTIONS)
+        .map(|number| connected(address, number))
+        .collect();
     let after = resident(server.id());
     let each = (after - before) / clients.len();
     println!("{before} B without connections, {after} B with {CONNECTIONS}: {each} B each");

@@ -1,11 +1,11 @@
 //! A server of several processes, where one may not open as many files as there are connections.
 
 use std::fs;
-use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::common::mqtt::connected;
 use crate::common::{WIRECOST, said};
 use crate::peers::{Server, free_port};
 use crate::said as has_said;
@@ -42,28 +42,6 @@ fn is_there(pid: u32) -> bool {
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-/// An MQTT 3.1.1 client that the server has accepted.
-pub(crate) fn client(server: &Server, number: usize) -> TcpStream {
-    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).expect("a connection");
-    let patience = Some(Duration::from_secs(20));
-    stream.set_read_timeout(patience).expect("an open socket");
-    let body = [
-        &[0, 4][..],
-        b"MQTT",
-        &[4, 2, 0, 60, 0, 8],
-        format!("wc-{number:05}").as_bytes(),
-    ]
-    .concat();
-    let header = [0x10, u8::try_from(body.len()).expect("a length")];
-    stream
-        .write_all(&[&header, &body[..]].concat())
-        .expect("a CONNECT");
-    let mut connack = [0; 4];
-    stream.read_exact(&mut connack).expect("a CONNACK");
-    assert_eq!(connack, [0x20, 2, 0, 0]);
-    stream
-}
-
 #[test]
 fn more_connections_than_one_process_holds_are_held_by_several() {
     let server = serve(&format!("mqtt --connections {CONNECTIONS}"));
@@ -77,7 +55,10 @@ fn more_connections_than_one_process_holds_are_held_by_several() {
     );
     let workers = children(server.id());
     assert!(workers.len() >= 3, "{workers:?}");
-    let clients: Vec<TcpStream> = (0..CONNECTIONS).map(|number| client(&server, number)).collect();
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    let clients: Vec<TcpStream> = (0..CONNECTIONS)
+        .map(|number| connected(address, number))
+        .collect();
     assert_eq!(clients.len(), CONNECTIONS);
     drop(server);
     for pid in workers {
