@@ -4,7 +4,6 @@
 //! is the payload. Nothing answers: delivery is judged by the link.
 
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use crate::{
@@ -150,7 +149,6 @@ pub struct Server {
     transport: Transport,
     flows: BTreeMap<FlowId, MessageReader>,
     output: VecDeque<ServerOutput>,
-    spans: Vec<(usize, Layer)>,
 }
 
 #[derive(Debug)]
@@ -167,7 +165,6 @@ impl Server {
             transport,
             flows: BTreeMap::new(),
             output: VecDeque::new(),
-            spans: Vec::new(),
         }
     }
 
@@ -186,7 +183,7 @@ impl Server {
         let mut rest = bytes;
         while !rest.is_empty() {
             let (taken, layer, done) = reader.take(rest);
-            self.spans.push((taken, layer));
+            self.output.push_back(ServerOutput::Consumed(flow, taken, layer));
             rest = &rest[taken..];
             if let Some((payload_bytes, front)) = done {
                 let event = ServerEvent::Message {
@@ -194,15 +191,9 @@ impl Server {
                     payload_bytes,
                     front,
                 };
-                let spans = self.spans.drain(..);
-                self.output
-                    .extend(spans.map(|(len, layer)| ServerOutput::Consumed(flow, len, layer)));
                 self.output.push_back(ServerOutput::Event(event));
             }
         }
-        let spans = self.spans.drain(..);
-        self.output
-            .extend(spans.map(|(len, layer)| ServerOutput::Consumed(flow, len, layer)));
     }
 }
 

@@ -39,8 +39,7 @@ impl Add<Duration> for Instant {
     type Output = Self;
 
     fn add(self, duration: Duration) -> Self {
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        Self(self.0.saturating_add(nanos))
+        Self(self.0.saturating_add(nanos(duration)))
     }
 }
 
@@ -54,9 +53,15 @@ impl Sub<Duration> for Instant {
     type Output = Self;
 
     fn sub(self, duration: Duration) -> Self {
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        Self(self.0.saturating_sub(nanos))
+        Self(self.0.saturating_sub(nanos(duration)))
     }
+}
+
+/// Nanoseconds of `duration`, as many as 64 bits hold: without the 128 of [`Duration::as_nanos`], because machines add and
+/// subtract with every packet.
+const fn nanos(duration: Duration) -> u64 {
+    let seconds = duration.as_secs().saturating_mul(1_000_000_000);
+    seconds.saturating_add(duration.subsec_nanos() as u64)
 }
 
 impl fmt::Display for Instant {

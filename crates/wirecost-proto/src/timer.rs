@@ -20,8 +20,12 @@ use crate::Instant;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerTable<const N: usize> {
-    deadlines: [Option<Instant>; N],
+    /// [`NEVER`] where a timer is not set.
+    deadlines: [Instant; N],
 }
+
+/// The end of time: what is due then is not waited for.
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
 
 impl<const N: usize> Default for TimerTable<N> {
     fn default() -> Self {
@@ -32,31 +36,39 @@ impl<const N: usize> Default for TimerTable<N> {
 impl<const N: usize> TimerTable<N> {
     /// A table in which no timer is set.
     pub const fn new() -> Self {
-        Self { deadlines: [None; N] }
+        Self {
+            deadlines: [NEVER; N],
+        }
     }
 
-    /// Sets `timer`, replacing its earlier deadline. A timer outside the table is ignored.
+    /// Sets `timer`, replacing its earlier deadline: stopped where that is the end of time. A timer outside the table is
+    /// ignored.
     pub fn set(&mut self, timer: impl Into<usize>, deadline: Instant) {
         if let Some(slot) = self.deadlines.get_mut(timer.into()) {
-            *slot = Some(deadline);
+            *slot = deadline;
         }
     }
 
     /// Stops `timer`.
     pub fn stop(&mut self, timer: impl Into<usize>) {
         if let Some(slot) = self.deadlines.get_mut(timer.into()) {
-            *slot = None;
+            *slot = NEVER;
         }
     }
 
     /// The deadline of `timer`, if it is set.
     pub fn deadline(&self, timer: impl Into<usize>) -> Option<Instant> {
-        self.deadlines.get(timer.into()).copied().flatten()
+        let deadline = self.deadlines.get(timer.into());
+        deadline.copied().filter(|deadline| *deadline != NEVER)
     }
 
     /// The earliest deadline.
     pub fn next(&self) -> Option<Instant> {
-        self.deadlines.iter().flatten().min().copied()
+        let earliest = self
+            .deadlines
+            .iter()
+            .fold(NEVER, |earliest, at| earliest.min(*at));
+        (earliest != NEVER).then_some(earliest)
     }
 
     /// Whether `timer` is due at `now`; stops it if so.
@@ -64,12 +76,10 @@ impl<const N: usize> TimerTable<N> {
         let Some(slot) = self.deadlines.get_mut(timer.into()) else {
             return false;
         };
-        match slot {
-            Some(deadline) if *deadline <= now => {
-                *slot = None;
-                true
-            }
-            _ => false,
+        let is_due = *slot != NEVER && *slot <= now;
+        if is_due {
+            *slot = NEVER;
         }
+        is_due
     }
 }

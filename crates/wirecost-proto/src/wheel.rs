@@ -96,11 +96,16 @@ impl<T> Wheel<T> {
 
     /// Takes the first entry and its time, unless that is later than `until`.
     pub fn take(&mut self, until: Instant) -> Option<(Instant, T)> {
-        if self.due.is_empty() {
-            self.advance(until.as_nanos())?;
-        }
-        let entry = self.due.pop_front()?;
+        let entry = match self.due.pop_front() {
+            Some(entry) => entry,
+            None => self.advance(until.as_nanos())?,
+        };
         Some((Instant::from_nanos(self.now), entry))
+    }
+
+    /// Takes another entry of the time of the one that was taken last.
+    pub fn take_due(&mut self) -> Option<T> {
+        self.due.pop_front()
     }
 
     fn place(&mut self, at: u64, entry: T) {
@@ -129,24 +134,28 @@ impl<T> Wheel<T> {
         Some((wheel, self.occupied[wheel].trailing_zeros() as usize))
     }
 
-    /// Goes on to the time of the first entry, and makes all of that time due; `None` where that is later than `until`.
-    fn advance(&mut self, until: u64) -> Option<()> {
+    /// Goes on to the time of the first entry, takes it, and makes the others of that time due; `None` where that is later than
+    /// `until`.
+    fn advance(&mut self, until: u64) -> Option<T> {
         let (wheel, digit) = self.first_place()?;
         let place = &mut self.places[wheel][digit];
         if place.earliest > until {
             return None;
         }
         self.now = place.earliest;
-        let mut leaving = mem::take(&mut place.entries);
         self.occupied[wheel] &= !(1 << digit);
         self.turning &= !(u16::from(self.occupied[wheel] == 0) << wheel);
+        if place.entries.len() == 1 {
+            return place.entries.pop().map(|(_, entry)| entry);
+        }
+        let mut leaving = mem::take(&mut place.entries);
         for (at, entry) in leaving.drain(..) {
             self.place(at, entry);
         }
         if leaving.capacity() <= KEPT_ENTRIES {
             self.places[wheel][digit].entries = leaving;
         }
-        Some(())
+        self.due.pop_front()
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct Network<L, T> {
         reason = "packets stay where they are in memory, and are used again"
     )]
     spare: Vec<Box<Flight>>,
+    /// The packet that leaves next, with nothing in it.
+    outgoing: Box<Flight>,
 }
 
 /// A packet about to enter its link: what its flow does not say.
@@ -87,6 +89,7 @@ impl<L: Links, T: Tap> Network<L, T> {
             deliveries: Vec::new(),
             spans: Vec::new(),
             spare: Vec::new(),
+            outgoing: Box::default(),
         }
     }
 
@@ -111,7 +114,7 @@ impl<L: Links, T: Tap> Network<L, T> {
     /// receiver's checksum (RFC 1071 section 1: every single-bit error), so that such a copy reaches nobody.
     fn enter(&mut self, entering: &Entering<'_>) {
         self.deliveries.clear();
-        let Some(flow) = self.flows.get(entering.flow) else {
+        let Some(flow) = self.flows.get_mut(entering.flow) else {
             return;
         };
         let (source, destination) = flow.addresses(entering.direction);
@@ -127,21 +130,21 @@ impl<L: Links, T: Tap> Network<L, T> {
             spans: entering.spans,
             flow_phase: flow.phase,
         };
-        let (device, phase) = (flow.device, packet.phase());
+        let device = flow.device;
+        flow.phase = packet.phase();
         let (now, wire_bytes) = (self.now, entering.wire_bytes);
         let fate = match self.links.link(flow.host) {
             Some(link) => link.offer(entering.direction, wire_bytes, now, &mut self.deliveries),
             None => Fate::Lost,
         };
         self.tap.packet(&packet, now, fate, &self.deliveries);
-        if let Some(flow) = self.flows.get_mut(entering.flow) {
-            flow.phase = phase;
-        }
         if let Some(busy) = self.busy_until.get_mut(device as usize) {
-            let last = self.deliveries.iter().map(|delivery| delivery.at).max();
-            *busy = (*busy).max(last.unwrap_or(now)).max(now);
+            let arrivals = self.deliveries.iter().map(|delivery| delivery.at);
+            *busy = arrivals.fold((*busy).max(now), Instant::max);
         }
-        self.deliveries.retain(|delivery| delivery.flip_bit.is_none());
+        if fate != Fate::Delivered {
+            self.deliveries.retain(|delivery| delivery.flip_bit.is_none());
+        }
     }
 
     /// Lets go of a flow that nobody has anything of any more.

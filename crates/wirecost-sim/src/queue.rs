@@ -65,6 +65,8 @@ pub(crate) struct Queue {
     now: Instant,
     /// What happens at that time, by turn.
     due: [VecDeque<What>; TURNS],
+    /// How much that is.
+    waiting: usize,
     /// What happens later.
     later: Wheel<What>,
 }
@@ -73,7 +75,7 @@ impl Queue {
     /// Lets `what` happen at `at`, or now where that has passed.
     pub(crate) fn push(&mut self, at: Instant, what: What) {
         if at <= self.now {
-            self.due[what.turn() as usize].push_back(what);
+            self.put_due(what.turn(), what);
         } else {
             self.later.put(at, what);
         }
@@ -81,13 +83,22 @@ impl Queue {
 
     /// Lets `what` happen now, before anything else.
     pub(crate) fn push_at_once(&mut self, what: What) {
-        self.due[Turn::AtOnce as usize].push_back(what);
+        self.put_due(Turn::AtOnce, what);
+    }
+
+    fn put_due(&mut self, turn: Turn, what: What) {
+        self.due[turn as usize].push_back(what);
+        self.waiting += 1;
+    }
+
+    fn take_due(&mut self) -> Option<What> {
+        self.waiting = self.waiting.checked_sub(1)?;
+        self.due.iter_mut().find_map(VecDeque::pop_front)
     }
 
     /// Takes the next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Instant) -> Option<(Instant, What)> {
-        let due = self.due.iter_mut().find_map(VecDeque::pop_front);
-        let what = due.or_else(|| self.advance(until))?;
+        let what = self.take_due().or_else(|| self.advance(until))?;
         Some((self.now, what))
     }
 
@@ -95,14 +106,15 @@ impl Queue {
     fn advance(&mut self, until: Instant) -> Option<What> {
         let (at, first) = self.later.take(until)?;
         self.now = at;
-        if self.later.next() != Some(at) {
+        let Some(second) = self.later.take_due() else {
             return Some(first);
+        };
+        self.put_due(first.turn(), first);
+        self.put_due(second.turn(), second);
+        while let Some(what) = self.later.take_due() {
+            self.put_due(what.turn(), what);
         }
-        self.due[first.turn() as usize].push_back(first);
-        while let Some((_, what)) = self.later.take(at) {
-            self.due[what.turn() as usize].push_back(what);
-        }
-        self.due.iter_mut().find_map(VecDeque::pop_front)
+        self.take_due()
     }
 }
 

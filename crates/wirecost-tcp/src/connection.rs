@@ -323,6 +323,14 @@ impl Connection {
         }
     }
 
+    /// Whether an acknowledgment is due now, as reading may make it: nothing else follows from that.
+    pub fn acknowledges_now(&self) -> bool {
+        match &self.stage {
+            Stage::Synchronized(open) => open.acknowledges_now(),
+            Stage::Opening(_) | Stage::TimeWait(_) | Stage::Closed => false,
+        }
+    }
+
     /// Bytes that can be read.
     pub fn available(&self) -> usize {
         match &self.stage {

@@ -143,7 +143,7 @@ impl Segment {
         if let Some(shift) = self.window_scale {
             push(&[PAD, TcpOption::WindowScale(shift)]);
         }
-        if self.sack.iter().next().is_some() {
+        if !self.sack.is_empty() {
             push(&[PAD, PAD, TcpOption::Sack(self.sack)]);
         }
         if let Some(cookie) = &self.fast_open {
@@ -166,7 +166,7 @@ impl Segment {
             (false, None) => 0,
         };
         options += if self.window_scale.is_some() { 4 } else { 0 };
-        options += match self.sack.iter().count() {
+        options += match self.sack.len() {
             0 => 0,
             blocks => SACK_BYTES + SACK_BLOCK_BYTES * blocks,
         };

@@ -12,13 +12,13 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use wirecost_proto::{Instant, ResetReason};
-use wirecost_wire::tcp::Flags;
+use wirecost_wire::tcp::{Flags, SackBlocks};
 
 use crate::buffers::SendBuffer;
 use crate::config::Config;
 use crate::connection::{Event, Events, State, TimeWait, Transmit};
 use crate::handshake::{Opening, PeerSyn, clock};
-use crate::receive::{Receiver, Terms};
+use crate::receive::{AckDue, Receiver, Terms};
 use crate::recovery::Recovery;
 use crate::segment::{Cookie, Segment};
 
@@ -198,6 +198,10 @@ impl Synchronized {
         self.receiver.available()
     }
 
+    pub(crate) fn acknowledges_now(&self) -> bool {
+        self.receiver.ack_due() == AckDue::Now
+    }
+
     pub(crate) fn unsent(&self) -> usize {
         self.send.end().saturating_sub(self.sent) as usize
     }
@@ -330,17 +334,36 @@ impl Synchronized {
 
     /// A header without payload, with everything that any segment of an open connection says.
     fn header(&self, flags: Flags, sequence: u32, now: Instant) -> Segment {
-        let window = self.receiver.window_bytes() >> self.receive_shift;
+        let (window, sack) = (self.receiver.window_bytes(), self.receiver.sack_blocks());
+        self.header_telling(window, sack, flags, sequence, now)
+    }
+
+    /// The header of a segment that leaves, and with it the acknowledgment of everything that has arrived.
+    fn acknowledging(&mut self, flags: Flags, sequence: u32, now: Instant) -> Segment {
+        let sack = self.receiver.sack_blocks();
+        let window = self.receiver.ack_sent(now);
+        self.last_acknowledgment = self.receiver.next_expected();
+        self.header_telling(window, sack, flags, sequence, now)
+    }
+
+    fn header_telling(
+        &self,
+        window: u32,
+        sack: SackBlocks,
+        flags: Flags,
+        sequence: u32,
+        now: Instant,
+    ) -> Segment {
         Segment {
             sequence,
             acknowledgment: self.receiver.next_expected(),
             flags,
-            window: u16::try_from(window).unwrap_or(u16::MAX),
+            window: u16::try_from(window >> self.receive_shift).unwrap_or(u16::MAX),
             timestamps: self.peer_clock.map(|peer| crate::Timestamps {
                 value: clock(self.initial_sequence, now),
                 echo: peer.recent,
             }),
-            sack: self.receiver.sack_blocks(),
+            sack,
             ..Segment::default()
         }
     }

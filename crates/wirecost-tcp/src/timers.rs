@@ -30,7 +30,10 @@ impl Granularity {
     pub fn deadline(self, now: Instant, delay: Duration) -> Instant {
         match self {
             Self::Exact => now + delay,
-            Self::Wheel(jiffy) => wheel_deadline(jiffy, now, delay),
+            Self::Wheel(jiffy) => {
+                let jiffy = nanos(jiffy).max(1);
+                wheel_deadline(jiffy, now, nanos(delay).div_ceil(jiffy))
+            }
             Self::Ticks(period) => {
                 let period = nanos(period).max(1);
                 let ticks = nanos(delay).div_ceil(period);
@@ -44,9 +47,8 @@ impl Granularity {
     }
 }
 
-fn wheel_deadline(jiffy: Duration, now: Instant, delay: Duration) -> Instant {
-    let jiffy = nanos(jiffy).max(1);
-    let delay = nanos(delay).div_ceil(jiffy);
+/// When a timer fires on a wheel whose jiffy has so many nanoseconds, set at `now` to go off after `delay` jiffies.
+pub(crate) fn wheel_deadline(jiffy: u64, now: Instant, delay: u64) -> Instant {
     let expires = (now.as_nanos() / jiffy).saturating_add(delay);
     let is_on = |level: &u32| delay < LEVEL_UNITS << (LEVEL_SHIFT * level);
     let shift = LEVEL_SHIFT * (0..LEVELS).find(is_on).unwrap_or(LEVELS - 1);

@@ -43,6 +43,12 @@ pub(crate) struct Place {
 }
 
 impl<L: Links, T: Tap> Network<L, T> {
+    /// The packet that leaves next.
+    pub(super) fn take_outgoing(&mut self) -> Box<Flight> {
+        let next = self.new_flight();
+        std::mem::replace(&mut self.outgoing, next)
+    }
+
     /// A packet without anything in it.
     #[expect(
         clippy::unnecessary_box_returns,

@@ -177,7 +177,7 @@ impl<L: Links, T: Tap> Network<L, T> {
             offset: 0,
             payload_bytes: 0,
         };
-        let flight = self.new_flight();
+        let flight = self.take_outgoing();
         self.send_segment(flow, receiver, &transmit, flight);
     }
 
@@ -192,28 +192,42 @@ impl<L: Links, T: Tap> Network<L, T> {
             return;
         }
         socket.wakes = None;
-        if socket.connection.next_timeout().is_some_and(|at| at <= now) {
-            socket.connection.handle_timeout(now);
+        match socket.connection.next_timeout() {
+            Some(at) if at <= now => {
+                socket.connection.handle_timeout(now);
+                self.pump(flow, direction);
+            }
+            // It was put off after this wake-up had been queued for it.
+            Some(at) => {
+                socket.wakes = Some(at);
+                self.queue.push(
+                    at,
+                    What::Transport {
+                        flow,
+                        sends: direction,
+                    },
+                );
+            }
+            None => {}
         }
-        self.pump(flow, direction);
     }
 
     /// Sends what a connection has to send, takes note of what it has to say, and sets its timer.
     pub(crate) fn pump(&mut self, flow: u32, direction: Direction) {
         let now = self.now;
-        loop {
-            let mut flight = self.new_flight();
-            let socket = self.socket(flow, direction);
-            match socket.and_then(|socket| socket.connection.poll_transmit(&mut flight.payload, now)) {
-                Some(transmit) => self.send_segment(flow, direction, &transmit, flight),
-                None => {
-                    self.spare.push(flight);
-                    break;
-                }
-            }
-        }
-        let Some(socket) = self.socket(flow, direction) else {
-            return;
+        let socket = loop {
+            let Some(socket) = self
+                .flows
+                .get_mut(flow)
+                .and_then(|flow| flow.socket_mut(direction))
+            else {
+                return;
+            };
+            let Some(transmit) = socket.connection.poll_transmit(&mut self.outgoing.payload, now) else {
+                break socket;
+            };
+            let flight = self.take_outgoing();
+            self.send_segment(flow, direction, &transmit, flight);
         };
         let wakes_application = socket.take_events() && !socket.wakes_application;
         socket.wakes_application |= wakes_application;
@@ -311,7 +325,7 @@ impl<L: Links, T: Tap> Network<L, T> {
             return Readable::Nothing;
         };
         let readable = socket.read(buffer, now);
-        if matches!(readable, Readable::Bytes) {
+        if matches!(readable, Readable::Bytes) && socket.connection.acknowledges_now() {
             self.pump(flow, direction);
         }
         readable

@@ -97,13 +97,10 @@ impl Cubic {
         let Some(rtt_micros) = sample.rtt_micros else {
             return;
         };
-        let second = clock.ticks_lasting(1_000_000);
-        let tick = clock.ticks_at(sample.now_micros);
         // Round trips right after a reduction stand for the queue that caused it.
-        if self
-            .epoch
-            .is_some_and(|epoch| tick.saturating_sub(epoch.start_tick) < second)
-        {
+        if self.epoch.is_some_and(|epoch| {
+            clock.ticks_at(sample.now_micros).saturating_sub(epoch.start_tick) < clock.second()
+        }) {
             return;
         }
         let rtt_micros = rtt_micros.max(1);
@@ -127,7 +124,7 @@ impl Cubic {
             epoch.delivered = epoch.delivered.saturating_add(delivered);
         }
         let since = tick.saturating_sub(self.last_tick);
-        if self.last_cwnd == cwnd && since <= clock.ticks_lasting(1_000_000) / 32 {
+        if self.last_cwnd == cwnd && since <= clock.second() / 32 {
             return self.acks_per_segment;
         }
         // Once a tick is enough for the cube; Reno's window is followed always.
@@ -146,7 +143,7 @@ impl Cubic {
             .epoch
             .get_or_insert_with(|| Epoch::new(self.w_max, cwnd, delivered, tick));
         let ticks = tick.saturating_sub(epoch.start_tick) + clock.ticks_lasting(self.delay_min_micros);
-        let time = (ticks << TIME_SHIFT) / clock.ticks_lasting(1_000_000);
+        let time = (ticks << TIME_SHIFT) / clock.second();
         let distance = u128::from(time.abs_diff(epoch.k));
         let delta = (u128::from(CUBE_RTT_SCALE) * distance.pow(3)) >> (10 + 3 * TIME_SHIFT);
         let delta = u32::try_from(delta).unwrap_or(u32::MAX);

@@ -86,7 +86,7 @@ impl HyStart {
             return false;
         }
         self.last_ack_micros = sample.now_micros;
-        let threshold = (delay_min_micros + sample.train_micros) / 2;
+        let threshold = (delay_min_micros + sample.pacing.train_micros()) / 2;
         sample.now_micros.saturating_sub(self.round_start_micros) > threshold
     }
 

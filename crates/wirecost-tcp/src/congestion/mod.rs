@@ -10,7 +10,7 @@ pub(crate) mod hystart;
 pub(crate) mod new_reno;
 pub(crate) mod window;
 
-use crate::recovery::{CongestionControl, TickClock};
+use crate::recovery::{CongestionControl, Pacing, TickClock};
 use cubic::Cubic;
 use window::Window;
 
@@ -25,8 +25,8 @@ pub(crate) struct AckSample {
     pub(crate) una: u32,
     /// The next sequence number to be sent.
     pub(crate) next: u32,
-    /// By how much acknowledgments may be late because segments travel in trains, in microseconds.
-    pub(crate) train_micros: u64,
+    /// How fast the end sends: acknowledgments may be late because segments travel in trains.
+    pub(crate) pacing: Pacing,
 }
 
 /// The algorithm that moves the window.

@@ -7,50 +7,51 @@ use super::Event;
 /// At most one event of each kind, told in the order of a connection's life.
 #[derive(Debug)]
 pub(crate) struct Events {
-    opened: bool,
-    readable: bool,
-    writable: bool,
-    peer_closed: bool,
+    /// A bit for each kind, the one to be told first lowest.
+    waiting: u8,
     reset: Option<ResetReason>,
 }
 
+const OPENED: u8 = 1;
+const READABLE: u8 = 1 << 1;
+const PEER_CLOSED: u8 = 1 << 2;
+const WRITABLE: u8 = 1 << 3;
+const RESET: u8 = 1 << 4;
+
 impl Events {
     pub(crate) const NONE: Self = Self {
-        opened: false,
-        readable: false,
-        writable: false,
-        peer_closed: false,
+        waiting: 0,
         reset: None,
     };
 
     /// The application knows already that the connection is open.
     pub(crate) const fn retract_opened(&mut self) {
-        self.opened = false;
+        self.waiting &= !OPENED;
     }
 
-    pub(crate) fn push(&mut self, event: Event) {
-        match event {
-            Event::Opened => self.opened = true,
-            Event::Readable => self.readable = true,
-            Event::Writable => self.writable = true,
-            Event::PeerClosed => self.peer_closed = true,
-            Event::Reset(reason) => self.reset = Some(reason),
-        }
+    pub(crate) const fn push(&mut self, event: Event) {
+        self.waiting |= match event {
+            Event::Opened => OPENED,
+            Event::Readable => READABLE,
+            Event::PeerClosed => PEER_CLOSED,
+            Event::Writable => WRITABLE,
+            Event::Reset(reason) => {
+                self.reset = Some(reason);
+                RESET
+            }
+        };
     }
 
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        if core::mem::take(&mut self.opened) {
-            return Some(Event::Opened);
+        let first = self.waiting & self.waiting.wrapping_neg();
+        self.waiting &= !first;
+        match first {
+            OPENED => Some(Event::Opened),
+            READABLE => Some(Event::Readable),
+            PEER_CLOSED => Some(Event::PeerClosed),
+            WRITABLE => Some(Event::Writable),
+            _ => self.reset.take().map(Event::Reset),
         }
-        if core::mem::take(&mut self.readable) {
-            return Some(Event::Readable);
-        }
-        if core::mem::take(&mut self.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        if core::mem::take(&mut self.writable) {
-            return Some(Event::Writable);
-        }
-        self.reset.take().map(Event::Reset)
     }
 }

@@ -129,13 +129,16 @@ impl Receiver {
     /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. May make an acknowledgment
     /// due.
     pub fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
+        if !self.unread() {
+            return self.read_nothing();
+        }
         self.note_read(limit);
         let kept = self.kept();
         let count = self.reassembly.read(out, limit);
         if let Window::Linux(space) = &mut self.window {
             space.release(count, kept);
         }
-        let emptied = self.reassembly.available() == 0 && !self.reassembly.is_holding();
+        let emptied = !self.unread() && !self.reassembly.is_holding();
         self.acknowledgment.read(AfterRead {
             bytes: count,
             emptied,
@@ -145,6 +148,16 @@ impl Receiver {
             self.acknowledgment.at_once();
         }
         count
+    }
+
+    /// A read that finds nothing may make an acknowledgment due too.
+    fn read_nothing(&mut self) -> usize {
+        self.acknowledgment.read(AfterRead {
+            bytes: 0,
+            emptied: !self.reassembly.is_holding(),
+            unacknowledged: self.unacknowledged(),
+        });
+        0
     }
 
     /// When an acknowledgment is to leave.
@@ -158,8 +171,8 @@ impl Receiver {
         self.acknowledgment.at_once();
     }
 
-    /// A segment left that acknowledges everything and tells [`Receiver::window_bytes`].
-    pub fn ack_sent(&mut self, now: Instant) {
+    /// A segment left that acknowledges everything and tells [`Receiver::window_bytes`], which are returned.
+    pub fn ack_sent(&mut self, now: Instant) -> u32 {
         let choice = self.choice();
         if choice.is_tight {
             self.acknowledgment.window_tightened();
@@ -171,6 +184,7 @@ impl Receiver {
         self.touched = now;
         self.sack.forget_duplicate();
         self.acknowledgment.acknowledged();
+        choice.bytes
     }
 
     /// A segment with payload left, after [`Receiver::ack_sent`] was called for it.
@@ -223,6 +237,15 @@ impl Receiver {
             return SackBlocks::default();
         }
         self.sack.blocks(self.terms.timestamps)
+    }
+
+    /// How many [`Receiver::sack_blocks`] there are.
+    pub(crate) const fn sack_block_count(&self) -> usize {
+        if self.terms.selective {
+            self.sack.count(self.terms.timestamps)
+        } else {
+            0
+        }
     }
 
     /// Bytes that can be read.

@@ -52,21 +52,36 @@ impl Sack {
     }
 
     /// How many runs are told.
-    pub(super) fn runs(&self) -> usize {
-        self.blocks.iter().count()
+    pub(super) const fn runs(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// How many blocks a segment has, with or without timestamps beside them.
+    pub(super) const fn count(&self, timestamps: bool) -> usize {
+        let (blocks, room) = (
+            self.runs() + self.duplicate.is_some() as usize,
+            Self::room(timestamps),
+        );
+        if blocks < room { blocks } else { room }
+    }
+
+    const fn room(timestamps: bool) -> usize {
+        if timestamps {
+            Self::BESIDE_TIMESTAMPS
+        } else {
+            SackBlocks::MAX
+        }
     }
 
     /// The blocks of a segment, with or without timestamps beside them.
     pub(super) fn blocks(&self, timestamps: bool) -> SackBlocks {
-        let room = if timestamps {
-            Self::BESIDE_TIMESTAMPS
-        } else {
-            SackBlocks::MAX
-        };
+        if self.count(timestamps) == 0 {
+            return SackBlocks::default();
+        }
         self.duplicate
             .into_iter()
             .chain(self.blocks.iter())
-            .take(room)
+            .take(Self::room(timestamps))
             .collect()
     }
 }

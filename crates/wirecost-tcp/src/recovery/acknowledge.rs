@@ -50,7 +50,7 @@ impl Recovery {
 
     /// An acknowledgment that came late may say something selectively.
     fn handle_old_ack(&mut self, ack: &Ack, effect: &mut Effect, now: Instant) {
-        if self.has_sack && ack.sack.iter().next().is_some() {
+        if self.has_sack && !ack.sack.is_empty() {
             self.take_sack(ack, effect, now);
             self.alert(effect, now);
         }
@@ -222,19 +222,9 @@ impl Recovery {
             rtt_micros,
             una: self.scoreboard.una(),
             next: self.scoreboard.next(),
-            train_micros: self.train_micros(),
+            pacing: self.pacing,
         };
         self.algorithm.measure(&sample, &mut self.window, &self.clock);
-    }
-
-    /// How long four trains of the greatest length last at the rate of sending, in microseconds. (Linux: `hystart_ack_delay`)
-    fn train_micros(&self) -> u64 {
-        /// `GSO_LEGACY_MAX_SIZE` less the longest header.
-        const TRAIN_BYTES: u64 = 65_536 - 193;
-        let micros = (TRAIN_BYTES * 4_000_000)
-            .checked_div(self.bytes_per_second())
-            .unwrap_or(0);
-        micros.min(1_000)
     }
 
     /// Duplicates and reordering after segments were acknowledged.

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-use crate::timers::Granularity;
+use crate::timers::{Granularity, wheel_deadline};
 
 /// Whole microseconds since the start of the run.
 pub(crate) const fn micros(instant: Instant) -> u64 {
@@ -16,6 +16,8 @@ pub(crate) const fn micros(instant: Instant) -> u64 {
 pub(crate) struct TickClock {
     granularity: Granularity,
     tick_micros: u64,
+    /// The fewest ticks that last a second.
+    second: u64,
 }
 
 impl TickClock {
@@ -29,6 +31,7 @@ impl TickClock {
         Self {
             granularity,
             tick_micros,
+            second: 1_000_000_u64.div_ceil(tick_micros),
         }
     }
 
@@ -45,6 +48,11 @@ impl TickClock {
     /// The fewest ticks that last `micros` microseconds. (Linux: `usecs_to_jiffies`)
     pub(crate) const fn ticks_lasting(&self, micros: u64) -> u64 {
         micros.div_ceil(self.tick_micros)
+    }
+
+    /// The fewest ticks that last a second.
+    pub(crate) const fn second(&self) -> u64 {
+        self.second
     }
 
     /// The fewest ticks that last `time`.
@@ -64,7 +72,11 @@ impl TickClock {
 
     /// When a timer fires that is set `now` to `ticks`.
     pub(crate) fn deadline(&self, now: Instant, ticks: u64) -> Instant {
-        self.granularity.deadline(now, self.duration(ticks))
+        match self.granularity {
+            // A jiffy lasts whole microseconds.
+            Granularity::Wheel(_) => wheel_deadline(self.tick_micros * 1_000, now, ticks),
+            granularity => granularity.deadline(now, self.duration(ticks)),
+        }
     }
 }
 

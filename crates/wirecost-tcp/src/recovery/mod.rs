@@ -47,7 +47,7 @@ use crate::congestion::window::{Outstanding, Window};
 pub(crate) use clock::{TickClock, micros};
 pub use config::{CongestionControl, GiveUp, RecoveryConfig, RttFilter};
 pub(crate) use deferral::Waiting;
-use pacing::Pacing;
+pub(crate) use pacing::Pacing;
 use prr::Reduction;
 use rack::Rack;
 use rto::Timer;

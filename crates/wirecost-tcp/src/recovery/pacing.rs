@@ -4,22 +4,45 @@ use super::Recovery;
 
 /// The rate as the last acknowledgment left it: the window does not change it by itself. It changes more often than it is
 /// asked for, so the division waits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pacing {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pacing {
     /// What is sent in a round trip, in eighths of a millionth of a byte.
     micro_byte_eighths: u64,
     /// The round trip, in eighths of a microsecond; 0 before the first.
     srtt_eighths: u64,
 }
 
+impl Pacing {
+    #[cfg(test)]
+    pub(crate) const fn of_rate(bytes_per_second: u64) -> Self {
+        Self {
+            micro_byte_eighths: bytes_per_second,
+            srtt_eighths: 1,
+        }
+    }
+
+    fn bytes_per_second(&self) -> u64 {
+        let round_trip = self.srtt_eighths;
+        self.micro_byte_eighths
+            .checked_div(round_trip)
+            .unwrap_or(u64::MAX)
+    }
+
+    /// How long four trains of the greatest length last at this rate, in microseconds. (Linux: `hystart_ack_delay`)
+    pub(crate) fn train_micros(&self) -> u64 {
+        /// `GSO_LEGACY_MAX_SIZE` less the longest header.
+        const TRAIN_BYTES: u64 = 65_536 - 193;
+        let micros = (TRAIN_BYTES * 4_000_000)
+            .checked_div(self.bytes_per_second())
+            .unwrap_or(0);
+        micros.min(1_000)
+    }
+}
+
 impl Recovery {
     /// Bytes per second; `u64::MAX` before the first round trip.
     pub(crate) fn bytes_per_second(&self) -> u64 {
-        let Pacing {
-            micro_byte_eighths,
-            srtt_eighths,
-        } = self.pacing;
-        micro_byte_eighths.checked_div(srtt_eighths).unwrap_or(u64::MAX)
+        self.pacing.bytes_per_second()
     }
 
     /// The least round trip of the last minutes, in microseconds; `u64::MAX` before the first.

@@ -197,10 +197,14 @@ impl MinRtt {
 
     /// Takes a round trip measured at `tick`.
     pub(super) fn measure(&mut self, micros: u64, tick: u64, clock: &TickClock) {
-        let window = clock.ticks_lasting(Self::WINDOW_SECONDS * 1_000_000);
         let sample = MinSample { tick, micros };
         let [first, second, third] = self.best;
-        if micros <= first.micros || tick.saturating_sub(third.tick) > window {
+        if micros <= first.micros {
+            self.best = [sample; 3];
+            return;
+        }
+        let window = Self::WINDOW_SECONDS * clock.second();
+        if tick.saturating_sub(third.tick) > window {
             self.best = [sample; 3];
             return;
         }

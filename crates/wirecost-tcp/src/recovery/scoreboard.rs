@@ -181,6 +181,7 @@ impl Scoreboard {
         }
         let head = *self.records.front()?;
         if is_after(head.end(), acknowledgment) {
+            self.trim_head();
             return None;
         }
         self.records.pop_front();
@@ -226,17 +227,6 @@ impl Scoreboard {
         true
     }
 
-    /// Forgets what was acknowledged of the first segment.
-    pub(super) fn trim_head(&mut self) {
-        let una = self.una;
-        if let Some(head) = self.records.front_mut()
-            && is_before(head.sequence, una)
-        {
-            head.len = head.end().wrapping_sub(una);
-            head.sequence = una;
-        }
-    }
-
     /// Makes two segments of the one at `index`, the first of `len` sequence numbers. (Linux: `tcp_fragment`)
     pub(super) fn split(&mut self, index: usize, len: u32) {
         let Some(first) = self
@@ -254,6 +244,17 @@ impl Scoreboard {
         first.len = len;
         self.count(Tags::default(), rest.tags);
         self.records.insert(index + 1, rest);
+    }
+
+    /// Forgets what was acknowledged of the first segment: what is sent of it again is the rest. (Linux: `__tcp_retransmit_skb`)
+    fn trim_head(&mut self) {
+        let una = self.una;
+        if let Some(head) = self.records.front_mut()
+            && is_before(head.sequence, una)
+        {
+            head.len = head.end().wrapping_sub(una);
+            head.sequence = una;
+        }
     }
 
     /// Index of the first segment that starts at `sequence` or after it.

@@ -76,8 +76,6 @@ impl Recovery {
 
     /// The next run to be sent again now; the same one until [`Recovery::sent`] was told of it.
     pub(crate) fn next_retransmission(&mut self) -> Option<Range> {
-        // Linux: `__tcp_retransmit_skb` leaves out what was acknowledged, of a probe too.
-        self.scoreboard.trim_head();
         if self.probe.is_retransmission_due() {
             return self.scoreboard.tail().map(Range::of);
         }

@@ -72,25 +72,19 @@ impl Synchronized {
     /// The SYN-ACK of Fast Open acknowledges the data that came with the SYN (RFC 7413, section 4.2.2).
     fn transmit_syn_ack(&mut self, mut syn_ack: Transmit, now: Instant) -> Transmit {
         syn_ack.segment.acknowledgment = self.receiver.next_expected();
-        self.note_acknowledged(now);
+        self.last_acknowledgment = self.receiver.next_expected();
+        self.receiver.ack_sent(now);
         syn_ack
     }
 
     fn transmit_bare(&mut self, flags: Flags, sequence: u32, now: Instant) -> Transmit {
-        let segment = self.header(flags, sequence, now);
-        self.note_acknowledged(now);
+        let segment = self.acknowledging(flags, sequence, now);
         Transmit::bare(segment, self.sent)
-    }
-
-    /// A segment left that acknowledges everything.
-    fn note_acknowledged(&mut self, now: Instant) {
-        self.last_acknowledgment = self.receiver.next_expected();
-        self.receiver.ack_sent(now);
     }
 
     /// Bytes of payload that a segment takes beside the options that it has to carry now.
     pub(super) fn room_in_segment(&self) -> u32 {
-        let blocks = self.receiver.sack_blocks().iter().count();
+        let blocks = self.receiver.sack_block_count();
         let sack = if blocks > 0 {
             SACK_BYTES + SACK_BLOCK_BYTES * blocks
         } else {
@@ -115,6 +109,9 @@ impl Synchronized {
     /// The next segment of what was written, whatever the windows say.
     pub(super) fn unsent_part(&self) -> Option<Part> {
         let unsent = self.send.end().saturating_sub(self.sent);
+        if unsent == 0 && self.fin != Fin::Due {
+            return None;
+        }
         let room = self.room_in_segment();
         let bytes = u32::try_from(unsent).unwrap_or(u32::MAX).min(room);
         // The FIN rides on the last of the data (Linux: `tcp_send_fin`).
@@ -224,8 +221,7 @@ impl Synchronized {
         if part.fin {
             flags |= Flags::FIN;
         }
-        let segment = self.header(flags, sequence, now);
-        self.note_acknowledged(now);
+        let segment = self.acknowledging(flags, sequence, now);
         if part.bytes > 0 {
             self.receiver.data_sent(now);
         }

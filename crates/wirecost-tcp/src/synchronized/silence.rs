@@ -95,20 +95,14 @@ impl Silence {
 
 impl Synchronized {
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let acknowledgment = match self.receiver.ack_due() {
-            AckDue::At(at) => Some(at),
-            AckDue::No | AckDue::Now => None,
-        };
-        let handshake = self.handshake.as_ref().and_then(|opening| opening.next_timeout());
-        [
-            acknowledgment,
-            handshake,
-            self.recovery.next_timeout(),
-            self.silence.next(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        let mut next = earlier(self.recovery.next_timeout(), self.silence.next());
+        if let AckDue::At(at) = self.receiver.ack_due() {
+            next = earlier(next, Some(at));
+        }
+        if let Some(opening) = &self.handshake {
+            next = earlier(next, opening.next_timeout());
+        }
+        next
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Course {
@@ -151,8 +145,8 @@ impl Synchronized {
 
     /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
     pub(super) fn update_persist(&mut self, now: Instant) {
-        let waits = self.unsent_part().is_some() && !self.next_segment_fits();
-        if self.is_in_flight() || !waits {
+        let is_held_back = !self.is_in_flight() && self.unsent_part().is_some() && !self.next_segment_fits();
+        if !is_held_back {
             self.silence.stop_persist();
         } else if self.silence.timers.deadline(Timer::Persist).is_none() {
             self.arm_persist(now);
@@ -199,6 +193,13 @@ impl Synchronized {
     fn arm(&mut self, timer: Timer, delay: Duration, now: Instant) {
         let deadline = self.config.granularity.deadline(now, delay);
         self.silence.timers.set(timer, deadline);
+    }
+}
+
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (at, None) | (None, at) => at,
     }
 }
 

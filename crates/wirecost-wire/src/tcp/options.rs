@@ -103,6 +103,16 @@ impl SackBlocks {
         blocks.iter().copied().collect()
     }
 
+    /// How many blocks there are.
+    pub const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The blocks, in their order.
     pub fn iter(&self) -> impl Iterator<Item = SackBlock> {
         self.blocks.get(..self.count).unwrap_or_default().iter().copied()

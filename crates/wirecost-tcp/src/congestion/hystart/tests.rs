@@ -1,4 +1,5 @@
 use super::*;
+use crate::recovery::Pacing;
 
 const RTT: u64 = 50_000;
 
@@ -11,7 +12,7 @@ fn started() -> (HyStart, Window, AckSample) {
         rtt_micros: Some(RTT),
         una: 10,
         next: 100,
-        train_micros: 1_000,
+        pacing: Pacing::of_rate(1_000_000),
     };
     (hystart, Window::new(20, u32::MAX, 0), sample)
 }

@@ -11,8 +11,8 @@ use wirecost_proto::Instant;
 
 use super::segment_size::{SegmentSize, Size};
 use super::{AfterRead, Arrival, Situation};
-use crate::Granularity;
 use crate::receive::{AckDue, Terms};
+use crate::timers::wheel_deadline;
 
 /// The shortest and the first delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`); RFC 9293, section 3.8.6.3 allows up to 500 ms.
 const MIN_DELAY: Duration = Duration::from_millis(40);
@@ -75,6 +75,7 @@ struct Compressed {
 pub(crate) struct Linux {
     jiffy: u64,
     min_delay: u32,
+    max_delay: u32,
     owed: Owed,
     pushed: Pushed,
     compressed: Option<Compressed>,
@@ -98,6 +99,7 @@ impl Linux {
         Self {
             jiffy,
             min_delay: in_jiffies(MIN_DELAY, jiffy),
+            max_delay: in_jiffies(MAX_DELAY, jiffy),
             owed: Owed::Nothing,
             pushed: Pushed::No,
             compressed: None,
@@ -115,14 +117,11 @@ impl Linux {
 
     pub(crate) fn due(&self) -> AckDue {
         let compressed = self.compressed.map(|compressed| compressed.at);
-        let delayed = match self.owed {
-            Owed::Now => return AckDue::Now,
-            Owed::Delayed { at, .. } => Some(at),
-            Owed::Nothing | Owed::Undecided => None,
-        };
-        match (compressed, delayed) {
-            (Some(compressed), Some(delayed)) => AckDue::At(compressed.min(delayed)),
-            (at, None) | (None, at) => at.map_or(AckDue::No, AckDue::At),
+        match (self.owed, compressed) {
+            (Owed::Now, _) => AckDue::Now,
+            (Owed::Delayed { at, .. }, None) => AckDue::At(at),
+            (Owed::Delayed { at, .. }, Some(compressed)) => AckDue::At(at.min(compressed)),
+            (Owed::Nothing | Owed::Undecided, at) => at.map_or(AckDue::No, AckDue::At),
         }
     }
 
@@ -325,8 +324,7 @@ impl Linux {
         let delay = self.bounded_delay();
         let jiffies = self.jiffies(now);
         let mut expires = jiffies + u64::from(delay);
-        let mut at = Granularity::Wheel(Duration::from_nanos(self.jiffy))
-            .deadline(now, Duration::from_nanos(u64::from(delay) * self.jiffy));
+        let mut at = wheel_deadline(self.jiffy, now, u64::from(delay));
         if let Owed::Delayed {
             expires: earlier,
             at: earlier_at,
@@ -350,11 +348,15 @@ impl Linux {
         let mut delay = self.delay.unwrap_or_default();
         if delay > min {
             let waits = self.is_interactive() || self.pushed != Pushed::No;
-            let max = self.in_jiffies(if waits { MAX_DELAY } else { MAX_DELAY_OF_BULK });
+            let max = if waits {
+                self.max_delay
+            } else {
+                self.in_jiffies(MAX_DELAY_OF_BULK)
+            };
             let rtt = self.smoothed_rtt.map(|rtt| self.in_jiffies(rtt).max(min));
             delay = delay.min(rtt.map_or(max, |rtt| rtt.min(max)));
         }
-        delay.min(self.in_jiffies(MAX_DELAY) - 1)
+        delay.min(self.max_delay - 1)
     }
 
     /// The first duplicate acknowledgments leave at once, further ones are held back together

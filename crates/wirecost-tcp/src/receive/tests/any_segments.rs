@@ -93,7 +93,9 @@ impl Run {
             Step::Read(limit) => {
                 self.host.receiver.read(&mut self.host.read, limit);
             }
-            Step::Acknowledge => self.host.receiver.ack_sent(self.host.now),
+            Step::Acknowledge => {
+                self.host.receiver.ack_sent(self.host.now);
+            }
             Step::Answer => self.host.answers(),
             Step::Wait(millis) => {
                 self.host.after_millis(millis);
