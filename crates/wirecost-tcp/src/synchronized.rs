@@ -328,8 +328,9 @@ impl Synchronized {
         self.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
     }
 
+    /// Whether SND.NXT is not SND.UNA.
     fn is_in_flight(&self) -> bool {
-        self.next_sequence() != self.unacknowledged_sequence()
+        self.sent != self.send.start() || self.fin == Fin::Sent
     }
 
     /// A header without payload, with everything that any segment of an open connection says.

@@ -93,10 +93,12 @@ impl<L: Links, T: Tap> Network<L, T> {
         } else if let Some(place) = self.flights.get_mut(number) {
             place.flight = Some(flight);
         }
-        if let Some(flow) = self.flows.get_mut(flow) {
-            flow.in_flight -= 1;
+        if let Some(entry) = self.flows.get_mut(flow) {
+            entry.in_flight -= 1;
+            if entry.is_over() {
+                self.flows.remove(flow);
+            }
         }
-        self.release(flow);
     }
 
     pub(super) fn recycle(&mut self, mut flight: Box<Flight>) {

@@ -129,15 +129,15 @@ impl<L: Links, T: Tap> Network<L, T> {
     ) {
         let now = self.now;
         let receiver = direction.reverse();
+        let Some(entry) = self.flows.get_mut(flow) else {
+            return;
+        };
         if segment.flags.contains(Flags::ACK)
-            && let Some(described) = self
-                .flows
-                .get_mut(flow)
-                .and_then(|flow| flow.described_mut(receiver))
+            && let Some(described) = entry.described_mut(receiver)
         {
             described.release(segment.acknowledgment);
         }
-        if let Some(socket) = self.socket(flow, receiver) {
+        if let Some(socket) = entry.socket_mut(receiver) {
             socket.connection.handle_segment(segment, payload, now);
         } else if self.can_answer(flow, direction, segment) {
             self.answer(flow, segment);
@@ -351,8 +351,10 @@ impl<L: Links, T: Tap> Network<L, T> {
             return;
         };
         let placement = described.send(&transmit.segment, transmit.payload_bytes);
-        let end = transmit.offset + u64::from(transmit.payload_bytes);
-        described.cover(transmit.offset..end, &mut spans);
+        if transmit.payload_bytes > 0 {
+            let end = transmit.offset + u64::from(transmit.payload_bytes);
+            described.cover(transmit.offset..end, &mut spans);
+        }
         self.enter(&Entering {
             flow,
             direction,

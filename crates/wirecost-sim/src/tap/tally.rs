@@ -51,15 +51,11 @@ impl<G: Fn(HostIndex) -> usize> Tally<G> {
             original += payload_bytes_original(&new);
             at = at.saturating_add(span.len);
         }
-        let covered = self.spans.covered();
-        let surplus = (packet.wire_bytes as u64).saturating_sub(covered);
+        let covered = ip_bytes + transport_bytes + at as usize;
+        let surplus = packet.wire_bytes.saturating_sub(covered);
         // What nobody described is shown as the ledger shows it.
-        self.spans.cover(
-            surplus as usize,
-            Layer::Application,
-            Phase::Message,
-            Cause::Original,
-        );
+        self.spans
+            .cover(surplus, Layer::Application, Phase::Message, Cause::Original);
         PacketVerdict {
             phase,
             cause,

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
+use super::window::Choice;
 use super::{AckDue, AckPolicy, Terms};
 
 pub(super) mod every_second;
@@ -27,16 +28,12 @@ pub(super) struct Arrival {
 /// What an answer depends on besides its own counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation {
-    /// Bytes received since the last acknowledgment left.
-    pub(super) unacknowledged: u32,
+    /// The window that could be advertised now, where more than a full segment was received since the last acknowledgment.
+    pub(super) room: Option<Choice>,
     /// The next sequence number expected.
     pub(super) next: u32,
     /// Bytes of the window that was advertised last.
     pub(super) advertised: u32,
-    /// Bytes of window that could be advertised now.
-    pub(super) window: u32,
-    /// Whether less than half of the window is free.
-    pub(super) is_tight: bool,
     /// Whether bytes are held behind a gap.
     pub(super) is_holding: bool,
     /// Whether the peer understands selective acknowledgments.

@@ -89,6 +89,10 @@ impl Space {
 
     /// Of `kept` bytes, `taken` went: their share of the memory is free again, all of it with the last of them.
     pub(super) fn release(&mut self, taken: usize, kept: usize) {
+        if taken == kept {
+            self.allocated = 0;
+            return;
+        }
         let left = u64::from(self.allocated) * (kept - taken) as u64;
         self.allocated = left.checked_div(kept as u64).unwrap_or_default() as u32;
     }
@@ -202,8 +206,8 @@ impl Space {
 
     /// The application has read up to `read`, and `waiting` bytes wait for it (Linux: tcp_rcv_space_adjust).
     pub(super) fn note_read(&mut self, read: u32, waiting: u32, held: u32, now: Instant) {
-        let since = now.saturating_since(self.demand.since).as_micros();
-        if self.demand.rtt == 0 || since < u128::from(self.demand.rtt / 8) {
+        let since = || now.saturating_since(self.demand.since).as_micros();
+        if self.demand.rtt == 0 || since() < u128::from(self.demand.rtt / 8) {
             return;
         }
         let taken = read.wrapping_sub(self.demand.read).saturating_sub(waiting);

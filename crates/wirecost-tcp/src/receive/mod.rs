@@ -299,13 +299,11 @@ impl Receiver {
     }
 
     fn situation(&self) -> Situation {
-        let room = self.window.room(&self.moment(), self.terms.window_scale);
+        let is_second = self.unacknowledged() > self.segment_bytes();
         Situation {
-            unacknowledged: self.unacknowledged(),
+            room: is_second.then(|| self.window.room(&self.moment(), self.terms.window_scale)),
             next: self.next_expected(),
             advertised: self.advertised.bytes,
-            window: room.bytes,
-            is_tight: room.is_tight,
             is_holding: self.reassembly.is_holding(),
             selective: self.terms.selective,
             receive_rtt: self.window.rtt(),

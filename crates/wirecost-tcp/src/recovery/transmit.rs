@@ -74,6 +74,12 @@ impl Recovery {
         }
     }
 
+    /// Whether something was called for that is to be sent again.
+    #[inline]
+    pub(crate) fn may_retransmit(&self) -> bool {
+        self.retransmit == Retransmit::Lost || self.probe.is_retransmission_due()
+    }
+
     /// The next run to be sent again now; the same one until [`Recovery::sent`] was told of it.
     pub(crate) fn next_retransmission(&mut self) -> Option<Range> {
         if self.probe.is_retransmission_due() {

@@ -48,10 +48,11 @@ impl Synchronized {
         if let Some(probe) = self.silence.probe.take() {
             return Some(self.transmit_probe(probe, payload, events, now));
         }
-        if let Some(transmit) = self.early.pop_front().or_else(|| self.retransmit(now)) {
+        if let Some(transmit) = self.next_again(now) {
             return Some(self.with_payload(transmit, payload));
         }
         if self.pushes
+            && self.has_unsent()
             && let Some(part) = self.next_part()
             && !self.is_deferred(part, now)
         {
@@ -106,12 +107,18 @@ impl Synchronized {
         is_allowed.then(|| self.fit(part)).flatten()
     }
 
+    /// Whether something was never sent.
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.sent < self.send.end() || self.fin == Fin::Due
+    }
+
     /// The next segment of what was written, whatever the windows say.
     pub(super) fn unsent_part(&self) -> Option<Part> {
-        let unsent = self.send.end().saturating_sub(self.sent);
-        if unsent == 0 && self.fin != Fin::Due {
+        if !self.has_unsent() {
             return None;
         }
+        let unsent = self.send.end().saturating_sub(self.sent);
         let room = self.room_in_segment();
         let bytes = u32::try_from(unsent).unwrap_or(u32::MAX).min(room);
         // The FIN rides on the last of the data (Linux: `tcp_send_fin`).
@@ -140,8 +147,10 @@ impl Synchronized {
 
     /// Whether the peer's window is what would let the next segment go.
     pub(super) fn next_segment_fits(&self) -> bool {
-        self.unsent_part()
-            .is_some_and(|part| part.length() <= self.room_in_window())
+        self.has_unsent()
+            && self
+                .unsent_part()
+                .is_some_and(|part| part.length() <= self.room_in_window())
     }
 
     /// RFC 9293, section 3.7.4.
@@ -177,11 +186,23 @@ impl Synchronized {
     /// Retransmits before the text of the segment is taken that has called for it: with the acknowledgment of before (Linux:
     /// `tcp_ack` calls `tcp_xmit_recovery`).
     pub(super) fn retransmit_early(&mut self, now: Instant) {
-        while let Some(transmit) = self.retransmit(now) {
+        while self.recovery.may_retransmit()
+            && let Some(transmit) = self.retransmit(now)
+        {
             self.early.push_back(transmit);
         }
     }
 
+    /// What is to be sent before anything new.
+    #[inline]
+    fn next_again(&mut self, now: Instant) -> Option<Transmit> {
+        if self.early.is_empty() && !self.recovery.may_retransmit() {
+            return None;
+        }
+        self.early.pop_front().or_else(|| self.retransmit(now))
+    }
+
+    #[inline(never)]
     fn retransmit(&mut self, now: Instant) -> Option<Transmit> {
         let range = self.recovery.next_retransmission()?;
         let mut part = self.part_of(&range);

@@ -145,7 +145,7 @@ impl Synchronized {
 
     /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
     pub(super) fn update_persist(&mut self, now: Instant) {
-        let is_held_back = !self.is_in_flight() && self.unsent_part().is_some() && !self.next_segment_fits();
+        let is_held_back = !self.is_in_flight() && self.has_unsent() && !self.next_segment_fits();
         if !is_held_back {
             self.silence.stop_persist();
         } else if self.silence.timers.deadline(Timer::Persist).is_none() {

@@ -208,13 +208,14 @@ impl Linux {
         if self.owed == Owed::Nothing {
             return;
         }
-        let is_second = situation.unacknowledged > self.segment_bytes();
-        if is_second && situation.is_tight {
+        if situation.room.is_some_and(|room| room.is_tight) {
             self.window_tightened();
         }
         // RFC 9293, section 3.8.6.3 wants every second full segment acknowledged; Linux leaves it to the application's
         // read where the window would not stay open.
-        let is_due = is_second && situation.window >= situation.advertised;
+        let is_due = situation
+            .room
+            .is_some_and(|room| room.bytes >= situation.advertised);
         if is_due || self.is_quick() || self.owed == Owed::Now {
             self.at_once();
         } else if situation.is_holding {
