@@ -55,6 +55,20 @@ fn free_port() -> u16 {
     port
 }
 
+/// Waits until a program has bound a UDP port of the loopback address, which nothing tells to those who would only connect.
+fn await_bound(port: u16) {
+    let began = std::time::Instant::now();
+    let local = format!(" 0100007F:{port:04X} ");
+    let is_bound = || std::fs::read_to_string("/proc/net/udp").is_ok_and(|table| table.contains(&local));
+    while !is_bound() {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "nobody binds UDP port {port}"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn at(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
@@ -123,7 +137,7 @@ fn our_client_asks_gtlsserver_cold_resumed_and_early() {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let _server = Program(command.spawn().expect("gtlsserver is installed"));
-        std::thread::sleep(Duration::from_millis(300));
+        await_bound(port);
         let mut client = files.client(start);
         let answers = ask(&mut client, at(port), &[(Method::Get, "/page", b"")]);
         let page = || Answer::Response(200, vec![b'y'; 5_000]);

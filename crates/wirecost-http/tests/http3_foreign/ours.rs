@@ -1,5 +1,6 @@
 //! Our endpoints, and the certificates of both sides as files.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,14 +83,33 @@ impl Files {
     }
 }
 
-/// Asks a server on three connections, cold, and then as the client is configured, and returns every answer.
+/// Milliseconds of a second of Unix time in which the first connection starts, and the second.
+///
+/// rustls counts a ticket's age in seconds begun, so that one which was given just before a second began is a second old just
+/// after; GnuTLS takes no early data with a ticket that is older than it knows it to be.
+const EARLY: Range<u32> = 0..100;
+const LATE: Range<u32> = 900..1_000;
+
+fn await_part_of_second(when: &Range<u32>) {
+    let millis = || {
+        std::time::UNIX_EPOCH
+            .elapsed()
+            .map_or(0, |unix| unix.subsec_millis())
+    };
+    while !when.contains(&millis()) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Asks a server on two connections, cold, and then as the client is configured, and returns every answer.
 pub(crate) fn ask(
     driver: &mut Driver<Client>,
     server: std::net::SocketAddr,
     requests: &[(Method, &str, &[u8])],
 ) -> Vec<Answer> {
     let mut answers = Vec::new();
-    for connection in 0..2 {
+    for (connection, when) in [EARLY, LATE].into_iter().enumerate() {
+        await_part_of_second(&when);
         driver.connect(server);
         for (number, (method, path, body)) in requests.iter().enumerate() {
             let template = RequestTemplate::new(*method, "localhost", path, Some("text/plain"), *body);
