@@ -30,11 +30,21 @@ impl Totals {
 
     /// Adds one packet that travelled in `direction`: its verdict and the spans that cover it.
     pub fn add_packet(&mut self, direction: Direction, verdict: &PacketVerdict, spans: &[Span]) {
-        let way = direction as usize;
         for span in spans {
-            let cell = &mut self.bytes[span.phase as usize][way][span.layer as usize][span.cause as usize];
-            *cell += u64::from(span.len);
+            self.add_span(direction, span);
         }
+        self.add_verdict(direction, verdict);
+    }
+
+    /// Adds a run of the bytes of a packet; the packet counts with [`Totals::add_verdict`].
+    pub fn add_span(&mut self, direction: Direction, span: &Span) {
+        let layers = &mut self.bytes[span.phase as usize][direction as usize];
+        layers[span.layer as usize][span.cause as usize] += u64::from(span.len);
+    }
+
+    /// Adds a packet whose bytes are added by [`Totals::add_span`].
+    pub fn add_verdict(&mut self, direction: Direction, verdict: &PacketVerdict) {
+        let way = direction as usize;
         self.packets[verdict.phase as usize][way][verdict.cause as usize] += 1;
         self.payload_bytes_original[way] += u64::from(verdict.payload_bytes_original);
         self.unattributed_bytes[way] += u64::from(verdict.unattributed_bytes);

@@ -2,7 +2,7 @@
 
 use wirecost_cost::{Content, PacketVerdict, Totals};
 use wirecost_proto::hosts::HostIndex;
-use wirecost_proto::{Buffer, Cause, Delivery, Fate, Instant, Layer, Phase, Span};
+use wirecost_proto::{Cause, Delivery, Fate, Instant, Layer, Phase, Span};
 use wirecost_wire::udp;
 
 use super::{Packet, Tap, Transport};
@@ -14,8 +14,6 @@ use crate::network::ip_header_bytes;
 pub struct Tally<G> {
     group: G,
     totals: Vec<Totals>,
-    /// The spans of the packet at hand, headers first.
-    spans: Buffer,
 }
 
 impl<G: Fn(HostIndex) -> usize> Tally<G> {
@@ -24,7 +22,6 @@ impl<G: Fn(HostIndex) -> usize> Tally<G> {
         Self {
             group,
             totals: Vec::new(),
-            spans: Buffer::new(),
         }
     }
 
@@ -32,38 +29,47 @@ impl<G: Fn(HostIndex) -> usize> Tally<G> {
     pub fn totals(&self) -> &[Totals] {
         &self.totals
     }
+}
 
-    /// Lays the packet's spans end to end.
-    fn cover(&mut self, packet: &Packet<'_>) -> PacketVerdict {
-        let (phase, cause) = (packet.phase(), packet.cause());
-        let ip_bytes = ip_bytes(packet);
-        let transport_bytes = transport_bytes(packet);
-        self.spans.clear();
-        self.spans.cover(ip_bytes, Layer::Ip, phase, cause);
-        self.spans.cover(transport_bytes, Layer::Transport, phase, cause);
-        let mut original = 0;
-        let resent = Resent::of(packet);
-        let mut at = 0;
-        for span in packet.spans {
-            let (again, new) = resent.split(at, span);
-            self.spans.cover_span(again);
-            self.spans.cover_span(new);
-            original += payload_bytes_original(&new);
-            at = at.saturating_add(span.len);
-        }
-        let covered = ip_bytes + transport_bytes + at as usize;
-        let surplus = packet.wire_bytes.saturating_sub(covered);
-        // What nobody described is shown as the ledger shows it.
-        self.spans
-            .cover(surplus, Layer::Application, Phase::Message, Cause::Original);
-        PacketVerdict {
-            phase,
-            cause,
-            wire_bytes: u32::try_from(packet.wire_bytes).unwrap_or(u32::MAX),
-            unattributed_bytes: u32::try_from(surplus).unwrap_or(u32::MAX),
-            payload_bytes_original: original,
-            content: Content::None,
-        }
+/// Adds a packet: its headers, its payload as its maker described it, and what nobody described.
+fn add(totals: &mut Totals, packet: &Packet<'_>) {
+    let way = packet.direction;
+    let (phase, cause) = (packet.phase(), packet.cause());
+    let (ip_bytes, transport_bytes) = (ip_bytes(packet), transport_bytes(packet));
+    totals.add_span(way, &span(ip_bytes, Layer::Ip, phase, cause));
+    totals.add_span(way, &span(transport_bytes, Layer::Transport, phase, cause));
+    let mut original = 0;
+    let resent = Resent::of(packet);
+    let mut at = 0;
+    for span in packet.spans {
+        let (again, new) = resent.split(at, span);
+        totals.add_span(way, &again);
+        totals.add_span(way, &new);
+        original += payload_bytes_original(&new);
+        at = at.saturating_add(span.len);
+    }
+    let covered = ip_bytes + transport_bytes + at as usize;
+    let surplus = packet.wire_bytes.saturating_sub(covered);
+    // What nobody described is shown as the ledger shows it.
+    let unknown = span(surplus, Layer::Application, Phase::Message, Cause::Original);
+    totals.add_span(way, &unknown);
+    let verdict = PacketVerdict {
+        phase,
+        cause,
+        wire_bytes: u32::try_from(packet.wire_bytes).unwrap_or(u32::MAX),
+        unattributed_bytes: unknown.len,
+        payload_bytes_original: original,
+        content: Content::None,
+    };
+    totals.add_verdict(way, &verdict);
+}
+
+fn span(bytes: usize, layer: Layer, phase: Phase, cause: Cause) -> Span {
+    Span {
+        len: u32::try_from(bytes).unwrap_or(u32::MAX),
+        layer,
+        phase,
+        cause,
     }
 }
 
@@ -121,7 +127,7 @@ fn ip_bytes(packet: &Packet<'_>) -> usize {
 /// Bytes of the transport header; of an ICMP error all there are.
 fn transport_bytes(packet: &Packet<'_>) -> usize {
     match packet.transport {
-        Transport::Tcp { segment, .. } => segment.header_bytes(),
+        Transport::Tcp { .. } => packet.wire_bytes - ip_header_bytes(&packet.source) - packet.payload.len(),
         Transport::Udp => udp::HEADER_BYTES,
         Transport::Fragment(fragment) => fragment.udp_header_bytes(),
         Transport::Unreachable => packet.wire_bytes - ip_header_bytes(&packet.source),
@@ -139,13 +145,12 @@ fn payload_bytes_original(span: &Span) -> u32 {
 
 impl<G: Fn(HostIndex) -> usize> Tap for Tally<G> {
     fn packet(&mut self, packet: &Packet<'_>, _: Instant, _: Fate, _: &[Delivery]) {
-        let verdict = self.cover(packet);
         let group = (self.group)(packet.host);
         if self.totals.len() <= group {
             self.totals.resize_with(group + 1, Totals::new);
         }
         if let Some(totals) = self.totals.get_mut(group) {
-            totals.add_packet(packet.direction, &verdict, self.spans.spans());
+            add(totals, packet);
         }
     }
 }

@@ -15,6 +15,7 @@ use super::effect::{Effect, span};
 use super::rtt::RttSample;
 use super::scoreboard::Record;
 use super::state::State;
+use super::tail_loss_probe::TailProbe;
 use super::{Ack, Acked, Recovery, Retransmit, micros, milliseconds};
 use crate::congestion::AckSample;
 use crate::sequence::{is_after, is_before};
@@ -24,6 +25,10 @@ impl Recovery {
     pub(crate) fn handle_ack(&mut self, ack: &Ack, now: Instant) -> Acked {
         let prior_una = self.scoreboard.una();
         if is_after(ack.acknowledgment, self.scoreboard.next()) {
+            return Acked::default();
+        }
+        if self.says_nothing(ack) {
+            self.largest_window = self.largest_window.max(ack.window_bytes);
             return Acked::default();
         }
         let delivered = self.delivered;
@@ -46,6 +51,14 @@ impl Recovery {
             advanced: self.scoreboard.una().wrapping_sub(prior_una),
             delivered: self.delivered.wrapping_sub(delivered),
         }
+    }
+
+    /// Whether nothing is out that an acknowledgment could speak of: the peer sends, this end only listens.
+    fn says_nothing(&self, ack: &Ack) -> bool {
+        self.scoreboard.outstanding() == 0
+            && ack.acknowledgment == self.scoreboard.una()
+            && ack.sack.is_empty()
+            && self.probe == TailProbe::Idle
     }
 
     /// An acknowledgment that came late may say something selectively.
