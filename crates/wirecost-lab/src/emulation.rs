@@ -19,6 +19,7 @@ use wirecost_proto::hosts::HostIndex;
 
 use crate::compare::live::{RunError, echo};
 
+pub mod capture;
 mod shared;
 
 pub use shared::{CHECKER, DirectionUse, HOSTS, LinkUse, Meter, Readings, SURVEYOR, SharedLink};

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use common::tshark::fields;
 use common::{Said, as_nobody, need_program, need_root, open_folder, said, wirecost};
 
 /// A load of words that are separated by blanks, in a folder of its own; `prepare` may have it run by somebody else.
@@ -268,6 +269,61 @@ fn loads_with_and_without_a_link_follow_one_another() {
             assert_eq!(phase(load, "publish")["outcomes"]["acknowledged"], 20, "{load}");
         }
     }
+}
+
+#[test]
+fn every_packet_on_the_link_is_recorded_where_that_is_asked_for() {
+    need_root();
+    let home = open_folder();
+    let mut command = wirecost(home.path());
+    command.args([
+        "load",
+        "mqtt-qos1",
+        "-c",
+        "3",
+        "-r",
+        "50/s",
+        "-n",
+        "50",
+        "--rtt",
+        "10ms,20ms",
+    ]);
+    command.args(["--capture", "--quiet", "--json", "-", "--out", "run"]);
+    let said = said(&mut command);
+    assert!(
+        matches!(said.code, Some(0 | 14)),
+        "{:?} {}",
+        said.code,
+        said.stderr
+    );
+    let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
+    let loads = summary["loads"].as_array().expect("loads");
+    assert_eq!(loads.len(), 2);
+    for load in loads {
+        let capture = load["capture"].as_str().expect("the name of a capture");
+        let capture = home.path().join("run").join(capture);
+        let seen = |packet: &str| -> usize {
+            let rows = fields(&capture, &format!("mqtt.msgtype == {packet}"), &["mqtt.msgtype"]);
+            let types = rows.iter().flatten().flat_map(|types| types.split(','));
+            types.filter(|number| *number == packet).count()
+        };
+        // CONNECT, PUBLISH, PUBACK and DISCONNECT.
+        assert_eq!(
+            ["1", "3", "4", "14"].map(seen),
+            [3, 50, 50, 3],
+            "{}",
+            capture.display()
+        );
+        // What a loop says on the way of the echoes that check the link is no load's.
+        assert_eq!(fields(&capture, "icmp", &["frame.number"]).len(), 0);
+    }
+}
+
+#[test]
+fn without_a_link_nothing_is_recorded() {
+    let said = run("mqtt-qos1 --capture", |command, _| command);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("there is none"), "{}", said.stderr);
 }
 
 #[test]

@@ -14,12 +14,10 @@
 //! - [`words`]: a command line in words, and the places of a run in them
 //! - [`server`]: what answers the program
 //! - [`program`]: the program, until the link is quiet behind it
-//! - [`capture`]: the packets as a file
 //! - [`summary`]: what goes into `link.json`
 //! - [`keys`]: the secrets of its connections
 //! - [`error`]: why a run came to nothing
 
-pub mod capture;
 pub mod error;
 pub mod keys;
 pub mod options;
@@ -39,7 +37,7 @@ use wirecost_live::recorder::Recorder;
 use wirecost_live::signals::{Caught, Relay};
 use wirecost_proto::hosts::HostIndex;
 
-use crate::emulation::{Emulation, EmulationOptions};
+use crate::emulation::{Emulation, EmulationOptions, capture};
 use crate::results::RunFolder;
 pub use error::LinkError;
 use error::doing;
@@ -92,7 +90,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let keys = key_log.secrets(server.secrets(), note);
     let description = server.description();
     server.stop();
-    let written = capture::write(folder, &mut left, &keys)?;
+    let written = capture::write(&folder.file(CAPTURE), &mut left, &keys)?;
     let failure = written.cut_short.clone();
     let Reading { report, .. } = read_back(&folder.file(CAPTURE), failure.as_deref())?;
     if written.dropped > 0 {

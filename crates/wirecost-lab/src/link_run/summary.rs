@@ -9,10 +9,10 @@ use wirecost_dissect::Report;
 use wirecost_live::Medium;
 
 use super::Options;
-use super::capture::Written;
 use super::program::Ended;
 use crate::compare::options::resolved_link;
 use crate::emulation::Left;
+use crate::emulation::capture::Written;
 use crate::scenario::ResolvedLink;
 
 /// The version of `link.json`.

@@ -3,7 +3,9 @@
 //! A load over a link runs on a thread of its own, which moves between the two sides: processes and threads live where the
 //! thread was that started them. What the rest of the program does stays where it was.
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wirecost_link::{Counters, LinkConfig};
@@ -12,14 +14,14 @@ use wirecost_live::recorder::Recorder;
 use wirecost_proto::hosts::server_address;
 
 use super::destination::OnLink;
-use super::nanos;
 use super::options::LoadOptions;
 use super::run::{LoadError, Place};
 use super::server::{Server, Site};
+use super::{identity, nanos};
 use crate::compare::cells::{achieved, link_of};
 use crate::compare::device::datagram_bytes;
 use crate::compare::live::RunError;
-use crate::emulation::{Emulation, EmulationOptions, Left};
+use crate::emulation::{Emulation, EmulationOptions, Left, capture};
 use crate::results::environment::Emulator;
 use crate::results::load::LinkFigures;
 use wirecost_live::Clock;
@@ -29,6 +31,8 @@ pub(super) struct LoadLink {
     emulation: Emulation,
     config: LinkConfig,
     round_trips: Vec<Duration>,
+    /// Where its packets go, in the results folder; `None` where they are not recorded.
+    capture: Option<(PathBuf, String)>,
 }
 
 /// What the link of a load has come to.
@@ -42,6 +46,17 @@ pub struct LinkReport {
     pub figures: LinkFigures,
     /// Settings of the namespaces that could not be made.
     pub network: Vec<String>,
+    /// What was recorded of its packets, where they were to be.
+    pub capture: Option<Captured>,
+}
+
+/// The packets of a link, on disk.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// The file, below the results folder.
+    pub name: String,
+    /// Why it does not hold everything, if it does not.
+    pub cut_short: Option<String>,
 }
 
 impl LoadLink {
@@ -62,7 +77,12 @@ impl LoadLink {
             sockets_choose: false,
             seed: options.seed,
         };
-        let emulation = Emulation::start(&asked, Recorder::of_nothing(), Clock::start())?;
+        let recorder = if options.capture {
+            Recorder::create(place.folder).map_err(doing("record packets"))?
+        } else {
+            Recorder::of_nothing()
+        };
+        let emulation = Emulation::start(&asked, recorder, Clock::start())?;
         if let Some(remark) = &emulation.remark {
             place.watcher.note(remark);
         }
@@ -76,6 +96,9 @@ impl LoadLink {
             emulation,
             config: *config,
             round_trips,
+            capture: options
+                .capture
+                .then(|| (place.folder.to_owned(), capture_of(options))),
         })
     }
 
@@ -104,18 +127,19 @@ impl LoadLink {
         Ok(server.behind(std::sync::Arc::clone(&self.emulation.meter)))
     }
 
-    /// Stops the link.
+    /// Stops the link, and writes what was recorded of it.
     ///
     /// # Errors
-    /// Its loop failed, or its interfaces do not say what they have dropped.
+    /// Its loop failed, its interfaces do not say what they have dropped, or there is no capture to be made.
     pub(super) fn stop(self) -> Result<LinkReport, RunError> {
         let network = self.emulation.warnings.clone();
-        let left = self.emulation.stop()?;
+        let mut left = self.emulation.stop()?;
         let counters = left.forwarder.links.counters();
-        let dropped = left.forwarder.dropped().map_err(|source| RunError::Io {
-            what: "read the interfaces' counters",
-            source,
-        })?;
+        let dropped = left
+            .forwarder
+            .dropped()
+            .map_err(doing("read the interfaces' counters"))?;
+        let capture = self.capture.map(|(folder, name)| keep(&folder, name, &mut left));
         Ok(LinkReport {
             figures: LinkFigures {
                 link: link_of(
@@ -129,8 +153,32 @@ impl LoadLink {
             config: self.config,
             counters,
             network,
+            capture: capture.transpose()?,
         })
     }
+}
+
+fn doing(what: &'static str) -> impl Fn(io::Error) -> RunError {
+    move |source| RunError::Io { what, source }
+}
+
+/// The file of a load's packets, below the results folder.
+fn capture_of(options: &LoadOptions) -> String {
+    format!("capture/{}.pcapng", identity::key(options))
+}
+
+/// Writes the packets of a link. The secrets of its connections are with the devices, in other threads and processes: what
+/// TLS and DTLS protect stays closed.
+fn keep(folder: &Path, name: String, left: &mut Left) -> Result<Captured, RunError> {
+    let path = folder.join(&name);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(doing("write the capture"))?;
+    }
+    let written = capture::write(&path, left, "")?;
+    Ok(Captured {
+        name,
+        cut_short: written.cut_short,
+    })
 }
 
 /// How the link kept its deadlines.

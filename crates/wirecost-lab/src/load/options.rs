@@ -68,6 +68,8 @@ pub struct LoadOptions {
     pub insecure: bool,
     /// Whether a CPU profile of the target is taken.
     pub profile: bool,
+    /// Whether every packet on the emulated link is recorded.
+    pub capture: bool,
     /// Seed of every random decision.
     pub seed: u64,
 }
@@ -102,6 +104,13 @@ impl LoadOptions {
         }
         let mtu = link.up.mtu.min(link.down.mtu);
         self.stack.cannot_cross(mtu, false)
+    }
+
+    /// Why its packets cannot be recorded, where they are to be.
+    pub fn cannot_record(&self) -> Option<String> {
+        let why = "packets are recorded where they enter the emulated link, and there is none: give it a link, or run wirecost \
+                   link -- wirecost load";
+        (self.capture && self.link.is_none()).then(|| why.to_owned())
     }
 
     /// How messages follow one another, as results name it: `open`, `closed`, `saturation` (a closed loop with several messages

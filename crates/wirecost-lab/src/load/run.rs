@@ -178,6 +178,10 @@ fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> 
         idle_cpus: vigil.idle_cpus().to_string(),
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
+    if let Some(captured) = link.and_then(|link| link.capture) {
+        load.warnings.extend(captured.cut_short.map(cut_short));
+        load.capture = Some(captured.name);
+    }
     Ok(LoadFile {
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
         load,
@@ -239,6 +243,15 @@ fn record(server: &Server) -> Result<Recorder, ProfileError> {
     match server.pids() {
         pids if pids.is_empty() => Err(ProfileError::NotOurs),
         pids => Recorder::start(pids),
+    }
+}
+
+/// What is said of a capture that a full disk has cut short.
+fn cut_short(text: String) -> Warning {
+    Warning {
+        kind: "capture-cut-short".into(),
+        text,
+        invalidates: false,
     }
 }
 

@@ -54,6 +54,7 @@ impl LoadOptions {
             return refuse(About::Key("target"), Some(why));
         }
         refuse(About::Key("link"), self.cannot_cross())?;
+        refuse(About::Key("capture"), self.cannot_record())?;
         refuse(About::Key("start"), stack.cannot_start(self.start))?;
         let payload = match &self.payload {
             Payload::Size(_) => "size",

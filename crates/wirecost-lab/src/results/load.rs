@@ -103,6 +103,9 @@ pub struct Load {
     /// The folded stacks of the target's CPU profile, below the results folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The packets on the link, below the results folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
 }
 
 /// What a warning is called that says why the generator ended before its time.

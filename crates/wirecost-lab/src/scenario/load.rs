@@ -24,7 +24,7 @@ use crate::stack::Stack;
 use crate::target::Target;
 
 /// The keys of a load.
-pub const KEYS: [&str; 29] = [
+pub const KEYS: [&str; 30] = [
     "stack",
     "start",
     "target",
@@ -52,6 +52,7 @@ pub const KEYS: [&str; 29] = [
     "ca",
     "insecure",
     "profile",
+    "capture",
     "seed",
     "engine",
 ];
@@ -125,6 +126,7 @@ impl LoadOptions {
             ca: None,
             insecure: false,
             profile: false,
+            capture: false,
             seed: 42,
         }
     }
@@ -272,6 +274,7 @@ fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     load.threads = table.one("threads", whole)?;
     load.processes = table.one("processes", whole)?;
     set(&mut load.profile, table.one("profile", flag)?);
+    set(&mut load.capture, table.one("capture", flag)?);
     Ok(())
 }
 

@@ -187,6 +187,10 @@ pub struct LoadOutputArguments {
     #[arg(long)]
     pub profile: bool,
 
+    /// Record every packet on the emulated link, in capture/ of the results folder
+    #[arg(long)]
+    pub capture: bool,
+
     /// Write the verdict of loads and thresholds as JUnit XML to FILE
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -174,6 +174,7 @@ fn load_output(arguments: &RunArguments) -> Result<LoadOutputArguments, Failure>
         out,
         json: output.json.clone(),
         profile: false,
+        capture: false,
         junit: arguments.junit.clone(),
         prometheus: arguments.prometheus,
         quiet: output.quiet,

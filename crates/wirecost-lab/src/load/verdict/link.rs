@@ -139,6 +139,7 @@ mod tests {
                 ..LinkFigures::default()
             },
             network: Vec::new(),
+            capture: None,
         };
         report.figures.link.achieved = Some(Achieved {
             rtt_p50_ns: Some(rtt_ms * 1_000_000),

@@ -21,7 +21,9 @@ pub(super) fn merge(
     for source in sources {
         let summary: LoadSummary = source.read_json("summary.json")?;
         for load in &summary.loads {
-            let file = LoadFile::read(source, &load.key)?.ok_or_else(|| missing(source, &load.key))?;
+            let mut file = LoadFile::read(source, &load.key)?.ok_or_else(|| missing(source, &load.key))?;
+            // Captures stay where they were recorded.
+            file.load.capture = None;
             match files.iter_mut().find(|other| other.load.key == load.key) {
                 Some(sum) => add(sum, file, source)?,
                 None => files.push(file),

@@ -49,6 +49,8 @@ pub struct Resolved {
     ca: Option<String>,
     insecure: bool,
     profile: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    capture: bool,
     seed: u64,
 }
 
@@ -196,6 +198,7 @@ impl Resolved {
             ca: load.ca.as_ref().map(|path| path.display().to_string()),
             insecure: load.insecure,
             profile: load.profile,
+            capture: load.capture,
             seed: load.seed,
         }
     }

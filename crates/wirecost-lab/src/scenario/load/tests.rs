@@ -44,6 +44,7 @@ processes: 3
 ca: lab.pem
 insecure: true
 profile: true
+capture: true
 seed: 7
 phases:
   - {do: connect, rate: 2000/s, who: senders}

@@ -157,6 +157,9 @@ impl Job<'_> {
         if !self.output.quiet {
             let report = folder.file("report.html");
             output::note(format_args!("report:  {}", report.display()));
+            for capture in summary.loads.iter().filter_map(|load| load.capture.as_ref()) {
+                output::note(format_args!("capture: {}", folder.file(capture).display()));
+            }
         }
         if summary.interrupted {
             output::note(format_args!("resume:  {}", resume::command(folder.path())));

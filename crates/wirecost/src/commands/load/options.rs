@@ -112,6 +112,7 @@ fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> R
         ca: arguments.cacert.clone(),
         insecure: arguments.insecure,
         profile: arguments.output.profile,
+        capture: arguments.output.capture,
         seed: arguments.seed,
         ..LoadOptions::new(choice.stack, target.clone())
     };

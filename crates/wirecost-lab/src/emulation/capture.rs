@@ -1,21 +1,20 @@
-//! The packets of the program as a file; the checks of the link are left out.
+//! The packets of a link as a file; the checks of the link are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::path::Path;
 
 use wirecost_live::Clock;
 use wirecost_proto::Instant;
 use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_wire::pcapng::Writer;
 
-use super::error::doing;
-use super::{CAPTURE, LinkError};
+use super::{CHECKER, Left, SURVEYOR, doing};
 use crate::compare::analysis::deliveries;
 use crate::compare::capture::{flush, writer};
-use crate::emulation::{CHECKER, Left, SURVEYOR};
-use crate::results::RunFolder;
+use crate::compare::live::RunError;
 
 /// What was written.
 #[derive(Clone, Debug)]
@@ -28,11 +27,11 @@ pub struct Written {
     pub cut_short: Option<String>,
 }
 
-/// Writes the capture with the secrets in `keys`. What a full disk left out is said and no error.
+/// Writes what was recorded to a new file, with the secrets in `keys`. What a full disk left out is said and no error.
 ///
 /// # Errors
 /// The recording cannot be read back, or the capture not be made.
-pub fn write(folder: &RunFolder, left: &mut Left, keys: &str) -> Result<Written, LinkError> {
+pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, RunError> {
     let reading = "read the recorded packets back";
     let dropped = left
         .forwarder
@@ -40,7 +39,7 @@ pub fn write(folder: &RunFolder, left: &mut Left, keys: &str) -> Result<Written,
         .map_err(doing("read the interfaces' counters"))?;
     let recording = &mut left.forwarder.recording;
     let (delivered, _) = deliveries(recording).map_err(doing(reading))?;
-    let file = writer(&folder.file(CAPTURE), keys).map_err(doing("write the capture"))?;
+    let file = writer(path, keys).map_err(doing("write the capture"))?;
     let mut sink = Sink {
         file,
         clock: left.clock,
