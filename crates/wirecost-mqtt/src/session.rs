@@ -143,7 +143,7 @@ impl<M> Outbound<M> {
 
     /// The identifier after the last one. Identifiers are given in a ring, so that those in use lie in order
     /// between the oldest and the newest one, and the next is free unless it is the oldest [MQTT-2.2.1-3].
-    fn next_id(&self) -> Option<PacketId> {
+    pub(crate) fn next_id(&self) -> Option<PacketId> {
         let id = PacketId::new(self.last_id.wrapping_add(1)).unwrap_or(PacketId::MIN);
         let oldest = self.exchanges.front().map(|exchange| exchange.id);
         (oldest != Some(id)).then_some(id)

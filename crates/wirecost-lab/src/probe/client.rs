@@ -168,7 +168,11 @@ fn mqtt_client(options: &Options) -> Result<Application, OptionsError> {
         connect_timeout: LONGEST_WAIT,
         ..mqtt::Config::default()
     });
-    let send = mqtt::Command::PublishAs { message: 0, template };
+    let send = mqtt::Command::PublishAs {
+        message: 0,
+        template,
+        stamp: None,
+    };
     let close = mqtt::Command::Disconnect(ReasonCode::Success);
     Ok(Adapter::boxed(client, send, close, mqtt_event))
 }

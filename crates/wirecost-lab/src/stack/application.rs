@@ -10,7 +10,7 @@ use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, bare};
 use wirecost_security::layer;
 
 use super::message::{Message, Template};
-use super::{Arrival, Command, Event, Stamp, Subscription};
+use super::{Arrival, Command, Event, Outgoing, Stamp, Subscription};
 
 /// The number under which a CoAP client observes: no message has it.
 const OBSERVATION: u64 = u64::MAX;
@@ -63,17 +63,23 @@ impl ApplicationClient {
             return Err("a client without a message of its own".into());
         };
         let template = own.next().map_err(|error| error.to_string())?;
-        self.send(message, template, now)
+        self.send(message, template.into(), now)
     }
 
-    fn send(&mut self, message: u64, template: Template, now: Instant) -> Result<(), String> {
+    fn send(&mut self, message: u64, outgoing: Outgoing, now: Instant) -> Result<(), String> {
         self.unsent = Some(message);
+        let Outgoing { template, stamp } = outgoing;
         match (&mut self.protocol, template) {
             (Protocol::Bare(client), Template::Bare(content)) => {
                 command(client, bare::ClientCommand::Send(content), now)
             }
             (Protocol::Mqtt(client), Template::Mqtt(template)) => {
-                command(&mut **client, mqtt::Command::PublishAs { message, template }, now)
+                let publish = mqtt::Command::PublishAs {
+                    message,
+                    template,
+                    stamp,
+                };
+                command(&mut **client, publish, now)
             }
             (Protocol::Coap(client), Template::Coap(template)) => {
                 command(&mut **client, coap::Command::Request { message, template }, now)
@@ -157,7 +163,7 @@ impl Endpoint for ApplicationClient {
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
         match input {
             Input::Command(Command::Transmit { message, outgoing }) => {
-                return self.send(message, outgoing.into_template(), now);
+                return self.send(message, outgoing, now);
             }
             Input::Command(Command::Send { message }) => return self.send_own(message, now),
             Input::Command(Command::Subscribe(subscription)) => {

@@ -21,12 +21,19 @@ const KEPT: usize = 65_536;
 
 /// A message for one exchange: given to a client, which keeps it until it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outgoing(Template);
-
-impl Outgoing {
+pub struct Outgoing {
     /// What the protocol's client takes.
-    pub(super) fn into_template(self) -> Template {
-        self.0
+    pub(super) template: Template,
+    /// What stands over the front of the payload, where the template has it not.
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl From<Template> for Outgoing {
+    fn from(template: Template) -> Self {
+        Self {
+            template,
+            stamp: None,
+        }
     }
 }
 
@@ -76,7 +83,7 @@ pub struct MessagePool {
     config: PoolConfig,
     /// The front is the one that was used first.
     templates: VecDeque<Template>,
-    /// Where every message is the same.
+    /// Where messages are the same but for the stamps that the protocol puts over their payloads.
     constant: Option<Template>,
     sealer: Option<Sealer>,
     /// The request of the device that asked last.
@@ -147,7 +154,10 @@ impl MessagePool {
     /// The protocol cannot carry what a pattern comes to.
     pub fn message(&mut self, stamp: Stamp) -> Result<Outgoing, ClientError> {
         if let Some(constant) = &self.constant {
-            return Ok(Outgoing(constant.clone()));
+            return Ok(Outgoing {
+                template: constant.clone(),
+                stamp: self.is_stamped().then_some(stamp),
+            });
         }
         for _ in 0..TRIES.min(self.templates.len()) {
             let Some(mut template) = self.templates.pop_front() else {
@@ -156,14 +166,14 @@ impl MessagePool {
             let is_written = self.rewrite(&mut template, stamp)?;
             self.templates.push_back(template.clone());
             if is_written {
-                return Ok(Outgoing(template));
+                return Ok(template.into());
             }
         }
         let template = self.template(stamp)?;
         if self.templates.len() < KEPT && self.is_reusable() {
             self.templates.push_back(template.clone());
         }
-        Ok(Outgoing(template))
+        Ok(template.into())
     }
 
     /// A request of a device for what the resource holds (CoAP, HTTP).
@@ -180,16 +190,19 @@ impl MessagePool {
             && is_fixed
             && *of == device
         {
-            return Ok(Outgoing(template.clone()));
+            return Ok(template.clone().into());
         }
         self.render_resource(stamp);
         let template = request(self.config.stack, self.address())?;
         self.request = Some((device, template.clone()));
-        Ok(Outgoing(template))
+        Ok(template.into())
     }
 
     fn is_constant(&self) -> bool {
         let payload = match &self.config.payload {
+            // A PUBLISH takes its stamp when it leaves, so that all devices share one template: a template for each message in
+            // flight is memory that has left the caches when its turn comes again.
+            Carried::Stamped(_) if self.config.stack.is_mqtt() => true,
             Carried::Stamped(bytes) => bytes.len() < Stamp::BYTES,
             Carried::Bytes(_) => true,
             Carried::Text(pattern) => pattern.is_constant(),

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wirecost_proto::{Content, ResetReason};
+use wirecost_proto::{Content, ResetReason, Stamp};
 
 use crate::codec::properties::Variable;
 use crate::codec::text::OwnedText;
@@ -137,6 +137,9 @@ pub enum Command {
         message: u64,
         /// The message.
         template: Arc<PublishTemplate>,
+        /// What stands over the front of its payload, where messages that differ in nothing else share a template; a payload
+        /// that is too short for it has none.
+        stamp: Option<Stamp>,
     },
     /// Subscribe.
     Subscribe {

@@ -23,7 +23,7 @@ use alloc::sync::Arc;
 use core::convert::Infallible;
 use core::time::Duration;
 
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, TimerTable};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Stamp, TimerTable};
 
 pub use command::{
     Awaited, Command, DIGEST_BYTES, Digest, Event, MAXIMUM_PAYLOAD_BYTES, Message, PublishTemplate,
@@ -59,6 +59,7 @@ pub struct Stats {
 struct Outgoing {
     message: u64,
     template: Arc<PublishTemplate>,
+    stamp: Option<Stamp>,
 }
 
 /// What an exchange of this side is about.
@@ -218,18 +219,29 @@ impl Client {
             Command::Publish(template) => {
                 let message = self.next_message;
                 self.next_message += 1;
-                self.publish(message, template);
+                self.publish(Outgoing {
+                    message,
+                    template,
+                    stamp: None,
+                });
             }
-            Command::PublishAs { message, template } => self.publish(message, template),
+            Command::PublishAs {
+                message,
+                template,
+                stamp,
+            } => self.publish(Outgoing {
+                message,
+                template,
+                stamp,
+            }),
             Command::Disconnect(reason) => self.disconnect(reason),
             Command::Ping => self.ping(),
             other => self.requests.push_back(Request::Other(Box::new(other))),
         }
     }
 
-    fn publish(&mut self, message: u64, template: Arc<PublishTemplate>) {
-        self.requests
-            .push_back(Request::Publish(Outgoing { message, template }));
+    fn publish(&mut self, outgoing: Outgoing) {
+        self.requests.push_back(Request::Publish(outgoing));
     }
 
     fn ping(&mut self) {

@@ -98,8 +98,8 @@ impl Client {
         let State::Connected(_, limits) = &mut self.state else {
             return None;
         };
-        let (message, template) = (outgoing.message, outgoing.template.clone());
-        let mut publish = published(&outgoing, Delivery::new(template.qos(), PacketId::MAX));
+        let (message, qos) = (outgoing.message, outgoing.template.qos());
+        let mut publish = outgoing.publish(Delivery::new(qos, PacketId::MAX));
         let version = self.config.version;
         if let Err(reason) = limits.allow(&publish, version) {
             return Some(Output::Event(Event::Rejected { message, reason }));
@@ -109,16 +109,14 @@ impl Client {
             let sent = &mut aliases.sent;
             (publish.topic, publish.properties) = alias(sent, &publish, &mut self.properties);
         }
-        if template.qos().bits() > 0 {
-            let subject = Subject::Message(outgoing.clone());
-            let id = self.outbound.publish(template.qos(), subject)?;
-            publish.delivery = Delivery::new(template.qos(), id);
-        } else {
+        if qos == QoS::AtMostOnce {
+            outgoing.emit(publish, version, out);
             self.actions.push_back(Action::Event(Event::Sent { message }));
+        } else {
+            publish.delivery = Delivery::new(qos, self.outbound.next_id()?);
+            outgoing.emit(publish, version, out);
+            self.outbound.publish(qos, Subject::Message(outgoing))?;
         }
-        let since = out.spans().len();
-        Packet::Publish(publish).emit(version, out);
-        template.content().relabel(out, since, 0);
         Some(self.transmitted(flow))
     }
 
@@ -226,14 +224,30 @@ fn alias<'a>(
     (topic, scratch.as_properties())
 }
 
-fn published(outgoing: &Outgoing, delivery: Delivery) -> Publish<'_> {
-    Publish {
-        dup: false,
-        delivery,
-        retain: outgoing.template.retain(),
-        topic: outgoing.template.topic(),
-        properties: outgoing.template.properties(),
-        payload: outgoing.template.payload(),
+impl Outgoing {
+    /// The PUBLISH of it, with the payload as it is in the template.
+    fn publish(&self, delivery: Delivery) -> Publish<'_> {
+        Publish {
+            dup: false,
+            delivery,
+            retain: self.template.retain(),
+            topic: self.template.topic(),
+            properties: self.template.properties(),
+            payload: self.template.payload(),
+        }
+    }
+
+    /// Appends a PUBLISH of it, with its stamp.
+    fn emit(&self, publish: Publish<'_>, version: Version, out: &mut Buffer) {
+        let since = out.spans().len();
+        Packet::Publish(publish).emit(version, out);
+        self.template.content().relabel(out, since, 0);
+        let end = out.bytes().len();
+        if let Some(stamp) = self.stamp
+            && let Some(payload) = out.bytes_mut(end - publish.payload.len()..end)
+        {
+            stamp.put(payload);
+        }
     }
 }
 
@@ -246,11 +260,9 @@ fn resend(exchange: &Exchange<Subject>, version: Version, out: &mut Buffer) {
         let publish = Publish {
             // [MQTT-3.3.1-1]
             dup: true,
-            ..published(outgoing, delivery)
+            ..outgoing.publish(delivery)
         };
-        let since = out.spans().len();
-        Packet::Publish(publish).emit(version, out);
-        return outgoing.template.content().relabel(out, since, 0);
+        return outgoing.emit(publish, version, out);
     }
     let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
     Packet::Pubrel(release).emit_as(version, Cause::Retransmission, out);

@@ -22,10 +22,14 @@ fn stamp(device: u32, message: u32) -> Stamp {
 
 /// Topic and payload of a message.
 fn published(outgoing: &Outgoing) -> (String, Vec<u8>) {
-    let Template::Mqtt(template) = &outgoing.0 else {
+    let Template::Mqtt(template) = &outgoing.template else {
         panic!("no PUBLISH")
     };
-    (template.topic().to_string(), template.payload().to_vec())
+    let mut payload = template.payload().to_vec();
+    if let Some(stamp) = outgoing.stamp {
+        stamp.put(&mut payload);
+    }
+    (template.topic().to_string(), payload)
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn a_message_that_is_free_is_used_again() {
 
 #[test]
 fn a_stalled_device_does_not_keep_the_pool_growing() {
-    let mut pool = MessagePool::new(config("mqtt-qos1", "t", Carried::random(32, 1))).expect("a pool");
+    let mut pool = MessagePool::new(config("mqtt-qos1", "t/%d", Carried::random(32, 1))).expect("a pool");
     let _stalled: Vec<_> = (0..3).map(|number| pool.message(stamp(0, number))).collect();
     for number in 0..10_000 {
         pool.message(stamp(1, number)).expect("a message");
