@@ -148,6 +148,7 @@ impl World {
                 rng: Rng::new(2).host(host.into()),
                 start: Start::Cold,
                 connection_close: false,
+                describes_received: false,
                 session: None,
                 endpoint: endpoints.share(host),
             };

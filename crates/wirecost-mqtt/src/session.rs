@@ -132,6 +132,10 @@ impl<M> Outbound<M> {
         if self.resent == self.exchanges.len() {
             self.resent += 1;
         }
+        // A ring of one has its exchange always in the same place, which stays in the caches.
+        if self.exchanges.capacity() == 0 {
+            self.exchanges.reserve_exact(1);
+        }
         self.exchanges.push_back(Exchange {
             id,
             stage,
@@ -158,7 +162,10 @@ impl<M> Outbound<M> {
         if index < self.resent {
             self.resent -= 1;
         }
-        let exchange = self.exchanges.remove(index)?;
+        let exchange = match index {
+            0 => self.exchanges.pop_front()?,
+            _ => self.exchanges.remove(index)?,
+        };
         // Section 4.9 gives one back for every PUBACK and PUBCOMP (and for a PUBREC that refuses, see `pubrec`), up
         // to the maximum. For a PUBREL that was resent it would give back what was not taken, and break
         // [MQTT-3.3.4-9] with the next messages.
@@ -210,6 +217,10 @@ impl<M> Outbound<M> {
     /// Where `id` is: exchanges lie in the order of the ring.
     fn position(&self, id: PacketId) -> Option<usize> {
         let oldest = self.exchanges.front()?.id;
+        // Most are answered in order.
+        if id == oldest {
+            return Some(0);
+        }
         let distance = |id: PacketId| match id.get().checked_sub(oldest.get()) {
             Some(ahead) => u32::from(ahead),
             None => 65_535 + u32::from(id.get()) - u32::from(oldest.get()),

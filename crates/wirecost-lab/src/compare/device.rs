@@ -52,6 +52,7 @@ pub(super) fn client_config(
         rng: cell.rng.host(u64::from(sample)),
         start: cell.start,
         connection_close: closes_after_answer(cell),
+        describes_received: true,
         session: None,
         endpoint: None,
     }

@@ -39,6 +39,8 @@ pub struct ClientConfig {
     pub connection_close: bool,
     /// What it asks the server to keep and whom it says it is; `None` is a clean start without a name.
     pub session: Option<Box<Session>>,
+    /// Whether anybody asks what the bytes are that it receives.
+    pub describes_received: bool,
     /// The endpoint that it shares with others (CoAP); `None` is one of its own.
     pub endpoint: Option<Share>,
 }
@@ -211,6 +213,8 @@ fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError>
         client_id: config.client_id.parse()?,
         keep_alive: config.keep_alive,
         reports_digests: true,
+        // A layer around it tells its own bytes by those of its application.
+        describes_received: config.describes_received || stack.channel != Channel::Plain,
         ..mqtt::Config::default()
     };
     let Some(session) = &config.session else {

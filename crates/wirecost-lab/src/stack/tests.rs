@@ -66,6 +66,7 @@ fn config() -> ClientConfig {
         rng: Rng::new(9),
         start: Start::Cold,
         connection_close: false,
+        describes_received: true,
         session: None,
         endpoint: None,
     }

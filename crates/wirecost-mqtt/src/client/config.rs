@@ -41,6 +41,8 @@ pub struct Config {
     pub properties: PropertiesBuf,
     /// Whether messages that arrive are reported as [`Digest`](super::Digest)s, without a copy.
     pub reports_digests: bool,
+    /// Whether the client says what the bytes are that it receives, by [`Output::Consumed`](wirecost_proto::Output::Consumed).
+    pub describes_received: bool,
     /// How long to wait for CONNACK.
     pub connect_timeout: Duration,
     /// How long to wait for PINGRESP.
@@ -64,6 +66,7 @@ impl Default for Config {
             use_topic_aliases: false,
             properties: PropertiesBuf::new(),
             reports_digests: false,
+            describes_received: true,
             connect_timeout: Duration::from_secs(30),
             ping_timeout: Duration::from_secs(30),
         }
@@ -73,11 +76,11 @@ impl Default for Config {
 /// What a client keeps of its configuration: what is rare lies apart, so that many clients take little memory.
 #[derive(Debug)]
 pub(super) struct Settings {
-    pub(super) version: Version,
     pub(super) client_id: OwnedText,
     pub(super) clean_start: bool,
     pub(super) use_topic_aliases: bool,
     pub(super) reports_digests: bool,
+    pub(super) describes_received: bool,
     pub(super) keep_alive: u16,
     pub(super) receive_maximum: u16,
     pub(super) topic_alias_maximum: u16,
@@ -110,11 +113,11 @@ impl From<Config> for Settings {
             || extra.will.is_some()
             || extra.properties != PropertiesBuf::new();
         Self {
-            version: config.version,
             client_id: config.client_id,
             clean_start: config.clean_start,
             use_topic_aliases: config.use_topic_aliases,
             reports_digests: config.reports_digests,
+            describes_received: config.describes_received,
             keep_alive: config.keep_alive,
             receive_maximum: config.receive_maximum,
             topic_alias_maximum: config.topic_alias_maximum,

@@ -34,7 +34,7 @@ pub use config::{Config, Will};
 
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::LARGEST_PACKET;
-use crate::codec::{Footprint, Framer, PropertiesBuf, ReasonCode};
+use crate::codec::{Footprint, Framer, PropertiesBuf, ReasonCode, Version};
 use crate::quality::QoS;
 use crate::reply::Reply;
 use crate::session::{Inbound, Outbound};
@@ -133,17 +133,22 @@ impl From<Timer> for usize {
 }
 
 /// An MQTT client.
+///
+/// Its fields lie in memory as they stand here: what every message needs is together, because with thousands of clients each
+/// of them has left the caches when its turn comes again.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Client {
-    config: Settings,
+    now: Instant,
+    actions: VecDeque<Action>,
     state: State,
+    version: Version,
     framer: Framer,
     outbound: Outbound<Subject>,
-    inbound: Inbound,
     requests: VecDeque<Request>,
-    actions: VecDeque<Action>,
     timers: TimerTable<3>,
-    now: Instant,
+    config: Settings,
+    inbound: Inbound,
     next_message: u64,
     /// Scratch for the properties of one PUBLISH with an alias.
     properties: PropertiesBuf,
@@ -154,15 +159,17 @@ impl Client {
     /// A client that connects when its flow opens.
     pub fn new(config: Config) -> Self {
         Self {
-            config: config.into(),
+            now: Instant::START,
+            // As much as one message needs: a ring that is larger lies in more of the caches.
+            actions: VecDeque::with_capacity(2),
             state: State::Idle,
+            version: config.version,
             framer: Framer::default(),
             outbound: Outbound::new(),
-            inbound: Inbound::default(),
             requests: VecDeque::new(),
-            actions: VecDeque::new(),
             timers: TimerTable::new(),
-            now: Instant::START,
+            config: config.into(),
+            inbound: Inbound::default(),
             next_message: 0,
             properties: PropertiesBuf::new(),
             stats: Stats::default(),
@@ -241,6 +248,10 @@ impl Client {
     }
 
     fn publish(&mut self, outgoing: Outgoing) {
+        // A ring of one has its request always in the same place.
+        if self.requests.capacity() == 0 {
+            self.requests.reserve_exact(1);
+        }
         self.requests.push_back(Request::Publish(outgoing));
     }
 

@@ -34,12 +34,14 @@ impl Client {
     }
 
     fn receive_frame(&mut self, frame: Frame<'_>) {
-        let decoded = Packet::decode(frame, self.config.version);
-        let footprint = match &decoded {
-            Ok(packet) => Footprint::of(frame, packet),
-            Err(_) => Footprint::of_opaque(frame),
-        };
-        self.actions.push_back(Action::Consumed(footprint));
+        let decoded = Packet::decode(frame, self.version);
+        if self.config.describes_received {
+            let footprint = match &decoded {
+                Ok(packet) => Footprint::of(frame, packet),
+                Err(_) => Footprint::of_opaque(frame),
+            };
+            self.actions.push_back(Action::Consumed(footprint));
+        }
         if self.is_ending() {
             return;
         }
@@ -68,7 +70,7 @@ impl Client {
             Packet::Suback(suback) => self.suback(suback, Stage::AwaitSuback),
             Packet::Unsuback(unsuback) => self.suback(unsuback, Stage::AwaitUnsuback),
             Packet::Pingresp => self.pingresp(),
-            Packet::Disconnect(disconnect) if self.config.version == Version::V5 => {
+            Packet::Disconnect(disconnect) if self.version == Version::V5 => {
                 self.disconnected(disconnect);
             }
             other => return Err(ProtocolError::Unexpected(other.packet_type()).into()),
@@ -196,7 +198,7 @@ impl Client {
         };
         let maximum = self.config.receive_maximum;
         let full = self.inbound.len() >= usize::from(maximum) && !self.inbound.contains(id);
-        if full && self.config.version == Version::V5 {
+        if full && self.version == Version::V5 {
             return Err(ProtocolError::ReceiveMaximum(maximum).into());
         }
         Ok(())
@@ -267,7 +269,7 @@ impl Client {
         if self.is_ending() {
             return;
         }
-        if self.config.version == Version::V5 && self.is_connected() {
+        if self.version == Version::V5 && self.is_connected() {
             self.answer(Reply::Disconnect(error.disconnect_reason()));
         }
         self.report(Event::Failed(error));

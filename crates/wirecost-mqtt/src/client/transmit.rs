@@ -39,7 +39,7 @@ impl Client {
                 Some(self.transmitted(flow))
             }
             Action::Send(reply) => {
-                reply.packet().emit(self.config.version, out);
+                reply.packet().emit(self.version, out);
                 Some(self.transmitted(flow))
             }
             Action::Close => {
@@ -57,7 +57,7 @@ impl Client {
             return None;
         };
         if let Some(exchange) = self.outbound.next_resend() {
-            resend(exchange, self.config.version, out);
+            resend(exchange, self.version, out);
             self.stats.resent += 1;
             return Some(self.transmitted(flow));
         }
@@ -100,7 +100,7 @@ impl Client {
         };
         let (message, qos) = (outgoing.message, outgoing.template.qos());
         let mut publish = outgoing.publish(Delivery::new(qos, PacketId::MAX));
-        let version = self.config.version;
+        let version = self.version;
         if let Err(reason) = limits.allow(&publish, version) {
             return Some(Output::Event(Event::Rejected { message, reason }));
         }
@@ -134,7 +134,7 @@ impl Client {
             }),
             _ => return None,
         };
-        packet.emit(self.config.version, out);
+        packet.emit(self.version, out);
         Some(self.transmitted(flow))
     }
 
@@ -158,7 +158,7 @@ impl Client {
             properties.extend(extra.properties.as_properties().iter());
         }
         let connect = Connect {
-            version: config.version,
+            version: self.version,
             clean_start: config.clean_start,
             keep_alive: config.keep_alive,
             properties: properties.as_properties(),
@@ -175,7 +175,7 @@ impl Client {
             username: extra.and_then(|extra| Some(extra.username.as_ref()?.as_text())),
             password: extra.and_then(|extra| Some(extra.password.as_ref()?.as_binary())),
         };
-        Packet::Connect(connect).emit(config.version, out);
+        Packet::Connect(connect).emit(self.version, out);
     }
 }
 

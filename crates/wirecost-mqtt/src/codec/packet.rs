@@ -213,12 +213,10 @@ impl<'a> Packet<'a> {
     /// Writes everything but the payload of a PUBLISH.
     fn put_head(&self, version: Version, out: &mut Vec<u8>) {
         if let Self::Publish(publish) = self {
-            let first_byte = PacketType::Publish.first_byte() | publish.flags();
-            return put_framed(out, first_byte, publish.payload.len(), |body| {
-                publish.put_head(version, body);
-            });
+            out.push(PacketType::Publish.first_byte() | publish.flags());
+            return publish.put_head(version, out);
         }
-        put_framed(out, self.packet_type().first_byte(), 0, |body| {
+        put_framed(out, self.packet_type().first_byte(), |body| {
             self.put_body(version, body);
         });
     }
@@ -227,7 +225,6 @@ impl<'a> Packet<'a> {
         match self {
             Self::Connect(connect) => connect.put(out),
             Self::Connack(connack) => connack.put(version, out),
-            Self::Publish(publish) => publish.put_head(version, out),
             Self::Puback(acknowledgement)
             | Self::Pubrec(acknowledgement)
             | Self::Pubrel(acknowledgement)
@@ -236,7 +233,8 @@ impl<'a> Packet<'a> {
             Self::Unsubscribe(unsubscribe) => unsubscribe.put(version, out),
             Self::Suback(outcomes) => outcomes.put(version, out),
             Self::Unsuback(outcomes) => outcomes.put_unsuback(version, out),
-            Self::Pingreq | Self::Pingresp => {}
+            // Written with its head: what follows is not the codec's.
+            Self::Publish(_) | Self::Pingreq | Self::Pingresp => {}
             Self::Disconnect(disconnect) => disconnect.put(version, out),
             Self::Auth(auth) => auth.put(out),
         }

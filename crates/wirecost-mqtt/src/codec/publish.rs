@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use crate::codec::properties::{Properties, Property};
 use crate::codec::reader::Reader;
-use crate::codec::writer::{put_text, put_two_byte_integer, variable_byte_integer_len};
+use crate::codec::writer::{
+    put_text, put_two_byte_integer, put_variable_byte_integer, variable_byte_integer_len,
+};
 use crate::codec::{DecodeError, Malformed, PacketType, ProtocolError, Text, Version};
 use crate::quality::{Delivery, QoS};
 use crate::topic;
@@ -77,13 +79,18 @@ impl<'a> Publish<'a> {
 
     /// Bytes of the whole packet in `version`.
     pub fn packet_bytes(&self, version: Version) -> usize {
+        let remaining = self.remaining_bytes(version);
+        1 + variable_byte_integer_len(remaining) + remaining
+    }
+
+    /// Bytes behind the fixed header.
+    fn remaining_bytes(&self, version: Version) -> usize {
         let packet_id = if self.delivery.packet_id().is_some() { 2 } else { 0 };
         let properties = match version {
             Version::V3_1_1 => 0,
             Version::V5 => self.properties.written_bytes(),
         };
-        let remaining = 2 + self.topic.len() + packet_id + properties + self.payload.len();
-        1 + variable_byte_integer_len(remaining) + remaining
+        2 + self.topic.len() + packet_id + properties + self.payload.len()
     }
 
     pub(crate) const fn flags(&self) -> u8 {
@@ -92,8 +99,10 @@ impl<'a> Publish<'a> {
         dup | self.delivery.qos().bits() << 1 | retain
     }
 
-    /// Writes the variable header; the payload follows.
+    /// Writes the remaining length and the variable header; the payload follows.
     pub(crate) fn put_head(&self, version: Version, out: &mut Vec<u8>) {
+        let remaining = self.remaining_bytes(version);
+        put_variable_byte_integer(out, u32::try_from(remaining).unwrap_or(u32::MAX));
         put_text(out, self.topic);
         if let Some(id) = self.delivery.packet_id() {
             put_two_byte_integer(out, id.get());

@@ -44,17 +44,12 @@ pub(crate) const fn variable_byte_integer_len(value: usize) -> usize {
     }
 }
 
-/// Writes a fixed header around what `body` writes; `payload_bytes` more will follow.
-pub(crate) fn put_framed(
-    out: &mut Vec<u8>,
-    first_byte: u8,
-    payload_bytes: usize,
-    body: impl FnOnce(&mut Vec<u8>),
-) {
+/// Writes a fixed header around what `body` writes.
+pub(crate) fn put_framed(out: &mut Vec<u8>, first_byte: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(first_byte);
     let start = out.len();
     body(out);
-    let remaining = out.len() - start + payload_bytes;
+    let remaining = out.len() - start;
     // The length is known last: written at the end and rotated into its place.
     let end = out.len();
     put_variable_byte_integer(out, u32::try_from(remaining).unwrap_or(u32::MAX));

@@ -45,6 +45,7 @@ impl Share {
             rng: self.rng(prefix).host(u64::from(device)),
             start: options.start,
             connection_close: false,
+            describes_received: false,
             session: identities.session(device, options).map(Box::new),
             endpoint,
         };
