@@ -18,6 +18,7 @@ pub(crate) struct Chunks {
 
 impl Chunks {
     /// Counts a value so many times.
+    #[inline]
     pub(crate) fn record(&mut self, value: u64, times: u64) {
         let place = place_of(value);
         let count = &mut self.chunk(place / CHUNK)[place % CHUNK];
@@ -25,6 +26,7 @@ impl Chunks {
         self.total = self.total.saturating_add(times);
     }
 
+    #[inline]
     fn chunk(&mut self, number: usize) -> &mut [u64; CHUNK] {
         if self.chunks.len() <= number {
             self.chunks.resize(number + 1, None);

@@ -88,6 +88,7 @@ impl Histogram {
         }
     }
 
+    #[inline]
     fn chunks_mut(&mut self) -> &mut Chunks {
         if let Form::Packed(_) = self.counts {
             self.counts = Form::Open(self.chunks().into_owned());
@@ -99,6 +100,7 @@ impl Histogram {
     }
 
     /// Counts a duration of `nanos` nanoseconds.
+    #[inline]
     pub fn record(&mut self, nanos: u64) {
         self.above_range += u64::from(nanos > MAX_NS);
         self.chunks_mut().record(nanos.min(MAX_NS), 1);

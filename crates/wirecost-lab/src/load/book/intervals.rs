@@ -10,7 +10,9 @@ use crate::load::figures::Interval;
 /// What has been counted since it was last handed over.
 #[derive(Debug)]
 pub(super) struct Intervals {
-    /// By key, those in which something has happened.
+    /// What was asked for last, with its key: mostly it is asked for again.
+    latest: Option<(u64, Box<Interval>)>,
+    /// By key, the others in which something has happened.
     open: BTreeMap<u64, Box<Interval>>,
     phase: Begun,
     /// The phases before, in order.
@@ -29,6 +31,7 @@ impl Intervals {
     /// Before the first phase.
     pub(super) const fn new() -> Self {
         Self {
+            latest: None,
             open: BTreeMap::new(),
             phase: Begun {
                 phase: 0,
@@ -64,16 +67,27 @@ impl Intervals {
 
     /// The interval of a key.
     pub(super) fn of(&mut self, key: u64) -> &mut Interval {
-        self.open.entry(key).or_insert_with(|| {
-            let second = (key as u32) >> 1;
-            Box::new(Interval::new((key >> 32) as u32, second, key & 1 == 1))
-        })
+        let latest = match self.latest.take() {
+            Some(latest) if latest.0 == key => latest,
+            another => {
+                self.open.extend(another);
+                (key, self.open.remove(&key).unwrap_or_else(|| new(key)))
+            }
+        };
+        &mut self.latest.insert(latest).1
     }
 
     /// Everything that has been counted; nothing is, then.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Box<Interval>> + use<> {
+        self.open.extend(self.latest.take());
         std::mem::take(&mut self.open).into_values()
     }
+}
+
+/// The interval of a key in which nothing has happened.
+fn new(key: u64) -> Box<Interval> {
+    let second = (key as u32) >> 1;
+    Box::new(Interval::new((key >> 32) as u32, second, key & 1 == 1))
 }
 
 impl Begun {

@@ -70,8 +70,6 @@ pub struct Book {
 struct Queue {
     /// Intended, and not given to the protocol.
     waiting: List,
-    /// Given to the protocol, and not handed out.
-    held: List,
     /// Handed out by the protocol, and not sent.
     leaving: List,
     /// Sent, and not over.
@@ -84,13 +82,13 @@ struct Queue {
 }
 
 impl Queue {
-    /// The messages at a stage.
-    const fn list(&mut self, stage: Stage) -> &mut List {
+    /// The messages at a stage; nobody asks for those that are held.
+    const fn list(&mut self, stage: Stage) -> Option<&mut List> {
         match stage {
-            Stage::Waiting => &mut self.waiting,
-            Stage::Held => &mut self.held,
-            Stage::Leaving(_) => &mut self.leaving,
-            Stage::Sent(_) => &mut self.sent,
+            Stage::Waiting => Some(&mut self.waiting),
+            Stage::Held => None,
+            Stage::Leaving(_) => Some(&mut self.leaving),
+            Stage::Sent(_) => Some(&mut self.sent),
         }
     }
 }
@@ -100,7 +98,6 @@ impl Book {
     pub fn new(rules: Rules, devices: usize) -> Self {
         let queue = Queue {
             waiting: List::EMPTY,
-            held: List::EMPTY,
             leaving: List::EMPTY,
             sent: List::EMPTY,
             holding: NOTHING,
@@ -179,14 +176,17 @@ impl Book {
         }
     }
 
-    /// Everything that a device has handed out so far has left.
-    pub fn sent(&mut self, device: usize, now: Instant) {
+    /// Everything that a device has handed out so far has left; whether that has ended any of it.
+    pub fn sent(&mut self, device: usize, now: Instant) -> bool {
+        let mut has_ended = false;
         while let Some(slot) = self.devices[device].leaving.first() {
             self.count_sent(slot, now);
             if !self.rules.answered {
                 self.end(slot, |outcomes| &mut outcomes.unknown);
+                has_ended = true;
             }
         }
+        has_ended
     }
 
     /// The protocol has nothing to do with a message any more that it may have held.
@@ -318,8 +318,12 @@ impl Book {
         let message = self.records.at_mut(slot);
         let before = std::mem::replace(&mut message.stage, stage);
         let queue = &mut self.devices[message.device as usize];
-        self.records.leave(slot, queue.list(before));
-        self.records.join(slot, queue.list(stage));
+        if let Some(list) = queue.list(before) {
+            self.records.leave(slot, list);
+        }
+        if let Some(list) = queue.list(stage) {
+            self.records.join(slot, list);
+        }
     }
 
     /// Ends a message in one outcome.
@@ -327,7 +331,10 @@ impl Book {
         let message = *self.records.at(slot);
         let queue = &mut self.devices[message.device as usize];
         queue.in_flight -= u32::from(message.stage != Stage::Waiting);
-        self.records.remove(slot, queue.list(message.stage));
+        if let Some(list) = queue.list(message.stage) {
+            self.records.leave(slot, list);
+        }
+        self.records.remove(slot);
         *outcome(&mut self.intervals.of(message.interval).outcomes) += 1;
     }
 

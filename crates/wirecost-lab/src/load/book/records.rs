@@ -1,6 +1,6 @@
 //! Messages that are not over yet: a slab with two lists through it, so that none needs memory of its own.
 //!
-//! Every record is in the list of all, in the order in which they were intended, and in one of its device's lists. A
+//! Every record is in the list of all, in the order in which they were intended, and in at most one of its device's lists. A
 //! handle names a record for as long as it lives, and no other after that.
 
 use wirecost_proto::Instant;
@@ -11,8 +11,9 @@ const NONE: u32 = u32::MAX;
 /// More slots than these are given back when none is used.
 const KEPT_SLOTS: usize = 65_536;
 
-/// A message that is not over yet.
+/// A message that is not over yet: a line of the caches.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Record {
     /// When it was to be sent.
     pub(super) intended: Instant,
@@ -134,12 +135,11 @@ impl Records {
         push(&mut self.slots, list, slot, |record| &mut record.own);
     }
 
-    /// Ends a record: its handle names nothing from now on.
-    pub(super) fn remove(&mut self, slot: u32, own: &mut List) {
+    /// Ends a record that is in no list of its device's: its handle names nothing from now on.
+    pub(super) fn remove(&mut self, slot: u32) {
         let mut all = self.all;
         unlink(&mut self.slots, &mut all, slot, |record| &mut record.all);
         self.all = all;
-        unlink(&mut self.slots, own, slot, |record| &mut record.own);
         let record = &mut self.slots[slot as usize];
         record.generation = record.generation.wrapping_add(1);
         self.free.push(slot);
@@ -273,7 +273,8 @@ mod tests {
                     let at = rng.next_below(second.len() as u64) as usize;
                     if let Some(slot) = second.remove(at) {
                         over.push(records.handle(slot));
-                        records.remove(slot, &mut flying);
+                        records.leave(slot, &mut flying);
+                        records.remove(slot);
                     }
                 }
             }
@@ -291,7 +292,10 @@ mod tests {
             .map(|number| records.insert(Record::new(0, number, Instant::START, 0), &mut list))
             .collect();
         let handles: Vec<u64> = slots.iter().map(|slot| records.handle(*slot)).collect();
-        slots.iter().for_each(|slot| records.remove(*slot, &mut list));
+        for slot in slots {
+            records.leave(slot, &mut list);
+            records.remove(slot);
+        }
         assert_eq!((records.len(), records.oldest()), (0, None));
         assert!(records.slots.capacity() < 100_000);
         for number in 0..100_000 {
