@@ -180,10 +180,12 @@ impl Director<Client> for Closed {
         eprintln!("device {device}: {reason}");
     }
 
-    fn sent(&mut self, device: usize, _: Instant) {
-        if self.template.qos() == QoS::AtMostOnce {
+    fn sent(&mut self, device: usize, _: Instant) -> bool {
+        let is_over = self.template.qos() == QoS::AtMostOnce;
+        if is_over {
             self.devices[device].under_way = 0;
         }
+        is_over
     }
 
     fn next(&mut self, device: usize, context: Context) -> Step<Command> {

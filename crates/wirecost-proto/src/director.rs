@@ -27,8 +27,9 @@ pub trait Director<E: Endpoint> {
     fn failed(&mut self, device: usize, reason: ResetReason, now: Instant);
 
     /// Takes that the last byte that a device's endpoint handed out has left the loop's buffer: all its commands so far
-    /// are sent, unless the endpoint holds some of them back.
-    fn sent(&mut self, device: usize, now: Instant);
+    /// are sent, unless the endpoint holds some of them back. Returns whether the device may have something to do by that,
+    /// and is to be asked for it.
+    fn sent(&mut self, device: usize, now: Instant) -> bool;
 
     /// Says what a device does next; called again after every step that is not `Wait` or `Finished`. After input of the
     /// device it is asked without being named by [`Director::due`].

@@ -287,8 +287,8 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         self.lost(device, &reason.to_string(), now);
     }
 
-    fn sent(&mut self, device: usize, now: Instant) {
-        self.part.book.sent(device, now);
+    fn sent(&mut self, device: usize, now: Instant) -> bool {
+        self.part.book.sent(device, now)
     }
 
     fn next(&mut self, device: usize, context: Context) -> Step<Command> {

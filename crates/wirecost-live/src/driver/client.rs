@@ -310,8 +310,9 @@ where
     /// Lets the devices go on that have been heard.
     fn answer(&mut self) {
         let mut heard = std::mem::take(&mut self.heard);
+        // A turn that has sent has looked at the clock behind it, which is when the next one begins.
+        self.tick();
         for index in heard.drain(..) {
-            self.tick();
             self.turn(index, |_| {});
             self.ask_director_if_due();
         }

@@ -44,7 +44,9 @@ impl Director<Client> for OneByOne {
         panic!("{reason}");
     }
 
-    fn sent(&mut self, _: usize, _: Instant) {}
+    fn sent(&mut self, _: usize, _: Instant) -> bool {
+        false
+    }
 
     fn next(&mut self, _: usize, _: Context) -> Step<Command> {
         if self.acknowledged == MESSAGES {

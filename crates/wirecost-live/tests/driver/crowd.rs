@@ -134,8 +134,9 @@ impl<F: FnMut(usize, What, Context) -> Step<Vec<u8>>> Director<Pipe> for Asking<
         self.devices[device].all.push(What::Failed(reason));
     }
 
-    fn sent(&mut self, device: usize, _: Instant) {
+    fn sent(&mut self, device: usize, _: Instant) -> bool {
         self.devices[device].all.push(What::Sent);
+        true
     }
 
     fn next(&mut self, device: usize, context: Context) -> Step<Vec<u8>> {

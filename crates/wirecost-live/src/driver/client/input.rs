@@ -89,8 +89,7 @@ where
         let mut has_news = false;
         if is_flushed && std::mem::take(&mut self.slots[index].owes_sent) {
             let now = self.tick();
-            self.director.sent(index, now);
-            has_news = true;
+            has_news = self.director.sent(index, now);
         }
         has_news |= self.note_congestion(index);
         self.drop_closed(index);
@@ -157,8 +156,9 @@ where
             self.counted.dropped_datagrams += sent.dropped;
             for index in waiting.drain(..) {
                 let now = self.tick();
-                self.director.sent(index, now);
-                self.continue_later(index);
+                if self.director.sent(index, now) {
+                    self.continue_later(index);
+                }
             }
             self.shared[shared].waiting = waiting;
         }

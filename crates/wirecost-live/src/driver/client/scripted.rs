@@ -49,8 +49,9 @@ impl<E: Endpoint, S: Script<E>> Director<E> for Scripts<S> {
         self.scripts[device].failed(reason, now);
     }
 
-    fn sent(&mut self, device: usize, now: Instant) {
+    fn sent(&mut self, device: usize, now: Instant) -> bool {
         self.scripts[device].sent(now);
+        true
     }
 
     fn next(&mut self, device: usize, context: Context) -> Step<E::Command> {
