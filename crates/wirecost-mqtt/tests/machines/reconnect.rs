@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::common::*;
 use wirecost_mqtt::broker::{self, Broker};
-use wirecost_mqtt::client::{self, Client, Event};
+use wirecost_mqtt::client::{self, Client, Command, Event};
 use wirecost_mqtt::codec::{ReasonCode, Version};
 use wirecost_mqtt::quality::QoS;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::pair::Pair;
-use wirecost_proto::{Cause, Delivery, Direction, Fate, FlowId, Instant, Path, ResetReason, Rng};
+use wirecost_proto::{Cause, Delivery, Direction, Fate, FlowId, Instant, Path, ResetReason, Rng, Stamp};
 
 /// A path that loses a third of what it is offered and delays the rest by 1 ms to 40 ms.
 struct Lossy(Rng);
@@ -124,6 +124,38 @@ fn a_client_resends_with_dup_and_the_bytes_are_retransmission() {
     assert!(spans.iter().all(|span| span.cause == Cause::Retransmission));
     assert_eq!(pair.client.stats().resent, 1);
     assert_eq!(pair.client.in_flight(), 0);
+}
+
+/// [MQTT-3.3.1-3]: what is sent again is the same message, with what was put over the payload that it shares.
+#[test]
+fn a_stamp_is_sent_again_too() {
+    let mut pair = connected(lasting(Version::V3_1_1), broker::Config::default());
+    let stamp = Stamp {
+        device: 3,
+        message: 7,
+        intended_ns: 1 << 40,
+    };
+    pair.command(Command::PublishAs {
+        message: 7,
+        template: template("test", QoS::AtLeastOnce, &[0xee; 20]),
+        stamp: Some(stamp),
+    });
+    pair.reset(FlowId(0), ResetReason::ByPeer);
+    pair.open_flow(FlowId(1));
+    pair.drive_for(Duration::from_secs(1));
+    for first_byte in [0x32, 0x3a] {
+        let sent = pair
+            .sent
+            .iter()
+            .find(|sent| sent.bytes.first() == Some(&first_byte));
+        let (_, payload) = sent
+            .expect("a PUBLISH")
+            .bytes
+            .split_last_chunk::<20>()
+            .expect("a payload");
+        assert_eq!(Stamp::read(payload), Some(stamp));
+        assert_eq!(payload[Stamp::BYTES..], [0xee; 4]);
+    }
 }
 
 /// [MQTT-3.2.2-5]

@@ -1,6 +1,5 @@
 //! What is counted, by the second of the phase, until it is handed over.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
@@ -10,10 +9,10 @@ use crate::load::figures::Interval;
 /// What has been counted since it was last handed over.
 #[derive(Debug)]
 pub(super) struct Intervals {
-    /// What was asked for last, with its key: mostly it is asked for again.
-    latest: Option<(u64, Box<Interval>)>,
-    /// By key, the others in which something has happened.
-    open: BTreeMap<u64, Box<Interval>>,
+    /// Those in which something has happened, with their keys and in the order of these.
+    open: Vec<(u64, Box<Interval>)>,
+    /// Where the one stands that was asked for last: mostly it is asked for again.
+    latest: usize,
     phase: Begun,
     /// The phases before, in order.
     earlier: Vec<Begun>,
@@ -31,8 +30,8 @@ impl Intervals {
     /// Before the first phase.
     pub(super) const fn new() -> Self {
         Self {
-            latest: None,
-            open: BTreeMap::new(),
+            open: Vec::new(),
+            latest: 0,
             phase: Begun {
                 phase: 0,
                 at: Instant::START,
@@ -67,20 +66,20 @@ impl Intervals {
 
     /// The interval of a key.
     pub(super) fn of(&mut self, key: u64) -> &mut Interval {
-        let latest = match self.latest.take() {
-            Some(latest) if latest.0 == key => latest,
-            another => {
-                self.open.extend(another);
-                (key, self.open.remove(&key).unwrap_or_else(|| new(key)))
-            }
-        };
-        &mut self.latest.insert(latest).1
+        if self.open.get(self.latest).is_none_or(|(of, _)| *of != key) {
+            let found = self.open.binary_search_by_key(&key, |(of, _)| *of);
+            self.latest = found.unwrap_or_else(|place| {
+                self.open.insert(place, (key, new(key)));
+                place
+            });
+        }
+        &mut self.open[self.latest].1
     }
 
     /// Everything that has been counted; nothing is, then.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Box<Interval>> + use<> {
-        self.open.extend(self.latest.take());
-        std::mem::take(&mut self.open).into_values()
+        let open = std::mem::take(&mut self.open);
+        open.into_iter().map(|(_, interval)| interval)
     }
 }
 
