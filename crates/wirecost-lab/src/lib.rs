@@ -9,6 +9,7 @@
 //! - [`target`]: what answers the devices: built-in servers, or real ones that wirecost starts itself
 //! - [`scenario`]: what was asked for, every default filled in
 //! - [`provenance`]: the machine that measures
+//! - [`patience`]: how long something is waited for, and when Ctrl-C ends the wait
 //! - [`results`]: what is left behind: summary, samples, environment, ladder
 //!
 //! Errors are typed; the command line turns them into one sentence and an exit code.
@@ -24,6 +25,7 @@ pub mod compare;
 pub mod emulation;
 pub mod link_run;
 pub mod load;
+pub mod patience;
 pub mod probe;
 pub mod provenance;
 pub mod results;

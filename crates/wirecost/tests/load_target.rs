@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use common::mqtt::connected;
 use common::{WIRECOST, signal};
 use wirecost_lab::load::sink::{Sink, SinkOptions, SinkReport};
+use wirecost_lab::patience::Patience;
 use wirecost_live::Clock;
 use wirecost_proto::Stamp;
 
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn start(stack: &str, connections: u32) -> (Sink, Clock) {
     let clock = Clock::start();
     let options = SinkOptions::new(stack.parse().expect("a stack"), connections);
-    let sink = Sink::start(Path::new(WIRECOST), &options, clock).expect("a target");
+    let sink = Sink::start(Path::new(WIRECOST), &options, clock, &|| false).expect("a target");
     (sink, clock)
 }
 
@@ -39,7 +40,7 @@ fn payload(clock: Clock, device: u32, message: u32) -> Vec<u8> {
 fn report_of(sink: &mut Sink, messages: u64) -> SinkReport {
     let start = Instant::now();
     loop {
-        let report = sink.report().expect("a report");
+        let report = sink.report(Patience::of(PATIENCE)).expect("a report");
         if report.messages >= messages || start.elapsed() > PATIENCE {
             return report;
         }
@@ -56,7 +57,7 @@ fn check(mut sink: Sink, expected: SinkReport) {
     let delays = report.one_way_delay.expect("delays");
     assert_eq!(delays.len(), expected.messages - expected.unstamped);
     assert!(delays.max() < PATIENCE.as_nanos() as u64, "{} ns", delays.max());
-    let usage = sink.usage(PATIENCE).expect("an answer");
+    let usage = sink.usage(Patience::of(PATIENCE)).expect("an answer");
     assert_eq!(usage.messages, expected.messages);
     assert!(usage.resident_bytes > 0 && usage.user_ns + usage.system_ns > 0);
     sink.stop().expect("it ends");
@@ -123,7 +124,10 @@ fn processes_share_a_port_where_one_cannot_hold_the_connections() {
             .expect("a message");
     }
     let shards = sink.pids().count() as u32;
-    assert_eq!(sink.usage(PATIENCE).expect("an answer").processes, shards);
+    assert_eq!(
+        sink.usage(Patience::of(PATIENCE)).expect("an answer").processes,
+        shards
+    );
     check(
         sink,
         SinkReport {
@@ -144,14 +148,14 @@ fn a_target_that_cannot_be_says_why() {
         address: listener.local_addr().expect("an address"),
         ..SinkOptions::new("tcp".parse().expect("a stack"), 1)
     };
-    let refused = Sink::start(Path::new(WIRECOST), &options, clock);
+    let refused = Sink::start(Path::new(WIRECOST), &options, clock, &|| false);
     let reason = refused.map(drop).expect_err("the port is taken").to_string();
     assert!(reason.contains(&options.address.to_string()), "{reason}");
     let options = SinkOptions {
         cpu: Some(100_000),
         ..SinkOptions::new("tcp".parse().expect("a stack"), 1)
     };
-    let refused = Sink::start(Path::new(WIRECOST), &options, clock);
+    let refused = Sink::start(Path::new(WIRECOST), &options, clock, &|| false);
     let reason = refused.map(drop).expect_err("there is none").to_string();
     assert!(reason.contains("CPU 100000"), "{reason}");
 }
@@ -161,8 +165,8 @@ fn an_answer_that_comes_late_is_not_taken_for_another() {
     let (mut sink, _) = start("tcp", 1);
     let pid = sink.pids().next().expect("a process");
     signal(pid, "STOP");
-    assert!(sink.usage(Duration::from_millis(1)).is_err(), "it stands still");
+    assert!(sink.usage(Patience::of(Duration::from_millis(1))).is_err(), "it stands still");
     signal(pid, "CONT");
-    assert_eq!(sink.report().expect("a report").messages, 0);
-    assert_eq!(sink.usage(PATIENCE).expect("its use").processes, 1);
+    assert_eq!(sink.report(Patience::of(PATIENCE)).expect("a report").messages, 0);
+    assert_eq!(sink.usage(Patience::of(PATIENCE)).expect("its use").processes, 1);
 }

@@ -184,7 +184,15 @@ pub fn run(
     let sides = Sides { device, server };
     // The process that starts a foreign server must outlive it: this thread does.
     let address = server_address(options.ipv6);
-    let foreign = Foreign::start(options.target, &sides.server, folder, &credentials, address)?;
+    let is_over = || progress.is_interrupted();
+    let foreign = Foreign::start(
+        options.target,
+        &sides.server,
+        folder,
+        &credentials,
+        address,
+        &is_over,
+    )?;
     let channel_options = channel_options(options, options.mtu());
     let channels = ClientChannels::new(&credentials, channel_options);
     let server_channels = ServerChannels::new(credentials.clone(), channel_options, oscore_devices(&plan));

@@ -198,6 +198,8 @@ impl<'a> Sweep<'a> {
                     live.failure = live.failure.or_else(|| facts.failure.clone());
                     live.facts.push(facts);
                 }
+                // It was not waited for any more, and is missing for no other reason.
+                Err(RunError::Target(_)) if progress.is_interrupted() => live.interrupted = true,
                 Err(error) if self.options.engine == Engine::Auto && is_refusal(&error) => {
                     live.refused = Some(error);
                 }

@@ -4,6 +4,7 @@
 //! ```text
 //! Ready of all -> Begin{phase, at} -> intervals ... -> PhaseDone of all -> next phase -> Quit -> Finished of all
 //!     interrupted, or a demand fails: Stop -> PhaseDone of all -> Quit
+//!     interrupted before all are ready: nothing has begun, and nobody is waited for
 //! ```
 
 mod delivered;
@@ -118,12 +119,11 @@ impl<'a> Coordinator<'a> {
 
     /// Runs it to its end.
     pub fn run(mut self) -> Outcome {
-        if !self.wait_for(READY_PATIENCE, |stand| stand.is_ready) {
-            let reason = format!(
-                "a part of the generator was not there within {} s",
-                READY_PATIENCE.as_secs()
-            );
-            self.outcome.failure.get_or_insert(reason);
+        self.gather();
+        if self.outcome.interrupted {
+            // They have counted nothing, and end with their orders.
+            self.parts.tell_all(ToPart::Quit);
+            return self.outcome;
         }
         self.began = self.now();
         self.last_tick = self.began;
@@ -135,7 +135,7 @@ impl<'a> Coordinator<'a> {
             self.run_phase(index);
         }
         self.parts.tell_all(ToPart::Quit);
-        self.wait_for(GRACE, |stand| stand.has_ended);
+        self.wait_for_the_end();
         self.settle_accounts();
         let Self {
             parts,
@@ -155,6 +155,26 @@ impl<'a> Coordinator<'a> {
         self.around.clock.now()
     }
 
+    /// Waits until all parts are there.
+    fn gather(&mut self) {
+        let until = self.now() + READY_PATIENCE;
+        while self.is_awaited(|stand| stand.is_ready) {
+            if (self.around.interrupted)() {
+                self.outcome.interrupted = true;
+                return;
+            }
+            if self.now() >= until {
+                let reason = format!(
+                    "a part of the generator was not there within {} s",
+                    READY_PATIENCE.as_secs()
+                );
+                self.outcome.failure.get_or_insert(reason);
+                return;
+            }
+            self.hear(LOOK);
+        }
+    }
+
     fn run_phase(&mut self, index: usize) {
         let Some(phase) = self.options.phases.get(index) else {
             return;
@@ -163,7 +183,7 @@ impl<'a> Coordinator<'a> {
         self.so_far = Interval::new(index as u32, 0, false);
         self.clock_stepped = false;
         self.around.target.begin();
-        let arrived = self.around.target.arrived();
+        let arrived = self.around.target.arrived(self.around.interrupted);
         let used = self.read_both();
         let link = self.around.target.link();
         let at = self.now() + LEAD;
@@ -239,14 +259,12 @@ impl<'a> Coordinator<'a> {
         stopped
     }
 
-    /// Waits until `is_so` holds for all parts that live, but no longer than `patience`;
-    /// whether it does.
-    fn wait_for(&mut self, patience: Duration, is_so: fn(&Stand) -> bool) -> bool {
-        let until = self.now() + patience;
-        while self.is_awaited(is_so) && self.now() < until {
+    /// Waits until all parts have ended, but no longer than [`GRACE`], and not for those that did not end their phase.
+    fn wait_for_the_end(&mut self) {
+        let until = self.now() + GRACE;
+        while self.is_awaited(|stand| !stand.is_done) && self.now() < until {
             self.hear(LOOK);
         }
-        !self.is_awaited(is_so)
     }
 
     fn is_awaited(&self, is_so: fn(&Stand) -> bool) -> bool {
@@ -357,3 +375,6 @@ impl<'a> Coordinator<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

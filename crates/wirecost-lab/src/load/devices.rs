@@ -28,7 +28,7 @@ use crate::stack::{Command, Event};
 /// How often what was counted is handed over.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// What was interrupted is waited for so long.
-const LAST_WAIT: Duration = Duration::from_secs(2);
+pub const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// What begins a phase: by its index, what devices do in it, and how much of its beginning is warm-up.
 pub type Phases = Box<dyn Fn(u32) -> Option<(Box<dyn Activity>, Duration)> + Send>;

@@ -111,18 +111,20 @@ impl LoadLink {
     ///
     /// # Errors
     /// The target does not start.
-    pub(super) fn start_target(
-        &self,
-        options: &LoadOptions,
-        program: &Path,
-        folder: &Path,
-    ) -> Result<Server, LoadError> {
+    pub(super) fn start_target(&self, options: &LoadOptions, place: &Place<'_>) -> Result<Server, LoadError> {
         self.emulation.server.enter().map_err(RunError::from)?;
         let on_link = OnLink {
             datagram_bytes: datagram_bytes(self.config.up.mtu.min(self.config.down.mtu), false),
         };
         let site = Site::Link(server_address(false), on_link);
-        let server = Server::start(options, program, folder, self.clock(), site)?;
+        let server = Server::start(
+            options,
+            place.program,
+            place.folder,
+            self.clock(),
+            site,
+            place.interrupted,
+        )?;
         self.emulation.device.enter().map_err(RunError::from)?;
         Ok(server.behind(std::sync::Arc::clone(&self.emulation.meter)))
     }

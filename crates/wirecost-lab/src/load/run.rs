@@ -96,12 +96,13 @@ pub struct Place<'a> {
     pub demands: Option<&'a Demands<'a>>,
 }
 
-/// Runs a load. Call it from a thread that lives as long as the target: the kernel ends a child with the thread that has
-/// started it. For a load over an emulated link, call [`wirecost_live::topology::prepare`] before any thread starts.
+/// Runs a load; `None` where it was interrupted before it had begun. Call it from a thread that lives as long as the target:
+/// the kernel ends a child with the thread that has started it. For a load over an emulated link, call
+/// [`wirecost_live::topology::prepare`] before any thread starts.
 ///
 /// # Errors
 /// [`LoadError`] where there are no figures; what went wrong with them is in their warnings.
-pub fn run(options: &LoadOptions, mut place: Place<'_>) -> Result<LoadFile, LoadError> {
+pub fn run(options: &LoadOptions, mut place: Place<'_>) -> Result<Option<LoadFile>, LoadError> {
     limits::spare_memory();
     let Some(config) = &options.link else {
         return run_here(options, place, None);
@@ -127,7 +128,11 @@ fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
 }
 
 /// Runs a load from this thread, over a link that is at work where there is to be one.
-fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> Result<LoadFile, LoadError> {
+fn run_here(
+    options: &LoadOptions,
+    place: Place<'_>,
+    link: Option<LoadLink>,
+) -> Result<Option<LoadFile>, LoadError> {
     let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
     let started_at = SystemTime::now();
     let limits = Limits::read().map_err(|source| LoadError::Machine {
@@ -137,9 +142,8 @@ fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> 
     if link.is_none() {
         check_sources(&options.sources)?;
     }
-    let mut server = match &link {
-        Some(link) => link.start_target(options, place.program, place.folder)?,
-        None => Server::start(options, place.program, place.folder, clock, Site::Loopback)?,
+    let Some(mut server) = start_target(options, &place, clock, link.as_ref())? else {
+        return Ok(None);
     };
     let generator = Generator::start(options, &server, &limits, place.program)?;
     let vigil = Vigil::hold();
@@ -169,6 +173,9 @@ fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> 
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     server.stop();
+    if outcome.interrupted && outcome.phases.is_empty() {
+        return Ok(None);
+    }
     let link = link.map(LoadLink::stop).transpose()?;
     check(options, address, &outcome)?;
     let mut load = Load {
@@ -182,14 +189,34 @@ fn run_here(options: &LoadOptions, place: Place<'_>, link: Option<LoadLink>) -> 
         load.warnings.extend(captured.cut_short.map(cut_short));
         load.capture = Some(captured.name);
     }
-    Ok(LoadFile {
+    Ok(Some(LoadFile {
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
         load,
         intervals: outcome.intervals,
         usage: outcome.usage,
         source_addresses,
         server: version,
-    })
+    }))
+}
+
+/// Starts or finds the target; `None` where the run was interrupted meanwhile.
+fn start_target(
+    options: &LoadOptions,
+    place: &Place<'_>,
+    clock: Clock,
+    link: Option<&LoadLink>,
+) -> Result<Option<Server>, LoadError> {
+    let (program, folder) = (place.program, place.folder);
+    let started = match link {
+        Some(link) => link.start_target(options, place),
+        None => Server::start(options, program, folder, clock, Site::Loopback, place.interrupted)
+            .map_err(LoadError::from),
+    };
+    match started {
+        // It was not waited for any more, and is missing for no other reason.
+        Err(_) if (place.interrupted)() => Ok(None),
+        started => started.map(Some),
+    }
 }
 
 fn addresses(sources: &[IpAddr]) -> Vec<String> {

@@ -3,18 +3,20 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_live::{Clock, EnvironmentError, Side};
 use wirecost_security::certificate;
 
 use super::destination::{Destination, OnLink, Trust};
+use super::devices::LAST_WAIT;
 use super::figures::Deliveries;
 use super::options::{LoadOptions, LoadTarget, Payload};
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Used, Watched};
 use crate::emulation::{Meter, Readings};
+use crate::patience::Patience;
 use crate::probe::resolve::{ResolveError, resolve};
 use crate::probe::url::Url;
 use crate::results::RunFolder;
@@ -33,6 +35,8 @@ const SYSTEM_STORES: [&str; 3] = [
 /// How long a target may take to say what it has used. One that is stopped says nothing, and a load that is watched stands
 /// still meanwhile.
 const USAGE_PATIENCE: Duration = Duration::from_millis(500);
+/// How long a target may take to say what has arrived.
+const REPORT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the resolver may take.
 const RESOLVE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -102,7 +106,7 @@ enum Kind {
 }
 
 impl Server {
-    /// Starts or finds the target.
+    /// Starts or finds the target; once the run is over, nothing is waited for.
     ///
     /// # Errors
     /// [`ServerError`] says what is missing.
@@ -112,11 +116,12 @@ impl Server {
         folder: &Path,
         clock: Clock,
         site: Site,
+        is_over: &dyn Fn() -> bool,
     ) -> Result<Self, ServerError> {
         let (mut destination, kind) = match &options.target {
-            LoadTarget::Url(url) => (found(options, url)?, Kind::Found),
-            LoadTarget::Started(Target::Builtin) => start_sink(options, program, clock, site)?,
-            LoadTarget::Started(target) => start_foreign(options, *target, folder, clock, site)?,
+            LoadTarget::Url(url) => (found(options, url, is_over)?, Kind::Found),
+            LoadTarget::Started(Target::Builtin) => start_sink(options, program, clock, site, is_over)?,
+            LoadTarget::Started(target) => start_foreign(options, *target, folder, clock, site, is_over)?,
         };
         destination.link = site.link();
         Ok(Self {
@@ -184,7 +189,7 @@ impl Watched for Server {
             Kind::Found => None,
             Kind::Foreign(foreign) => used_by(foreign),
             Kind::Sink(sink) => {
-                let usage = sink.usage(USAGE_PATIENCE).ok()?;
+                let usage = sink.usage(Patience::of(USAGE_PATIENCE)).ok()?;
                 Some(Used {
                     user_ns: usage.user_ns,
                     system_ns: usage.system_ns,
@@ -207,11 +212,13 @@ impl Watched for Server {
         }
     }
 
-    fn arrived(&mut self) -> Option<Arrived> {
+    fn arrived(&mut self, interrupted: &dyn Fn() -> bool) -> Option<Arrived> {
         match &mut self.kind {
             Kind::Found | Kind::Foreign(_) => None,
             Kind::Sink(sink) => {
-                let report = sink.report().ok()?;
+                let asked = Instant::now();
+                let is_over = || interrupted() && asked.elapsed() >= LAST_WAIT;
+                let report = sink.report(Patience::new(REPORT_PATIENCE, &is_over)).ok()?;
                 Some(Arrived {
                     deliveries: Deliveries {
                         arrived: report.messages,
@@ -232,6 +239,7 @@ fn start_sink(
     program: &Path,
     clock: Clock,
     site: Site,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<(Destination, Kind), ServerError> {
     let subscribers = options.receivers();
     let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
@@ -242,7 +250,7 @@ fn start_sink(
         asked.address = SocketAddr::new(ip, options.stack.port());
         asked.link = Some(link);
     }
-    let sink = Sink::start(program, &asked, clock)?;
+    let sink = Sink::start(program, &asked, clock, is_over)?;
     let portable = sink.credentials().portable();
     let portable = portable.map_err(|error| SinkError::Failed(error.to_string()))?;
     let destination = Destination::own(sink.address(), portable);
@@ -256,6 +264,7 @@ fn start_foreign(
     folder: &Path,
     clock: Clock,
     site: Site,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<(Destination, Kind), ServerError> {
     let credentials = Credentials::generate(clock, false)?;
     let (folder, side) = (RunFolder::open(folder), Side::here()?);
@@ -263,7 +272,7 @@ fn start_foreign(
         Site::Loopback => IpAddr::V4(FOREIGN_ADDRESS),
         Site::Link(ip, _) => ip,
     };
-    let foreign = Foreign::start(target, &side, &folder, &credentials, ip)?;
+    let foreign = Foreign::start(target, &side, &folder, &credentials, ip, is_over)?;
     let address = SocketAddr::new(ip, options.stack.port());
     let destination = Destination::own(address, credentials.portable()?);
     let kind = foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign)));
@@ -301,8 +310,9 @@ fn is_stamped(options: &LoadOptions) -> bool {
 }
 
 /// The server of a URL.
-fn found(options: &LoadOptions, url: &Url) -> Result<Destination, ServerError> {
-    let addresses = resolve(&url.host, url.port, None, RESOLVE_PATIENCE)?;
+fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result<Destination, ServerError> {
+    let patience = Patience::new(RESOLVE_PATIENCE, is_over);
+    let addresses = resolve(&url.host, url.port, None, patience)?;
     // The resolver gives the best first, and at least one.
     let address = addresses
         .first()

@@ -30,13 +30,16 @@ pub use report::{SinkReport, SinkUsage};
 pub use target::serve;
 
 use super::destination::OnLink;
+use crate::patience::Patience;
 use crate::stack::credentials::Portable;
 use crate::stack::{Credentials, Stack};
 
 /// The hidden command that is the target's process.
 pub const COMMAND: &str = "load-target";
-/// How long a target may take for an answer, and to be there.
+/// How long a target may take to be there.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a target may take to end: it has said what it knew, and nobody waits for more.
+const ENDING: Duration = Duration::from_secs(1);
 /// Descriptors that a process needs for itself.
 const RESERVED_FILES: u64 = 64;
 
@@ -134,18 +137,24 @@ pub struct Sink {
 
 impl Sink {
     /// Starts a target as processes of `program`, which is this one ([`std::env::current_exe`]) but in tests. `clock` is
-    /// that of the run. Call it from a thread that outlives the target.
+    /// that of the run; once `is_over`, nothing is waited for. Call it from a thread that outlives the target.
     ///
     /// # Errors
     /// The program cannot be run, does not answer in time, or cannot serve.
-    pub fn start(program: &Path, options: &SinkOptions, clock: Clock) -> Result<Self, SinkError> {
+    pub fn start(
+        program: &Path,
+        options: &SinkOptions,
+        clock: Clock,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Self, SinkError> {
+        let patience = Patience::new(PATIENCE, is_over);
         let count = shards(options)?;
         let first = Shard {
             options: options.clone(),
             shares_port: count > 1,
             credentials: None,
         };
-        let (worker, address, credentials) = start_shard(program, &first)?;
+        let (worker, address, credentials) = start_shard(program, &first, patience)?;
         let mut shards = vec![Process { worker, owed: 0 }];
         let other = Shard {
             options: SinkOptions {
@@ -156,7 +165,7 @@ impl Sink {
             ..first
         };
         for _ in 1..count {
-            let worker = start_shard(program, &other)?.0;
+            let worker = start_shard(program, &other, patience)?.0;
             shards.push(Process { worker, owed: 0 });
         }
         let credentials = credentials.unpack(clock);
@@ -186,9 +195,9 @@ impl Sink {
     ///
     /// # Errors
     /// [`SinkError`] where one does not answer.
-    pub fn report(&mut self) -> Result<SinkReport, SinkError> {
+    pub fn report(&mut self, patience: Patience<'_>) -> Result<SinkReport, SinkError> {
         let mut sum = SinkReport::default();
-        for answer in self.ask(target::REPORT, PATIENCE)? {
+        for answer in self.ask(target::REPORT, patience)? {
             match answer {
                 Answer::Report(report) => sum.add(&report),
                 other => return Err(SinkError::Answer(format!("{other:?}"))),
@@ -201,7 +210,7 @@ impl Sink {
     ///
     /// # Errors
     /// As [`Self::report`].
-    pub fn usage(&mut self, patience: Duration) -> Result<SinkUsage, SinkError> {
+    pub fn usage(&mut self, patience: Patience<'_>) -> Result<SinkUsage, SinkError> {
         let mut sum = SinkUsage::default();
         for answer in self.ask(target::USAGE, patience)? {
             match answer {
@@ -229,13 +238,13 @@ impl Sink {
     /// None that children of ours meet.
     pub fn stop(mut self) -> Result<(), SinkError> {
         for shard in &mut self.shards {
-            shard.worker.stop(PATIENCE)?;
+            shard.worker.stop(ENDING)?;
         }
         Ok(())
     }
 
     /// All are asked before one is waited for.
-    fn ask(&mut self, question: &str, patience: Duration) -> Result<Vec<Answer>, SinkError> {
+    fn ask(&mut self, question: &str, patience: Patience<'_>) -> Result<Vec<Answer>, SinkError> {
         for shard in &mut self.shards {
             shard.worker.say(question)?;
             shard.owed += 1;
@@ -254,7 +263,7 @@ struct Process {
 
 impl Process {
     /// Its answer to the last question; what it was late to say of those before is left out.
-    fn hear(&mut self, patience: Duration) -> Result<Answer, SinkError> {
+    fn hear(&mut self, patience: Patience<'_>) -> Result<Answer, SinkError> {
         loop {
             let answer = hear(&mut self.worker, patience)?;
             self.owed = self.owed.saturating_sub(1);
@@ -286,19 +295,30 @@ pub fn processes_for(connections: u32, each: u64) -> u32 {
     (1..=connections.max(1)).find(fits).unwrap_or(connections)
 }
 
-fn start_shard(program: &Path, shard: &Shard) -> Result<(Worker, SocketAddr, Portable), SinkError> {
+fn start_shard(
+    program: &Path,
+    shard: &Shard,
+    patience: Patience<'_>,
+) -> Result<(Worker, SocketAddr, Portable), SinkError> {
     let mut worker = Worker::start(program, &[COMMAND])?;
     let line = serde_json::to_string(shard).map_err(|error| SinkError::Failed(error.to_string()))?;
     worker.say(&line)?;
-    match hear(&mut worker, PATIENCE)? {
+    match hear(&mut worker, patience)? {
         Answer::Ready { address, credentials } => Ok((worker, address, credentials)),
         Answer::Failed { reason } => Err(SinkError::Failed(reason)),
         other => Err(SinkError::Answer(format!("{other:?}"))),
     }
 }
 
-fn hear(worker: &mut Worker, patience: Duration) -> Result<Answer, SinkError> {
-    let line = worker.hear(patience)?;
+fn hear(worker: &mut Worker, patience: Patience<'_>) -> Result<Answer, SinkError> {
+    let heard = patience.wait(|slice| match worker.hear(slice) {
+        Err(Silence::TimedOut { .. }) => None,
+        heard => Some(heard),
+    });
+    let line = heard.unwrap_or(Err(Silence::TimedOut {
+        pid: worker.pid(),
+        waited: patience.most(),
+    }))?;
     serde_json::from_str(&line).map_err(|_| SinkError::Answer(line))
 }
 

@@ -47,8 +47,9 @@ pub struct Unkept {
     pub error: ResultsError,
 }
 
-/// Runs one load, with its place among all of them: which of how many, from 1.
-pub type RunOne<'r, E> = dyn FnMut(&LoadOptions, [usize; 2]) -> Result<LoadFile, E> + 'r;
+/// Runs one load, with its place among all of them: which of how many, from 1. `None` is a load that was interrupted before
+/// it had begun.
+pub type RunOne<'r, E> = dyn FnMut(&LoadOptions, [usize; 2]) -> Result<Option<LoadFile>, E> + 'r;
 
 impl<'a> Sweep<'a> {
     /// Runs what is missing by `run_one`, which is told which of how many it is, from 1. A load that was interrupted,
@@ -72,7 +73,8 @@ impl<'a> Sweep<'a> {
         let (mut failure, mut unkept) = (None, None);
         for (place, index) in (1..).zip(&missing) {
             match run_one(loads[*index], [place, missing.len()]) {
-                Ok(mut file) => {
+                Ok(None) => break,
+                Ok(Some(mut file)) => {
                     file.load.key.clone_from(&keys[*index]);
                     let is_complete = file.is_complete();
                     if let Err(error) = store.put(&file, &self.before.environment()) {
@@ -155,12 +157,15 @@ mod tests {
         let mut ran = Vec::new();
         let measured = sweep.run(&mut |options, _| {
             ran.push(options.clients);
+            if options.clients == 30 && stop_at == 30 {
+                return Ok(None);
+            }
             if options.clients == 40 && stop_at == 40 {
                 return Err("the target has gone".to_owned());
             }
             let mut file = load("");
             file.load.interrupted = options.clients == stop_at;
-            Ok(file)
+            Ok(Some(file))
         });
         let measured = measured.expect("a sweep");
         let summary = measured.write(Vec::new()).expect("written");
@@ -182,8 +187,11 @@ mod tests {
         let earlier = || Earlier::open(&folder, &scenario, false).expect("an earlier run");
         let (first, ran, _) = run(&folder, Earlier::default(), None, 20);
         assert_eq!((first.interrupted, ran), (true, vec![10, 20]));
+        let (before, ran, failure) = run(&folder, earlier(), None, 30);
+        assert_eq!((before.interrupted, ran, failure), (true, vec![20, 30], None));
+        assert_eq!(before.loads.len(), 2, "what had not begun is no load");
         let (second, ran, failure) = run(&folder, earlier(), None, 40);
-        assert_eq!((second.interrupted, ran), (true, vec![20, 30, 40]));
+        assert_eq!((second.interrupted, ran), (true, vec![30, 40]));
         assert_eq!(failure.as_deref(), Some("the target has gone"));
         let (third, ran, failure) = run(&folder, earlier(), None, 0);
         assert_eq!((third.interrupted, ran, failure), (false, vec![40, 50], None));

@@ -18,8 +18,9 @@ pub trait Watched {
     /// A phase begins, or its warm-up ends: the delays of what arrived before are not its.
     fn begin(&mut self) {}
 
-    /// What has arrived since it started; `None` where it does not count.
-    fn arrived(&mut self) -> Option<Arrived> {
+    /// What has arrived since it started; `None` where it does not count, or does not say so in time: soon, where the run is
+    /// `interrupted`.
+    fn arrived(&mut self, _interrupted: &dyn Fn() -> bool) -> Option<Arrived> {
         None
     }
 }

@@ -58,6 +58,7 @@ use report::StepReport;
 use script::ProbeScript;
 pub use url::Url;
 
+use crate::patience::Patience;
 use crate::stack::credentials::epoch_of;
 
 /// Why there is nothing to report.
@@ -107,7 +108,7 @@ pub fn run(options: &Options) -> Result<Probe, ProbeError> {
         &options.url.host,
         options.url.port,
         options.family,
-        options.timeout,
+        Patience::of(options.timeout),
     );
     let looked_up = clock.now().saturating_since(begun);
     let addresses = match found {

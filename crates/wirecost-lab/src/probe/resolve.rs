@@ -2,11 +2,12 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use super::options::Family;
+use crate::patience::Patience;
 
 /// Why there is no address.
 #[derive(Debug, thiserror::Error)]
@@ -45,11 +46,11 @@ pub fn resolve(
     host: &str,
     port: u16,
     family: Option<Family>,
-    timeout: Duration,
+    patience: Patience<'_>,
 ) -> Result<Vec<SocketAddr>, ResolveError> {
     let all = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => look_up(host, port, timeout)?,
+        Err(_) => look_up(host, port, patience)?,
     };
     let is_wanted = |address: &SocketAddr| match family {
         None => true,
@@ -71,7 +72,7 @@ pub fn resolve(
 }
 
 /// Asks the system's resolver, which has no time-out of ours: a thread that it keeps waiting is left behind.
-fn look_up(host: &str, port: u16, timeout: Duration) -> Result<Vec<SocketAddr>, ResolveError> {
+fn look_up(host: &str, port: u16, patience: Patience<'_>) -> Result<Vec<SocketAddr>, ResolveError> {
     let (sender, receiver) = mpsc::channel();
     let name = host.to_owned();
     thread::spawn(move || {
@@ -80,15 +81,19 @@ fn look_up(host: &str, port: u16, timeout: Duration) -> Result<Vec<SocketAddr>, 
         // Nobody listens any more where the time is over.
         drop(sender.send(found));
     });
-    match receiver.recv_timeout(timeout) {
-        Ok(Ok(addresses)) => Ok(addresses),
-        Ok(Err(error)) => Err(ResolveError::Failed {
+    let answer = patience.wait(|slice| match receiver.recv_timeout(slice) {
+        Err(RecvTimeoutError::Timeout) => None,
+        answer => Some(answer),
+    });
+    match answer {
+        Some(Ok(Ok(addresses))) => Ok(addresses),
+        Some(Ok(Err(error))) => Err(ResolveError::Failed {
             host: host.to_owned(),
             reason: words(&error),
         }),
-        Err(_) => Err(ResolveError::TimedOut {
+        None | Some(Err(_)) => Err(ResolveError::TimedOut {
             host: host.to_owned(),
-            waited: timeout,
+            waited: patience.most(),
         }),
     }
 }
@@ -104,7 +109,7 @@ fn words(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    const SECOND: Patience<'_> = Patience::of(Duration::from_secs(1));
 
     #[test]
     fn an_address_needs_no_resolver() {
@@ -117,7 +122,8 @@ mod tests {
     #[test]
     fn a_name_that_cannot_be_looked_up_is_named() {
         // RFC 6761, section 6.4: no resolver knows it.
-        let error = resolve("host.invalid", 1, None, Duration::from_secs(20)).expect_err("no such name");
+        let error = resolve("host.invalid", 1, None, Patience::of(Duration::from_secs(20)))
+            .expect_err("no such name");
         assert!(error.to_string().contains("\"host.invalid\""), "{error}");
     }
 }

@@ -15,6 +15,7 @@ use wirecost_live::{EnvironmentError, Side};
 use wirecost_security::certificate;
 
 use super::Target;
+use crate::patience::Patience;
 use crate::results::RunFolder;
 use crate::stack::Credentials;
 
@@ -183,8 +184,8 @@ pub struct ForeignReport {
 }
 
 impl Foreign {
-    /// Starts the server of a target at an address of `side` and waits until it answers; `None` for the built-in ones,
-    /// which need no process. The calling thread must outlive the server.
+    /// Starts the server of a target at an address of `side` and waits until it answers, as long as not `is_over`; `None`
+    /// for the built-in ones, which need no process. The calling thread must outlive the server.
     ///
     /// # Errors
     /// Its program is missing, it dies, or it does not answer.
@@ -194,6 +195,7 @@ impl Foreign {
         folder: &RunFolder,
         credentials: &Credentials,
         server: IpAddr,
+        is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, TargetError> {
         let files = tls_files(folder);
         let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server)? else {
@@ -209,7 +211,7 @@ impl Foreign {
         let key_file = write_tls_files(&files, credentials)?;
         let program = launch.program.display().to_string();
         let mut process = ServerProcess::start(&launch, side)?;
-        process.wait_until_ready(patience, || probe(address))?;
+        wait_until_ready(&mut process, Patience::new(patience, is_over), || probe(address))?;
         let version = format!(
             "{program} {}",
             version.unwrap_or_else(|| "of unknown version".into())
@@ -258,4 +260,29 @@ impl Foreign {
             resident_bytes: usage.map(|usage| usage.resident_bytes),
         }
     }
+}
+
+/// Waits until a server answers `probe`.
+fn wait_until_ready(
+    process: &mut ServerProcess,
+    patience: Patience<'_>,
+    probe: impl Fn() -> Readiness + Send + Sync,
+) -> Result<(), EnvironmentError> {
+    let mut last = None;
+    let ended = patience.wait(|slice| match process.wait_until_ready(slice, &probe) {
+        Err(EnvironmentError::ServerNotReady {
+            program, log_tail, ..
+        }) => {
+            last = Some((program, log_tail));
+            None
+        }
+        ended => Some(ended),
+    });
+    let (program, log_tail) = last.unwrap_or_default();
+    ended.unwrap_or(Err(EnvironmentError::ServerNotReady {
+        program,
+        waited: patience.most(),
+        log_tail,
+    }))?;
+    Ok(())
 }

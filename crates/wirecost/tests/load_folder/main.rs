@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod disk;
+mod interrupted;
 #[path = "../peers/mod.rs"]
 mod peers;
 mod profile;

@@ -1,6 +1,7 @@
 //! What has arrived at a target that counts: where nothing answers, that is how messages ended.
 
 use super::{Coordinator, LOOK};
+use crate::load::devices::LAST_WAIT;
 use crate::load::target::Arrived;
 
 impl Coordinator<'_> {
@@ -37,20 +38,27 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Asks the target until everything that was sent has arrived, or for as long as an answer would be waited for.
+    /// Asks the target until everything that was sent has arrived, or for as long as an answer would be waited for; where
+    /// the run was interrupted, for as long as devices wait then.
     fn await_arrivals(&mut self, before: &Arrived, sent: u64) -> Option<Arrived> {
-        let until = self.now() + self.options.timeout;
+        let (began, timeout) = (self.now(), self.options.timeout);
         let stillness = self.options.stillness();
-        let mut last = self.around.target.arrived()?;
+        let mut last = self.around.target.arrived(self.around.interrupted)?;
         let mut moved = self.now();
         loop {
             let count = last.deliveries.since(&before.deliveries).arrived;
             let now = self.now();
-            if count >= sent || now >= until || now.saturating_since(moved) >= stillness {
+            self.outcome.interrupted |= (self.around.interrupted)();
+            let patience = if self.outcome.interrupted {
+                timeout.min(LAST_WAIT)
+            } else {
+                timeout
+            };
+            if count >= sent || now >= began + patience || now.saturating_since(moved) >= stillness {
                 return Some(last);
             }
             std::thread::sleep(LOOK);
-            let next = self.around.target.arrived()?;
+            let next = self.around.target.arrived(self.around.interrupted)?;
             if next.deliveries.arrived != last.deliveries.arrived {
                 moved = self.now();
             }

@@ -76,7 +76,7 @@ impl Job<'_> {
             before: &before,
         };
         let wants_abort = self.thresholds.want_abort();
-        let measured = sweep.run(&mut |options, place| -> Result<LoadFile, LoadError> {
+        let measured = sweep.run(&mut |options, place| -> Result<Option<LoadFile>, LoadError> {
             let demands =
                 |phase: &PhaseFigures, lasted| self.thresholds.failing_early(options, phase, lasted);
             let place = Place {
