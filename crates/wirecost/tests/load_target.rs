@@ -165,7 +165,10 @@ fn an_answer_that_comes_late_is_not_taken_for_another() {
     let (mut sink, _) = start("tcp", 1);
     let pid = sink.pids().next().expect("a process");
     signal(pid, "STOP");
-    assert!(sink.usage(Patience::of(Duration::from_millis(1))).is_err(), "it stands still");
+    assert!(
+        sink.usage(Patience::of(Duration::from_millis(1))).is_err(),
+        "it stands still"
+    );
     signal(pid, "CONT");
     assert_eq!(sink.report(Patience::of(PATIENCE)).expect("a report").messages, 0);
     assert_eq!(sink.usage(Patience::of(PATIENCE)).expect("its use").processes, 1);

@@ -31,7 +31,7 @@ fn mosquitto_takes_messages_over_tls() {
     check_resumption(&run, "mqtt-qos1+tls1.3");
     check_resumption(&run, "mqtt5-qos2+tls1.2");
     // It has no early data: the cell is not run, neither cold nor resumed in its place.
-    let early = self::run("mosquitto", "mqtt-qos1+tls1.3 --start 0rtt");
+    let early = self::run("mosquitto", "mqtt-qos1+tls1.3 --start cold,0rtt");
     check_refused(cell(&early, "mqtt-qos1+tls1.3", "0rtt"));
 }
 

@@ -16,7 +16,7 @@ use wirecost_lab::results::folder::FOLDERS;
 use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::resume::Earlier;
 use wirecost_lab::results::time::rfc3339;
-use wirecost_lab::results::{RunFolder, Summary};
+use wirecost_lab::results::{Cell, RunFolder, Summary};
 use wirecost_lab::scenario::Scenario;
 use wirecost_live::signals::Interrupt;
 use wirecost_report::terminal;
@@ -143,6 +143,9 @@ fn conclude(
         output::note(format_args!("resume:  {}", resume::command(folder.path())));
         return Ok(exit::INTERRUPTED);
     }
+    if ran(&summary).next().is_none() {
+        output::note("error: none of the cells could be run; the table says why");
+    }
     Ok(verdict(&summary))
 }
 
@@ -155,17 +158,22 @@ fn not_live(refusal: Failure) {
     ));
 }
 
-/// 14 where a cell is invalid, 13 where nothing of a cell arrived, 99 where a threshold does not hold, else 0.
+/// 14 where a cell is invalid, 13 where nothing of a cell arrived or no cell could be run, 99 where a threshold does not hold,
+/// else 0. Codes 10 to 12 are of machines and targets that end a run: each cell has a reason of its own.
 fn verdict(summary: &Summary) -> u8 {
-    let mut ran = summary.cells.iter().filter(|cell| cell.not_run.is_none());
-    if ran.clone().any(|cell| !cell.valid) {
+    if ran(summary).any(|cell| !cell.valid) {
         return exit::INVALID;
     }
-    let failed = ran.any(|cell| cell.outcomes.acknowledged + cell.outcomes.delivered == 0);
-    if failed {
+    let has_failed = |cell: &Cell| cell.outcomes.acknowledged + cell.outcomes.delivered == 0;
+    if ran(summary).next().is_none() || ran(summary).any(has_failed) {
         return exit::CELLS_FAILED;
     }
     thresholds::exit_code(&summary.thresholds)
+}
+
+/// The cells that could be run.
+fn ran(summary: &Summary) -> impl Iterator<Item = &Cell> {
+    summary.cells.iter().filter(|cell| cell.not_run.is_none())
 }
 
 fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {

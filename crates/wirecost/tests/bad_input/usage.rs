@@ -351,6 +351,34 @@ fn results_are_never_written_over() {
 }
 
 #[test]
+fn a_comparison_of_which_nothing_can_be_run_has_failed() {
+    for command in [
+        "compare --engine sim udp -s 70kB -n 1 --out run",
+        "compare --engine sim http3 --mtu 600B -n 1 --out run",
+        "run a.yaml --out run",
+    ] {
+        let home = open_folder();
+        let scenario = "wirecost: 1\nstack: udp\nsize: 70kB\nengine: sim\nsamples: 1\n";
+        std::fs::write(home.path().join("a.yaml"), scenario).expect("a file");
+        let said = said(wirecost(home.path()).args(command.split(' ')));
+        assert_eq!(said.code, Some(13), "{command}: {}", said.stderr);
+        let error = "none of the cells could be run; the table says why";
+        assert_eq!(said.line("error: "), Some(error), "{}", said.stderr);
+        assert!(said.stdout.contains("not run: "), "{}", said.stdout);
+        let summary = crate::common::summary_in(&home.path().join("run"));
+        assert!(summary.cells.iter().all(|cell| cell.not_run.is_some()));
+    }
+}
+
+#[test]
+fn what_one_stack_cannot_do_fails_no_other() {
+    let home = open_folder();
+    let command = "compare --engine sim udp,tcp -s 70kB -n 1 --out run";
+    let said = said(wirecost(home.path()).args(command.split(' ')));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+}
+
+#[test]
 fn a_payload_that_a_stack_cannot_carry_is_not_run_and_the_others_are() {
     crate::common::need_root();
     let run = crate::common::Run::compare("udp,tcp -s 70kB -n 1 --settle 200ms");
