@@ -38,7 +38,8 @@ pub struct ReportArguments {
 #[command(
     after_help = "Comparisons must be of one scenario; their cells are put side by side. Loads of one key ran at the same \
     time and add up: counts and histograms do, and quantiles are computed again from the sums. Loads of different keys are \
-    put side by side."
+    put side by side. Thresholds of the scenarios are judged over the whole.\n\n\
+    Exit codes: that of a run with these figures (0, 13, 14, 99, 130), 2 usage or folders that do not belong together."
 )]
 pub struct MergeArguments {
     /// Results folders of the runs

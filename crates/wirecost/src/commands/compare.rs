@@ -143,9 +143,6 @@ fn conclude(
         output::note(format_args!("resume:  {}", resume::command(folder.path())));
         return Ok(exit::INTERRUPTED);
     }
-    if ran(&summary).next().is_none() {
-        output::note("error: none of the cells could be run; the table says why");
-    }
     Ok(verdict(&summary))
 }
 
@@ -160,12 +157,16 @@ fn not_live(refusal: Failure) {
 
 /// 14 where a cell is invalid, 13 where nothing of a cell arrived or no cell could be run, 99 where a threshold does not hold,
 /// else 0. Codes 10 to 12 are of machines and targets that end a run: each cell has a reason of its own.
-fn verdict(summary: &Summary) -> u8 {
+pub fn verdict(summary: &Summary) -> u8 {
+    if ran(summary).next().is_none() {
+        output::note("error: none of the cells could be run; the table says why");
+        return exit::CELLS_FAILED;
+    }
     if ran(summary).any(|cell| !cell.valid) {
         return exit::INVALID;
     }
     let has_failed = |cell: &Cell| cell.outcomes.acknowledged + cell.outcomes.delivered == 0;
-    if ran(summary).next().is_none() || ran(summary).any(has_failed) {
+    if ran(summary).any(has_failed) {
         return exit::CELLS_FAILED;
     }
     thresholds::exit_code(&summary.thresholds)

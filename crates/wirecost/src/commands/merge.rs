@@ -1,15 +1,16 @@
-//! `wirecost merge`: several results folders as one.
+//! `wirecost merge`: several results folders as one, printed and judged as one run.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_lab::results::RunFolder;
 use wirecost_lab::results::folder::{FOLDERS, LOAD_FOLDERS};
-use wirecost_lab::results::merge::{MergeError, Merged, merge};
-use wirecost_report::ReportError;
+use wirecost_lab::results::merge::{MergeError, Merged, Whole, merge};
+use wirecost_report::{ReportError, terminal};
 
 use crate::arguments::MergeArguments;
-use crate::commands::compare::{command_line, default_folder};
+use crate::commands::compare::{self, command_line, default_folder};
+use crate::commands::load::job;
 use crate::exit::{self, Failure};
 use crate::output;
 
@@ -23,7 +24,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     if made.is_err() && !into.file("summary.json").exists() {
         leave_nothing(&into);
     }
-    let (merged, written) = made?;
+    let (Whole { merged, unjudged }, written) = made?;
     written.map_err(|error| Failure::new(exit::INTERNAL, error))?;
     let what = match &merged {
         Merged::Comparison(summary) => format!("{} cells", summary.cells.len()),
@@ -33,11 +34,30 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     if !into.file("capture").exists() && sources.iter().any(|source| source.file("capture").exists()) {
         output::note("captures stay in the folders of their runs");
     }
-    output::data(format_args!("{}\n", into.file("report.html").display()));
-    Ok(ExitCode::from(exit::OK))
+    if let Some(why) = unjudged {
+        output::note(format_args!(
+            "warning: thresholds are not judged, their scenario cannot be read: {why}"
+        ));
+    }
+    Ok(ExitCode::from(print(&merged, &into)))
 }
 
-type Made = (Merged, Result<(), ReportError>);
+/// Prints the table of the whole and where its report is; the exit code that a run with these figures would have.
+fn print(merged: &Merged, folder: &RunFolder) -> u8 {
+    let options = output::table_options(false);
+    output::data(match merged {
+        Merged::Comparison(summary) => terminal::table(summary, &options),
+        Merged::Loads(summary) => terminal::load::table(summary, &options),
+    });
+    output::note(format_args!("report:  {}", folder.file("report.html").display()));
+    match merged {
+        Merged::Comparison(summary) if summary.interrupted => exit::INTERRUPTED,
+        Merged::Comparison(summary) => compare::verdict(summary),
+        Merged::Loads(summary) => job::code(summary),
+    }
+}
+
+type Made = (Whole, Result<(), ReportError>);
 
 fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
     let _alone = into.lock()?;
@@ -46,12 +66,12 @@ fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
         .filter(|name| LOAD_FOLDERS.contains(name))
         .collect();
     into.restore(&folders)?;
-    let merged = merge(sources, into, command_line()).map_err(failed)?;
-    let written = match &merged {
+    let whole = merge(sources, into, command_line()).map_err(failed)?;
+    let written = match &whole.merged {
         Merged::Comparison(_) => wirecost_report::write_all(into),
         Merged::Loads(_) => wirecost_report::load::write_all(into),
     };
-    Ok((merged, written))
+    Ok((whole, written))
 }
 
 fn failed(error: MergeError) -> Failure {

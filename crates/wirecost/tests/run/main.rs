@@ -218,6 +218,30 @@ fn shards_are_disjoint_and_together_the_whole() {
 }
 
 #[test]
+fn thresholds_of_shards_are_judged_over_the_whole() {
+    let home = common::open_folder();
+    let thresholds = "thresholds:\n  \"bytes_per_msg{size=16B}\": [mean<10B]\n  \"bytes_per_msg{stack=tcp}\": [mean<10kB]\n";
+    scenario(home.path(), thresholds);
+    assert_eq!(run(home.path(), "a.yaml -o whole").code, Some(99));
+    let mut parts = String::new();
+    for index in 1..=2 {
+        let said = run(home.path(), &format!("a.yaml --shard {index}/2 -o part{index}"));
+        assert!(matches!(said.code, Some(0 | 99)), "{}", said.stderr);
+        parts = format!("{parts} part{index}");
+    }
+    let merged = merge(home.path(), &format!("{parts} -o merged"));
+    assert_eq!(merged.code, Some(99), "{}", merged.stderr);
+    let judged = summary(home.path(), "merged").thresholds;
+    assert_eq!(judged, summary(home.path(), "whole").thresholds);
+    assert_eq!(judged.iter().filter(|one| one.pass).count(), 1, "{judged:?}");
+    assert!(
+        merged.stdout.contains("FAIL  bytes_per_msg{size=16B}"),
+        "{}",
+        merged.stdout
+    );
+}
+
+#[test]
 fn what_does_not_belong_together_is_not_merged() {
     let home = common::open_folder();
     scenario(home.path(), "");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::demands::Demands;
 use super::{MergeError, check_same, copy_facts, places};
 use crate::compare::finish::{Collected, agree_with};
 use crate::results::cells::CellFile;
@@ -12,7 +13,12 @@ use crate::results::journal::{self, Entry};
 use crate::results::summary::Summary;
 use crate::results::time::rfc3339;
 
-pub(super) fn merge(sources: &[RunFolder], into: &RunFolder, command: String) -> Result<Summary, MergeError> {
+pub(super) fn merge(
+    sources: &[RunFolder],
+    into: &RunFolder,
+    command: String,
+    demands: &Demands,
+) -> Result<Summary, MergeError> {
     let summaries = sources
         .iter()
         .map(|source| source.read_json::<Summary>("summary.json"));
@@ -41,12 +47,13 @@ pub(super) fn merge(sources: &[RunFolder], into: &RunFolder, command: String) ->
     } = collected;
     into.write_json("ladder.json", &ladders)?;
     into.write("samples.csv", samples.as_bytes())?;
-    let summary = Summary {
+    let mut summary = Summary {
         command,
         interrupted: summaries.iter().any(|summary| summary.interrupted),
         cells,
         ..first.clone()
     };
+    summary.thresholds = demands.of_comparison(&summary);
     into.write_json("summary.json", &summary)?;
     let at = rfc3339(std::time::SystemTime::now());
     let interrupted = summary.interrupted;

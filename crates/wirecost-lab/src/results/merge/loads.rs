@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::demands::Demands;
 use super::{MergeError, copy_facts, places};
 use crate::load::figures::Interval;
 use crate::load::store::{Heading, LoadStore};
@@ -15,6 +16,7 @@ pub(super) fn merge(
     sources: &[RunFolder],
     into: &RunFolder,
     command: String,
+    demands: &Demands,
 ) -> Result<LoadSummary, MergeError> {
     let mut files: Vec<LoadFile> = Vec::new();
     let mut first: Option<LoadSummary> = None;
@@ -48,7 +50,8 @@ pub(super) fn merge(
     for file in &files {
         store.put(file, &environment)?;
     }
-    Ok(store.finish(&environment, Vec::new())?)
+    let thresholds = demands.of_loads(&store.summary()?);
+    Ok(store.finish(&environment, thresholds)?)
 }
 
 fn missing(folder: &RunFolder, key: &str) -> ResultsError {

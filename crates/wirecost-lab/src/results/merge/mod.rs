@@ -2,9 +2,11 @@
 //!
 //! Cells of a comparison are put side by side; the scenarios must be the same. Loads of one key ran at the same time and
 //! add up: counts and histograms do, and all figures are computed again from their sums, no quantile from quantiles.
-//! Loads of different keys are put side by side, in the order of the first folder's scenario. Captures stay where they are.
+//! Loads of different keys are put side by side, in the order of the first folder's scenario. Thresholds are judged by what
+//! all have come to together. Captures stay where they are.
 
 mod comparisons;
+mod demands;
 mod loads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +20,8 @@ use super::resume::differences_of;
 use super::summary::Summary;
 use crate::compare::plan;
 use crate::load::identity;
-use crate::scenario::load::Surroundings;
-use crate::scenario::{Edits, Scenario, Work};
+use crate::scenario::{Scenario, Work};
+use demands::Demands;
 
 /// What folders have been put together to.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +30,15 @@ pub enum Merged {
     Comparison(Box<Summary>),
     /// Loads.
     Loads(LoadSummary),
+}
+
+/// Folders that have been put together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// What they have come to.
+    pub merged: Merged,
+    /// Why some thresholds of their scenarios are not judged; `None` where all are.
+    pub unjudged: Option<String>,
 }
 
 /// Why folders cannot be put together.
@@ -72,7 +83,7 @@ pub enum MergeError {
 ///
 /// # Errors
 /// [`MergeError`] where they cannot be put together.
-pub fn merge(sources: &[RunFolder], into: &RunFolder, command: String) -> Result<Merged, MergeError> {
+pub fn merge(sources: &[RunFolder], into: &RunFolder, command: String) -> Result<Whole, MergeError> {
     if sources.len() < 2 {
         return Err(MergeError::TooFew);
     }
@@ -85,17 +96,23 @@ pub fn merge(sources: &[RunFolder], into: &RunFolder, command: String) -> Result
         }
     }
     let (loads, comparisons) = sources.iter().try_fold((Vec::new(), Vec::new()), split)?;
-    match (loads.first(), comparisons.first()) {
-        (Some(loads), Some(comparison)) => Err(MergeError::Mixed {
+    if let (Some(loads), Some(comparison)) = (loads.first(), comparisons.first()) {
+        return Err(MergeError::Mixed {
             loads: loads.path().to_owned(),
             comparison: comparison.path().to_owned(),
-        }),
-        (Some(_), None) => loads::merge(sources, into, command).map(Merged::Loads),
-        (None, _) => {
-            let merged = comparisons::merge(sources, into, command)?;
-            Ok(Merged::Comparison(Box::new(merged)))
-        }
+        });
     }
+    let demands = Demands::of(sources)?;
+    let merged = if loads.is_empty() {
+        let merged = comparisons::merge(sources, into, command, &demands)?;
+        Merged::Comparison(Box::new(merged))
+    } else {
+        Merged::Loads(loads::merge(sources, into, command, &demands)?)
+    };
+    Ok(Whole {
+        merged,
+        unjudged: demands.unjudged(),
+    })
 }
 
 type Kinds<'a> = (Vec<&'a RunFolder>, Vec<&'a RunFolder>);
@@ -122,34 +139,40 @@ fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsErro
         };
         into.write(&name, machine.as_bytes())?;
     }
-    let scenario = scenario_text(sources)?;
-    into.write("scenario.resolved.yaml", scenario.as_bytes())
+    let scenarios = scenario_texts(sources)?.join(SEPARATOR);
+    into.write("scenario.resolved.yaml", scenarios.as_bytes())
 }
 
-/// The scenarios of all folders, each one once, as documents of one file.
-fn scenario_text(sources: &[RunFolder]) -> Result<String, ResultsError> {
+/// What stands between two scenarios of a folder that was merged of several: they are documents of one file.
+const SEPARATOR: &str = "---\n";
+
+/// The scenarios of all folders, each one once.
+fn scenario_texts(sources: &[RunFolder]) -> Result<Vec<String>, ResultsError> {
     let mut texts: Vec<String> = Vec::new();
     for source in sources {
-        let text = source.read_text("scenario.resolved.yaml")?;
-        if !texts.contains(&text) {
-            texts.push(text);
+        let all = source.read_text("scenario.resolved.yaml")?;
+        for text in all.split(&format!("\n{SEPARATOR}")) {
+            let text = format!("{}\n", text.trim_end_matches('\n'));
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
         }
     }
-    Ok(texts.join("---\n"))
+    Ok(texts)
 }
 
 /// The place of each cell or load in the whole run, of which folders have parts, by its key; empty where the scenario cannot
-/// be read, as where a password of it is not here.
+/// be read.
 fn places(source: &RunFolder) -> Result<BTreeMap<String, usize>, ResultsError> {
-    let text = source.read_text("scenario.resolved.yaml")?;
-    let keys: Vec<String> = match Scenario::read(&text, Edits::default(), Surroundings::NONE) {
-        Ok(Scenario { work, .. }) => match work {
+    let texts = scenario_texts(std::slice::from_ref(source))?;
+    let keys_of = |scenario: Scenario| -> Vec<String> {
+        match scenario.work {
             Work::Comparison(options) => plan::labels(&options).into_iter().map(|(key, _)| key).collect(),
             Work::Loads(loads) => loads.iter().map(identity::key).collect(),
-        },
-        Err(_) => Vec::new(),
+        }
     };
-    Ok(keys.into_iter().zip(0..).collect())
+    let scenarios = texts.iter().filter_map(|text| demands::read(text).ok());
+    Ok(scenarios.flat_map(keys_of).zip(0..).collect())
 }
 
 /// Whether a folder was asked the same as the first one.

@@ -268,7 +268,7 @@ fn export(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), 
 }
 
 /// The exit code that a summary comes to.
-fn code(summary: &LoadSummary) -> u8 {
+pub fn code(summary: &LoadSummary) -> u8 {
     let is_whole = |load: &Load| load.phases.iter().all(is_carried);
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
     if summary.interrupted && !is_aborted {
