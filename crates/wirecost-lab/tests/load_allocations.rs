@@ -122,7 +122,6 @@ fn part(options: &LoadOptions) -> Part {
     });
     Part {
         subscribers: Subscribers::none(),
-        matching: Matching::Same(0),
         fleet: Fleet::new(DEVICES as usize, options.connect_timeout, Rng::new(1)),
         book: Book::new(rules, DEVICES as usize),
         pool: pool.expect("the stack carries it"),

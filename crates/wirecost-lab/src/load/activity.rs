@@ -12,7 +12,6 @@ use wirecost_proto::script::Context;
 use super::book::{Book, Given};
 use super::fleet::{Fleet, State};
 use super::options::{Backoff, Who};
-use super::roles::expected::Matching;
 use super::roles::subscriber::Subscribers;
 use crate::stack::{Command, Event, MessagePool, Stamp};
 
@@ -27,8 +26,6 @@ pub struct Part {
     pub pool: MessagePool,
     /// The devices that receive.
     pub subscribers: Subscribers,
-    /// How often a message of each sender is to arrive at subscribers; a phase that sends says so.
-    pub matching: Matching,
     /// The number of the first device among all.
     pub first: u32,
     /// Devices that send: those with an index below this. Those behind are subscribers.
@@ -70,22 +67,11 @@ impl Part {
                 Kind::Request => self.pool.request(stamp),
             };
             match outgoing {
-                Ok(outgoing) => {
-                    self.expect_deliveries(device, given.intended, now);
-                    return Some(Command::Transmit { message, outgoing });
-                }
+                Ok(outgoing) => return Some(Command::Transmit { message, outgoing }),
                 Err(error) => self.book.failed(device, message, &error.reason),
             }
         }
         None
-    }
-
-    fn expect_deliveries(&mut self, device: usize, intended: Instant, now: Instant) {
-        let expected = self.matching.of_device(device);
-        if expected > 0 {
-            let interval = self.book.of_message(intended, now);
-            interval.deliveries.expected += u64::from(expected);
-        }
     }
 }
 

@@ -128,7 +128,7 @@ const NEVER: Instant = Instant::from_nanos(u64::MAX);
 impl Activity for Publish {
     fn begin(&mut self, part: &mut Part, at: Instant) {
         self.begins = at;
-        part.matching = self.asked.matching.clone();
+        part.book.expect_deliveries(self.asked.matching.clone());
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         self.drained = NEVER;
     }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use wirecost_proto::Instant;
 
 use super::figures::{Connects, Interval, record};
+use super::roles::expected::Matching;
 use crate::results::summary::Outcomes;
 use intervals::Intervals;
 use records::{List, Record, Records, Stage};
@@ -62,6 +63,8 @@ pub struct Book {
     records: Records,
     devices: Vec<Queue>,
     intervals: Intervals,
+    /// How often a message of each sender that is sent now is to arrive at subscribers.
+    matching: Matching,
     most_outstanding: usize,
 }
 
@@ -109,6 +112,7 @@ impl Book {
             records: Records::new(),
             devices: vec![queue; devices],
             intervals: Intervals::new(),
+            matching: Matching::Same(0),
             most_outstanding: MOST_OUTSTANDING,
         }
     }
@@ -121,6 +125,11 @@ impl Book {
     /// A phase begins, with some time at its beginning that is in no figure.
     pub fn begin(&mut self, phase: u32, at: Instant, warm_up: Duration) {
         self.intervals.begin(phase, at, warm_up);
+    }
+
+    /// From now on, each message that is sent is to arrive so often at subscribers.
+    pub fn expect_deliveries(&mut self, matching: Matching) {
+        self.matching = matching;
     }
 
     /// Notes a message that is intended for a device, noticed `now`. `free` says that the device takes it at once; where
@@ -172,7 +181,10 @@ impl Book {
         match self.records.slot_of(message) {
             Some(slot) => self.go(slot, Stage::Leaving(now)),
             // It was given up while the protocol held it, and has left all the same.
-            None => self.now(now).sent += 1,
+            None => {
+                self.now(now).sent += 1;
+                self.expect(device, now, now);
+            }
         }
     }
 
@@ -309,9 +321,18 @@ impl Book {
     /// Counts a message that was sent at a time; returns that.
     fn count_sent(&mut self, slot: u32, at: Instant) -> Instant {
         self.go(slot, Stage::Sent(at));
-        let key = self.records.at(slot).interval;
-        self.intervals.of(key).sent += 1;
+        let message = *self.records.at(slot);
+        self.intervals.of(message.interval).sent += 1;
+        self.expect(message.device as usize, message.intended, at);
         at
+    }
+
+    /// Counts what subscribers are to receive of a message that was sent at a time.
+    fn expect(&mut self, device: usize, intended: Instant, at: Instant) {
+        let times = self.matching.of_device(device);
+        if times > 0 {
+            self.of_message(intended, at).deliveries.expected += u64::from(times);
+        }
     }
 
     fn go(&mut self, slot: u32, stage: Stage) {
@@ -391,6 +412,34 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
+        let rules = Rules {
+            answered: true,
+            timeout: Duration::from_secs(1),
+            session: false,
+        };
+        let mut book = Book::new(rules, 2);
+        let now = Instant::START;
+        book.begin(0, now, Duration::ZERO);
+        book.expect_deliveries(Matching::Each([3, 0].into()));
+        (0..4).for_each(|_| book.offer(0, now, now, true));
+        book.offer(1, now, now, true);
+        let of_other = book.give(1, now).expect("a message").message;
+        book.handed_out(1, of_other, now);
+        book.sent(1, now);
+        // One is sent, one has not left the loop, one is held by the protocol, and one waits.
+        let [sent, leaving, _held] = [(); 3].map(|()| book.give(0, now).expect("a message").message);
+        book.handed_out(0, sent, now);
+        book.sent(0, now);
+        book.handed_out(0, leaving, now);
+        book.lost(0, "the connection was lost");
+        book.abandon_all();
+        let interval = book.now(now);
+        assert_eq!((interval.sent, interval.deliveries.expected), (2, 3));
+        assert!(interval.outcomes.add_up());
+    }
 
     #[test]
     fn what_nobody_has_room_for_fails_and_is_counted() {

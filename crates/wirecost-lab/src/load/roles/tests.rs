@@ -77,7 +77,6 @@ impl Bench {
             book: Book::new(rules, devices),
             pool: MessagePool::new(pool).expect("a pool"),
             subscribers: Subscribers::none(),
-            matching: Matching::Same(0),
             first: 0,
             senders: devices,
             closes_silently: false,

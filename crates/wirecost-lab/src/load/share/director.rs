@@ -13,7 +13,6 @@ use crate::load::devices::Devices;
 use crate::load::fleet::Fleet;
 use crate::load::options::Payload;
 use crate::load::part::Inbox;
-use crate::load::roles::expected::Matching;
 use crate::load::roles::subscriber::{Reception, Subscribers};
 use crate::stack::pattern::{Pattern, Values};
 use crate::stack::pool::{Carried, PoolConfig};
@@ -37,7 +36,6 @@ impl Share {
         let pool = self.pool(clock)?;
         let part = Part {
             subscribers: self.subscribers(clock, pool.is_stamped())?,
-            matching: Matching::Same(0),
             fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng),
             book: Book::new(rules, senders + subscribers),
             pool,
