@@ -110,6 +110,7 @@ fn part(options: &LoadOptions) -> Part {
         answered: options.stack.awaits_answer(PAYLOAD_BYTES),
         timeout: options.timeout,
         session: false,
+        connects: true,
     };
     let pool = MessagePool::new(PoolConfig {
         stack: options.stack,

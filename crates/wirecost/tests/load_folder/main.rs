@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod connects;
 mod disk;
 mod interrupted;
 mod merge;

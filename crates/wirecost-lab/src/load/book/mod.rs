@@ -43,6 +43,8 @@ pub struct Rules {
     pub timeout: Duration,
     /// Whether what is in flight survives the connection, because the session does.
     pub session: bool,
+    /// Whether anything is exchanged before the client may send: where nothing is, a connect takes no time that could be measured.
+    pub connects: bool,
 }
 
 /// A message that is to be given to the protocol.
@@ -396,11 +398,14 @@ impl Book {
         self.intervals.of(key)
     }
 
-    /// Counts the time of a connect that has come about.
+    /// Counts a connect that has come about, and its time where it takes any.
     pub fn connected(&mut self, began: Instant, now: Instant) {
+        let takes_time = self.rules.connects;
         let interval = self.now(now);
         interval.connects.established += 1;
-        record(&mut interval.connect_time, now.saturating_since(began));
+        if takes_time {
+            record(&mut interval.connect_time, now.saturating_since(began));
+        }
     }
 
     /// Everything counted since it was last asked.
@@ -414,11 +419,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_connect_without_an_exchange_has_no_time() {
+        for connects in [false, true] {
+            let rules = Rules {
+                answered: true,
+                timeout: Duration::from_secs(1),
+                session: false,
+                connects,
+            };
+            let mut book = Book::new(rules, 1);
+            let now = Instant::START;
+            book.begin(0, now, Duration::ZERO);
+            book.connected(now, now);
+            let interval = book.now(now);
+            assert_eq!(interval.connects.established, 1);
+            assert_eq!(interval.connect_time.is_some(), connects);
+        }
+    }
+
+    #[test]
     fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
         let rules = Rules {
             answered: true,
             timeout: Duration::from_secs(1),
             session: false,
+            connects: true,
         };
         let mut book = Book::new(rules, 2);
         let now = Instant::START;
@@ -447,6 +472,7 @@ mod tests {
             answered: true,
             timeout: Duration::from_secs(1),
             session: false,
+            connects: true,
         };
         let mut book = Book {
             most_outstanding: 100,

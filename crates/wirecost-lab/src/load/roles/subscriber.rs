@@ -266,6 +266,7 @@ mod tests {
                 answered: true,
                 timeout: SECOND,
                 session: false,
+                connects: true,
             };
             Self {
                 subscribers: Subscribers::new(1, vec![Arc::new(subscription)], reception),

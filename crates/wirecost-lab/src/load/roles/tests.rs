@@ -62,6 +62,7 @@ impl Bench {
             answered: true,
             timeout: SECOND * 30,
             session: false,
+            connects: true,
         };
         let pool = PoolConfig {
             stack: "mqtt-qos1".parse().expect("a stack"),

@@ -31,6 +31,7 @@ impl Share {
             answered: options.is_answered(),
             timeout: options.timeout,
             session: options.session_expiry.is_some(),
+            connects: options.stack.has_connect(),
         };
         let rng = self.rng("back-off").host(u64::from(self.number));
         let pool = self.pool(clock)?;

@@ -4,6 +4,7 @@ use super::expression::Aggregation;
 use crate::results::load::PhaseFigures;
 use crate::results::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
 use crate::scenario::selector::Labels;
+use crate::stack::Stack;
 
 /// A figure of cells, of phases of loads, or of both.
 #[derive(Debug)]
@@ -144,8 +145,8 @@ impl Metric {
         }
     }
 
-    /// Whether a phase of this name has it: one that should have it and does not fails what is demanded of it, others have
-    /// no part in that. Cells have every metric of theirs.
+    /// Whether a phase of this name, of a load of this stack, has it: one that should have it and does not fails what is demanded
+    /// of it, others have no part in that. Cells have every metric of theirs.
     pub fn may_be_in(&self, labels: &Labels) -> bool {
         let phases: &[&str] = match self.name {
             "reconnect_all" => &["reconnect"],
@@ -155,10 +156,17 @@ impl Metric {
             "connections_failed" | "valid" => return true,
             _ => &["publish", "request", "handshakes"],
         };
-        labels
-            .get("phase")
-            .is_none_or(|phase| phases.contains(&phase.as_str()))
+        let Some(phase) = labels.get("phase") else {
+            return true;
+        };
+        phases.contains(&phase.as_str()) && (self.name != "connect_time" || has_connect(labels))
     }
+}
+
+/// Whether anything is exchanged before devices with these labels may send.
+fn has_connect(labels: &Labels) -> bool {
+    let stack = labels.get("stack").and_then(|name| name.parse::<Stack>().ok());
+    stack.is_none_or(Stack::has_connect)
 }
 
 impl Metric {

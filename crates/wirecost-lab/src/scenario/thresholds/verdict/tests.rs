@@ -115,6 +115,25 @@ fn what_is_invalid_or_was_not_run_never_passes() {
     assert_eq!((threshold.pass, threshold.actual), (false, None));
 }
 
+#[test]
+fn a_stack_without_a_connect_has_no_time_of_it() {
+    let read = |stacks: &str| {
+        let text = format!(
+            "wirecost: 1\nstack: {stacks}\nphases: [{{do: publish, rate: 10/s, duration: 1s}}]\n\
+             thresholds: {{connect_time: \"p(50)<1s\"}}\n"
+        );
+        Scenario::read(&text, Edits::default(), Surroundings::NONE)
+    };
+    let refused = read("coap-con").expect_err("nothing to look at").to_string();
+    assert!(
+        refused.contains("connect_time: nothing of this run "),
+        "{refused}"
+    );
+    for stacks in ["coap-con+dtls1.3", "[coap-con, mqtt-qos1]"] {
+        read(stacks).expect(stacks);
+    }
+}
+
 /// What ends a load whose publish phase has these figures after so many seconds.
 fn ends(demand: &str, seconds: u64, change: impl Fn(&mut PhaseFigures)) -> Option<Threshold> {
     let text = format!(
