@@ -17,6 +17,8 @@ pub struct Config {
     pub users: Option<BTreeMap<String, Vec<u8>>>,
     /// The largest packet taken, in bytes; `None` is no limit but the protocol's.
     pub maximum_packet_size: Option<u32>,
+    /// The largest packet taken before a client is connected, in bytes: who it is, nobody knows until then.
+    pub maximum_connect_size: u32,
     /// How many messages of QoS 2 an MQTT 5 client may have unreleased.
     pub receive_maximum: u16,
     /// How many messages of QoS 1 and 2 are on their way to a client at once, whatever it takes.
@@ -45,6 +47,8 @@ pub struct Config {
     pub maximum_subscriptions: usize,
     /// Messages waiting for a session; more are dropped and counted.
     pub maximum_queued: usize,
+    /// Bytes of topics, properties and payloads waiting for a session; what does not fit beside others is dropped and counted.
+    pub maximum_queued_bytes: usize,
     /// Topics with a retained message; more are not stored and counted.
     pub maximum_retained: usize,
     /// Levels of a topic name or filter.
@@ -59,11 +63,19 @@ pub struct Config {
     pub close_patience: Duration,
 }
 
+/// Room for every field of a CONNECT at its longest (client identifier, will topic and payload, user name, password: 65,535 B
+/// each, sections 1.5.4 and 1.5.6), and for 192 kB of properties, which the standard does not bound.
+const MAXIMUM_CONNECT_BYTES: u32 = 512 * 1024;
+
+/// As much as may wait unsent for a client that is connected and does not read.
+const MAXIMUM_QUEUED_BYTES: usize = 32 * 1024 * 1024;
+
 impl Default for Config {
     fn default() -> Self {
         Self {
             users: None,
             maximum_packet_size: None,
+            maximum_connect_size: MAXIMUM_CONNECT_BYTES,
             receive_maximum: u16::MAX,
             maximum_inflight: u16::MAX,
             topic_alias_maximum: 0,
@@ -78,6 +90,7 @@ impl Default for Config {
             maximum_sessions: 1_000_000,
             maximum_subscriptions: 10_000,
             maximum_queued: 10_000,
+            maximum_queued_bytes: MAXIMUM_QUEUED_BYTES,
             maximum_retained: 100_000,
             maximum_topic_levels: 128,
             response_information: None,

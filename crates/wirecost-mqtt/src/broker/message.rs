@@ -47,6 +47,12 @@ impl Message {
         }
     }
 
+    /// Bytes of the topic, the properties and the payload.
+    pub(super) fn bytes(&self) -> usize {
+        let properties = self.properties.as_properties().written_bytes();
+        self.topic.as_text().len() + properties + self.payload.len()
+    }
+
     pub(super) fn has_expired(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }

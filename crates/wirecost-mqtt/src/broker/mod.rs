@@ -18,6 +18,7 @@ mod event;
 mod lifetime;
 mod message;
 mod publish;
+mod queue;
 mod receive;
 mod retained;
 mod session;
@@ -128,10 +129,15 @@ impl Broker {
     }
 
     fn open(&mut self, flow: FlowId) {
-        let limit = self.config.maximum_packet_size.unwrap_or(LARGEST_PACKET);
+        let limit = self.largest_packet().min(self.config.maximum_connect_size);
         self.connections.insert(flow, Connection::new(limit, self.now));
         self.timers
             .set(Deadline::Connect(flow), self.now + self.config.connect_timeout);
+    }
+
+    /// The largest packet that is taken of a client that is connected, in bytes.
+    fn largest_packet(&self) -> u32 {
+        self.config.maximum_packet_size.unwrap_or(LARGEST_PACKET)
     }
 
     fn perform(&mut self, action: Action, out: &mut Buffer) -> Option<Output<Event>> {

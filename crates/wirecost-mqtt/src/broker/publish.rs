@@ -257,11 +257,9 @@ impl Broker {
             self.stats.dropped_offline += 1;
             return;
         }
-        if session.queue.len() >= self.config.maximum_queued {
-            self.stats.dropped_queue_full += 1;
-            return;
+        match session.queue.push_back(delivery, &self.config) {
+            true => self.schedule(id),
+            false => self.stats.dropped_queue_full += 1,
         }
-        session.queue.push_back(delivery);
-        self.schedule(id);
     }
 }

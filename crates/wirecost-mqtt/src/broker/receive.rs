@@ -22,10 +22,16 @@ impl Broker {
             return;
         };
         connection.heard = self.now;
+        let awaits_connect = matches!(connection.stage, Stage::AwaitConnect);
         let mut framer = core::mem::take(&mut connection.framer);
         loop {
             match framer.next(&mut bytes) {
-                Ok(Some(frame)) => self.receive_frame(flow, frame),
+                Ok(Some(frame)) => {
+                    self.receive_frame(flow, frame);
+                    if awaits_connect && self.session_of(flow).is_some() {
+                        framer.set_limit(self.largest_packet());
+                    }
+                }
                 Ok(None) => break,
                 Err(error) => {
                     self.fail(flow, None, error);

@@ -1,12 +1,13 @@
 //! What the broker keeps of a client between and during its connections (section 4.1).
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use core::time::Duration;
 
 use wirecost_proto::FlowId;
 
 use super::message::Delivery;
+use super::queue::Queue;
 use crate::codec::properties::Property;
 use crate::codec::text::{OwnedBinary, OwnedText};
 use crate::codec::{PropertiesBuf, Will};
@@ -32,7 +33,7 @@ pub(super) struct Session {
     pub(super) filters: BTreeSet<Arc<str>>,
     pub(super) outbound: Outbound<Delivery>,
     pub(super) inbound: Inbound,
-    pub(super) queue: VecDeque<Delivery>,
+    pub(super) queue: Queue,
     /// Whether the broker will look at the queue before it sleeps.
     pub(super) is_scheduled: bool,
 }
@@ -47,7 +48,7 @@ impl Session {
             filters: BTreeSet::new(),
             outbound: Outbound::new(),
             inbound: Inbound::default(),
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             is_scheduled: false,
         }
     }

@@ -109,6 +109,11 @@ impl Framer {
         }
     }
 
+    /// Takes packets of at most `limit` bytes from the next one on.
+    pub const fn set_limit(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+
     /// The next whole packet, or `None` when `bytes` is used up; takes what it needs from `bytes`.
     ///
     /// # Errors

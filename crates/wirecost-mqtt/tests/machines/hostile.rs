@@ -126,6 +126,30 @@ fn version_3_1_1_is_closed_without_a_word() {
     }
 }
 
+/// Told before the packet is there: whoever has not said who it is fills no memory.
+#[test]
+fn the_first_packet_is_no_longer_than_a_connect_can_be() {
+    let small = || Config {
+        maximum_connect_size: 16,
+        ..Config::default()
+    };
+    // 512 KiB are a remaining length of 524,284 B.
+    for (bytes, config) in [
+        ("10 ffffff7f", Config::default()),
+        ("10 fdff1f", Config::default()),
+        ("10 0f", small()),
+        ("30 ffffff7f", small()),
+    ] {
+        assert_eq!(first(bytes, config), closing(""), "{bytes}");
+    }
+    assert_eq!(first("10 fcff1f", Config::default()), Answer::default());
+    let large_publish = "30 ffffff7f";
+    let mut raw = connected(CONNECT_5, small());
+    assert_eq!(raw.send(0, &hex(large_publish)), Answer::default());
+    let at_once = first(&format!("{CONNECT_5}{large_publish}"), small());
+    assert!(!at_once.closed, "{at_once:02x?}");
+}
+
 #[test]
 fn announced_limits_are_enforced() {
     let limited = || Config {

@@ -174,6 +174,46 @@ fn a_full_queue_drops_and_counts() {
     assert_eq!(talk.broker.stats().dropped_queue_full, 2);
 }
 
+/// What waits while another message is in flight, in a broker that keeps so many bytes for a session.
+fn payloads_kept(maximum_queued_bytes: usize, payloads: &[&str]) -> (Vec<String>, u64) {
+    let mut talk = Talk::new(Config {
+        maximum_queued_bytes,
+        maximum_inflight: 1,
+        ..Config::default()
+    });
+    talk.join(0, "publisher");
+    talk.join(1, "subscriber");
+    talk.subscribe(1, "a", QOS1);
+    for (packet_id, payload) in (1..).zip(payloads) {
+        let delivery = Delivery::AtLeastOnce(id(packet_id));
+        talk.publish(
+            0,
+            Publish {
+                delivery,
+                ..message("a", payload)
+            },
+        );
+    }
+    let mut heard = talk.hear(1);
+    for packet_id in 1..=payloads.len() {
+        talk.acknowledge(1, packet_id as u16);
+        heard.extend(talk.hear(1));
+    }
+    (heard, talk.broker.stats().dropped_queue_full)
+}
+
+#[test]
+fn a_queue_is_full_by_its_bytes_too() {
+    // A topic of a byte, the length of no properties, and 10 B of payload: 12 B each.
+    let payloads = ["in flight.", "one waits..", "1234567890", "1234567890", "x"];
+    let (heard, dropped) = payloads_kept(13 + 12, &payloads);
+    assert_eq!((heard.len(), dropped), (3, 2), "{heard:?}");
+    let (heard, dropped) = payloads_kept(13 + 12 + 12 + 3, &payloads);
+    assert_eq!((heard.len(), dropped), (5, 0), "{heard:?}");
+    let (heard, dropped) = payloads_kept(1, &payloads);
+    assert_eq!((heard.len(), dropped), (2, 3), "one alone is taken: {heard:?}");
+}
+
 /// [MQTT-3.1.2-24] on a new connection that takes less than the one before
 #[test]
 fn what_became_too_large_is_not_resent() {
