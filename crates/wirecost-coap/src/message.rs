@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::code::{Class, Code};
-use crate::option::{OptionError, OptionsView, split_option};
+use crate::option::{Numbers, OptionError, OptionsView, split_option};
 use crate::token::{MAX_TOKEN_BYTES, Token};
 
 /// Bytes of the fixed header.
@@ -290,18 +290,20 @@ fn split_token<'a>(view: View<'_>, datagram: &'a [u8]) -> Result<(Token, &'a [u8
 /// The options at the start of `bytes`, and the payload behind their marker.
 pub(crate) fn split_options(bytes: &[u8]) -> Result<(OptionsView<'_>, &[u8]), MessageError> {
     let (mut rest, mut number) = (bytes, 0);
+    let mut numbers = Numbers::default();
     while let Some(&first) = rest.first() {
         if first == PAYLOAD_MARKER {
             break;
         }
         let (option, after) = split_option(rest, number)?;
+        numbers.add(option.number);
         (rest, number) = (after, option.number.0);
     }
     let options = bytes.get(..bytes.len() - rest.len()).unwrap_or_default();
     match rest {
         [_] => Err(MessageError::EmptyPayload),
-        [_, payload @ ..] => Ok((OptionsView::from_walked(options), payload)),
-        [] => Ok((OptionsView::from_walked(options), &[])),
+        [_, payload @ ..] => Ok((OptionsView::from_walked(options, numbers), payload)),
+        [] => Ok((OptionsView::from_walked(options, numbers), &[])),
     }
 }
 

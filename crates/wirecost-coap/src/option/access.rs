@@ -22,8 +22,8 @@ impl<'a> OptionValue<'a> {
     /// Whether the registry knows the option and its value has the length that the registry asks for.
     pub fn is_recognized(&self) -> bool {
         self.number.definition().is_some_and(|definition| {
-            let fits = (definition.min..=definition.max).contains(&self.value.len());
-            fits && (definition.format != Format::String || self.text().is_some())
+            let is_text = || definition.format != Format::String || self.text().is_some();
+            definition.fits(self.value) && is_text()
         })
     }
 }
@@ -31,31 +31,59 @@ impl<'a> OptionValue<'a> {
 impl<'a> OptionsView<'a> {
     /// The values of the option `number`, in order, without those of wrong length.
     pub fn all(&self, number: OptionNumber) -> impl Iterator<Item = OptionValue<'a>> + use<'a> {
+        self.numbered(number).filter(OptionValue::is_recognized)
+    }
+
+    /// The values of the option `number`, whatever they are.
+    fn numbered(&self, number: OptionNumber) -> impl Iterator<Item = OptionValue<'a>> + use<'a> {
         // Options are in ascending order (RFC 7252 section 3.1).
         let until = move |option: &OptionValue<'_>| option.number <= number;
-        let wanted = move |option: &OptionValue<'_>| option.number == number && option.is_recognized();
-        self.iter().take_while(until).filter(wanted)
+        let wanted = move |option: &OptionValue<'_>| option.number == number;
+        let options = if self.may_have(number) {
+            *self
+        } else {
+            OptionsView::default()
+        };
+        options.iter().take_while(until).filter(wanted)
     }
 
     /// The first value of the option `number`.
+    #[inline]
     pub fn first(&self, number: OptionNumber) -> Option<OptionValue<'a>> {
+        if self.may_have(number) {
+            self.find(number)
+        } else {
+            None
+        }
+    }
+
+    #[inline(never)]
+    fn find(&self, number: OptionNumber) -> Option<OptionValue<'a>> {
         self.all(number).next()
     }
 
     /// The numeric value of the option `number`.
+    #[inline]
     pub fn uint(&self, number: OptionNumber) -> Option<u32> {
         self.first(number)?.uint()?.try_into().ok()
     }
 
     /// The segments of the path.
     pub fn uri_path(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.all(OptionNumber::URI_PATH)
-            .filter_map(|option| option.text())
+        self.texts(OptionNumber::URI_PATH)
     }
 
     /// The arguments of the query.
     pub fn uri_query(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.all(OptionNumber::URI_QUERY)
+        self.texts(OptionNumber::URI_QUERY)
+    }
+
+    /// The values of a text option, each looked at once.
+    fn texts(&self, number: OptionNumber) -> impl Iterator<Item = &'a str> + use<'a> {
+        let definition = number.definition();
+        let fits = move |value: &[u8]| definition.is_some_and(|definition| definition.fits(value));
+        self.numbered(number)
+            .filter(move |option| fits(option.value))
             .filter_map(|option| option.text())
     }
 

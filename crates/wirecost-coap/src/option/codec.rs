@@ -59,12 +59,33 @@ pub struct OptionValue<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionsView<'a> {
     bytes: &'a [u8],
+    numbers: Numbers,
+}
+
+/// Which options there are, by their numbers modulo 64: a message is asked for a dozen options and has one or two, and what
+/// is not among these need not be looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    pub(crate) const fn add(&mut self, number: OptionNumber) {
+        self.0 |= 1 << (number.0 % 64);
+    }
+
+    const fn may_have(self, number: OptionNumber) -> bool {
+        self.0 >> (number.0 % 64) & 1 == 1
+    }
 }
 
 impl<'a> OptionsView<'a> {
-    /// The options in `bytes`, which the caller has walked with [`split_option`].
-    pub(crate) const fn from_walked(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+    /// The options in `bytes`, which the caller has walked with [`split_option`] and found to have these `numbers`.
+    pub(crate) const fn from_walked(bytes: &'a [u8], numbers: Numbers) -> Self {
+        Self { bytes, numbers }
+    }
+
+    /// Whether an option of this number is worth a look.
+    pub(super) const fn may_have(&self, number: OptionNumber) -> bool {
+        self.numbers.may_have(number)
     }
 
     /// The encoded options.
@@ -74,6 +95,9 @@ impl<'a> OptionsView<'a> {
 
     /// Where the first option of this number lies in the bytes, its header included.
     pub(crate) fn place(&self, number: OptionNumber) -> Option<Range<usize>> {
+        if !self.may_have(number) {
+            return None;
+        }
         let mut options = self.iter();
         loop {
             let start = self.bytes.len() - options.rest.len();
@@ -158,6 +182,7 @@ fn split_nibble(nibble: u8, rest: &[u8], header: u8) -> Result<(u32, &[u8]), Opt
 pub struct Options {
     bytes: Vec<u8>,
     last: u16,
+    numbers: Numbers,
 }
 
 impl Options {
@@ -166,12 +191,13 @@ impl Options {
         Self {
             bytes: Vec::new(),
             last: 0,
+            numbers: Numbers(0),
         }
     }
 
     /// The options as a view.
     pub fn view(&self) -> OptionsView<'_> {
-        OptionsView::from_walked(&self.bytes)
+        OptionsView::from_walked(&self.bytes, self.numbers)
     }
 
     /// Adds an option after those of the same or a lower number.
@@ -208,6 +234,7 @@ impl Options {
         Self {
             bytes: view.bytes().to_vec(),
             last: view.iter().last().map_or(0, |option| option.number.0),
+            numbers: view.numbers,
         }
     }
 
@@ -215,6 +242,7 @@ impl Options {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.last = 0;
+        self.numbers = Numbers::default();
     }
 
     /// Replaces the options by `base` and the numeric options `extra`, whose numbers ascend; of `base` only
@@ -243,6 +271,7 @@ impl Options {
 
     /// Appends an option whose number is not below the last one's.
     pub(crate) fn push(&mut self, number: OptionNumber, value: &[u8]) {
+        self.numbers.add(number);
         push_option(&mut self.bytes, &mut self.last, number, value);
     }
 }

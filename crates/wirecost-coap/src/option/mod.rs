@@ -12,6 +12,6 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use codec::{Numbers, push_option, push_option_header, split_option};
 pub use codec::{OptionError, OptionIter, OptionValue, Options, OptionsView, UintBytes};
-pub(crate) use codec::{push_option, push_option_header, split_option};
 pub use registry::{Definition, Format, OptionNumber};

@@ -26,6 +26,13 @@ impl OptionNumber {
     }
 }
 
+impl Definition {
+    /// Whether a value has a length that the option may have.
+    pub(super) fn fits(&self, value: &[u8]) -> bool {
+        (self.min..=self.max).contains(&value.len())
+    }
+}
+
 /// How an option's value is read (RFC 7252 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
