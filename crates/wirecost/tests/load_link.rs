@@ -36,6 +36,17 @@ fn figures(arguments: &str, said: &Said) -> Value {
     summary["loads"][0].take()
 }
 
+/// What a run has printed that a busy machine has spoiled at most.
+fn summary_of(said: &Said) -> Value {
+    assert!(
+        matches!(said.code, Some(0 | 14)),
+        "{:?} {}",
+        said.code,
+        said.stderr
+    );
+    serde_json::from_str(&said.stdout).expect("a summary")
+}
+
 fn phase<'a>(load: &'a Value, name: &str) -> &'a Value {
     let phases = load["phases"].as_array().expect("phases");
     let found = phases.iter().find(|phase| phase["name"] == name);
@@ -252,13 +263,7 @@ fn loads_with_and_without_a_link_follow_one_another() {
     let by_root = said(&mut run("root"));
     let by_nobody = said(&mut as_nobody(run("nobody"), home.path()));
     for said in [by_root, by_nobody] {
-        assert!(
-            matches!(said.code, Some(0 | 14)),
-            "{:?} {}",
-            said.code,
-            said.stderr
-        );
-        let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
+        let summary = summary_of(&said);
         let loads = summary["loads"].as_array().expect("loads");
         let delays: Vec<Option<u64>> = loads
             .iter()
@@ -290,13 +295,7 @@ fn every_packet_on_the_link_is_recorded_where_that_is_asked_for() {
     ]);
     command.args(["--capture", "--quiet", "--json", "-", "--out", "run"]);
     let said = said(&mut command);
-    assert!(
-        matches!(said.code, Some(0 | 14)),
-        "{:?} {}",
-        said.code,
-        said.stderr
-    );
-    let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
+    let summary = summary_of(&said);
     let loads = summary["loads"].as_array().expect("loads");
     assert_eq!(loads.len(), 2);
     for load in loads {

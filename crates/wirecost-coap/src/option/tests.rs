@@ -17,6 +17,22 @@ fn options(list: List<'_>) -> Options {
     options
 }
 
+/// 75 is 11 + 64: a view knows numbers modulo 64, and looks where they agree.
+#[test]
+fn options_whose_numbers_agree_modulo_64_are_told_apart() {
+    let both = options(&[(11, b"a"), (75, b"x")]);
+    let other = options(&[(75, b"x")]);
+    let sent = other.view().bytes().to_vec();
+    let (received, _) = crate::message::split_options(&sent).expect("options");
+    assert_eq!(received, other.view());
+    for (view, path) in [(both.view(), Some("a")), (other.view(), None), (received, None)] {
+        assert_eq!(view.uri_path().next(), path);
+        assert_eq!(view.first(OptionNumber::URI_PATH).is_some(), path.is_some());
+        assert_eq!(view.place(OptionNumber::URI_PATH).is_some(), path.is_some());
+        assert!(view.place(OptionNumber(75)).is_some());
+    }
+}
+
 #[test]
 fn deltas_and_lengths_grow_by_extension_bytes() {
     let long = [0xaa; 300];
