@@ -14,7 +14,7 @@ use std::time::Duration;
 use wirecost_live::activity::Activity;
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::recorder::Recorder;
-use wirecost_live::{Clock, EnvironmentError, Medium, Topology, TopologyConfig};
+use wirecost_live::{Clock, EnvironmentError, Medium, PacketPort, Topology, TopologyConfig};
 use wirecost_proto::driver::DeviceReport;
 use wirecost_proto::driver::FlowReport;
 use wirecost_proto::hosts::server_address;
@@ -155,33 +155,14 @@ pub fn run(
     // What a protocol cannot carry is found before anything is built.
     let messages = messages(options, &plan)?;
     let topology = Topology::create(&topology_of(options))?;
-    if let Some(reason) = &topology.veth_reason {
-        progress.note(reason);
-    }
-    let hosts = plan.devices.len() + options.links.len() + 1;
-    let io = |what| move |source| RunError::Io { what, source };
+    let network = told_of(&topology, progress);
     let clock = Clock::start();
     let credentials = Credentials::generate(clock, options.keys)?;
     write_oscore_contexts(options, &plan, &credentials, folder)?;
+    let hosts = plan.devices.len() + options.links.len() + 1;
     let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
-    let recorder = Recorder::create(folder.path()).map_err(io("record packets"))?;
-    let links = DeviceLinks::new(&plan, &options.links, options.seed);
-    let network = NetworkFacts::of(&topology);
-    for line in &network.warnings {
-        progress.note(&format!("warning: {line}"));
-    }
-    let Topology { device, server, .. } = topology;
-    let forwarder = Forwarder::new(
-        [topology.device_port, topology.server_port],
-        links,
-        recorder,
-        clock,
-        Arc::clone(&activity),
-    );
-    let forwarder = forwarder
-        .map_err(io("set up the link"))?
-        .on_one_cpu(options.one_cpu);
-    let sides = Sides { device, server };
+    let (sides, ports) = sides_of(topology);
+    let forwarder = forwarder(options, &plan, folder, ports, clock, &activity)?;
     // The process that starts a foreign server must outlive it: this thread does.
     let address = server_address(options.ipv6);
     let is_over = || progress.is_interrupted();
@@ -221,6 +202,42 @@ pub fn run(
         failure: outcome.failure,
         plan,
     })
+}
+
+/// What is worth keeping of the topology, of which a person is told what did not go as it should.
+fn told_of(topology: &Topology, progress: &mut dyn Progress) -> NetworkFacts {
+    if let Some(reason) = &topology.veth_reason {
+        progress.note(reason);
+    }
+    let network = NetworkFacts::of(topology);
+    for line in &network.warnings {
+        progress.note(&format!("warning: {line}"));
+    }
+    network
+}
+
+/// The two sides of the topology, and where their packets come out.
+fn sides_of(topology: Topology) -> (Sides, [PacketPort; 2]) {
+    let Topology { device, server, .. } = topology;
+    let ports = [topology.device_port, topology.server_port];
+    (Sides { device, server }, ports)
+}
+
+/// The link between the ports, which records into `folder`.
+fn forwarder(
+    options: &Options,
+    plan: &Plan,
+    folder: &RunFolder,
+    ports: [PacketPort; 2],
+    clock: Clock,
+    activity: &Arc<Activity>,
+) -> Result<Forwarder<DeviceLinks>, RunError> {
+    let io = |what| move |source| RunError::Io { what, source };
+    let recorder = Recorder::create(folder.path()).map_err(io("record packets"))?;
+    let links = DeviceLinks::new(plan, &options.links, options.seed);
+    let forwarder = Forwarder::new(ports, links, recorder, clock, Arc::clone(activity));
+    let forwarder = forwarder.map_err(io("set up the link"))?;
+    Ok(forwarder.on_one_cpu(options.one_cpu))
 }
 
 /// OSCORE has no key log: its contexts go into a file that Wireshark reads.

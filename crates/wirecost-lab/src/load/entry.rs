@@ -11,17 +11,7 @@ use crate::results::summary::Warning;
 /// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others; `link`
 /// is what its emulated link has come to, where there was one.
 pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&LinkReport>) -> Load {
-    let mut phases: Vec<PhaseFigures> = options
-        .phases
-        .iter()
-        .zip(&outcome.phases)
-        .enumerate()
-        .map(|(index, (phase, times))| {
-            let own = |interval: &&Interval| interval.phase as usize == index;
-            let intervals: Vec<&Interval> = outcome.intervals.iter().filter(own).collect();
-            phase_figures(options, phase, times, intervals)
-        })
-        .collect();
+    let mut phases = all_figures(options, outcome);
     let evidence = Evidence {
         options,
         phases: &phases,
@@ -42,13 +32,6 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
     let with_offers = options.phases.iter().zip(&phases);
     let with_offers = with_offers.filter(|(phase, _)| phase.offer().is_some());
     let sent: u64 = with_offers.map(|(_, figures)| figures.sent).sum();
-    let offers = options.phases.iter().filter_map(Phase::offer);
-    let open = offers
-        .map(|offer| offer.arrivals)
-        .find_map(|arrivals| match arrivals {
-            Arrivals::Open { poisson, .. } => Some(poisson),
-            Arrivals::Closed => None,
-        });
     Load {
         stack: options.stack.to_string(),
         start: options.start.to_string(),
@@ -59,7 +42,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         subscribers: u64::from(options.receivers()),
         inflight: options.inflight.map(u64::from),
         loop_kind: options.loop_kind().into(),
-        arrivals: open.map(|poisson| if poisson { "poisson" } else { "constant" }.into()),
+        arrivals: arrivals_of(options).map(str::to_owned),
         shared_socket: options.shared_socket,
         interrupted: outcome.interrupted,
         aborted: outcome.aborted.clone(),
@@ -72,6 +55,27 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         phases,
         ..Load::default()
     }
+}
+
+/// The figures of each phase that was begun.
+fn all_figures(options: &LoadOptions, outcome: &Outcome) -> Vec<PhaseFigures> {
+    let begun = options.phases.iter().zip(&outcome.phases).enumerate();
+    let figures = begun.map(|(index, (phase, times))| {
+        let own = |interval: &&Interval| interval.phase as usize == index;
+        let intervals: Vec<&Interval> = outcome.intervals.iter().filter(own).collect();
+        phase_figures(options, phase, times, intervals)
+    });
+    figures.collect()
+}
+
+/// How messages of an open loop arrive: `poisson` or `constant`.
+fn arrivals_of(options: &LoadOptions) -> Option<&'static str> {
+    let offers = options.phases.iter().filter_map(Phase::offer);
+    let mut open = offers.filter_map(|offer| match offer.arrivals {
+        Arrivals::Open { poisson, .. } => Some(poisson),
+        Arrivals::Closed => None,
+    });
+    open.next().map(|poisson| if poisson { "poisson" } else { "constant" })
 }
 
 /// The figures of a phase in which `intervals` were counted.

@@ -116,6 +116,18 @@ pub fn run(options: &LoadOptions, mut place: Place<'_>) -> Result<Option<LoadFil
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// What the machine allows, once it is clear that devices can send from where they are to.
+fn limits_for(options: &LoadOptions, from_this_machine: bool) -> Result<Limits, LoadError> {
+    let limits = Limits::read().map_err(|source| LoadError::Machine {
+        action: "raise the limit on open files",
+        source,
+    })?;
+    if from_this_machine {
+        check_sources(&options.sources)?;
+    }
+    Ok(limits)
+}
+
 /// Source addresses must be those of this machine.
 fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
     addresses.iter().try_for_each(|address| {
@@ -135,13 +147,7 @@ fn run_here(
 ) -> Result<Option<LoadFile>, LoadError> {
     let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
     let started_at = SystemTime::now();
-    let limits = Limits::read().map_err(|source| LoadError::Machine {
-        action: "raise the limit on open files",
-        source,
-    })?;
-    if link.is_none() {
-        check_sources(&options.sources)?;
-    }
+    let limits = limits_for(options, link.is_none())?;
     let Some(mut server) = start_target(options, &place, clock, link.as_ref())? else {
         return Ok(None);
     };
@@ -166,16 +172,13 @@ fn run_here(
     place.watcher.end();
     let steal = MachineLoad::read().steal_share_since(&machine);
     let (address, version) = (server.address(), server.version().map(str::to_owned));
-    let source_addresses = match &link {
-        Some(_) => vec![format!("{DEVICES_V4}/16")],
-        None => addresses(&sources_of(options, address, options.clients).towards(address)),
-    };
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     server.stop();
     if outcome.interrupted && outcome.phases.is_empty() {
         return Ok(None);
     }
+    let source_addresses = source_addresses(options, address, link.is_some());
     let link = link.map(LoadLink::stop).transpose()?;
     check(options, address, &outcome)?;
     let mut load = Load {
@@ -219,7 +222,12 @@ fn start_target(
     }
 }
 
-fn addresses(sources: &[IpAddr]) -> Vec<String> {
+/// From where devices send: on the emulated link each from an address of its own.
+fn source_addresses(options: &LoadOptions, target: SocketAddr, has_link: bool) -> Vec<String> {
+    if has_link {
+        return vec![format!("{DEVICES_V4}/16")];
+    }
+    let sources = sources_of(options, target, options.clients).towards(target);
     sources.iter().map(IpAddr::to_string).collect()
 }
 
