@@ -129,6 +129,7 @@ fn part(options: &LoadOptions) -> Part {
         first: 0,
         senders: DEVICES as usize,
         closes_silently: false,
+        answers_in_one_datagram: false,
         clock_start_ns: 0,
     }
 }

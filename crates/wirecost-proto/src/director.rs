@@ -47,6 +47,12 @@ pub trait Director<E: Endpoint> {
     /// Takes the end of a device's endpoint; the device is finished.
     fn ended(&mut self, _device: usize, _error: &dyn fmt::Display, _now: Instant) {}
 
+    /// Says how many datagrams a device waits for, where that is known and anything else that may have come can lie until
+    /// more comes: then a loop need not ask the kernel whether there is more.
+    fn awaited(&self, _device: usize) -> Option<u32> {
+        None
+    }
+
     /// Says whose datagram has arrived on a socket that devices share, one of so many that they have; it is dropped where
     /// it is nobody's. Device `n` has socket `n` modulo their number.
     fn route(&mut self, _socket: usize, _datagram: &[u8]) -> Option<usize> {

@@ -32,6 +32,8 @@ pub struct Part {
     pub senders: usize,
     /// Whether nothing tells that a connection is closed: datagrams that nobody answers.
     pub closes_silently: bool,
+    /// Whether an answer is one datagram, and senders have nothing else to expect.
+    pub answers_in_one_datagram: bool,
     /// Where the run's clock began on CLOCK_MONOTONIC, in nanoseconds.
     pub clock_start_ns: u64,
 }

@@ -347,6 +347,11 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         ControlFlow::Continue(())
     }
 
+    fn awaited(&self, device: usize) -> Option<u32> {
+        let is_known = self.part.answers_in_one_datagram && device < self.part.senders;
+        is_known.then(|| self.part.book.in_flight(device))
+    }
+
     fn route(&mut self, socket: usize, datagram: &[u8]) -> Option<usize> {
         self.shared_endpoints.route(socket, datagram)
     }

@@ -75,7 +75,8 @@ fn arrivals_of(options: &LoadOptions) -> Option<&'static str> {
         Arrivals::Open { poisson, .. } => Some(poisson),
         Arrivals::Closed => None,
     });
-    open.next().map(|poisson| if poisson { "poisson" } else { "constant" })
+    open.next()
+        .map(|poisson| if poisson { "poisson" } else { "constant" })
 }
 
 /// The figures of a phase in which `intervals` were counted.

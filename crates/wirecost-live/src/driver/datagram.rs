@@ -9,6 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::sources::Origin;
 use super::{READ_BYTES, calls};
+use crate::sys;
 use crate::sys::datagrams::{self, Arrival};
 
 /// Bytes of socket buffer on the emulated link and of servers: a burst of the largest datagrams in fragments must fit.
@@ -174,17 +175,23 @@ impl Received {
         self.receive(socket, limit.min(TOGETHER), true)
     }
 
+    /// Receives one datagram on a connected socket; how many, and whether there may be more.
+    pub(super) fn fill_one(&mut self, socket: &UdpSocket) -> io::Result<(usize, bool)> {
+        let place = &mut self.bytes[..READ_BYTES];
+        let received = uninterrupted(|| sys::receive(socket.as_fd(), place))?;
+        if let Some(len) = received {
+            self.arrivals[0] = Arrival { len, from: None };
+        }
+        Ok((usize::from(received.is_some()), received.is_some()))
+    }
+
     fn receive(&mut self, socket: &UdpSocket, limit: usize, peers: bool) -> io::Result<(usize, bool)> {
         let places = &mut self.bytes[..limit * READ_BYTES];
-        loop {
-            calls::note_read();
-            match datagrams::receive(socket.as_fd(), places, READ_BYTES, peers, &mut self.arrivals) {
-                Ok(count) => return Ok((count, count == limit)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok((0, false)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let arrivals = &mut self.arrivals;
+        let received =
+            uninterrupted(|| datagrams::receive(socket.as_fd(), places, READ_BYTES, peers, arrivals))?;
+        let count = received.unwrap_or(0);
+        Ok((count, count == limit))
     }
 
     /// One of the datagrams that were received last.
@@ -196,6 +203,19 @@ impl Received {
     /// Who has sent it, where that was asked for.
     pub(super) fn peer(&self, number: usize) -> Option<SocketAddr> {
         self.arrivals[number].from
+    }
+}
+
+/// What a call that receives returns, unless there is nothing; a signal does not end it.
+fn uninterrupted(mut receive: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+    loop {
+        calls::note_read();
+        match receive() {
+            Ok(received) => return Ok(Some(received)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

@@ -91,10 +91,12 @@ pub(crate) fn receive(
         )
     };
     let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-    let filled = messages.iter().zip(names).take(received);
+    let filled = messages.iter().zip(&mut names).take(received);
     for (arrival, (message, name)) in arrivals.iter_mut().zip(filled) {
         // SAFETY: the kernel has written an address of this length into the name, or the name is all-zero, which is none.
-        let address = name.map(|name| unsafe { SockAddr::new(name, message.msg_hdr.msg_namelen) });
+        let address = name
+            .take()
+            .map(|name| unsafe { SockAddr::new(name, message.msg_hdr.msg_namelen) });
         *arrival = Arrival {
             len: message.msg_len as usize,
             from: address.and_then(|address| address.as_socket()),

@@ -81,6 +81,7 @@ impl Bench {
             first: 0,
             senders: devices,
             closes_silently: false,
+            answers_in_one_datagram: false,
             clock_start_ns: 0,
         };
         let inbox = Inbox::new();

@@ -16,7 +16,7 @@ use crate::load::part::Inbox;
 use crate::load::roles::subscriber::{Reception, Subscribers};
 use crate::stack::pattern::{Pattern, Values};
 use crate::stack::pool::{Carried, PoolConfig};
-use crate::stack::{Application, MessagePool, Subscription};
+use crate::stack::{Application, Channel, MessagePool, Subscription};
 
 impl Share {
     pub(in crate::load) fn director(
@@ -35,6 +35,8 @@ impl Share {
         };
         let rng = self.rng("back-off").host(u64::from(self.number));
         let pool = self.pool(clock)?;
+        let has_bare_datagrams = options.stack.transport() == Transport::Datagram
+            && options.stack.application != Application::Http3;
         let part = Part {
             subscribers: self.subscribers(clock, pool.is_stamped())?,
             fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng),
@@ -42,8 +44,9 @@ impl Share {
             pool,
             first: self.devices.start,
             senders,
-            closes_silently: options.stack.transport() == Transport::Datagram
-                && options.stack.application != Application::Http3,
+            closes_silently: has_bare_datagrams,
+            answers_in_one_datagram: has_bare_datagrams
+                && matches!(options.stack.channel, Channel::Plain | Channel::Oscore),
             clock_start_ns: clock.monotonic_nanos(Instant::START),
         };
         let (outbox, number) = (outbox.clone(), self.number);
