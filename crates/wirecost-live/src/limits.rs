@@ -1,16 +1,19 @@
-//! How many devices this machine lets a process hold: open files and ports.
+//! How many devices this machine lets a process hold: open files, ports and memory.
 
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
 
 use crate::driver::sources::Sources;
-use crate::environment::{OpenFiles, local_ports};
+use crate::environment::{Load, OpenFiles, local_ports};
 use crate::sys::memory;
 
 /// Open files that a process keeps for itself beside its devices' sockets and those it has open already: results, pipes
 /// to other processes, sockets that wait to be closed.
 const RESERVED_FILES: u64 = 128;
+/// The least memory that a connection takes on one side, its share of its process included: 100,000 idle MQTT connections
+/// over loopback took 790 MB of both sides and their kernel.
+const BYTES_PER_SOCKET: u64 = 3_900;
 
 /// What bounds the number of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub struct Limits {
     pub open_files: u64,
     /// Ports that the kernel gives to sockets that ask for none.
     pub ports_per_address: u64,
+    /// Bytes of memory that programs can still have.
+    pub available_bytes: u64,
 }
 
 /// Why so many devices cannot be held.
@@ -48,6 +53,22 @@ pub enum LimitError {
         /// Source addresses.
         addresses: u64,
     },
+    /// Each device takes memory, in its process and in the kernel.
+    #[error(
+        "{asked} devices need at least {} MB of memory, and this machine has {} MB left: {reachable} may fit",
+        .needed_bytes / 1_000_000,
+        .available_bytes / 1_000_000
+    )]
+    Memory {
+        /// Devices asked for.
+        asked: u64,
+        /// Devices that are possible, as far as idle ones show it.
+        reachable: u64,
+        /// What those asked for take, idle and in the clear.
+        needed_bytes: u64,
+        /// What there is.
+        available_bytes: u64,
+    },
 }
 
 /// Bytes from which on an allocation is the kernel's: glibc's own first threshold, which it raises otherwise.
@@ -68,10 +89,34 @@ impl Limits {
         let open_files = OpenFiles::raise()?;
         let in_use = fs::read_dir("/proc/self/fd")?.count() as u64;
         let [first, last] = local_ports()?.map(u64::from);
+        let available_bytes = match Load::read().available_bytes {
+            // A kernel that does not say it refuses nobody.
+            0 => u64::MAX,
+            available => available,
+        };
         Ok(Self {
             sockets_per_process: open_files.saturating_sub(in_use + RESERVED_FILES),
             open_files,
             ports_per_address: (last + 1).saturating_sub(first),
+            available_bytes,
+        })
+    }
+
+    /// Whether the machine has memory for `devices`, of which it holds so many `sides`: the target's too, where that is here.
+    ///
+    /// # Errors
+    /// It has not, even if they stay idle; the error says for how many it has.
+    pub fn check_memory(&self, devices: u64, sides: u64) -> Result<(), LimitError> {
+        let each = BYTES_PER_SOCKET * sides;
+        let needed_bytes = devices.saturating_mul(each);
+        if needed_bytes <= self.available_bytes {
+            return Ok(());
+        }
+        Err(LimitError::Memory {
+            asked: devices,
+            reachable: self.available_bytes / each,
+            needed_bytes,
+            available_bytes: self.available_bytes,
         })
     }
 
@@ -130,6 +175,7 @@ mod tests {
         sockets_per_process: 19_800,
         open_files: 20_000,
         ports_per_address: 28_232,
+        available_bytes: 16_000_000_000,
     };
 
     #[test]
@@ -174,6 +220,14 @@ mod tests {
             LIMITS.check_ports(crowd, remote, &Sources::any().with_shared_sockets(1)),
             Ok(())
         );
+    }
+
+    #[test]
+    fn more_devices_than_memory_are_refused() {
+        assert_eq!(LIMITS.check_memory(4_000_000, 1), Ok(()));
+        let error = LIMITS.check_memory(4_000_000, 2).expect_err("too many");
+        let expected = "4000000 devices need at least 31200 MB of memory, and this machine has 16000 MB left: 2051282 may fit";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -36,6 +36,8 @@ impl Layout {
         let needed = if options.shared_socket {
             1
         } else {
+            let has_target = options.link.is_some() || address.ip().is_loopback();
+            limits.check_memory(devices, 1 + u64::from(has_target))?;
             limits.processes(devices)?
         };
         let asked = options.processes.map_or(needed, u64::from).max(1);
@@ -81,6 +83,7 @@ mod tests {
         sockets_per_process: 19_800,
         open_files: 20_000,
         ports_per_address: 28_232,
+        available_bytes: 16_000_000_000,
     };
 
     fn layout(change: impl FnOnce(&mut LoadOptions)) -> Result<(u32, u32), String> {
@@ -115,6 +118,13 @@ mod tests {
             options.processes = Some(2);
         });
         assert!(too_few.expect_err("too few").contains("can hold 39600"));
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_refused_before_the_start() {
+        let too_many = layout(|options| options.clients = 5_000_000);
+        let said = too_many.expect_err("too many");
+        assert!(said.contains("2051282 may fit"), "{said}");
     }
 
     #[test]
