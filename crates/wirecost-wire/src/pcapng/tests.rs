@@ -218,6 +218,30 @@ fn a_block_too_long_to_be_read_is_not_written() {
     ));
 }
 
+#[test]
+fn a_long_key_log_takes_several_blocks_and_no_line_is_cut() {
+    let line = [&[b'k'; 999][..], b"\n"].concat();
+    let key_log = line.repeat(2 * MAX_BLOCK_BYTES as usize / line.len());
+    let with = |key_log: &[u8]| {
+        let capture = Capture {
+            tls_key_log: Some(key_log),
+            ..Capture::default()
+        };
+        Writer::new(Vec::new(), &capture).and_then(Writer::finish)
+    };
+    let file = with(&key_log).unwrap();
+    let blocks = Reader::new(file.as_slice()).filter_map(|block| match block.unwrap() {
+        Block::Secrets(secrets) => Some(secrets.data),
+        _ => None,
+    });
+    let blocks: Vec<Vec<u8>> = blocks.collect();
+    assert_eq!(blocks.len(), 3);
+    assert!(blocks.iter().all(|block| block.ends_with(b"\n")));
+    assert!(blocks.concat() == key_log, "every line is there, in its order");
+    let endless = vec![b'k'; MAX_BLOCK_BYTES as usize];
+    assert!(matches!(with(&endless), Err(WriteError::TooLong { .. })));
+}
+
 proptest! {
     #[test]
     fn packets_survive_the_file(

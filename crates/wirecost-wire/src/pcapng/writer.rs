@@ -10,6 +10,8 @@ use super::{
 
 /// Timestamps count units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
+/// The most data of a block, which leaves room for its other fields and for options.
+const MAX_DATA_BYTES: u32 = MAX_BLOCK_BYTES - 2 * u16::MAX as u32 - BLOCK_FRAME_BYTES;
 
 /// What stands in a capture before its packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +44,7 @@ pub enum WriteError {
         /// The interface asked for.
         got: u32,
     },
-    /// A packet or a key log above [`MAX_BLOCK_BYTES`].
+    /// A packet, or a line of a key log, above [`MAX_BLOCK_BYTES`].
     #[error("block body must be at most {expected} bytes, got {got}")]
     TooLong {
         /// The largest body.
@@ -64,7 +66,7 @@ impl<W: Write> Writer<W> {
     /// A writer of `capture` into `sink`; everything that stands before the packets is written.
     ///
     /// # Errors
-    /// The sink refuses, or the key log is too long.
+    /// The sink refuses, or a line of the key log is too long.
     pub fn new(sink: W, capture: &Capture<'_>) -> Result<Self, WriteError> {
         let mut writer = Self {
             sink,
@@ -73,7 +75,7 @@ impl<W: Write> Writer<W> {
         };
         writer.section(capture)?;
         if let Some(key_log) = capture.tls_key_log {
-            writer.secrets(key_log)?;
+            writer.all_secrets(key_log)?;
         }
         for name in capture.interfaces {
             writer.interface(name)?;
@@ -133,6 +135,22 @@ impl<W: Write> Writer<W> {
             (option_code::COMMENT, capture.comment),
         ]);
         self.end()
+    }
+
+    /// One block, or several where one may not be as long: readers take the secrets of all.
+    fn all_secrets(&mut self, mut key_log: &[u8]) -> Result<(), WriteError> {
+        while let Some(fitting) = key_log.get(..MAX_DATA_BYTES as usize) {
+            // A line is of use only where it is whole.
+            let newline = fitting.iter().rposition(|byte| *byte == b'\n');
+            let whole = newline.map_or(key_log.len(), |newline| newline + 1);
+            let (block, rest) = key_log.split_at(whole);
+            self.secrets(block)?;
+            key_log = rest;
+        }
+        if key_log.is_empty() {
+            return Ok(());
+        }
+        self.secrets(key_log)
     }
 
     fn secrets(&mut self, key_log: &[u8]) -> Result<(), WriteError> {
@@ -206,14 +224,13 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The length of a block's data, which leaves room for the other fields and for options.
+/// The length of a block's data.
 fn data_length(data: &[u8]) -> Result<u32, WriteError> {
-    let expected = MAX_BLOCK_BYTES - 2 * u32::from(u16::MAX) - BLOCK_FRAME_BYTES;
     u32::try_from(data.len())
         .ok()
-        .filter(|length| *length <= expected)
+        .filter(|length| *length <= MAX_DATA_BYTES)
         .ok_or(WriteError::TooLong {
-            expected,
+            expected: MAX_DATA_BYTES,
             got: data.len(),
         })
 }
