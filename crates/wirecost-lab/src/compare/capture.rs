@@ -1,6 +1,6 @@
 //! The capture as a file, and the packets that ladders are drawn from.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -153,6 +153,10 @@ impl PacketSink for CaptureFile<'_> {
 
 /// A capture at `path` to write packets to. With `keys`, the secrets of connections, only its owner may read it.
 pub(crate) fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
+    if !keys.is_empty() && path.exists() {
+        // A file that is there keeps its mode, and whoever has it open reads on.
+        fs::remove_file(path)?;
+    }
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -173,4 +177,23 @@ pub(crate) fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<Fil
 pub(crate) fn flush(writer: Writer<BufWriter<File>>) -> io::Result<()> {
     let file = writer.finish().map_err(io::Error::other)?;
     file.into_inner().map_err(|error| error.into_error())?.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_capture_with_secrets_takes_no_mode_over_from_one_without() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("all.pcapng");
+        for (keys, mode) in [("", 0o644), ("CLIENT_RANDOM 00 00\n", 0o600)] {
+            flush(writer(&path, keys).expect("a capture")).expect("written");
+            let metadata = path.metadata().expect("a file");
+            // The umask may take more away.
+            assert_eq!(metadata.permissions().mode() & 0o777 & !mode, 0, "{keys:?}");
+        }
+    }
 }
