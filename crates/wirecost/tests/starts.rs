@@ -2,11 +2,8 @@
 
 mod common;
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-
 use common::Run;
-use common::capture::{DECRYPTION_SECRETS, ENHANCED_PACKET, blocks};
+use common::capture::{DECRYPTION_SECRETS, ENHANCED_PACKET, blocks, files_with_secrets, mode};
 use common::tshark::fields;
 use wirecost_lab::results::Environment;
 use wirecost_lab::results::summary::{Cell, Section};
@@ -126,7 +123,7 @@ fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
             "{protocol} is decrypted"
         );
     }
-    assert_eq!(files_with_secrets(&capture), [0o600]);
+    assert_eq!(files_with_secrets(&run.file("")), [0o600]);
     assert_eq!(mode(&run.file("capture/oscore_contexts")), 0o600);
 }
 
@@ -142,7 +139,7 @@ fn without_keys_there_is_nothing_to_decrypt_by() {
             .all(|block| block.kind != DECRYPTION_SECRETS)
     );
     assert!(fields(&capture, "mqtt || dtls && coap || http3", &["frame.number"]).is_empty());
-    assert_eq!(files_with_secrets(&capture), [0_u32; 0]);
+    assert_eq!(files_with_secrets(&run.file("")), [0_u32; 0]);
     assert!(!run.file("capture/oscore_contexts").exists());
     assert!(
         run.summary
@@ -150,33 +147,4 @@ fn without_keys_there_is_nothing_to_decrypt_by() {
             .iter()
             .all(|cell| cell.valid && cell.all_arrived())
     );
-}
-
-fn mode(file: &Path) -> u32 {
-    let metadata = std::fs::metadata(file).expect("a file");
-    metadata.permissions().mode() & 0o777
-}
-
-/// The modes of the run's files in which lines of a key log stand.
-fn files_with_secrets(capture: &Path) -> Vec<u32> {
-    let folder = capture.parent().and_then(Path::parent).expect("the run's folder");
-    let mut folders = vec![folder.to_path_buf()];
-    let mut modes = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if holds_secret(&std::fs::read(&path).expect("a file")) {
-                modes.push(mode(&path));
-            }
-        }
-    }
-    modes
-}
-
-fn holds_secret(bytes: &[u8]) -> bool {
-    let labels: [&[u8]; 2] = [b"CLIENT_TRAFFIC_SECRET_0 ", b"CLIENT_RANDOM "];
-    let holds = |label: &&[u8]| bytes.windows(label.len()).any(|window| window == *label);
-    labels.iter().any(holds)
 }

@@ -306,6 +306,7 @@ impl<'a> Coordinator<'a> {
                 self.outcome.failure.get_or_insert(reason);
             }
             FromPart::Interval(interval) => self.count(*interval),
+            FromPart::Keys(lines) => self.outcome.keys.add(lines),
         }
     }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::Clock;
+use wirecost_security::KeyLog;
 use wirecost_security::dtls::Psk;
 
 use crate::stack::channels::{Acquaintance, ChannelOptions, ClientChannels};
@@ -69,16 +70,26 @@ impl Destination {
         }
     }
 
-    /// What devices offer to the server.
+    /// The OSCORE contexts of the first `devices` devices, as [`Portable::oscore_contexts`] gives them; `None` where the
+    /// server has credentials of its own.
+    pub fn oscore_contexts(&self, devices: u16) -> Option<String> {
+        match &self.trust {
+            Trust::Own(portable) => Some(portable.oscore_contexts(devices)),
+            Trust::Foreign { .. } => None,
+        }
+    }
+
+    /// What devices offer to the server. Secrets of connections go to `key_log`; those to a server that has credentials
+    /// of its own, on whose link nothing is recorded, go nowhere.
     ///
     /// # Errors
     /// The credentials cannot be read.
-    pub fn channels(&self, clock: Clock) -> Result<ClientChannels, String> {
+    pub fn channels(&self, clock: Clock, key_log: &KeyLog) -> Result<ClientChannels, String> {
         match &self.trust {
             Trust::Own(portable) => {
                 let credentials = portable.unpack(clock).map_err(|error| error.to_string())?;
                 Ok(ClientChannels::new(
-                    &credentials,
+                    &credentials.with_key_log(key_log.clone()),
                     OnLink::channel_options(self.link),
                 ))
             }

@@ -14,6 +14,7 @@ use wirecost_live::recorder::Recorder;
 use wirecost_proto::hosts::server_address;
 
 use super::destination::OnLink;
+use super::keys::KeyLines;
 use super::options::LoadOptions;
 use super::run::{LoadError, Place};
 use super::server::{Server, Site};
@@ -24,14 +25,18 @@ use crate::compare::live::RunError;
 use crate::emulation::{Emulation, EmulationOptions, Left, capture};
 use crate::results::environment::Emulator;
 use crate::results::load::LinkFigures;
+use crate::results::{ResultsError, RunFolder};
 use wirecost_live::Clock;
+
+/// Where captures are, in the results folder.
+const FOLDER: &str = "capture";
 
 /// The link of a load, at work.
 pub(super) struct LoadLink {
     emulation: Emulation,
     config: LinkConfig,
     round_trips: Vec<Duration>,
-    /// Where its packets go, in the results folder; `None` where they are not recorded.
+    /// The results folder and the key of the load, by which its packets are kept; `None` where they are not recorded.
     capture: Option<(PathBuf, String)>,
 }
 
@@ -98,7 +103,7 @@ impl LoadLink {
             round_trips,
             capture: options
                 .capture
-                .then(|| (place.folder.to_owned(), capture_of(options))),
+                .then(|| (place.folder.to_owned(), identity::key(options))),
         })
     }
 
@@ -129,11 +134,11 @@ impl LoadLink {
         Ok(server.behind(std::sync::Arc::clone(&self.emulation.meter)))
     }
 
-    /// Stops the link, and writes what was recorded of it.
+    /// Stops the link, and writes what was recorded of it with what opens it: lines of a key log, and OSCORE contexts.
     ///
     /// # Errors
     /// Its loop failed, its interfaces do not say what they have dropped, or there is no capture to be made.
-    pub(super) fn stop(self) -> Result<LinkReport, RunError> {
+    pub(super) fn stop(self, keys: &KeyLines, oscore_contexts: Option<&str>) -> Result<LinkReport, RunError> {
         let network = self.emulation.warnings.clone();
         let mut left = self.emulation.stop()?;
         let counters = left.forwarder.links.counters();
@@ -141,7 +146,13 @@ impl LoadLink {
             .forwarder
             .dropped()
             .map_err(doing("read the interfaces' counters"))?;
-        let capture = self.capture.map(|(folder, name)| keep(&folder, name, &mut left));
+        let capture = self.capture.map(|(folder, key)| {
+            let mut captured = keep(&folder, &key, keys, &mut left)?;
+            let unwritten = oscore_contexts.and_then(|contexts| keep_contexts(&folder, &key, contexts).err());
+            let unwritten = unwritten.map(|error| format!("the capture has no OSCORE contexts: {error}"));
+            captured.cut_short = captured.cut_short.or(unwritten);
+            Ok::<_, RunError>(captured)
+        });
         Ok(LinkReport {
             figures: LinkFigures {
                 link: link_of(
@@ -164,23 +175,27 @@ fn doing(what: &'static str) -> impl Fn(io::Error) -> RunError {
     move |source| RunError::Io { what, source }
 }
 
-/// The file of a load's packets, below the results folder.
-fn capture_of(options: &LoadOptions) -> String {
-    format!("capture/{}.pcapng", identity::key(options))
+/// Writes the packets of a link, and what opens them.
+fn keep(folder: &Path, key: &str, keys: &KeyLines, left: &mut Left) -> Result<Captured, RunError> {
+    let name = format!("{FOLDER}/{key}.pcapng");
+    let path = folder.join(&name);
+    fs::create_dir_all(folder.join(FOLDER)).map_err(doing("write the capture"))?;
+    let cut_short = match capture::write(&path, left, keys.text()) {
+        Ok(written) => written.cut_short,
+        // A disk that is full before the first packet: figures need no capture.
+        Err(RunError::Io { source, .. }) if path.exists() => {
+            Some(format!("the capture is cut short: {source}"))
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Captured { name, cut_short })
 }
 
-/// Writes the packets of a link. The secrets of its connections are with the devices, in other threads and processes: what
-/// TLS and DTLS protect stays closed.
-fn keep(folder: &Path, name: String, left: &mut Left) -> Result<Captured, RunError> {
-    let path = folder.join(&name);
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(doing("write the capture"))?;
-    }
-    let written = capture::write(&path, left, "")?;
-    Ok(Captured {
-        name,
-        cut_short: written.cut_short,
-    })
+/// OSCORE has no key log: its contexts go into a file that Wireshark reads, one beside each capture, because every load has
+/// secrets of its own.
+fn keep_contexts(folder: &Path, key: &str, contexts: &str) -> Result<(), ResultsError> {
+    let name = format!("{FOLDER}/{key}.oscore_contexts");
+    RunFolder::open(folder).write_secret(&name, contexts.as_bytes())
 }
 
 /// How the link kept its deadlines.

@@ -17,7 +17,7 @@
 //! - [`activity`]: what they do in one phase; [`activities`]: connect, publish, hold, close
 //! - [`arrivals`]: when messages are intended
 //! - [`figures`]: what is counted, second by second, in a form that adds up
-//! - [`link`]: the emulated link between devices and a target that was started
+//! - [`link`]: the emulated link between devices and a target that was started; [`keys`]: what opens its packets
 //! - [`metrics`]: what was counted, for Prometheus
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`roles`]: what devices are and do beside sending messages
@@ -38,6 +38,7 @@ pub mod entry;
 pub mod figures;
 pub mod fleet;
 pub mod identity;
+pub mod keys;
 pub mod link;
 pub mod metrics;
 pub mod options;

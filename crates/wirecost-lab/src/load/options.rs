@@ -70,6 +70,8 @@ pub struct LoadOptions {
     pub profile: bool,
     /// Whether every packet on the emulated link is recorded.
     pub capture: bool,
+    /// Whether what is recorded holds the secrets of its connections.
+    pub keys: bool,
     /// Seed of every random decision.
     pub seed: u64,
 }
@@ -111,6 +113,11 @@ impl LoadOptions {
         let why = "packets are recorded where they enter the emulated link, and there is none: give it a link, or run wirecost \
                    link -- wirecost load";
         (self.capture && self.link.is_none()).then(|| why.to_owned())
+    }
+
+    /// Whether devices keep the secrets of their connections: nobody could use them but a reader of what is recorded.
+    pub const fn keeps_keys(&self) -> bool {
+        self.capture && self.keys && self.link.is_some()
     }
 
     /// How messages follow one another, as results name it: `open`, `closed`, `saturation` (a closed loop with several messages

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::figures::Interval;
+use super::keys::KeyLines;
 
 /// What a part is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub enum FromPart {
         /// The phase's index.
         phase: u32,
     },
+    /// The secrets of its devices' connections, once it has ended; only where they are kept.
+    Keys(KeyLines),
     /// It cannot go on.
     Failed {
         /// Why, in one sentence.

@@ -17,7 +17,8 @@ use wirecost_proto::hosts::DEVICES_V4;
 
 use super::coordinator::{Coordinator, Demands, NoConnection, Outcome, Surroundings};
 use super::entry;
-use super::link::LoadLink;
+use super::keys;
+use super::link::{LinkReport, LoadLink};
 use super::nanos;
 use super::options::{LoadOptions, LoadTarget};
 use super::parts::Parts;
@@ -174,12 +175,11 @@ fn run_here(
     let (address, version) = (server.address(), server.version().map(str::to_owned));
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
-    server.stop();
-    if outcome.interrupted && outcome.phases.is_empty() {
+    let link = end(options, server, link, &outcome)?;
+    if outcome.has_not_begun() {
         return Ok(None);
     }
     let source_addresses = source_addresses(options, address, link.is_some());
-    let link = link.map(LoadLink::stop).transpose()?;
     check(options, address, &outcome)?;
     let mut load = Load {
         started_at: rfc3339(started_at),
@@ -259,6 +259,19 @@ impl Generator {
             parts,
         })
     }
+}
+
+/// Ends the target, and then the link to it; what has come of that, where the load has begun.
+fn end(
+    options: &LoadOptions,
+    server: Server,
+    link: Option<LoadLink>,
+    outcome: &Outcome,
+) -> Result<Option<LinkReport>, RunError> {
+    let oscore_contexts = keys::oscore_contexts(options, server.destination());
+    server.stop();
+    let stop = |link: LoadLink| link.stop(&outcome.keys, oscore_contexts.as_deref());
+    link.filter(|_| !outcome.has_not_begun()).map(stop).transpose()
 }
 
 /// Whether there is anything to tell of a load that has left `outcome`.

@@ -17,11 +17,13 @@ use wirecost_live::driver::sources::Sources;
 use wirecost_proto::Rng;
 use wirecost_proto::hosts::device_address;
 use wirecost_proto::random::key_of;
+use wirecost_security::KeyLog;
 
 use super::destination::Destination;
 use super::options::{Backoff, LoadOptions};
 pub(super) use activities::most_in_flight;
 
+use super::keys::KeyLines;
 use super::nanos;
 use super::part::{FromPart, Inbox};
 use super::shared::{self, SharedEndpoints};
@@ -75,20 +77,39 @@ impl Share {
     /// Runs the part until it is told to quit: one loop on this thread. Whatever happens, the last thing that it says is
     /// [`FromPart::Failed`] or [`FromPart::Finished`].
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
-        let number = self.number;
-        let last = match self.run_loop(inbox, outbox) {
+        let key_log = self.key_log();
+        let last = match self.run_loop(inbox, outbox, &key_log) {
             Ok(socket_error) => FromPart::Finished { socket_error },
             Err(reason) => FromPart::Failed { reason },
         };
-        // A coordinator that has gone needs no word.
-        drop(outbox.send((number, last)));
+        let keys = key_log
+            .is_enabled()
+            .then(|| FromPart::Keys(KeyLines::of(&key_log)));
+        for word in keys.into_iter().chain([last]) {
+            // A coordinator that has gone needs no word.
+            drop(outbox.send((self.number, word)));
+        }
+    }
+
+    /// Where devices leave the secrets of their connections.
+    fn key_log(&self) -> KeyLog {
+        if self.options.keeps_keys() {
+            KeyLog::new()
+        } else {
+            KeyLog::disabled()
+        }
     }
 
     /// Runs the loop: why a socket could not be had.
-    fn run_loop(&self, inbox: &Arc<Inbox>, outbox: &Outbox) -> Result<Option<String>, String> {
+    fn run_loop(
+        &self,
+        inbox: &Arc<Inbox>,
+        outbox: &Outbox,
+        key_log: &KeyLog,
+    ) -> Result<Option<String>, String> {
         let clock = Clock::start();
         let endpoints = self.shared_endpoints();
-        let clients = self.clients(clock, &endpoints)?;
+        let clients = self.clients(clock, key_log, &endpoints)?;
         let transport = self.options.stack.transport();
         let remote = self.destination.address;
         let devices = clients.into_iter().map(|endpoint| LoadDevice {

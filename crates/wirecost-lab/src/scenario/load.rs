@@ -24,7 +24,7 @@ use crate::stack::Stack;
 use crate::target::Target;
 
 /// The keys of a load.
-pub const KEYS: [&str; 30] = [
+pub const KEYS: [&str; 31] = [
     "stack",
     "start",
     "target",
@@ -53,6 +53,7 @@ pub const KEYS: [&str; 30] = [
     "insecure",
     "profile",
     "capture",
+    "record",
     "seed",
     "engine",
 ];
@@ -62,6 +63,8 @@ pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
 pub const PAYLOAD_KEYS: [&str; 4] = ["size", "file", "template", "hex"];
 /// The keys of a will.
 pub const WILL_KEYS: [&str; 2] = ["topic", "payload"];
+/// The keys of what a capture holds.
+pub const RECORD_KEYS: [&str; 1] = ["keys"];
 /// The keys of a login.
 pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
 
@@ -127,6 +130,7 @@ impl LoadOptions {
             insecure: false,
             profile: false,
             capture: false,
+            keys: true,
             seed: 42,
         }
     }
@@ -275,6 +279,10 @@ fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     load.processes = table.one("processes", whole)?;
     set(&mut load.profile, table.one("profile", flag)?);
     set(&mut load.capture, table.one("capture", flag)?);
+    if let Some(node) = table.get("record") {
+        let own = Table::new(node, "record.", &RECORD_KEYS)?;
+        set(&mut load.keys, own.one("keys", flag)?);
+    }
     Ok(())
 }
 

@@ -94,21 +94,21 @@ impl Credentials {
     /// The OSCORE contexts of the first `devices` devices, as Wireshark's preference file `oscore_contexts` holds
     /// them: sender id, recipient id, master secret, master salt, ID context and algorithm.
     pub fn oscore_contexts(&self, devices: u16) -> String {
-        let secret: String = self
-            .oscore_secret
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let line = |device: u16| {
-            format!("\"{device:04x}\",\"01\",\"{secret}\",\"\",\"\",\"AES-CCM-16-64-128 (CCM*)\"\n")
-        };
-        (0..devices).map(line).collect()
+        oscore_contexts(&self.oscore_secret, devices)
     }
 
     /// The devices' identity, where they need one.
     pub(super) fn client_where(&self, needed: bool) -> Option<Identity> {
         needed.then(|| self.client.clone())
     }
+}
+
+fn oscore_contexts(secret: &[u8; SECRET_BYTES], devices: u16) -> String {
+    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let line = |device: u16| {
+        format!("\"{device:04x}\",\"01\",\"{secret}\",\"\",\"\",\"AES-CCM-16-64-128 (CCM*)\"\n")
+    };
+    (0..devices).map(line).collect()
 }
 
 impl fmt::Debug for Credentials {

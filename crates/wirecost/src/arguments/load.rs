@@ -187,9 +187,13 @@ pub struct LoadOutputArguments {
     #[arg(long)]
     pub profile: bool,
 
-    /// Record every packet on the emulated link, in capture/ of the results folder
+    /// Record every packet on the emulated link, in capture/ of the results folder, with the secrets that open them
     #[arg(long)]
     pub capture: bool,
+
+    /// Leave the secrets of the connections out of the capture
+    #[arg(long, requires = "capture")]
+    pub no_keys: bool,
 
     /// Write the verdict of loads and thresholds as JUnit XML to FILE
     #[arg(long, value_name = "FILE")]

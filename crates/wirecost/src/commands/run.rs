@@ -175,6 +175,7 @@ fn load_output(arguments: &RunArguments) -> Result<LoadOutputArguments, Failure>
         json: output.json.clone(),
         profile: false,
         capture: false,
+        no_keys: false,
         junit: arguments.junit.clone(),
         prometheus: arguments.prometheus,
         quiet: output.quiet,

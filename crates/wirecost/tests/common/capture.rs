@@ -1,5 +1,6 @@
 //! The blocks of a pcapng file, read without wirecost's own reader.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// A block: its type and what stands between its lengths.
@@ -35,6 +36,35 @@ pub(crate) fn key_log(capture: &Path) -> Option<String> {
     let length = word(&secrets.content[4..]) as usize;
     let text = secrets.content[8..8 + length].to_vec();
     Some(String::from_utf8(text).expect("text"))
+}
+
+/// Who may do what with a file.
+pub(crate) fn mode(file: &Path) -> u32 {
+    let metadata = std::fs::metadata(file).expect("a file");
+    metadata.permissions().mode() & 0o777
+}
+
+/// The modes of the files below a folder in which lines of a key log stand.
+pub(crate) fn files_with_secrets(folder: &Path) -> Vec<u32> {
+    let mut folders = vec![folder.to_path_buf()];
+    let mut modes = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if holds_secret(&std::fs::read(&path).expect("a file")) {
+                modes.push(mode(&path));
+            }
+        }
+    }
+    modes
+}
+
+fn holds_secret(bytes: &[u8]) -> bool {
+    let labels: [&[u8]; 2] = [b"CLIENT_TRAFFIC_SECRET_0 ", b"CLIENT_RANDOM "];
+    let holds = |label: &&[u8]| bytes.windows(label.len()).any(|window| window == *label);
+    labels.iter().any(holds)
 }
 
 fn word(bytes: &[u8]) -> u32 {

@@ -89,6 +89,22 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(sent.is_ok_and(|status| status.success()), "SIG{name} to {pid}");
 }
 
+/// Processes that a process has started, by the beginning of their first argument.
+pub(crate) fn children(parent: u32, argument: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_it = |pid: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        status.contains(&format!("PPid:\t{parent}\n"))
+            && line
+                .split('\0')
+                .nth(1)
+                .is_some_and(|first| first.starts_with(argument))
+    };
+    pids.filter(is_it).collect()
+}
+
 /// Waits until something is the case; what takes a moment takes far longer on a machine that has other things to do.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     const PATIENCE: Duration = Duration::from_secs(40);

@@ -19,7 +19,7 @@ use serde_json::Value;
 use wirecost_lab::results::LoadSummary;
 use wirecost_lab::results::load::PhaseFigures;
 
-use common::{Said, WIRECOST, ended, eventually, open_folder, said, signal, wirecost};
+use common::{Said, WIRECOST, children, ended, eventually, open_folder, said, signal, wirecost};
 
 const SCHEMA: &str = include_str!("../../../../schema/load-summary.schema.json");
 
@@ -251,20 +251,4 @@ fn more_devices_than_processes_can_hold_are_refused_before_the_start() {
     assert_eq!(said.code, Some(10), "{}", said.stderr);
     assert!(said.stderr.contains("can hold"), "{}", said.stderr);
     assert!(!home.path().join("run").exists(), "nothing was measured");
-}
-
-/// Processes that a process has started, by the beginning of their first argument.
-fn children(parent: u32, argument: &str) -> Vec<u32> {
-    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let is_it = |pid: &u32| {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        status.contains(&format!("PPid:\t{parent}\n"))
-            && line
-                .split('\0')
-                .nth(1)
-                .is_some_and(|first| first.starts_with(argument))
-    };
-    pids.filter(is_it).collect()
 }

@@ -88,6 +88,34 @@ fn the_schema_refuses_what_the_parser_refuses() {
 }
 
 #[test]
+fn a_load_says_what_its_capture_holds_and_has_no_hosts_to_choose() {
+    let home = common::open_folder();
+    let print = |record: &str| {
+        let text = format!(
+            "wirecost: 1\nstack: mqtt-qos1+tls1.3\nlink: {{rtt: 10ms}}\ncapture: true\nrecord: {record}\n\
+             phases: [{{do: hold, duration: 1s}}]\n"
+        );
+        std::fs::write(home.path().join("a.yaml"), &text).expect("a file");
+        (accepts(&text), run(home.path(), "a.yaml --print-resolved"))
+    };
+    let (accepted, said) = print("{keys: false}");
+    assert_eq!((accepted, said.code), (Ok(()), Some(0)), "{}", said.stderr);
+    assert!(
+        said.stdout.contains("record:") && said.stdout.contains("keys: false"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(accepts(&said.stdout), Ok(()), "{}", said.stdout);
+    let (_, default) = print("{keys: true}");
+    assert!(!default.stdout.contains("record"), "{}", default.stdout);
+    for record in ["{hosts: 1}", "{keys: 1}", "keys"] {
+        let (accepted, said) = print(record);
+        assert!(accepted.is_err(), "{record}");
+        assert_eq!(said.code, Some(2), "{record}: {}", said.stderr);
+    }
+}
+
+#[test]
 fn the_smart_meter_runs_and_keeps_its_thresholds() {
     let home = common::open_folder();
     let example = examples()

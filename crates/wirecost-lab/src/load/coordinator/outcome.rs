@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::emulation::LinkUse;
 use crate::load::figures::Interval;
+use crate::load::keys::KeyLines;
 use crate::load::nanos;
 use crate::load::target::Used;
 use crate::results::load::Threshold;
@@ -32,9 +33,16 @@ pub struct Outcome {
     pub generator: Spent,
     /// What the target has used in the phases; `None` where nobody knows.
     pub target: Option<Spent>,
+    /// The secrets of the connections of all parts that have said theirs.
+    pub keys: KeyLines,
 }
 
 impl Outcome {
+    /// Whether it was interrupted before anything had begun.
+    pub(in crate::load) const fn has_not_begun(&self) -> bool {
+        self.interrupted && self.phases.is_empty()
+    }
+
     /// Whether something has come about that ends a load.
     pub(super) const fn ends_it(&self) -> bool {
         self.interrupted || self.failure.is_some() || self.aborted.is_some() || self.no_connection.is_some()

@@ -2,6 +2,7 @@
 
 use wirecost_coap::shared as coap;
 use wirecost_live::Clock;
+use wirecost_security::KeyLog;
 
 use super::{Share, pattern};
 use crate::load::options::LoadOptions;
@@ -13,8 +14,13 @@ use crate::stack::pattern::{Pattern, Values};
 
 impl Share {
     /// The endpoints of all devices: senders, then subscribers.
-    pub(super) fn clients(&self, clock: Clock, endpoints: &SharedEndpoints) -> Result<Vec<Client>, String> {
-        let channels = self.destination.channels(clock)?;
+    pub(super) fn clients(
+        &self,
+        clock: Clock,
+        key_log: &KeyLog,
+        endpoints: &SharedEndpoints,
+    ) -> Result<Vec<Client>, String> {
+        let channels = self.destination.channels(clock, key_log)?;
         let identities = Identities::new(&self.options)?;
         let senders = self.devices.clone().map(|device| (device, ""));
         let subscribers = self.subscribers.clone().map(|device| (device, "sub-"));

@@ -1,5 +1,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
+use wirecost_link::LinkConfig;
+
 use super::*;
 use crate::load::destination::{Destination, Trust};
 use crate::load::options::{LoadOptions, LoadTarget, Phase, Who};
@@ -89,6 +91,32 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
     finished.sort_unstable();
     assert_eq!(finished, [(0, Some("none".into())), (1, Some("few".into()))]);
     parts.join();
+}
+
+#[test]
+fn a_part_says_secrets_at_its_end_where_its_link_is_recorded_and_never_else() {
+    let link = LinkConfig::symmetric(Duration::from_millis(10));
+    for (link, capture, keys, says_them) in [
+        (Some(link), true, true, true),
+        (Some(link), true, false, false),
+        (Some(link), false, true, false),
+        (None, true, true, false),
+    ] {
+        let mut shares = shares(1);
+        let options = Arc::make_mut(&mut shares[0].options);
+        (options.link, options.capture, options.keys) = (link, capture, keys);
+        let mut words = Vec::new();
+        let line = Job::of(&shares).to_line() + "\n";
+        worker::run(line.as_bytes(), &mut words).expect("it ends well");
+        let said = String::from_utf8(words).expect("text");
+        let said = said.lines().filter_map(Word::from_line).map(|word| word.says);
+        let said: Vec<FromPart> = said.collect();
+        let places: Vec<usize> = (0..said.len())
+            .filter(|at| matches!(said[*at], FromPart::Keys(_)))
+            .collect();
+        let last_but_one = said.len() - 2;
+        assert_eq!(places, vec![last_but_one; usize::from(says_them)], "{said:?}");
+    }
 }
 
 #[test]

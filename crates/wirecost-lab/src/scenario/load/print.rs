@@ -51,6 +51,8 @@ pub struct Resolved {
     profile: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     capture: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<ResolvedRecord>,
     seed: u64,
 }
 
@@ -65,6 +67,11 @@ pub enum Secrets {
 
 /// The variable that a printed load takes its password from.
 pub const PASSWORD_VARIABLE: &str = "WIRECOST_PASSWORD";
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct ResolvedRecord {
+    keys: bool,
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct ResolvedSubscribers {
@@ -199,6 +206,7 @@ impl Resolved {
             insecure: load.insecure,
             profile: load.profile,
             capture: load.capture,
+            record: (!load.keys).then_some(ResolvedRecord { keys: false }),
             seed: load.seed,
         }
     }

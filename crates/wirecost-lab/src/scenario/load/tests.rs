@@ -45,6 +45,7 @@ ca: lab.pem
 insecure: true
 profile: true
 capture: true
+record: {keys: false}
 seed: 7
 phases:
   - {do: connect, rate: 2000/s, who: senders}

@@ -5,7 +5,7 @@ use wirecost_live::Clock;
 use wirecost_security::KeyLog;
 use wirecost_security::certificate::{self, Identity, authorities_from_pem};
 
-use super::{Credentials, SECRET_BYTES, epoch_of};
+use super::{Credentials, SECRET_BYTES, epoch_of, oscore_contexts};
 
 /// Credentials as text. They are secrets: a pipe is the way for them, no file and no command line.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,11 @@ impl Portable {
     /// The authority's certificate in PEM: what other programs must trust.
     pub fn authority_pem(&self) -> &str {
         &self.authority
+    }
+
+    /// The OSCORE contexts of the first `devices` devices, as [`Credentials::oscore_contexts`] gives them.
+    pub fn oscore_contexts(&self, devices: u16) -> String {
+        oscore_contexts(&self.oscore_secret, devices)
     }
 
     /// The credentials in a process whose clock is `clock`; no secret of a connection is kept.
@@ -86,6 +91,7 @@ mod tests {
         assert_eq!(there.client, credentials.client);
         assert_eq!(there.psk, credentials.psk);
         assert_eq!(there.oscore_secret, credentials.oscore_secret);
+        assert_eq!(portable.oscore_contexts(2), credentials.oscore_contexts(2));
         assert!(!format!("{portable:?}").contains("PRIVATE"));
     }
 }

@@ -113,6 +113,7 @@ fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> R
         insecure: arguments.insecure,
         profile: arguments.output.profile,
         capture: arguments.output.capture,
+        keys: !arguments.output.no_keys,
         seed: arguments.seed,
         ..LoadOptions::new(choice.stack, target.clone())
     };
