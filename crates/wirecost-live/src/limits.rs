@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use crate::driver::sources::Sources;
-use crate::environment::{Load, OpenFiles, local_ports};
+use crate::environment::{Load, OpenFiles, free_files, local_ports};
 use crate::sys::memory;
 
 /// Open files that a process keeps for itself beside its devices' sockets and those it has open already: results, pipes
@@ -24,6 +24,8 @@ pub struct Limits {
     pub open_files: u64,
     /// Ports that the kernel gives to sockets that ask for none.
     pub ports_per_address: u64,
+    /// Files that all processes of this machine can still open (fs.file-max).
+    pub free_files: u64,
     /// Bytes of memory that programs can still have.
     pub available_bytes: u64,
 }
@@ -52,6 +54,20 @@ pub enum LimitError {
         reachable: u64,
         /// Source addresses.
         addresses: u64,
+    },
+    /// Each device has a socket, and so has the target for it where that is here.
+    #[error(
+        "{asked} devices need {needed} open files, and this machine has {free} left (fs.file-max): {reachable} are possible"
+    )]
+    MachineFiles {
+        /// Devices asked for.
+        asked: u64,
+        /// Devices that are possible.
+        reachable: u64,
+        /// Files of both sides.
+        needed: u64,
+        /// Files that are left.
+        free: u64,
     },
     /// Each device takes memory, in its process and in the kernel.
     #[error(
@@ -98,16 +114,27 @@ impl Limits {
             sockets_per_process: open_files.saturating_sub(in_use + RESERVED_FILES),
             open_files,
             ports_per_address: (last + 1).saturating_sub(first),
+            free_files: free_files()?,
             available_bytes,
         })
     }
 
-    /// Whether the machine has memory for `devices`, of which it holds so many `sides`: the target's too, where that is here.
+    /// Whether the machine has files and memory for `devices`, each with so many sockets here: the target's too, where that
+    /// is on this machine.
     ///
     /// # Errors
     /// It has not, even if they stay idle; the error says for how many it has.
-    pub fn check_memory(&self, devices: u64, sides: u64) -> Result<(), LimitError> {
-        let each = BYTES_PER_SOCKET * sides;
+    pub fn check_machine(&self, devices: u64, sockets: u64) -> Result<(), LimitError> {
+        let needed = devices.saturating_mul(sockets);
+        if needed > self.free_files {
+            return Err(LimitError::MachineFiles {
+                asked: devices,
+                reachable: self.free_files / sockets,
+                needed,
+                free: self.free_files,
+            });
+        }
+        let each = BYTES_PER_SOCKET * sockets;
         let needed_bytes = devices.saturating_mul(each);
         if needed_bytes <= self.available_bytes {
             return Ok(());
@@ -175,6 +202,7 @@ mod tests {
         sockets_per_process: 19_800,
         open_files: 20_000,
         ports_per_address: 28_232,
+        free_files: 9_000_000,
         available_bytes: 16_000_000_000,
     };
 
@@ -223,9 +251,17 @@ mod tests {
     }
 
     #[test]
+    fn more_devices_than_the_machine_has_files_for_are_refused() {
+        assert_eq!(LIMITS.check_machine(2_000_000, 2), Ok(()));
+        let error = LIMITS.check_machine(5_000_000, 2).expect_err("too many");
+        let expected = "5000000 devices need 10000000 open files, and this machine has 9000000 left (fs.file-max): 4500000 are possible";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
     fn more_devices_than_memory_are_refused() {
-        assert_eq!(LIMITS.check_memory(4_000_000, 1), Ok(()));
-        let error = LIMITS.check_memory(4_000_000, 2).expect_err("too many");
+        assert_eq!(LIMITS.check_machine(4_000_000, 1), Ok(()));
+        let error = LIMITS.check_machine(4_000_000, 2).expect_err("too many");
         let expected = "4000000 devices need at least 31200 MB of memory, and this machine has 16000 MB left: 2051282 may fit";
         assert_eq!(error.to_string(), expected);
     }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use wirecost_live::limits::{LimitError, Limits};
+use wirecost_proto::bare::Transport;
 
 use crate::load::options::LoadOptions;
 use crate::load::share::sources_of;
@@ -36,8 +37,10 @@ impl Layout {
         let needed = if options.shared_socket {
             1
         } else {
-            let has_target = options.link.is_some() || address.ip().is_loopback();
-            limits.check_memory(devices, 1 + u64::from(has_target))?;
+            // All peers of a datagram service share its socket.
+            let has_target = (options.link.is_some() || address.ip().is_loopback())
+                && options.stack.transport() == Transport::Stream;
+            limits.check_machine(devices, 1 + u64::from(has_target))?;
             limits.processes(devices)?
         };
         let asked = options.processes.map_or(needed, u64::from).max(1);
@@ -83,6 +86,7 @@ mod tests {
         sockets_per_process: 19_800,
         open_files: 20_000,
         ports_per_address: 28_232,
+        free_files: 20_000_000,
         available_bytes: 16_000_000_000,
     };
 
