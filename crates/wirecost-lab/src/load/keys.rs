@@ -49,7 +49,7 @@ pub fn oscore_contexts(options: &LoadOptions, destination: &Destination) -> Opti
     if !options.keeps_keys() || options.stack.channel != Channel::Oscore {
         return None;
     }
-    let devices = options.clients.max(options.receivers());
+    let devices = options.clients.saturating_add(options.receivers());
     destination.oscore_contexts(u16::try_from(devices).unwrap_or(u16::MAX))
 }
 

@@ -22,22 +22,27 @@ impl Share {
     ) -> Result<Vec<Client>, String> {
         let channels = self.destination.channels(clock, key_log)?;
         let identities = Identities::new(&self.options)?;
-        let senders = self.devices.clone().map(|device| (device, ""));
-        let subscribers = self.subscribers.clone().map(|device| (device, "sub-"));
+        let senders = self.devices.clone().map(|device| (device, device, ""));
+        // What both sides know a device by, such as its OSCORE context, is no other's: nonces come of it.
+        let behind = |device: u32| self.options.clients.saturating_add(device);
+        let subscribers = self
+            .subscribers
+            .clone()
+            .map(|device| (behind(device), device, "sub-"));
         senders
             .chain(subscribers)
             .enumerate()
-            .map(|(number, (device, prefix))| {
+            .map(|(number, (host, device, prefix))| {
                 let endpoint = endpoints.share(number as u32);
-                self.client(device, prefix, endpoint, &identities, &channels)
+                self.client(host, (device, prefix), endpoint, &identities, &channels)
             })
             .collect()
     }
 
     fn client(
         &self,
-        device: u32,
-        prefix: &str,
+        host: u32,
+        (device, prefix): (u32, &str),
         endpoint: Option<coap::Share>,
         identities: &Identities,
         channels: &ClientChannels,
@@ -47,7 +52,7 @@ impl Share {
         let config = ClientConfig {
             client_id: format!("{prefix}{}", of_device(&identities.client_id)),
             keep_alive: options.keep_alive,
-            host: device,
+            host,
             rng: self.rng(prefix).host(u64::from(device)),
             start: options.start,
             connection_close: false,
