@@ -191,11 +191,13 @@ fn requests_are_answered_with_what_the_resource_holds() {
 
 #[test]
 fn observers_are_told_of_changes() {
-    let counted = Counted::of("coap-con -c 2 -r 20/s -n 20 -t obs --subscribers 3");
-    counted.assert_outcomes("publish", &[("offered", 21), ("acknowledged", 21)]);
-    // Of the latest state at least, not of each one (RFC 7641, section 1.3).
-    let arrived = counted.deliveries("arrived");
-    assert!((3..=60).contains(&arrived), "{arrived}");
+    for stack in ["coap-con", "coap-con+oscore"] {
+        let counted = Counted::of(&format!("{stack} -c 2 -r 20/s -n 20 --subscribers 3"));
+        counted.assert_outcomes("publish", &[("offered", 21), ("acknowledged", 21)]);
+        // Of the latest state at least, not of each one (RFC 7641, section 1.3).
+        let arrived = counted.deliveries("arrived");
+        assert!((3..=60).contains(&arrived), "{stack}: {arrived}");
+    }
 }
 
 #[test]
@@ -228,6 +230,7 @@ fn what_a_stack_has_not_is_a_usage_error() {
         ("coap-con --retain", "no retained messages"),
         ("udp --connect-only", "no connections"),
         ("http1+tls1.3 --connect-only --start 0rtt", "early data"),
+        ("mqtt-qos1+tls1.3 --start resumed", "connects once"),
         ("mqtt-qos1 -t t/%x", "topic: %"),
         (
             "mqtt-qos1 --subscribers 2 --filter t/%n",

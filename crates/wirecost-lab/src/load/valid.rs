@@ -6,7 +6,7 @@ use wirecost_security::Start;
 
 use super::options::{LoadOptions, LoadTarget, Offer, Payload, Phase, Who};
 use super::roles::resources;
-use crate::stack::Pattern;
+use crate::stack::{Channel, Pattern};
 
 /// Why a load cannot be run as it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,12 +56,39 @@ impl LoadOptions {
         refuse(About::Key("link"), self.cannot_cross())?;
         refuse(About::Key("capture"), self.cannot_record())?;
         refuse(About::Key("start"), stack.cannot_start(self.start))?;
+        refuse(About::Key("start"), self.connects_once())?;
         let payload = match &self.payload {
             Payload::Size(_) => "size",
             Payload::File(_) | Payload::Template(_) => "payload",
         };
         refuse(About::Key(payload), stack.refuses(self.payload.bytes()))?;
+        refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// OSCORE contexts of a run are told apart by a sender id of two bytes.
+    fn lacks_contexts(&self) -> Option<String> {
+        let devices = self.clients.saturating_add(self.receivers());
+        let lacks = self.stack.channel == Channel::Oscore && devices > u32::from(u16::MAX);
+        lacks.then(|| {
+            format!(
+                "{devices} devices need an OSCORE context each, and there are {}",
+                u16::MAX
+            )
+        })
+    }
+
+    /// Why no connection could start otherwise than cold: what another start needs comes of an earlier connection.
+    fn connects_once(&self) -> Option<String> {
+        let again = |phase: &Phase| matches!(phase, Phase::Handshakes { .. } | Phase::Reconnect { .. });
+        let is_in_vain = self.start != Start::Cold && !self.phases.iter().any(again);
+        is_in_vain.then(|| {
+            format!(
+                "each device connects once, and {} needs an earlier connection: let devices connect again, by handshakes \
+                (--connect-only) or a reconnect phase (--reconnect-storm)",
+                self.start
+            )
+        })
     }
 
     /// What nobody can wait for, or do, so often.

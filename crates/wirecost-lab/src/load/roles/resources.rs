@@ -42,23 +42,27 @@ pub fn problem(options: &LoadOptions) -> Option<(&'static str, String)> {
 
 /// What the protocol objects to in the names of the first message and the first subscription.
 fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
-    let pool = MessagePool::new(PoolConfig {
-        stack: options.stack,
-        resource: options.resource.parse().ok()?,
-        authority: SERVER_NAME.to_owned(),
-        retain: options.retain,
-        payload: Carried::Bytes(Arc::default()),
-        utc_offset_ns: 0,
-        seed: options.seed,
-    });
+    let named = |key: &'static str, resource: &str| {
+        let pool = MessagePool::new(PoolConfig {
+            stack: options.stack,
+            resource: resource.parse().ok()?,
+            authority: SERVER_NAME.to_owned(),
+            retain: options.retain,
+            payload: Carried::Bytes(Arc::default()),
+            utc_offset_ns: 0,
+            seed: options.seed,
+        });
+        pool.err().map(|error| (key, error.to_string()))
+    };
     let subscribed = || {
         let asked = options.subscribers.as_ref()?;
         let filter = Pattern::of_device(&asked.filter).ok()?.text(&Values::default());
         let subscription = Subscription::new(options.stack, &filter, asked.shared.as_deref(), asked.qos);
         Some(("subscribers", subscription.err()?.to_string()))
     };
-    let message = pool.err().map(|error| ("resource", error.to_string()));
-    message.or_else(subscribed)
+    named("resource", &options.resource)
+        .or_else(|| named("will", &options.will.as_ref()?.topic))
+        .or_else(subscribed)
 }
 
 /// A broker throws out the device that has a client identifier when another one comes with it ([MQTT-3.1.4-3]).
@@ -110,6 +114,23 @@ mod tests {
         assert!(topic.1.contains("topic name must have"), "{topic:?}");
         let filter = problem(&options("t/%d", "t/#/x")).expect("a problem");
         assert!(filter.1.starts_with("mqtt-qos1 cannot do this: "), "{filter:?}");
+    }
+
+    #[test]
+    fn a_will_has_a_topic_name_and_no_filter() {
+        let stack = "mqtt-qos1".parse().expect("a stack");
+        let options = LoadOptions {
+            will: Some(Will {
+                topic: "w/+".into(),
+                payload: String::new(),
+            }),
+            ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+        };
+        let (key, problem) = problem(&options).expect("a problem");
+        assert!(
+            key == "will" && problem.contains("topic name must have"),
+            "{problem}"
+        );
     }
 
     #[test]

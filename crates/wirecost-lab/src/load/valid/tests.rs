@@ -39,7 +39,7 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
             qos: 1,
         })
     };
-    let cases: [(&str, Change, &str, &str); 8] = [
+    let cases: [(&str, Change, &str, &str); 10] = [
         ("http1", |load| load.retain = true, "retain", "MQTT's"),
         (
             "coap-con",
@@ -75,6 +75,18 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
             |load| load.start = Start::Resumed,
             "start",
             "no handshake",
+        ),
+        (
+            "mqtt-qos1+tls1.3",
+            |load| load.start = Start::Resumed,
+            "start",
+            "connects once",
+        ),
+        (
+            "coap-con+oscore",
+            |load| load.clients = 65_536,
+            "stack",
+            "65536 devices need an OSCORE context each",
         ),
         (
             "mqtt-qos1",
