@@ -22,7 +22,7 @@ use wirecost_live::signals::Interrupt;
 use wirecost_report::terminal;
 
 use crate::arguments::{CompareArguments, OutputArguments};
-use crate::commands::thresholds;
+use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::{Screen, plural};
@@ -73,7 +73,9 @@ impl Job<'_> {
         let measured = sweep.run(&mut screen);
         screen.clear();
         let measured = measured.inspect_err(|_| leave(&folder))?;
-        let outcome = screen.working("writing the results", || measured.write(&before, command_line()))?;
+        let outcome = screen.working("writing the results", || {
+            measured.write(&before, command_line::recorded())
+        })?;
         conclude(output, outcome, &folder, &screen)
     }
 
@@ -84,7 +86,7 @@ impl Job<'_> {
             rfc3339(std::time::SystemTime::now()),
             env!("CARGO_PKG_VERSION").into(),
         );
-        let command = command_line();
+        let command = command_line::recorded();
         if self.output.resume.is_some() {
             let (folder, earlier) = resume::open(self.output, self.scenario, out)?;
             let alone = folder.lock()?;
@@ -251,25 +253,4 @@ fn remove_if_empty(folder: &RunFolder) {
         }
         drop(std::fs::remove_dir(folder.path()));
     }
-}
-
-/// The command that repeats the run, quoted for a shell where it must be.
-pub fn command_line() -> String {
-    quoted(std::env::args().skip(1))
-}
-
-/// A command with these arguments, quoted for a shell where it must be.
-fn quoted(arguments: impl Iterator<Item = String>) -> String {
-    let quote = |argument: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./,:%@".contains(c);
-        if !argument.is_empty() && argument.chars().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', "'\\''"))
-        }
-    };
-    std::iter::once("wirecost".to_owned())
-        .chain(arguments.map(quote))
-        .collect::<Vec<_>>()
-        .join(" ")
 }

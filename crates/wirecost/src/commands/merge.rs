@@ -9,7 +9,8 @@ use wirecost_lab::results::merge::{MergeError, Merged, Whole, merge};
 use wirecost_report::{ReportError, terminal};
 
 use crate::arguments::MergeArguments;
-use crate::commands::compare::{self, command_line, default_folder};
+use crate::commands::command_line;
+use crate::commands::compare::{self, default_folder};
 use crate::commands::load::job;
 use crate::exit::{self, Failure};
 use crate::output;
@@ -66,7 +67,7 @@ fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
         .filter(|name| LOAD_FOLDERS.contains(name))
         .collect();
     into.restore(&folders)?;
-    let whole = merge(sources, into, command_line()).map_err(failed)?;
+    let whole = merge(sources, into, command_line::recorded()).map_err(failed)?;
     let written = match &whole.merged {
         Merged::Comparison(_) => wirecost_report::write_all(into),
         Merged::Loads(_) => wirecost_report::load::write_all(into),

@@ -1,5 +1,6 @@
 //! One module per command.
 
+pub mod command_line;
 pub mod compare;
 pub mod doctor;
 pub mod link;

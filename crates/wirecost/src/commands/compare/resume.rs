@@ -8,6 +8,7 @@ use wirecost_lab::results::resume::{Earlier, ResumeError};
 use wirecost_lab::scenario::Scenario;
 
 use crate::arguments::OutputArguments;
+use crate::commands::command_line;
 use crate::exit::Failure;
 
 /// The results folder that is asked for, by `--resume` or by `--out`.
@@ -77,5 +78,5 @@ pub fn command(folder: &Path) -> String {
         }
     }
     arguments.extend(["--resume".into(), folder.display().to_string()]);
-    super::quoted(arguments.into_iter())
+    command_line::quoted(arguments.into_iter())
 }

@@ -25,7 +25,8 @@ use wirecost_live::topology::prepare;
 use wirecost_report::terminal;
 
 use crate::arguments::LoadOutputArguments;
-use crate::commands::compare::{command_line, default_folder, resume};
+use crate::commands::command_line;
+use crate::commands::compare::{default_folder, resume};
 use crate::commands::thresholds;
 use crate::exit::{self, Failure};
 use crate::load_view::LoadView;
@@ -68,7 +69,7 @@ impl Job<'_> {
             shard: self.shard,
             heading: Heading {
                 name: self.name.clone(),
-                command: command_line(),
+                command: command_line::recorded(),
                 seed: self.loads.first().map_or(0, |load| load.seed),
             },
             folder: &folder,
@@ -96,7 +97,7 @@ impl Job<'_> {
     /// others out of it.
     fn open(&self) -> Result<(RunFolder, Earlier, File), Failure> {
         let at = rfc3339(std::time::SystemTime::now());
-        let (version, command) = (env!("CARGO_PKG_VERSION").into(), command_line());
+        let (version, command) = (env!("CARGO_PKG_VERSION").into(), command_line::recorded());
         let (folder, earlier, entry) = if let Some(path) = &self.output.resume {
             let folder = RunFolder::open(path);
             let earlier = self.earlier(&folder)?;
