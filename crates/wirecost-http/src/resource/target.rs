@@ -38,7 +38,8 @@ impl<'a> Target<'a> {
     pub(super) fn parse(target: &'a str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
-            "/test" => Ok(Self::Test),
+            // Who names no path is served as well.
+            "/" | "/test" => Ok(Self::Test),
             "/messages" => Ok(Self::Messages {
                 next_key: number(query, "next_key")?.unwrap_or(0),
                 limit: limit(number(query, "limit")?),

@@ -35,6 +35,7 @@ fn the_last_content_comes_back() {
         204
     );
     assert_eq!(text(&ask(&mut resources, Method::Get, "/test", b"")), "3");
+    assert_eq!(text(&ask(&mut resources, Method::Get, "/", b"")), "3");
 }
 
 #[test]

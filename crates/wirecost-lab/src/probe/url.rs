@@ -355,10 +355,15 @@ impl Url {
         }
     }
 
-    /// The topic, path or address that it names, as a pattern of messages; `None` where it names none.
+    /// The topic, path or address that it names, as a pattern of messages; `None` where it names none. HTTP's empty path is
+    /// the root (RFC 9110, section 4.2.3).
     pub fn resource_pattern(&self) -> Option<String> {
+        if self.resource.is_empty() {
+            let is_http = matches!(self.scheme.protocol(), Protocol::Http1 | Protocol::Http3);
+            return is_http.then(|| "/".to_owned());
+        }
         // A percent sign of a URL is an encoded character, one of a pattern a placeholder.
-        (!self.resource.is_empty()).then(|| percent_decoded(&self.resource).replace('%', "%%"))
+        Some(percent_decoded(&self.resource).replace('%', "%%"))
     }
 
     /// Whether a stack is one of those that the scheme names: of its protocol, and protected as it says.
@@ -450,6 +455,21 @@ mod tests {
             "mqtt://[fd78::1]:1884/",
             "a password is not shown"
         );
+    }
+
+    #[test]
+    fn the_path_of_a_url_is_what_messages_name() {
+        for (url, expected) in [
+            ("mqtt://host", None),
+            ("mqtt://host/", None),
+            ("mqtt://host/a%2fb%25", Some("a/b%%")),
+            ("http://host", Some("/")),
+            ("h3://host/", Some("/")),
+            ("https://host/a?b", Some("a?b")),
+        ] {
+            let url: Url = url.parse().expect("a URL");
+            assert_eq!(url.resource_pattern().as_deref(), expected, "{url}");
+        }
     }
 
     #[test]

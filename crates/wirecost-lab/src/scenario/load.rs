@@ -110,7 +110,7 @@ impl LoadOptions {
             clients: DEFAULT_CLIENTS,
             subscribers: None,
             payload: Payload::Size(DEFAULT_SIZE),
-            resource: "test".into(),
+            resource: Self::unnamed_resource(stack, false).into(),
             retain: false,
             will: None,
             login: None,
@@ -132,6 +132,14 @@ impl LoadOptions {
             capture: false,
             keys: true,
             seed: 42,
+        }
+    }
+
+    /// The topic, path or address of messages where nobody names one. What CoAP servers for trials let be observed is `obs`.
+    pub fn unnamed_resource(stack: Stack, has_subscribers: bool) -> &'static str {
+        match stack.is_coap() && has_subscribers {
+            true => "obs",
+            false => "test",
         }
     }
 }
@@ -160,6 +168,7 @@ pub fn read(node: &Node, surroundings: Surroundings<'_>) -> Result<LoadOptions, 
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
     load.payload = payload(&table, surroundings)?;
+    load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
     }

@@ -94,7 +94,8 @@ pub struct LoadArguments {
     )]
     pub size: Vec<ByteSize>,
 
-    /// Topic, path or address; %d is the device's number, %n the message's [default: the URL's, or test]
+    /// Topic, path or address; %d is the device's number, %n the message's [default: the URL's, or test; obs for
+    /// CoAP's observers]
     #[arg(short, long, value_name = "NAME")]
     pub topic: Option<String>,
 
@@ -110,7 +111,8 @@ pub struct LoadArguments {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub keep_alive: Duration,
 
-    /// How connections start: cold, resumed, 0rtt; 0rtt is the consent that messages may be replayed
+    /// How connections start that devices make again (--connect-only, --reconnect-storm): cold, resumed, 0rtt; 0rtt is the
+    /// consent that messages may be replayed
     #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
     pub start: Vec<Start>,
 

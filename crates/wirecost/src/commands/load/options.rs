@@ -98,7 +98,7 @@ fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> R
         start: choice.start,
         clients: choice.clients,
         payload: Payload::Size(choice.size),
-        resource: resource(arguments, target),
+        resource: resource(arguments, target, choice.stack),
         login,
         keep_alive: keep_alive(arguments)?,
         inflight: choice.inflight,
@@ -166,7 +166,7 @@ fn with_qos(stack: Stack, qos: Option<u8>) -> Result<Stack, Failure> {
     Ok(Stack { application, ..stack })
 }
 
-fn resource(arguments: &LoadArguments, target: &LoadTarget) -> String {
+fn resource(arguments: &LoadArguments, target: &LoadTarget, stack: Stack) -> String {
     let of_url = match target {
         LoadTarget::Url(url) => url.resource_pattern(),
         LoadTarget::Started(_) => None,
@@ -175,7 +175,7 @@ fn resource(arguments: &LoadArguments, target: &LoadTarget) -> String {
         .topic
         .clone()
         .or(of_url)
-        .unwrap_or_else(|| "test".into())
+        .unwrap_or_else(|| LoadOptions::unnamed_resource(stack, arguments.shape.subscribers.is_some()).into())
 }
 
 fn keep_alive(arguments: &LoadArguments) -> Result<u16, Failure> {
