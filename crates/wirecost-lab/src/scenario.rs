@@ -353,7 +353,7 @@ fn check_loads(loads: &[LoadOptions]) -> Result<(), ScenarioError> {
     }
     if let Some(double) = (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
         let message = format!(
-            "load {} of {} has been asked for before: name each value once",
+            "load {} of {} has been asked for before: name each value once, and vary nothing that each phase says itself",
             double + 1,
             loads.len()
         );

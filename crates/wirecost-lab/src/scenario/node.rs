@@ -183,6 +183,8 @@ fn not_yaml(error: &serde_saphyr::Error) -> ScenarioError {
     let text = error.without_snippet().to_string();
     // The place is said before it, by whoever prints it.
     let text = text.split(" at line ").next().unwrap_or_default();
+    // Nor is it a person's choice which keys may stand twice.
+    let text = text.split(", set DuplicateKeyPolicy").next().unwrap_or_default();
     ScenarioError::new(&place, text.trim_end_matches([',', ':', ' ']))
 }
 

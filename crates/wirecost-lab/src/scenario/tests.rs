@@ -270,6 +270,11 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
             "selector",
         ),
         (
+            "wirecost: 1\nstack: tcp\nphases: [{do: publish, count: 1}]\nthresholds: {reconnect_all: value<1s}\n",
+            "line 4: thresholds: reconnect_all: what it names has no such metric",
+            "selector",
+        ),
+        (
             "wirecost: 1\nthresholds:\n  response_time:\n    - p(98)<1s\n",
             "line 4: thresholds: response_time: \"p(98)\" is no figure of response_time: it has p(50), p(90)",
             "",
@@ -288,6 +293,10 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         let error = read(text).expect_err(text);
         let said = error.to_string();
         assert!(said.starts_with(expected), "{said}\n{expected}");
+        assert!(
+            !said.contains("Policy"),
+            "a library's advice to programmers: {said}"
+        );
         let given = error.hint().unwrap_or_default();
         assert!(given.contains(hint), "{text:?}: {given}");
     }

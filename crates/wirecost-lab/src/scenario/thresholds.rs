@@ -74,8 +74,9 @@ impl Thresholds {
                 .iter()
                 .any(|labels| selector.matches(labels) && metric.may_be_in(labels))
             {
-                let message = format!("{}: nothing of this run is {selector}", key.name);
-                return Err(at(message).with_hint("a selector names values that the scenario has"));
+                let is_there = instances.iter().any(|labels| selector.matches(labels));
+                return Err(at(nothing(&key.name, &selector, is_there))
+                    .with_hint("a selector names values that the scenario has"));
             }
             for node in listed(node) {
                 demands.push(demand(node, metric, &selector, &key.name)?);
@@ -92,6 +93,14 @@ impl Thresholds {
     /// Whether nothing is demanded.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// Why nothing can be demanded of a metric: what the selector names is not there, or has no such metric.
+fn nothing(name: &str, selector: &Selector, is_there: bool) -> String {
+    match is_there {
+        true => format!("{name}: what it names has no such metric"),
+        false => format!("{name}: nothing of this run is {selector}"),
     }
 }
 

@@ -55,7 +55,7 @@ const FIRST: Offer = Offer {
 };
 /// Where devices that have been away come back at once.
 const AT_ONCE: Backoff = Backoff {
-    first: Duration::ZERO,
+    first: Duration::from_millis(100),
     max: Duration::from_secs(1),
     full_jitter: true,
 };

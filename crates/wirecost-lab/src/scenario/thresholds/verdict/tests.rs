@@ -126,7 +126,7 @@ fn a_stack_without_a_connect_has_no_time_of_it() {
     };
     let refused = read("coap-con").expect_err("nothing to look at").to_string();
     assert!(
-        refused.contains("connect_time: nothing of this run "),
+        refused.contains("connect_time: what it names has no such metric"),
         "{refused}"
     );
     for stacks in ["coap-con+dtls1.3", "[coap-con, mqtt-qos1]"] {
