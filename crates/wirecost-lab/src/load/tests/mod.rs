@@ -3,4 +3,3 @@
 mod outcomes;
 mod rig;
 mod stall;
-mod traffic;
