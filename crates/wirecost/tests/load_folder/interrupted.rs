@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use crate::common::{Said, ended, eventually, open_folder, signal, wirecost};
 use crate::{begin, children, summary};
 
-/// Less than what any target is waited for, far more than what an interrupted run needs on a machine that has other things
-/// to do.
-const SOON: Duration = Duration::from_secs(9);
+/// Less than workers and connects are waited for here, and far more than what an interrupted run needs on a machine that
+/// has other things to do: a process that was stopped only when it was ready is waited for 10 s. A target that was waited
+/// for to the end would end the run with another exit code.
+const SOON: Duration = Duration::from_secs(30);
 
 /// Interrupts a run, which ends soon then.
 fn interrupt(child: Child) -> Said {
