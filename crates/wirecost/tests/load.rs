@@ -75,6 +75,42 @@ fn what_was_sent_has_arrived_whatever_the_stack() {
 }
 
 #[test]
+fn the_warm_up_is_in_no_figure() {
+    let figures = |arguments: &[&str]| {
+        let publish = published(&[&["coap-non", "-c", "3", "-r", "100/s"], arguments].concat());
+        let counts = [
+            &publish["outcomes"]["offered"],
+            &publish["outcomes"]["delivered"],
+            &publish["deliveries"]["arrived"],
+            &publish["one_way_delay_ns"]["n"],
+            &publish["socket_bytes_up"],
+        ];
+        counts.map(|count| count.as_u64().expect("a count"))
+    };
+    let [offered, delivered, arrived, delays, bytes] = figures(&["-d", "3s", "--warmup", "1s"]);
+    assert_eq!([offered, delivered, arrived, delays], [200; 4]);
+    let without = figures(&["-d", "2s"]);
+    assert_eq!(without[0], 200);
+    // A message that is due where the warm-up ends may leave on either side of it.
+    assert!(
+        bytes.abs_diff(without[4]) <= 3 * bytes / offered,
+        "{bytes} B, {} B",
+        without[4]
+    );
+}
+
+#[test]
+fn without_a_stamp_the_warm_up_is_what_arrives_in_it() {
+    let publish = published(&[
+        "coap-non", "-c", "3", "-r", "100/s", "-d", "3s", "--warmup", "1s", "-s", "8B",
+    ]);
+    assert_eq!(publish["outcomes"]["offered"], 200);
+    assert_eq!(publish["outcomes"]["delivered"], 200);
+    let arrived = publish["deliveries"]["arrived"].as_u64();
+    assert!(arrived.is_some_and(|arrived| arrived < 300), "{arrived:?}");
+}
+
+#[test]
 fn a_count_ends_both_loops_exactly() {
     for arguments in [
         ["mqtt-qos1", "--closed-loop", "-n", "57", "-c", "4"].as_slice(),

@@ -182,7 +182,6 @@ impl<'a> Coordinator<'a> {
         self.stands.iter_mut().for_each(|stand| stand.is_done = false);
         self.so_far = Interval::new(index as u32, 0, false);
         self.clock_stepped = false;
-        self.around.target.begin();
         let arrived = self.around.target.arrived(self.around.interrupted);
         let used = self.read_both();
         let link = self.around.target.link();
@@ -190,6 +189,11 @@ impl<'a> Coordinator<'a> {
         self.counted_until = at;
         let at_ns = self.around.clock.monotonic_nanos(at);
         let number = index as u32;
+        let warm_up = phase.warm_up();
+        let measured_from_ns = self.around.clock.monotonic_nanos(at + warm_up);
+        self.around
+            .target
+            .begin(if warm_up.is_zero() { 0 } else { measured_from_ns });
         self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
         let stopped = self.await_phase(index, at, phase.bound(self.options));
         let over = self.now();

@@ -43,10 +43,15 @@ pub struct Devices {
     stage: Stage,
     inbox: Arc<Inbox>,
     report: Report,
+    /// The end of the second of the phase.
     next_report: Instant,
+    /// The end of the warm-up, before it has come.
+    warm_up_ends: Option<Instant>,
     traffic: Arc<Traffic>,
     /// What of the traffic is in intervals.
     counted: Counted,
+    /// When it was looked at: what has gone through sockets since then is of the second of then.
+    counted_at: Instant,
     shared_endpoints: SharedEndpoints,
     is_over: bool,
 }
@@ -68,8 +73,10 @@ impl Devices {
             inbox,
             report,
             next_report: Instant::START,
+            warm_up_ends: None,
             traffic: Arc::default(),
             counted: Counted::default(),
+            counted_at: Instant::START,
             shared_endpoints: SharedEndpoints::default(),
             is_over: false,
         }
@@ -99,6 +106,8 @@ impl Devices {
         self.part.book.begin(phase, at, warm_up);
         activity.begin(&mut self.part, at);
         self.next_report = at + REPORT_INTERVAL;
+        self.warm_up_ends = (!warm_up.is_zero()).then_some(at + warm_up);
+        self.counted_at = at;
         self.stage = Stage::Active { phase, activity };
     }
 
@@ -151,20 +160,32 @@ impl Devices {
                 (self.report)(FromPart::PhaseDone { phase });
             }
         }
-        if now >= self.next_report {
-            self.hand_over(now);
-            self.next_report = now + REPORT_INTERVAL;
-        }
         // The activity may have set some of them just now.
         next = earlier(next, self.part.fleet.next_deadline());
+        next = earlier(next, self.warm_up_ends);
         earlier(next, Some(self.next_report))
     }
 
+    /// Counts what has gone through sockets when a second, or the warm-up, is over, and reports each second.
+    fn look_at_time(&mut self, now: Instant) {
+        if self.warm_up_ends.take_if(|at| now >= *at).is_some() {
+            self.count_traffic(now);
+        }
+        if now >= self.next_report {
+            self.hand_over(now);
+            // On the seconds of the phase, however late this one was.
+            let late = now.saturating_since(self.next_report);
+            self.next_report += REPORT_INTERVAL * (late.as_secs() as u32 + 1);
+        }
+    }
+
+    /// Counts what has gone through sockets since it was looked at last, which was in the same second at the latest.
     fn count_traffic(&mut self, now: Instant) {
         let sum = self.traffic.counted();
         let before = std::mem::replace(&mut self.counted, sum);
+        let since = std::mem::replace(&mut self.counted_at, now);
         if sum != before {
-            let interval = self.part.book.now(now);
+            let interval = self.part.book.now(since);
             interval.socket_bytes[0] += sum.sent_bytes - before.sent_bytes;
             interval.socket_bytes[1] += sum.received_bytes - before.received_bytes;
             interval.dropped_datagrams += sum.dropped_datagrams - before.dropped_datagrams;
@@ -328,6 +349,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
     }
 
     fn due(&mut self, now: Instant) -> Due {
+        self.look_at_time(now);
         if let Some(device) = self.part.fleet.next_awake() {
             return Due::Device(device);
         }

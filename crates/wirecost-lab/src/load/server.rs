@@ -205,10 +205,10 @@ impl Watched for Server {
         self.meter.as_deref().map(Meter::read)
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, measured_from_ns: u64) {
         if let Kind::Sink(sink) = &mut self.kind {
             // A target that has ended is noticed by its devices.
-            drop(sink.begin_delays());
+            drop(sink.begin_phase(measured_from_ns));
         }
     }
 
@@ -226,6 +226,7 @@ impl Watched for Server {
                         out_of_order: report.out_of_order.unwrap_or(0),
                         ..Deliveries::default()
                     },
+                    warm_up: report.warm_up,
                     one_way_delay: report.one_way_delay.filter(|delays| !delays.is_empty()),
                 })
             }

@@ -4,7 +4,7 @@
 //! wirecost load                                   wirecost load-target (one process, or several on one port)
 //!   Shard                  -- standard input  -->
 //!                          <-- standard output -- Answer::Ready: address, credentials
-//!   "report", "usage", "delays"               -->
+//!   "report", "usage", "phase NANOSECONDS"    -->
 //!                          <--                    Answer::Report, Answer::Usage
 //!   end of input, or "quit"                   -->
 //! ```
@@ -221,13 +221,15 @@ impl Sink {
         Ok(sum)
     }
 
-    /// Begins the distribution of one-way delays anew, as a phase or the end of a warm-up asks; counts go on.
+    /// Begins the distribution of one-way delays anew, as a phase asks; counts go on. What is intended before
+    /// `measured_from_ns`, in nanoseconds of `CLOCK_MONOTONIC`, is warm-up.
     ///
     /// # Errors
     /// It has ended.
-    pub fn begin_delays(&mut self) -> Result<(), SinkError> {
+    pub fn begin_phase(&mut self, measured_from_ns: u64) -> Result<(), SinkError> {
+        let order = format!("{}{measured_from_ns}", target::PHASE);
         for shard in &mut self.shards {
-            shard.worker.say(target::DELAYS)?;
+            shard.worker.say(&order)?;
         }
         Ok(())
     }

@@ -15,8 +15,9 @@ pub trait Watched {
         None
     }
 
-    /// A phase begins, or its warm-up ends: the delays of what arrived before are not its.
-    fn begin(&mut self) {}
+    /// A phase begins: the delays of what arrived before are not its. What is intended before `measured_from_ns`, in nanoseconds
+    /// of `CLOCK_MONOTONIC`, is its warm-up; 0 where it has none.
+    fn begin(&mut self, _measured_from_ns: u64) {}
 
     /// What has arrived since it started; `None` where it does not count, or does not say so in time: soon, where the run is
     /// `interrupted`.
@@ -66,7 +67,9 @@ impl Used {
 pub struct Arrived {
     /// Messages.
     pub deliveries: Deliveries,
-    /// How long they took since the phase began, where they say when they were intended.
+    /// Of those, what belongs to the warm-up of a phase.
+    pub warm_up: Deliveries,
+    /// How long they took since the phase began, without its warm-up, where they say when they were intended.
     pub one_way_delay: Option<Histogram>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Coordinator, LOOK};
 use crate::load::devices::LAST_WAIT;
+use crate::load::figures::{Deliveries, Interval};
 use crate::load::target::Arrived;
 
 impl Coordinator<'_> {
@@ -16,26 +17,46 @@ impl Coordinator<'_> {
             return;
         };
         let new = arrived.deliveries.since(&before.deliveries);
+        let warm_up = arrived.warm_up.since(&before.warm_up);
+        let measured = new.since(&warm_up);
         if !self.options.is_answered() {
-            let mut unique = new.arrived.saturating_sub(new.duplicates);
-            for interval in self.of_phase(phase) {
-                let delivered = interval.outcomes.unknown.min(unique);
-                unique -= delivered;
-                interval.outcomes.delivered += delivered;
-                interval.outcomes.lost += interval.outcomes.unknown - delivered;
-                interval.outcomes.unknown = 0;
-            }
+            let unique = |of: &Deliveries| of.arrived.saturating_sub(of.duplicates);
+            let left = self.deliver(phase, false, unique(&measured));
+            self.deliver(phase, true, left + unique(&warm_up));
         }
         // Where devices subscribe, deliveries are theirs, and what the broker has is on its way to them.
         if self.options.subscribers.is_some() {
             return;
         }
-        if let Some(last) = self.of_phase(phase).last() {
-            last.deliveries += new;
+        if let Some(last) = self.last_of(phase, true) {
+            last.deliveries += warm_up;
+        }
+        if let Some(last) = self.last_of(phase, false) {
+            last.deliveries += measured;
             if let Some(delays) = arrived.one_way_delay {
                 last.one_way_delay.get_or_insert_default().merge(&delays);
             }
         }
+    }
+
+    /// The last second of a phase that is measured, or warm-up.
+    fn last_of(&mut self, phase: u32, warm_up: bool) -> Option<&mut Interval> {
+        let mut seconds = self.of_phase(phase).rev();
+        seconds.find(|interval| interval.warm_up == warm_up)
+    }
+
+    /// Ends what nothing answers in the measured seconds of a phase, or in those of its warm-up: as many messages are
+    /// delivered as arrived, the first ones, and the others are lost. Returns how many arrived beyond those.
+    fn deliver(&mut self, phase: u32, warm_up: bool, mut arrived: u64) -> u64 {
+        let seconds = self.of_phase(phase);
+        for interval in seconds.filter(|interval| interval.warm_up == warm_up) {
+            let delivered = interval.outcomes.unknown.min(arrived);
+            arrived -= delivered;
+            interval.outcomes.delivered += delivered;
+            interval.outcomes.lost += interval.outcomes.unknown - delivered;
+            interval.outcomes.unknown = 0;
+        }
+        arrived
     }
 
     /// Asks the target until everything that was sent has arrived, or for as long as an answer would be waited for; where

@@ -14,6 +14,7 @@ use wirecost_proto::{Front, Instant, Stamp};
 use wirecost_stats::Histogram;
 
 use super::report::{SinkReport, SinkUsage};
+use crate::load::figures::Deliveries;
 use crate::load::roles::track::{Place, Track};
 use crate::stack::server::{Server, ServerEvent};
 
@@ -33,6 +34,10 @@ struct Counts {
     messages: u64,
     payload_bytes: u64,
     unstamped: u64,
+    /// Until when a warm-up lasts, on `CLOCK_MONOTONIC`.
+    measured_from_ns: u64,
+    /// What belongs to warm-ups.
+    warm_up: Deliveries,
     /// `None` where payloads have no stamp.
     stamps: Option<Stamps>,
 }
@@ -69,6 +74,7 @@ impl Counter {
                 duplicates: stamps.map(|stamps| stamps.duplicates),
                 out_of_order: stamps.map(|stamps| stamps.out_of_order),
                 unstamped: counts.unstamped,
+                warm_up: counts.warm_up,
                 one_way_delay: stamps.map(|stamps| stamps.delays.clone()),
                 usage: SinkUsage::own(counts.messages),
             }
@@ -80,8 +86,9 @@ impl Counter {
         self.with(|counts| counts.messages)
     }
 
-    pub(super) fn begin_delays(&self) {
+    pub(super) fn begin_phase(&self, measured_from_ns: u64) {
         self.with(|counts| {
+            counts.measured_from_ns = measured_from_ns;
             if let Some(stamps) = &mut counts.stamps {
                 stamps.delays = Histogram::new();
             }
@@ -103,12 +110,23 @@ impl Observer<Server> for Counter {
         self.with(|counts| {
             counts.messages += 1;
             counts.payload_bytes += payload_bytes;
+            let stamp = front.stamp().filter(|_| counts.stamps.is_some());
+            let intended_ns = stamp.map_or(monotonic_ns, |stamp| stamp.intended_ns);
+            let is_warm_up = intended_ns < counts.measured_from_ns;
+            counts.warm_up.arrived += u64::from(is_warm_up);
             let Some(stamps) = &mut counts.stamps else {
                 return;
             };
-            match front.stamp() {
-                Some(stamp) => stamps.take(stamp, monotonic_ns),
-                None => counts.unstamped += 1,
+            let Some(stamp) = stamp else {
+                counts.unstamped += 1;
+                return;
+            };
+            let place = stamps.take(stamp);
+            if is_warm_up {
+                counts.warm_up.duplicates += u64::from(place == Place::Duplicate);
+                counts.warm_up.out_of_order += u64::from(place == Place::OutOfOrder);
+            } else {
+                stamps.delays.record(monotonic_ns.saturating_sub(intended_ns));
             }
         });
     }
@@ -140,20 +158,19 @@ fn arrived(event: &ServerEvent) -> Option<(u64, Front)> {
 }
 
 impl Stamps {
-    fn take(&mut self, stamp: Stamp, monotonic_ns: u64) {
-        self.delays.record(monotonic_ns.saturating_sub(stamp.intended_ns));
+    /// Counts a message; returns its place among those of its device.
+    fn take(&mut self, stamp: Stamp) -> Place {
         let device = stamp.device as usize;
         if device >= MAX_DEVICES {
-            return;
+            return Place::InOrder;
         }
         if device >= self.devices.len() {
             self.devices.resize(device + 1, Track::default());
         }
-        match self.devices[device].note(stamp.message) {
-            Place::InOrder => {}
-            Place::OutOfOrder => self.out_of_order += 1,
-            Place::Duplicate => self.duplicates += 1,
-        }
+        let place = self.devices[device].note(stamp.message);
+        self.out_of_order += u64::from(place == Place::OutOfOrder);
+        self.duplicates += u64::from(place == Place::Duplicate);
+        place
     }
 }
 
@@ -188,7 +205,46 @@ mod tests {
         let delays = report.one_way_delay.expect("delays");
         assert_eq!(delays.len(), 2);
         assert!(delays.max().abs_diff(5_000) <= 5, "{} ns", delays.max());
-        counter.begin_delays();
+        counter.begin_phase(0);
         assert!(counter.report().one_way_delay.expect("delays").is_empty());
+    }
+
+    #[test]
+    fn what_was_intended_in_the_warm_up_is_told_apart() {
+        let clock = Clock::start();
+        let now = clock.now();
+        let now_ns = clock.monotonic_nanos(now);
+        for stamped in [true, false] {
+            let mut counter = Counter::new(clock, stamped);
+            counter.begin_phase(now_ns);
+            let mut arrive = |message, intended_ns, at| {
+                let stamp = Stamp {
+                    device: 3,
+                    message,
+                    intended_ns,
+                };
+                let front = Front::of(&stamp.to_bytes());
+                let event = ServerEvent::Bare(bare::ServerEvent::Message {
+                    flow: wirecost_proto::FlowId(0),
+                    payload_bytes: 16,
+                    front,
+                });
+                counter.event(0, None, event, at);
+            };
+            let before = Instant::from_nanos(now.as_nanos().saturating_sub(1));
+            arrive(0, now_ns - 9, before);
+            // Its second copy comes when the warm-up is over: only a stamp tells whose it is.
+            arrive(0, now_ns - 9, now);
+            arrive(1, now_ns, now);
+            let report = counter.report();
+            let warm_up = report.warm_up;
+            assert_eq!(report.messages, 3);
+            let expected = if stamped { (2, 1) } else { (1, 0) };
+            assert_eq!((warm_up.arrived, warm_up.duplicates), expected);
+            assert_eq!(
+                report.one_way_delay.map(|delays| delays.len()),
+                stamped.then_some(1)
+            );
+        }
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_stats::Histogram;
 
+use crate::load::figures::Deliveries;
 use crate::load::nanos;
 
 /// What has arrived at a target since its start.
@@ -20,8 +21,11 @@ pub struct SinkReport {
     pub out_of_order: Option<u64>,
     /// Of the messages, those too short for a stamp.
     pub unstamped: u64,
-    /// From the intended send to the arrival, in nanoseconds, since [`super::Sink::begin_delays`]; `None` without
-    /// stamps. A message counts each time it arrives.
+    /// Of the messages, those of a warm-up: intended before the end of it, or where they have no stamp, arrived before that.
+    #[serde(default)]
+    pub warm_up: Deliveries,
+    /// From the intended send to the arrival, in nanoseconds, since [`super::Sink::begin_phase`] and without the warm-up;
+    /// `None` without stamps. A message counts each time it arrives.
     pub one_way_delay: Option<Histogram>,
     /// What was used for it.
     pub usage: SinkUsage,
@@ -50,6 +54,7 @@ impl SinkReport {
         self.messages += other.messages;
         self.payload_bytes += other.payload_bytes;
         self.unstamped += other.unstamped;
+        self.warm_up += other.warm_up;
         self.duplicates = add(self.duplicates, other.duplicates);
         self.out_of_order = add(self.out_of_order, other.out_of_order);
         match (&mut self.one_way_delay, &other.one_way_delay) {

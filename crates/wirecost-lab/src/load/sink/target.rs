@@ -20,7 +20,8 @@ use crate::stack::{Channel, Credentials, Stack};
 
 pub(super) const REPORT: &str = "report";
 pub(super) const USAGE: &str = "usage";
-pub(super) const DELAYS: &str = "delays";
+/// A phase begins; when its warm-up ends comes behind it.
+pub(super) const PHASE: &str = "phase ";
 const QUIT: &str = "quit";
 
 /// Is a target: takes a `Shard` and questions from `orders`, gives answers to `words`, until there are no more
@@ -48,9 +49,11 @@ pub fn serve(orders: impl BufRead, mut words: impl Write) -> Result<(), String> 
         match order.as_str() {
             REPORT => say(&mut words, &Answer::Report(Box::new(target.report())))?,
             USAGE => say(&mut words, &Answer::Usage(target.usage()))?,
-            DELAYS => target.counter.begin_delays(),
             QUIT => break,
-            _ => return Err(format!("{order:?} is no order")),
+            other => match other.strip_prefix(PHASE).map(str::parse) {
+                Some(Ok(measured_from_ns)) => target.counter.begin_phase(measured_from_ns),
+                _ => return Err(format!("{order:?} is no order")),
+            },
         }
     }
     Ok(())

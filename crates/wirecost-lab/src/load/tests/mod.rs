@@ -3,3 +3,4 @@
 mod outcomes;
 mod rig;
 mod stall;
+mod traffic;

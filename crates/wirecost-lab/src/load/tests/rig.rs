@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use wirecost_live::Clock;
+use wirecost_live::driver::client::{Counted, Traffic};
 use wirecost_proto::Instant;
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
@@ -22,6 +23,8 @@ use crate::stack::{Client, Command, Event};
 
 /// Where virtual time stands when the first phase begins.
 pub(super) const BEGIN: Duration = Duration::from_secs(1);
+/// What a message has on the wire.
+pub(super) const MESSAGE_BYTES: u64 = 100;
 /// More turns than any case needs.
 const MAXIMUM_TURNS: u64 = 20_000_000;
 
@@ -45,6 +48,8 @@ pub(super) struct Rig<F> {
     clock_start_ns: u64,
     server: F,
     now: Instant,
+    traffic: Arc<Traffic>,
+    counted: Counted,
     events: BinaryHeap<Reverse<(Instant, u64)>>,
     pending: BTreeMap<u64, (usize, Event)>,
     numbered: u64,
@@ -63,6 +68,8 @@ pub(super) struct Rig<F> {
 pub(super) struct Outcome {
     /// All its intervals together.
     pub(super) sum: Interval,
+    /// Those that are no warm-up.
+    pub(super) measured: Interval,
     /// Its intervals, by second.
     pub(super) seconds: BTreeMap<u32, Interval>,
     /// When it was over.
@@ -85,7 +92,9 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         let share = Share::split(&Arc::new(options), &destination, 1).remove(0);
         let (outbox, heard) = channel();
         let (inbox, clock) = (Inbox::new(), Clock::start());
+        let traffic = Arc::<Traffic>::default();
         let devices = share.director(clock, &inbox, &outbox).expect("a director");
+        let devices = devices.with_traffic(Arc::clone(&traffic));
         Self {
             devices,
             inbox,
@@ -93,6 +102,8 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
             clock_start_ns: clock.monotonic_nanos(Instant::START),
             server,
             now: Instant::START,
+            traffic,
+            counted: Counted::default(),
             events: BinaryHeap::new(),
             pending: BTreeMap::new(),
             numbered: 0,
@@ -134,15 +145,21 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
 
     fn run_to_end(&mut self) -> Outcome {
         let mut seconds: BTreeMap<u32, Interval> = BTreeMap::new();
+        let mut measured = Interval::default();
         loop {
             let next = self.run_due();
             while let Ok((_, message)) = self.heard.try_recv() {
                 match message {
-                    FromPart::Interval(interval) => match seconds.get_mut(&interval.second) {
-                        Some(sum) => sum.add(&interval),
-                        None => drop(seconds.insert(interval.second, *interval)),
-                    },
-                    FromPart::PhaseDone { .. } => return self.outcome(seconds),
+                    FromPart::Interval(interval) => {
+                        if !interval.warm_up {
+                            measured.add(&interval);
+                        }
+                        match seconds.get_mut(&interval.second) {
+                            Some(sum) => sum.add(&interval),
+                            None => drop(seconds.insert(interval.second, *interval)),
+                        }
+                    }
+                    FromPart::PhaseDone { .. } => return self.outcome(seconds, measured),
                     _ => {}
                 }
             }
@@ -150,11 +167,12 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
-    fn outcome(&self, seconds: BTreeMap<u32, Interval>) -> Outcome {
+    fn outcome(&self, seconds: BTreeMap<u32, Interval>, measured: Interval) -> Outcome {
         let mut sum = Interval::default();
         seconds.values().for_each(|interval| sum.add(interval));
         Outcome {
             sum,
+            measured,
             seconds,
             over: self.now,
         }
@@ -190,6 +208,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     }
 
     fn run_due(&mut self) -> Option<Instant> {
+        self.traffic.note(&self.counted);
         loop {
             match Director::<Client>::due(&mut self.devices, self.now) {
                 Due::Device(device) => self.turn(device),
@@ -270,6 +289,9 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     }
 
     fn request(&mut self, device: usize, request: Request) {
+        if matches!(request, Request::Message(_)) {
+            self.counted.sent_bytes += MESSAGE_BYTES;
+        }
         for answer in (self.server)(device, request, self.now) {
             self.answer(device, answer);
         }

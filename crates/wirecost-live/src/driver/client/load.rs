@@ -75,7 +75,8 @@ impl Traffic {
         }
     }
 
-    pub(super) fn note(&self, counted: &Counted) {
+    /// Tells all of it, as far as a loop has counted.
+    pub fn note(&self, counted: &Counted) {
         let awake_ns = u64::try_from(counted.awake.as_nanos()).unwrap_or(u64::MAX);
         self.sent_bytes.store(counted.sent_bytes, Ordering::Relaxed);
         self.received_bytes
