@@ -111,6 +111,39 @@ fn without_a_stamp_the_warm_up_is_what_arrives_in_it() {
 }
 
 #[test]
+fn nobody_uses_more_cpus_than_the_machine_has() {
+    let cpus = std::thread::available_parallelism().expect("CPUs").get();
+    // Subscribers of CoAP need a message before they subscribe, in a phase of its own that takes no time.
+    for arguments in [
+        [
+            "coap-con",
+            "--subscribers",
+            "3",
+            "-r",
+            "20/s",
+            "-d",
+            "1s",
+            "-c",
+            "5",
+        ]
+        .as_slice(),
+        ["coap-con", "--closed-loop", "-n", "1", "-c", "1"].as_slice(),
+    ] {
+        let output = load(arguments);
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+        for side in ["generator", "target_use"] {
+            let used = &summary["loads"][0][side];
+            let share = used["cpu_share"].as_f64();
+            let is_long = used["wall_s"].as_f64().is_some_and(|wall_s| wall_s >= 0.1);
+            assert_eq!(share.is_some(), is_long, "{arguments:?}: {used}");
+            assert!(share.is_none_or(|share| share <= cpus as f64), "{used}");
+            let thread = used["busiest_thread_share"].as_f64();
+            assert!(thread.is_none_or(|share| share <= 1.0), "{used}");
+        }
+    }
+}
+
+#[test]
 fn a_count_ends_both_loops_exactly() {
     for arguments in [
         ["mqtt-qos1", "--closed-loop", "-n", "57", "-c", "4"].as_slice(),

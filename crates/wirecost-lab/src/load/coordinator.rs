@@ -215,7 +215,7 @@ impl<'a> Coordinator<'a> {
             clock_stepped: self.clock_stepped,
         });
         if phase.offer().is_some() {
-            self.note_spent(&used, took);
+            self.note_spent(&used);
             self.take_arrivals(number, arrived);
         }
         if matches!(phase, Phase::Connect { .. }) {

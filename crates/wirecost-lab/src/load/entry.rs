@@ -119,6 +119,7 @@ fn process_use(spent: &Spent, sent: u64) -> ProcessUse {
     ProcessUse {
         user_s: seconds(spent.user_ns),
         system_s: seconds(spent.system_ns),
+        wall_s: spent.phases.span.as_secs_f64(),
         cpu_share: spent.share,
         busiest_thread_share: spent.busiest_share,
         resident_bytes: spent.resident_bytes,

@@ -191,10 +191,13 @@ pub struct ProcessUse {
     pub user_s: f64,
     /// CPU time in the kernel, in seconds.
     pub system_s: f64,
-    /// CPU time by wall time: 1 is one CPU.
-    pub cpu_share: f64,
+    /// Time in which that was used, in seconds.
+    #[serde(default)]
+    pub wall_s: f64,
+    /// CPU time by wall time in the busiest phase: 1 is one CPU. Null where the phases were too short to tell.
+    pub cpu_share: Option<f64>,
     /// CPU time of the busiest thread by wall time; what a loop of the generator has waited awake is left out. Null where
-    /// threads are not told apart.
+    /// threads are not told apart, or the phases were too short to tell.
     pub busiest_thread_share: Option<f64>,
     /// Largest sum of the processes' resident memory, in bytes.
     pub resident_bytes: u64,

@@ -68,7 +68,7 @@ fn of_side(side: &str, used: Option<&ProcessUse>) -> [Field; 5] {
     [
         optional(&named("user_s"), used.map(|used| used.user_s)),
         optional(&named("system_s"), used.map(|used| used.system_s)),
-        optional(&named("cpu_share"), used.map(|used| used.cpu_share)),
+        optional(&named("cpu_share"), used.and_then(|used| used.cpu_share)),
         optional(&named("resident_bytes"), used.map(|used| used.resident_bytes)),
         optional(
             &named("cpu_s_per_million"),

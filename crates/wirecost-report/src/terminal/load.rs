@@ -173,9 +173,12 @@ impl Page {
         let busiest = used.busiest_thread_share.map_or(String::new(), |share| {
             format!(" (busiest thread {})", number::percent(share))
         });
+        let share = used.cpu_share.map_or_else(
+            || format!("not measured: {} ms", number::trimmed(used.wall_s * 1e3, 1)),
+            |share| format!("{} of one CPU{busiest}", number::percent(share)),
+        );
         let text = format!(
-            "{} of one CPU{busiest}, {} user + {} system s{per_million}, {} in {}",
-            number::percent(used.cpu_share),
+            "{share}, {} user + {} system s{per_million}, {} in {}",
             number::trimmed(used.user_s, 2),
             number::trimmed(used.system_s, 2),
             number::data(used.resident_bytes),

@@ -263,7 +263,8 @@ fn side(share: f64, resident_bytes: u64, per_million: f64) -> ProcessUse {
     ProcessUse {
         user_s: share * 4.0,
         system_s: share * 6.0,
-        cpu_share: share,
+        wall_s: 10.0,
+        cpu_share: Some(share),
         busiest_thread_share: Some(share * 0.9),
         resident_bytes,
         processes: 1,

@@ -84,39 +84,83 @@ pub struct Spent {
     /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
     /// CPU time of the busiest thread in its busiest phase by its wall time, what it waited awake left out; `None` where
-    /// threads are not told apart.
+    /// threads are not told apart, or no phase was long enough to tell.
     pub busiest_share: Option<f64>,
-    /// CPU time by wall time in the busiest phase.
-    pub share: f64,
-    /// What its busiest thread used of a CPU in the busiest phase that was long enough to tell, or all threads where they are
-    /// not told apart; `None` where no phase was.
+    /// CPU time by wall time in the busiest phase; `None` where no phase was long enough to tell.
+    pub share: Option<f64>,
+    /// What its busiest thread used of a CPU in the busiest phase, or all threads where they are not told apart; `None` where no
+    /// phase was long enough to tell.
     pub telling_share: Option<f64>,
+    /// All phases together: short ones may tell what each of them does not.
+    pub phases: Window,
     /// Largest resident memory, in bytes.
     pub resident_bytes: u64,
     /// Processes.
     pub processes: u32,
 }
 
+/// What was used in some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Window {
+    /// How long it was.
+    pub span: Duration,
+    /// CPU time, in nanoseconds.
+    pub cpu_ns: u64,
+    /// CPU time of the busiest thread, in nanoseconds; `None` where threads are not told apart.
+    pub thread_ns: Option<u64>,
+}
+
 impl Spent {
-    /// Adds a phase that took so long, with the CPU time of its busiest thread.
-    pub(super) fn add_phase(&mut self, before: &Used, after: &Used, thread_ns: Option<u64>, took: Duration) {
-        let took_ns = nanos(took).max(1);
-        let share = |used_ns: u64| used_ns as f64 / took_ns as f64;
+    /// Adds what was used in a phase between two looks that were so far apart, with the CPU time of its busiest thread, on a
+    /// machine of so many CPUs.
+    pub(super) fn add_phase(
+        &mut self,
+        [before, after]: [&Used; 2],
+        thread_ns: Option<u64>,
+        span: Duration,
+        cpus: usize,
+    ) {
         self.user_ns += after.user_ns.saturating_sub(before.user_ns);
         self.system_ns += after.system_ns.saturating_sub(before.system_ns);
-        let all = share(after.cpu_ns().saturating_sub(before.cpu_ns()));
-        let busiest = thread_ns.map(share);
-        self.share = self.share.max(all);
-        self.busiest_share = larger(self.busiest_share, busiest);
-        if took >= TELLING {
-            self.telling_share = larger(self.telling_share, busiest.or(Some(all)));
+        let phase = Window {
+            span,
+            cpu_ns: after.cpu_ns().saturating_sub(before.cpu_ns()),
+            thread_ns,
+        };
+        let is_first = self.phases.span.is_zero();
+        self.phases = if is_first { phase } else { self.phases.and(&phase) };
+        if phase.span >= TELLING {
+            self.tell(phase, cpus);
+        } else if self.share.is_none() && self.phases.span >= TELLING {
+            self.tell(self.phases, cpus);
         }
+    }
+
+    fn tell(&mut self, window: Window, cpus: usize) {
+        // The kernel counts in ticks: they may come to more than the time that they are looked at.
+        let share = |used_ns: u64, most: f64| (used_ns as f64 / nanos(window.span) as f64).min(most);
+        let all = share(window.cpu_ns, cpus as f64);
+        let busiest = window.thread_ns.map(|thread_ns| share(thread_ns, 1.0));
+        self.share = larger(self.share, Some(all));
+        self.busiest_share = larger(self.busiest_share, busiest);
+        self.telling_share = larger(self.telling_share, busiest.or(Some(all)));
     }
 
     /// Notes how much memory and how many processes there are now.
     pub(super) fn note(&mut self, used: &Used) {
         self.resident_bytes = self.resident_bytes.max(used.resident_bytes);
         self.processes = self.processes.max(used.processes);
+    }
+}
+
+impl Window {
+    fn and(&self, other: &Self) -> Self {
+        let threads = self.thread_ns.zip(other.thread_ns);
+        Self {
+            span: self.span + other.span,
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+            thread_ns: threads.map(|(one, other)| one + other),
+        }
     }
 }
 
@@ -139,15 +183,48 @@ mod tests {
         };
         let mut spent = Spent::default();
         let short = Duration::from_millis(6);
-        spent.add_phase(&used(0), &used(5_000_000), Some(4_500_000), short);
-        assert_eq!((spent.busiest_share, spent.telling_share), (Some(0.75), None));
-        let long = Duration::from_millis(500);
-        spent.add_phase(&used(5_000_000), &used(105_000_000), Some(50_000_000), long);
+        spent.add_phase([&used(0), &used(5_000_000)], Some(4_500_000), short, 2);
         assert_eq!(
-            (spent.busiest_share, spent.telling_share),
-            (Some(0.75), Some(0.1))
+            (spent.share, spent.busiest_share, spent.telling_share),
+            (None, None, None)
         );
-        spent.add_phase(&used(105_000_000), &used(205_000_000), None, long);
+        let long = Duration::from_millis(500);
+        spent.add_phase([&used(5_000_000), &used(105_000_000)], Some(50_000_000), long, 2);
+        assert_eq!(
+            (spent.share, spent.busiest_share, spent.telling_share),
+            (Some(0.2), Some(0.1), Some(0.1))
+        );
+        spent.add_phase([&used(105_000_000), &used(205_000_000)], None, long, 2);
         assert_eq!(spent.telling_share, Some(0.2), "threads are not told apart");
+        assert_eq!(
+            (spent.user_ns, spent.phases.span),
+            (205_000_000, long * 2 + short)
+        );
+    }
+
+    #[test]
+    fn short_phases_tell_together_what_none_tells_alone() {
+        let used = |user_ns| Used {
+            user_ns,
+            ..Used::default()
+        };
+        let mut spent = Spent::default();
+        let short = Duration::from_millis(60);
+        spent.add_phase([&used(0), &used(30_000_000)], Some(12_000_000), short, 2);
+        assert_eq!(spent.share, None);
+        spent.add_phase([&used(30_000_000), &used(60_000_000)], Some(12_000_000), short, 2);
+        assert_eq!((spent.share, spent.busiest_share), (Some(0.5), Some(0.2)));
+    }
+
+    #[test]
+    fn nobody_uses_more_cpus_than_there_are() {
+        let used = |user_ns| Used {
+            user_ns,
+            ..Used::default()
+        };
+        let mut spent = Spent::default();
+        let tenth = Duration::from_millis(100);
+        spent.add_phase([&used(0), &used(210_000_000)], Some(110_000_000), tenth, 2);
+        assert_eq!((spent.share, spent.busiest_share), (Some(2.0), Some(1.0)));
     }
 }

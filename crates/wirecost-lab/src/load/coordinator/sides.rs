@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wirecost_proto::Instant;
+
 use super::{Coordinator, Stand};
 use crate::load::nanos;
 use crate::load::target::Used;
@@ -11,6 +13,8 @@ use crate::results::usage::UsageRow;
 /// What both sides have used so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
+    /// From the first look to the last.
+    looked: [Instant; 2],
     pub(super) generator: Used,
     pub(super) target: Option<Used>,
     /// CPU time of each loop of the generator, in nanoseconds.
@@ -55,9 +59,12 @@ impl Reading {
 impl Coordinator<'_> {
     /// Looks at both sides.
     pub(super) fn read_both(&mut self) -> Reading {
+        let began = self.now();
+        let (generator, target) = ((self.around.used)(), self.around.target.used());
         let reading = Reading {
-            generator: (self.around.used)(),
-            target: self.around.target.used(),
+            looked: [began, self.now()],
+            generator,
+            target,
             loops: self.stands.iter().map(|stand: &Stand| stand.cpu_ns).collect(),
         };
         self.outcome.generator.note(&reading.generator);
@@ -67,19 +74,25 @@ impl Coordinator<'_> {
         reading
     }
 
-    /// Notes what both sides have used in a phase that took so long.
-    pub(super) fn note_spent(&mut self, before: &Reading, took: Duration) {
+    /// Notes what both sides have used in a phase since they were looked at `before` it.
+    pub(super) fn note_spent(&mut self, before: &Reading) {
         let after = self.read_both();
-        let thread_ns = after.busiest_loop_since(before);
-        self.outcome
-            .generator
-            .add_phase(&before.generator, &after.generator, thread_ns, took);
+        let (thread_ns, cpus) = (after.busiest_loop_since(before), cpus());
+        // Whatever was used between the looks at a side was used between the first and the last of all.
+        let span = after.looked[1].saturating_since(before.looked[0]);
+        let looks = [&before.generator, &after.generator];
+        self.outcome.generator.add_phase(looks, thread_ns, span, cpus);
         if let (Some(before), Some(after)) = (&before.target, &after.target) {
             let thread_ns = busiest_since(after, before);
             let spent = self.outcome.target.get_or_insert_default();
-            spent.add_phase(before, after, thread_ns, took);
+            spent.add_phase([before, after], thread_ns, span, cpus);
         }
     }
+}
+
+/// CPUs of this machine that may be used.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// CPU time of the busiest thread between two moments.

@@ -153,7 +153,8 @@ fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: u64) -> Option
     Some(ProcessUse {
         user_s,
         system_s,
-        cpu_share: one.cpu_share + other.cpu_share,
+        wall_s: one.wall_s.max(other.wall_s),
+        cpu_share: one.cpu_share.zip(other.cpu_share).map(|(one, other)| one + other),
         busiest_thread_share: one
             .busiest_thread_share
             .zip(other.busiest_thread_share)

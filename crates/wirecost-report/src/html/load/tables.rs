@@ -251,7 +251,7 @@ pub(super) fn sides(loads: &[Load], labels: &[String]) -> Grid {
         };
         let of = |write: &dyn Fn(&ProcessUse) -> String| number::optional(used.as_ref(), write);
         let values = vec![
-            of(&|used| number::percent(used.cpu_share)),
+            of(&|used| number::optional(used.cpu_share, number::percent)),
             of(&|used| number::trimmed(used.user_s, 2)),
             of(&|used| number::trimmed(used.system_s, 2)),
             of(&|used| number::optional(used.cpu_s_per_million, |seconds| number::digits(seconds, 3))),
