@@ -160,6 +160,23 @@ fn devices_that_are_lost_leave_their_wills_and_come_back() {
 }
 
 #[test]
+fn a_storm_says_what_both_sides_used_and_who_could_give_no_more() {
+    let counted = Counted::of("mqtt-qos1+tls1.3 -c 40 -d 1s --reconnect-storm --backoff 1s..2s");
+    let load = &counted.0["loads"][0];
+    for side in ["generator", "target_use"] {
+        let used = &load[side];
+        let cpu_s = used["user_s"].as_f64().zip(used["system_s"].as_f64());
+        assert!(
+            cpu_s.is_some_and(|(user_s, system_s)| user_s + system_s > 0.0),
+            "{side}: {used}"
+        );
+        assert!(used["cpu_share"].as_f64().is_some_and(|share| share > 0.0));
+        assert!(used["cpu_s_per_million"].is_null(), "no message was sent");
+    }
+    assert!(load["bottleneck"]["who"].is_string(), "{load}");
+}
+
+#[test]
 fn handshakes_are_as_many_as_were_asked_for_and_start_as_they_should() {
     for (start, kind) in [
         ("cold", None),

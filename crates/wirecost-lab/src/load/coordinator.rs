@@ -19,7 +19,7 @@ use wirecost_live::Clock;
 use wirecost_proto::Instant;
 
 pub use outcome::{NoConnection, Outcome, PhaseTimes, Spent};
-use sides::Reading;
+use sides::{Reading, Said};
 
 use super::entry;
 use super::figures::Interval;
@@ -77,6 +77,8 @@ pub struct Coordinator<'a> {
     began: Instant,
     last_tick: Instant,
     last_read: Reading,
+    /// What the target had used when it last said so.
+    target_said: Option<Said>,
     /// Until when what was told at the last tick had been counted.
     counted_until: Instant,
     drift_ns: i64,
@@ -110,6 +112,7 @@ impl<'a> Coordinator<'a> {
             began: now,
             last_tick: now,
             last_read: Reading::default(),
+            target_said: None,
             counted_until: now,
             clock_stepped: false,
             drift_ns: around.clock.realtime_drift_nanos(),
@@ -214,8 +217,10 @@ impl<'a> Coordinator<'a> {
             ),
             clock_stepped: self.clock_stepped,
         });
+        if self.options.is_use_told(phase) {
+            self.note_spent(&used, phase);
+        }
         if phase.offer().is_some() {
-            self.note_spent(&used);
             self.take_arrivals(number, arrived);
         }
         if matches!(phase, Phase::Connect { .. }) {

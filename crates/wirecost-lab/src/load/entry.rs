@@ -49,7 +49,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         valid: is_valid(&warnings) && phases.iter().all(|phase| phase.valid),
         warnings,
         generator: Some(process_use(&outcome.generator, sent)),
-        target_use: outcome.target.as_ref().map(|spent| process_use(spent, sent)),
+        target_use: measured(outcome.target.as_ref()).map(|spent| process_use(spent, sent)),
         link: link.map(|link| Box::new(link.figures.clone())),
         bottleneck,
         phases,
@@ -113,9 +113,13 @@ pub(super) fn phase_figures<'a>(
     figures.counted(intervals)
 }
 
+/// What a side has used, where that was looked at in some phase: one that has ended before that says nothing.
+fn measured(spent: Option<&Spent>) -> Option<&Spent> {
+    spent.filter(|spent| !spent.phases.span.is_zero())
+}
+
 fn process_use(spent: &Spent, sent: u64) -> ProcessUse {
     let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let cpu_s = seconds(spent.user_ns + spent.system_ns);
     ProcessUse {
         user_s: seconds(spent.user_ns),
         system_s: seconds(spent.system_ns),
@@ -124,6 +128,6 @@ fn process_use(spent: &Spent, sent: u64) -> ProcessUse {
         busiest_thread_share: spent.busiest_share,
         resident_bytes: spent.resident_bytes,
         processes: spent.processes,
-        cpu_s_per_million: (sent > 0).then(|| cpu_s / sent as f64 * 1e6),
+        cpu_s_per_million: (sent > 0).then(|| seconds(spent.offer_ns) / sent as f64 * 1e6),
     }
 }

@@ -28,6 +28,11 @@ impl Phase {
         }
     }
 
+    /// Whether generator and target have work in it that figures are of: messages, handshakes, or devices that come back.
+    const fn is_work(&self) -> bool {
+        self.offer().is_some() || matches!(self, Self::Reconnect { .. })
+    }
+
     /// Messages or handshakes per second that it asks for, over all devices; `None` in a closed loop and where there are
     /// none.
     pub fn rate(&self, clients: u32) -> Option<f64> {
@@ -84,6 +89,13 @@ impl Phase {
                 offer.length(options.clients).unwrap_or(DAY * 365) + options.timeout * 2
             }
         }
+    }
+}
+
+impl LoadOptions {
+    /// Whether what both sides use in one of its phases is told: where none has work, all are.
+    pub(super) fn is_use_told(&self, phase: &Phase) -> bool {
+        phase.is_work() || !self.phases.iter().any(Phase::is_work)
     }
 }
 

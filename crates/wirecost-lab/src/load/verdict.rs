@@ -40,7 +40,7 @@ pub struct Evidence<'a> {
 /// What is to be said of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Who could give no more; `None` where nothing was offered.
+    /// Who could give no more; `None` where no phase has begun.
     pub bottleneck: Option<Bottleneck>,
     /// Reasons to look before trusting any figure.
     pub warnings: Vec<Warning>,

@@ -76,13 +76,15 @@ pub struct PhaseTimes {
 /// In a shorter phase most of what is used is used once, to begin and to end it.
 const TELLING: Duration = Duration::from_millis(100);
 
-/// What a side has used over the phases in which messages or handshakes are offered.
+/// What a side has used over the phases in which it had work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     /// CPU time in user mode, in nanoseconds.
     pub user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
+    /// CPU time in the phases in which messages or handshakes are offered, in nanoseconds.
+    pub offer_ns: u64,
     /// CPU time of the busiest thread in its busiest phase by its wall time, what it waited awake left out; `None` where
     /// threads are not told apart, or no phase was long enough to tell.
     pub busiest_share: Option<f64>,
@@ -134,6 +136,11 @@ impl Spent {
         } else if self.share.is_none() && self.phases.span >= TELLING {
             self.tell(self.phases, cpus);
         }
+    }
+
+    /// Adds what was used in a phase in which something was offered.
+    pub(super) const fn add_offer(&mut self, [before, after]: [&Used; 2]) {
+        self.offer_ns += after.cpu_ns().saturating_sub(before.cpu_ns());
     }
 
     fn tell(&mut self, window: Window, cpus: usize) {

@@ -6,6 +6,7 @@ use wirecost_proto::Instant;
 
 use super::{Coordinator, Stand};
 use crate::load::nanos;
+use crate::load::options::Phase;
 use crate::load::target::Used;
 use crate::load::watch::Usage;
 use crate::results::usage::UsageRow;
@@ -19,6 +20,13 @@ pub(super) struct Reading {
     pub(super) target: Option<Used>,
     /// CPU time of each loop of the generator, in nanoseconds.
     loops: Vec<u64>,
+}
+
+/// What a target has said of what it has used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said {
+    used: Used,
+    at: Instant,
 }
 
 impl Reading {
@@ -68,24 +76,38 @@ impl Coordinator<'_> {
             loops: self.stands.iter().map(|stand: &Stand| stand.cpu_ns).collect(),
         };
         self.outcome.generator.note(&reading.generator);
-        if let Some(used) = &reading.target {
-            self.outcome.target.get_or_insert_default().note(used);
+        if let Some(used) = reading.target {
+            self.outcome.target.get_or_insert_default().note(&used);
+            self.target_said = Some(Said {
+                used,
+                at: reading.looked[1],
+            });
         }
         reading
     }
 
-    /// Notes what both sides have used in a phase since they were looked at `before` it.
-    pub(super) fn note_spent(&mut self, before: &Reading) {
+    /// Notes what both sides have used in a phase since they were looked at `before` it. Of a target that has ended, that is
+    /// until it last said so.
+    pub(super) fn note_spent(&mut self, before: &Reading, phase: &Phase) {
         let after = self.read_both();
         let (thread_ns, cpus) = (after.busiest_loop_since(before), cpus());
         // Whatever was used between the looks at a side was used between the first and the last of all.
         let span = after.looked[1].saturating_since(before.looked[0]);
         let looks = [&before.generator, &after.generator];
-        self.outcome.generator.add_phase(looks, thread_ns, span, cpus);
-        if let (Some(before), Some(after)) = (&before.target, &after.target) {
-            let thread_ns = busiest_since(after, before);
+        let generator = &mut self.outcome.generator;
+        generator.add_phase(looks, thread_ns, span, cpus);
+        if phase.offer().is_some() {
+            generator.add_offer(looks);
+        }
+        if let (Some(used), Some(said)) = (&before.target, &self.target_said)
+            && said.at > before.looked[1]
+        {
+            let (looks, thread_ns) = ([used, &said.used], busiest_since(&said.used, used));
             let spent = self.outcome.target.get_or_insert_default();
-            spent.add_phase([before, after], thread_ns, span, cpus);
+            spent.add_phase(looks, thread_ns, said.at.saturating_since(before.looked[0]), cpus);
+            if phase.offer().is_some() {
+                spent.add_offer(looks);
+            }
         }
     }
 }

@@ -372,13 +372,25 @@ fn where_a_subscription_was_refused_nothing_could_be_delivered() {
 }
 
 #[test]
-fn without_an_offer_there_is_no_bottleneck() {
+fn where_nothing_is_offered_connections_tell_who_could_give_no_more() {
     let mut case = Case::open();
     case.options.phases.remove(1);
     case.phases.remove(1);
     case.outcome.phases.remove(1);
-    assert_eq!(case.verdict().bottleneck, None);
+    case.phases[0].connects.attempted = 100;
+    case.phases[0].connects.established = 100;
+    assert_eq!(case.bottleneck(), "none");
     assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
+    // Of ten devices that were to come back, one has not, after many attempts.
+    case.phases[1].outcomes = outcomes(10, 9);
+    case.phases[1].connects.attempted = 50;
+    assert_eq!(case.bottleneck(), "target");
+    let why = case.verdict().bottleneck.expect("a bottleneck").why;
+    assert!(why.starts_with("9 of 10 connections came about"), "{why}");
+    case.cpu(0.95, 0.5);
+    assert_eq!(case.bottleneck(), "generator");
+    case.cpu(0.5, 0.9);
+    assert_eq!(case.bottleneck(), "target");
 }
 
 #[test]
