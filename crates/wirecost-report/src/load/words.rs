@@ -227,14 +227,26 @@ pub(crate) fn outcomes(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
     named
 }
 
+/// What a phase offers: one of them.
+pub(crate) fn offered(phase: &PhaseFigures) -> &'static str {
+    match phase.name.as_str() {
+        "handshakes" => "handshake",
+        "reconnect" => "reconnect",
+        "request" => "request",
+        _ => "message",
+    }
+}
+
 /// The kinds of time that a phase has, with what each runs from and to.
 pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static str)> {
     let response = match phase.response_kind.as_deref() {
+        _ if matches!(phase.name.as_str(), "handshakes" | "reconnect") => "intended begin until it may send",
         Some("to_reply") => "intended send to reply",
         Some("to_arrival") => "intended send to arrival",
         _ => "intended send to acknowledgement",
     };
     let service = match phase.response_kind.as_deref() {
+        _ if matches!(phase.name.as_str(), "handshakes" | "reconnect") => "actual begin until it may send",
         Some("to_reply") => "actual send to reply",
         Some("to_arrival") => "actual send to arrival",
         _ => "actual send to acknowledgement",

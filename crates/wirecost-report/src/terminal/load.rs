@@ -104,7 +104,7 @@ impl Page {
         };
         let mut lines = self.entry(&phase.name, &format!("{measured}{} s", seconds(phase.duration_s)));
         if phase.outcomes.offered > 0 {
-            lines.extend(self.entry(offered_by(phase), &outcomes(phase)));
+            lines.extend(self.entry(&format!("{}s", words::offered(phase)), &outcomes(phase)));
             lines.extend(self.entry("rate", &rates(phase)));
         }
         if let Some(deliveries) = phase.deliveries.filter(|found| found.arrived > 0) {
@@ -256,16 +256,6 @@ fn has_figures(phase: &PhaseFigures) -> bool {
         || phase.deliveries.is_some_and(|found| found.arrived > 0)
 }
 
-/// What a phase offers, in the plural.
-fn offered_by(phase: &PhaseFigures) -> &'static str {
-    match phase.name.as_str() {
-        "handshakes" => "handshakes",
-        "reconnect" => "reconnects",
-        "request" => "requests",
-        _ => "messages",
-    }
-}
-
 fn outcomes(phase: &PhaseFigures) -> String {
     let offered = phase.outcomes.offered;
     let ended: Vec<String> = words::outcomes(&phase.outcomes)
@@ -283,6 +273,7 @@ fn rates(phase: &PhaseFigures) -> String {
     let carried = number::optional(phase.carried_rate, number::rate);
     match phase.offered_rate {
         Some(offered) => format!("{}/s offered, {carried}/s carried", number::rate(offered)),
+        None if phase.name == "reconnect" => format!("{carried}/s carried: devices come back when they can"),
         None => format!("{carried}/s carried: a closed loop offers what is answered"),
     }
 }
@@ -315,8 +306,9 @@ fn bytes(phase: &PhaseFigures) -> String {
     let each = match phase.sent {
         0 => String::new(),
         sent => format!(
-            ", {} B a message up, {} B down",
+            ", {} B a {} up, {} B down",
             number::trimmed(up as f64 / sent as f64, 1),
+            words::offered(phase),
             number::trimmed(down as f64 / sent as f64, 1)
         ),
     };

@@ -69,9 +69,15 @@ fn carried(load: &Load) -> Card {
     Card {
         title: "Carried load",
         value: number::optional(rate, number::rate),
-        unit: "messages/s",
+        unit: match phase.map(words::offered) {
+            Some("handshake") => "handshakes/s",
+            Some("reconnect") => "reconnects/s",
+            Some("request") => "requests/s",
+            _ => "messages/s",
+        },
         winner: match offered {
             Some(offered) => format!("of {}/s offered", number::rate(offered)),
+            None if words::offer(load).is_empty() => "devices come back when they can".into(),
             None => format!("{}: it offers what is answered", words::offer(load)),
         },
         scope: "answered in time or delivered, per second of the measured time".into(),

@@ -90,10 +90,10 @@ pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
         ("failed", "never sent"),
         ("unknown", "no reply"),
         ("lost", ""),
-        ("offered", "messages/s"),
-        ("carried", "messages/s"),
-        ("up", "B a message"),
-        ("down", "B a message"),
+        ("offered", "per s"),
+        ("carried", "per s"),
+        ("up", "B each"),
+        ("down", "B each"),
     ];
     let row = |(_, name, phase): (&Load, String, &PhaseFigures)| {
         let outcomes = &phase.outcomes;
