@@ -144,6 +144,14 @@ fn nobody_uses_more_cpus_than_the_machine_has() {
 }
 
 #[test]
+fn a_ramp_offers_less_than_was_asked_for() {
+    let publish = published(&["mqtt-qos1", "-c", "2", "-r", "100/s", "-d", "1s", "--ramp", "1s"]);
+    assert_eq!(publish["outcomes"]["offered"], 50);
+    assert_eq!(publish["asked_rate"].as_f64(), Some(100.0));
+    assert_eq!(publish["offered_rate"].as_f64(), Some(50.0));
+}
+
+#[test]
 fn a_count_ends_both_loops_exactly() {
     for arguments in [
         ["mqtt-qos1", "--closed-loop", "-n", "57", "-c", "4"].as_slice(),

@@ -104,7 +104,7 @@ pub(super) fn phase_figures<'a>(
         begin_s: times.begin.as_secs_f64(),
         duration_s: times.took.as_secs_f64(),
         measured_s: times.measured.as_secs_f64(),
-        offered_rate: phase.rate(options.clients),
+        asked_rate: phase.rate(options.clients),
         response_kind: kind.map(str::to_owned),
         deliveries: is_told.then(Deliveries::default),
         link: times.link,

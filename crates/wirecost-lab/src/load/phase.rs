@@ -115,12 +115,46 @@ impl Offer {
     /// How long something is offered; `None` where a closed loop's count ends it.
     pub(super) fn length(&self, clients: u32) -> Option<Duration> {
         let by_count = self.count.zip(self.rate(clients)).map(|(count, rate)| {
-            let seconds = count as f64 / rate + self.ramp.as_secs_f64() / 2.0;
+            let (count, ramp) = (count as f64, self.ramp.as_secs_f64());
+            // A ramp offers half of what its full height would, and after t of it t/ramp squared of that.
+            let in_ramp = rate * ramp / 2.0;
+            let seconds = if count < in_ramp {
+                ramp * (count / in_ramp).sqrt()
+            } else {
+                ramp + (count - in_ramp) / rate
+            };
             Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
         });
         match (self.duration, by_count) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_ends_where_the_ramp_has_come_to() {
+        let length = |count, ramp_s| {
+            let offer = Offer {
+                arrivals: Arrivals::Open {
+                    rate: 100.0,
+                    per_client: false,
+                    poisson: false,
+                },
+                duration: None,
+                count: Some(count),
+                warm_up: Duration::ZERO,
+                ramp: Duration::from_secs(ramp_s),
+            };
+            offer.length(1).map(|length| length.as_millis())
+        };
+        assert_eq!(length(50, 0), Some(500));
+        assert_eq!(length(300, 2), Some(4_000));
+        assert_eq!(length(100, 2), Some(2_000), "all of the ramp");
+        assert_eq!(length(25, 2), Some(1_000), "half of it is a quarter of that");
     }
 }

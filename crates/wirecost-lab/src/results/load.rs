@@ -150,6 +150,10 @@ pub struct PhaseFigures {
     #[serde(default)]
     pub warnings: Vec<Warning>,
     /// Messages per second that were asked for; null in a closed loop and where there are none.
+    #[serde(default)]
+    pub asked_rate: Option<f64>,
+    /// Messages that were offered per second of the measured time: fewer than were asked for in a ramp, and about as many where
+    /// they arrive at random. Null in a closed loop and where there are none.
     pub offered_rate: Option<f64>,
     /// Messages acknowledged, or delivered where nothing answers, per second of the measured time.
     pub carried_rate: Option<f64>,
@@ -293,9 +297,11 @@ impl PhaseFigures {
         let measured = intervals.into_iter().filter(|interval| !interval.warm_up);
         measured.for_each(|interval| sum.add(interval));
         let arrived = sum.outcomes.acknowledged + sum.outcomes.delivered;
-        let carried = (self.measured_s > 0.0).then(|| arrived as f64 / self.measured_s);
+        let per_second = |count: u64| (self.measured_s > 0.0).then(|| count as f64 / self.measured_s);
+        let carried = per_second(arrived);
         let times = |histogram: &Option<_>| histogram.as_ref().and_then(Times::of_histogram);
         Self {
+            offered_rate: self.asked_rate.and_then(|_| per_second(sum.outcomes.offered)),
             carried_rate: carried.filter(|_| sum.outcomes.offered > 0),
             outcomes: sum.outcomes,
             sent: sum.sent,
@@ -371,6 +377,18 @@ mod tests {
         let once = phase.counted(&seconds);
         assert_eq!(once.deliveries.map(|deliveries| deliveries.arrived), Some(1));
         assert_eq!(once.clone().counted(&seconds), once);
+    }
+
+    #[test]
+    fn what_was_offered_is_not_what_was_asked_for() {
+        let phase = PhaseFigures {
+            asked_rate: Some(4.0),
+            ..publish()
+        };
+        let figures = phase.counted(&[second(0, true, &[1]), second(1, false, &[5, 7])]);
+        assert_eq!((figures.asked_rate, figures.offered_rate), (Some(4.0), Some(1.5)));
+        let closed = publish().counted(&[second(0, false, &[1])]);
+        assert_eq!(closed.offered_rate, None, "a closed loop offers what is answered");
     }
 
     #[test]

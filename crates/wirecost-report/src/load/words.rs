@@ -101,7 +101,7 @@ pub(crate) fn offer(load: &Load) -> String {
         Some("poisson") => " Poisson",
         _ => "",
     };
-    let rate = main_phase(load).and_then(|phase| phase.offered_rate);
+    let rate = main_phase(load).and_then(|phase| phase.asked_rate.or(phase.offered_rate));
     rate.map_or(String::new(), |rate| {
         format!("{}/s{arrivals}", number::rate(rate))
     })

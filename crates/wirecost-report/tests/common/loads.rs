@@ -218,6 +218,7 @@ fn publish(rate: f64) -> PhaseFigures {
         begin_s: 2.0,
         duration_s: 10.4,
         measured_s: 10.0,
+        asked_rate: Some(rate),
         offered_rate: Some(rate),
         carried_rate: Some(rate),
         outcomes: Outcomes {

@@ -91,12 +91,7 @@ fn a_load_has_a_run_for_each_of_its_values() {
     let loads = summary["loads"].as_array().expect("loads");
     let asked: Vec<(u64, f64)> = loads
         .iter()
-        .map(|load| {
-            (
-                load["clients"].as_u64(),
-                load["phases"][1]["offered_rate"].as_f64(),
-            )
-        })
+        .map(|load| (load["clients"].as_u64(), load["phases"][1]["asked_rate"].as_f64()))
         .filter_map(|(clients, rate)| clients.zip(rate))
         .collect();
     assert_eq!(asked, [(2, 50.0), (2, 100.0), (4, 50.0), (4, 100.0)]);

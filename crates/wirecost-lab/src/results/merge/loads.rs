@@ -101,10 +101,7 @@ fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
         begin_s: phase.begin_s.min(other.begin_s),
         duration_s: phase.duration_s.max(other.duration_s),
         measured_s: phase.measured_s.max(other.measured_s),
-        offered_rate: phase
-            .offered_rate
-            .zip(other.offered_rate)
-            .map(|(one, two)| one + two),
+        asked_rate: phase.asked_rate.zip(other.asked_rate).map(|(one, two)| one + two),
         deliveries: phase.deliveries.or(other.deliveries),
         valid: phase.valid && other.valid,
         warnings: all_of(phase.warnings, &other.warnings),
