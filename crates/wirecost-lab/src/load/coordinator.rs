@@ -9,6 +9,7 @@
 
 mod delivered;
 mod outcome;
+mod received;
 mod sides;
 mod tick;
 
@@ -139,6 +140,7 @@ impl<'a> Coordinator<'a> {
         }
         self.parts.tell_all(ToPart::Quit);
         self.wait_for_the_end();
+        self.settle_deliveries();
         self.settle_accounts();
         let Self {
             parts,

@@ -27,6 +27,9 @@ pub struct Interval {
     pub outcomes: Outcomes,
     /// Messages whose last byte the kernel has taken.
     pub sent: u64,
+    /// Of those, that subscribers are to receive.
+    #[serde(default)]
+    pub awaited: u64,
     /// How connections came about, in the second in which they did.
     pub connects: Connects,
     /// What subscribers were to receive and did receive, in the second in which it was sent or arrived. A message that says
@@ -111,6 +114,7 @@ impl Interval {
     pub fn add(&mut self, other: &Self) {
         self.outcomes += other.outcomes;
         self.sent += other.sent;
+        self.awaited += other.awaited;
         self.connects += other.connects;
         self.deliveries += other.deliveries;
         for (sum, more) in self.socket_bytes.iter_mut().zip(other.socket_bytes) {

@@ -184,8 +184,8 @@ impl Book {
             Some(slot) => self.go(slot, Stage::Leaving(now)),
             // It was given up while the protocol held it, and has left all the same.
             None => {
-                self.now(now).sent += 1;
-                self.expect(device, now, now);
+                let key = self.intervals.key_of(now);
+                self.count_left(device, key, now, now);
             }
         }
     }
@@ -324,15 +324,17 @@ impl Book {
     fn count_sent(&mut self, slot: u32, at: Instant) -> Instant {
         self.go(slot, Stage::Sent(at));
         let message = *self.records.at(slot);
-        self.intervals.of(message.interval).sent += 1;
-        self.expect(message.device as usize, message.intended, at);
+        self.count_left(message.device as usize, message.interval, message.intended, at);
         at
     }
 
-    /// Counts what subscribers are to receive of a message that was sent at a time.
-    fn expect(&mut self, device: usize, intended: Instant, at: Instant) {
+    /// Counts a message of the interval `key` that was sent at a time, and what subscribers are to receive of it.
+    fn count_left(&mut self, device: usize, key: u64, intended: Instant, at: Instant) {
         let times = self.matching.of_device(device);
+        let interval = self.intervals.of(key);
+        interval.sent += 1;
         if times > 0 {
+            interval.awaited += 1;
             self.of_message(intended, at).deliveries.expected += u64::from(times);
         }
     }

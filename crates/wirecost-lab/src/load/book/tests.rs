@@ -45,6 +45,7 @@ fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
     book.abandon_all();
     let interval = book.now(now);
     assert_eq!((interval.sent, interval.deliveries.expected), (2, 3));
+    assert_eq!(interval.awaited, 1, "what the other device sends is nobody's");
     assert!(interval.outcomes.add_up());
 }
 
