@@ -103,6 +103,34 @@ fn an_invalid_phase_has_its_reason_instead_of_its_times() {
 }
 
 #[test]
+fn deliveries_that_are_missing_are_told_wherever_there_are_figures() {
+    let mut results = loads::stalled();
+    let told = "12,000 expected, 2,000 missing";
+    let texts = |results: &LoadResults| {
+        [
+            table(&results.summary, &TableOptions::default()),
+            markdown(&results.summary),
+        ]
+    };
+    assert!(texts(&results).iter().all(|text| !text.contains("missing")));
+    let before = html(&results).unwrap().matches("missing").count();
+    let phase = &mut results.summary.loads[0].phases[1];
+    phase.missing = Some(2_000);
+    phase.deliveries.as_mut().expect("deliveries").expected = 12_000;
+    for text in texts(&results) {
+        assert!(text.contains(told), "{text}");
+    }
+    let text = csv(&results.summary);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let of = |name| rows[0].iter().position(|column| *column == name).expect(name);
+    assert_eq!(
+        ["expected", "missing"].map(|name| rows[2][of(name)]),
+        ["12000", "2000"]
+    );
+    assert!(html(&results).unwrap().matches("missing").count() > before);
+}
+
+#[test]
 fn what_a_phase_offers_has_its_own_name() {
     for (name, offered) in [
         ("publish", "messages"),

@@ -143,6 +143,28 @@ fn sessions_receive_exactly_what_was_queued_for_them() {
 }
 
 #[test]
+fn what_a_broker_has_no_room_for_is_missing() {
+    let broker = Mosquitto::with_queues_of(100);
+    let counted = Counted::of(&format!(
+        "mqtt://127.0.0.1:{}/qz -c 3 -n 300 --closed-loop --subscribers 2 --session-expiry 1h --replay",
+        broker.port
+    ));
+    counted.assert_outcomes("publish", &[("offered", 300), ("acknowledged", 300)]);
+    assert_eq!(counted.deliveries("expected"), 600);
+    let mut publish = counted.phases().iter().filter(|phase| phase["name"] == "publish");
+    let publish = publish.next().expect("the phase");
+    let missing = publish["missing"].as_u64().expect("a count");
+    assert!(missing > 0, "{publish}");
+    assert_eq!(missing, 600 - counted.deliveries("arrived"));
+    let warnings = publish["warnings"].as_array().expect("warnings").iter();
+    assert!(
+        warnings
+            .into_iter()
+            .any(|warning| warning["kind"] == "deliveries-missing")
+    );
+}
+
+#[test]
 fn late_subscribers_receive_what_is_retained() {
     on_both(
         1,
@@ -279,13 +301,18 @@ struct Mosquitto {
 
 impl Mosquitto {
     fn start() -> Self {
+        Self::with_queues_of(0)
+    }
+
+    /// One that queues so many messages for a session; 0 is any number.
+    fn with_queues_of(messages: u32) -> Self {
         let home = TempDir::new().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = free.local_addr().expect("its address").port();
         drop(free);
         let configuration = format!(
             "listener {port} 127.0.0.1\nallow_anonymous true\nuser root\npersistence true\n\
-             persistence_location {}/\nautosave_on_changes true\nautosave_interval 1\nmax_queued_messages 0\n",
+             persistence_location {}/\nautosave_on_changes true\nautosave_interval 1\nmax_queued_messages {messages}\n",
             home.path().display()
         );
         std::fs::write(home.path().join("mosquitto.conf"), configuration).expect("a configuration");

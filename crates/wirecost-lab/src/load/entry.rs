@@ -6,6 +6,7 @@ use super::link::LinkReport;
 use super::options::{Arrivals, LoadOptions, Phase};
 use super::verdict::{self, Evidence, Verdict};
 use crate::results::load::{Load, PhaseFigures, ProcessUse};
+use crate::results::missing;
 use crate::results::summary::Warning;
 
 /// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others; `link`
@@ -29,6 +30,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         phase.valid = is_valid(&warnings) && is_valid(&of_phase);
         phase.warnings = of_phase;
     }
+    missing::note(&mut phases);
     let with_offers = options.phases.iter().zip(&phases);
     let with_offers = with_offers.filter(|(phase, _)| phase.offer().is_some());
     let sent: u64 = with_offers.map(|(_, figures)| figures.sent).sum();

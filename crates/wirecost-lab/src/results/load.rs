@@ -165,6 +165,10 @@ pub struct PhaseFigures {
     pub connects: Connects,
     /// What arrived at subscribers or at the sink; null where nobody could tell.
     pub deliveries: Option<Deliveries>,
+    /// Of the deliveries that were expected, those that have not come, in a later phase either; absent where nobody knows
+    /// what was expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
     /// How often each reason was given.
     pub reasons: BTreeMap<String, u64>,
     /// Bytes given to sockets.

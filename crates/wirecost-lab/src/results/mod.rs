@@ -26,6 +26,7 @@ pub mod journal;
 pub mod ladder;
 pub mod load;
 pub mod merge;
+pub mod missing;
 pub mod resume;
 pub mod samples;
 pub mod seconds;

@@ -80,6 +80,8 @@ fn of_side(side: &str, used: Option<&ProcessUse>) -> [Field; 5] {
 fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
     let (outcomes, connects) = (&phase.outcomes, &phase.connects);
     let arrived = |count: fn(wirecost_lab::load::figures::Deliveries) -> u64| phase.deliveries.map(count);
+    // Zero says that nobody knows what was expected, or that nothing was.
+    let expected = phase.missing.and(arrived(|found| found.expected));
     let mut fields = vec![
         field("phase", &phase.name),
         field("begin_s", phase.begin_s),
@@ -104,7 +106,9 @@ fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
         field("connects_failed", connects.failed),
         field("connects_timed_out", connects.timed_out),
         field("connections_lost", connects.lost),
+        optional("expected", expected),
         optional("arrived", arrived(|found| found.arrived)),
+        optional("missing", phase.missing),
         optional("duplicates", arrived(|found| found.duplicates)),
         optional("out_of_order", arrived(|found| found.out_of_order)),
         optional("replayed", arrived(|found| found.replayed)),

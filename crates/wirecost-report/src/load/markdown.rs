@@ -71,8 +71,9 @@ fn outcomes(phase: &PhaseFigures) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!("{} {name}", number::grouped(count)))
         .collect();
+    let missing = words::missing(phase).map_or(String::new(), |text| format!("; deliveries: {text}"));
     format!(
-        "{} of {}",
+        "{} of {}{missing}",
         told.join(", "),
         number::grouped(phase.outcomes.offered)
     )

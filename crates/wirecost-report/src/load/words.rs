@@ -237,6 +237,17 @@ pub(crate) fn offered(phase: &PhaseFigures) -> &'static str {
     }
 }
 
+/// `6,000 expected, 4,000 missing`: deliveries at subscribers, where any are missing.
+pub(crate) fn missing(phase: &PhaseFigures) -> Option<String> {
+    let missing = phase.missing.filter(|missing| *missing > 0)?;
+    let expected = phase.deliveries?.expected;
+    Some(format!(
+        "{} expected, {} missing",
+        number::grouped(expected),
+        number::grouped(missing)
+    ))
+}
+
 /// The kinds of time that a phase has, with what each runs from and to.
 pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static str)> {
     let response = match phase.response_kind.as_deref() {

@@ -107,9 +107,10 @@ impl Page {
             lines.extend(self.entry(&format!("{}s", words::offered(phase)), &outcomes(phase)));
             lines.extend(self.entry("rate", &rates(phase)));
         }
-        if let Some(deliveries) = phase.deliveries.filter(|found| found.arrived > 0) {
+        if let Some(deliveries) = phase.deliveries.filter(|_| has_deliveries(phase)) {
+            let missing = words::missing(phase).map_or(String::new(), |text| format!(" ({text})"));
             let text = format!(
-                "{} arrived, {} duplicates, {} out of order, {} replayed",
+                "{} arrived{missing}, {} duplicates, {} out of order, {} replayed",
                 number::grouped(deliveries.arrived),
                 number::grouped(deliveries.duplicates),
                 number::grouped(deliveries.out_of_order),
@@ -251,9 +252,12 @@ fn broken(text: &str, width: usize) -> Vec<String> {
 
 /// Whether there is anything to say of a phase.
 fn has_figures(phase: &PhaseFigures) -> bool {
-    phase.outcomes.offered > 0
-        || phase.connects.attempted > 0
-        || phase.deliveries.is_some_and(|found| found.arrived > 0)
+    phase.outcomes.offered > 0 || phase.connects.attempted > 0 || has_deliveries(phase)
+}
+
+/// Whether anything has arrived at subscribers, or should have.
+fn has_deliveries(phase: &PhaseFigures) -> bool {
+    phase.deliveries.is_some_and(|found| found.arrived > 0) || words::missing(phase).is_some()
 }
 
 fn outcomes(phase: &PhaseFigures) -> String {

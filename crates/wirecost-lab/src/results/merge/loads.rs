@@ -8,6 +8,7 @@ use crate::load::figures::Interval;
 use crate::load::store::{Heading, LoadStore};
 use crate::results::folder::RunFolder;
 use crate::results::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
+use crate::results::missing;
 use crate::results::resume::Earlier;
 use crate::results::summary::Warning;
 use crate::results::{Environment, ResultsError};
@@ -23,7 +24,8 @@ pub(super) fn merge(
     for source in sources {
         let summary: LoadSummary = source.read_json("summary.json")?;
         for load in &summary.loads {
-            let mut file = LoadFile::read(source, &load.key)?.ok_or_else(|| missing(source, &load.key))?;
+            let mut file =
+                LoadFile::read(source, &load.key)?.ok_or_else(|| without_file(source, &load.key))?;
             // Captures stay where they were recorded.
             file.load.capture = None;
             match files.iter_mut().find(|other| other.load.key == load.key) {
@@ -54,7 +56,7 @@ pub(super) fn merge(
     Ok(store.finish(&environment, thresholds)?)
 }
 
-fn missing(folder: &RunFolder, key: &str) -> ResultsError {
+fn without_file(folder: &RunFolder, key: &str) -> ResultsError {
     ResultsError::Format {
         path: folder.file("summary.json"),
         reason: format!("load {key} has no file in cells/"),
@@ -76,7 +78,8 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
     let phases = std::mem::take(&mut sum.load.phases);
     let both = (0..).zip(phases.into_iter().zip(other.load.phases.iter()));
     let phases = both.map(|(index, (phase, other))| frame(phase, other).counted(sum.phase(index)));
-    let phases: Vec<PhaseFigures> = phases.collect();
+    let mut phases: Vec<PhaseFigures> = phases.collect();
+    missing::note(&mut phases);
     add_load(&mut sum.load, other.load, &phases);
     sum.load.phases = phases;
     Ok(())

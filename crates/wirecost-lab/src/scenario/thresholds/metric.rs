@@ -133,6 +133,7 @@ impl Metric {
             "carried_rate" => phase.carried_rate,
             "duplicates" => phase.deliveries.map(|deliveries| deliveries.duplicates as f64),
             "out_of_order" => phase.deliveries.map(|deliveries| deliveries.out_of_order as f64),
+            "missing" => phase.missing.map(|missing| missing as f64),
             "replayed" => phase.deliveries.map(|deliveries| deliveries.replayed as f64),
             "reconnect_all" => Some(phase.duration_s),
             "handshake_bytes" => Some((phase.socket_bytes_up + phase.socket_bytes_down) as f64),
@@ -151,7 +152,7 @@ impl Metric {
         let phases: &[&str] = match self.name {
             "reconnect_all" => &["reconnect"],
             "connect_time" | "handshake_bytes" => &["connect", "handshakes", "reconnect"],
-            "one_way_delay" => &["publish"],
+            "one_way_delay" | "missing" => &["publish"],
             "duplicates" | "out_of_order" | "replayed" => &["publish", "replay"],
             "connections_failed" | "valid" => return true,
             _ => &["publish", "request", "handshakes"],
@@ -174,7 +175,7 @@ impl Metric {
     /// is known when the phase is over.
     pub fn is_known_early(&self, is_answered: bool) -> bool {
         match self.name {
-            "valid" | "delivered" => false,
+            "valid" | "delivered" | "missing" => false,
             "acknowledged" | "late" | "unknown" | "messages_lost" | "carried_rate" => is_answered,
             _ => true,
         }
@@ -194,7 +195,7 @@ pub fn all(of_loads: bool) -> Vec<&'static Metric> {
 }
 
 /// Every metric.
-pub static METRICS: [Metric; 33] = [
+pub static METRICS: [Metric; 34] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -225,6 +226,7 @@ pub static METRICS: [Metric; 33] = [
     of_loads("duplicates", Quantity::Number, Shape::Number),
     of_loads("out_of_order", Quantity::Number, Shape::Number),
     of_loads("replayed", Quantity::Number, Shape::Number),
+    of_loads("missing", Quantity::Number, Shape::Number),
     of_loads("reconnect_all", Quantity::Time, Shape::Value),
     of_loads("connections_failed", Quantity::Number, Shape::Number),
     of_loads("handshake_bytes", Quantity::Bytes, Shape::Sum),

@@ -79,7 +79,7 @@ fn phases<'a>(
 
 /// How messages ended, phase by phase.
 pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
-    let head = [
+    let mut head = vec![
         ("load and phase", ""),
         ("offered", ""),
         ("sent", ""),
@@ -95,6 +95,11 @@ pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
         ("up", "B each"),
         ("down", "B each"),
     ];
+    let with_messages = || phases(loads, labels).filter(|(_, _, phase)| phase.outcomes.offered > 0);
+    let any_missing = with_messages().any(|(_, _, phase)| words::missing(phase).is_some());
+    if any_missing {
+        head.extend([("expected", "deliveries"), ("missing", "deliveries")]);
+    }
     let row = |(_, name, phase): (&Load, String, &PhaseFigures)| {
         let outcomes = &phase.outcomes;
         let counts = [
@@ -115,10 +120,17 @@ pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
             let each = (phase.sent > 0).then(|| bytes as f64 / phase.sent as f64);
             values.push(number::optional(each, |each| number::trimmed(each, 1)));
         }
+        if any_missing {
+            let expected = phase.missing.and(phase.deliveries).map(|found| found.expected);
+            values.extend([expected, phase.missing].map(|count| number::optional(count, number::grouped)));
+        }
         GridRow::plain(name, values)
     };
-    let with_messages = phases(loads, labels).filter(|(_, _, phase)| phase.outcomes.offered > 0);
-    Grid::new("How the messages ended", &head, with_messages.map(row).collect())
+    Grid::new(
+        "How the messages ended",
+        &head,
+        with_messages().map(row).collect(),
+    )
 }
 
 /// The reasons that were given.
