@@ -285,6 +285,26 @@ fn a_target_that_is_not_there_is_said_so() {
 }
 
 #[test]
+fn nobody_behind_datagrams_or_handshakes_is_said_so_as_well() {
+    // Nobody listens at a port that has just been given back.
+    let free = || UdpSocket::bind("127.0.0.1:0").and_then(|udp| udp.local_addr());
+    let free = free().expect("a port");
+    for arguments in [
+        format!("udp://{free} -n 10 -r 20/s"),
+        format!("coap://{free}/x -n 10 -r 20/s -c 2"),
+        "mqtt://127.0.0.1:1 --connect-only -n 10 -r 20/s".to_owned(),
+    ] {
+        let output = load(&arguments.split(' ').collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(11), "{arguments}: {said}");
+        assert!(
+            said.contains("error: no device could connect to ") && said.contains(": connection refused"),
+            "{arguments}: {said}"
+        );
+    }
+}
+
+#[test]
 fn a_source_address_of_another_machine_is_named() {
     let output = load(&["mqtt-qos1", "-d", "1s", "--source", "192.0.2.9"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

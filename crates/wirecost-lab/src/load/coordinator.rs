@@ -12,6 +12,7 @@ mod outcome;
 mod received;
 mod sides;
 mod tick;
+mod unreachable;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +25,7 @@ use sides::{Reading, Said};
 
 use super::entry;
 use super::figures::Interval;
-use super::options::{LoadOptions, Phase};
+use super::options::LoadOptions;
 use super::part::{FromPart, ToPart};
 use super::parts::{Gone, Parts};
 use super::target::{Used, Watched};
@@ -225,22 +226,7 @@ impl<'a> Coordinator<'a> {
         if phase.offer().is_some() {
             self.take_arrivals(number, arrived);
         }
-        if matches!(phase, Phase::Connect { .. }) {
-            self.look_for_connections(number);
-        }
-    }
-
-    /// Without a single connection there is nothing to go on with.
-    fn look_for_connections(&mut self, phase: u32) {
-        let mut sum = Interval::default();
-        self.of_phase(phase).for_each(|interval| sum.add(interval));
-        if sum.connects.attempted > 0 && sum.connects.established == 0 && !self.outcome.interrupted {
-            let reason = sum.reasons.into_iter().max_by_key(|(_, times)| *times);
-            self.outcome.no_connection = Some(NoConnection {
-                refused: sum.connects.refused > 0,
-                reason: reason.map_or_else(|| "no answer".into(), |(reason, _)| reason),
-            });
-        }
+        self.look_for_target(number, phase);
     }
 
     /// Waits until the phase is over for all parts; returns when it was stopped, if it was.
