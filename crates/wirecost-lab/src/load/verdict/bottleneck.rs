@@ -1,5 +1,7 @@
 //! Who could give no more.
 
+use std::time::Duration;
+
 use super::{BUSY, Evidence, SENT_SHARE, link, percent};
 use crate::load::coordinator::Outcome;
 use crate::results::load::{Bottleneck, PhaseFigures};
@@ -12,21 +14,20 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let outcome = evidence.outcome;
     let generator = outcome.generator.telling_share.unwrap_or(0.0);
     let target = outcome.target.as_ref().and_then(|spent| spent.telling_share);
-    let cpu = cpu(outcome);
-    let short = evidence.offered().find(|phase| phase.open && phase.falls_short());
-    let late = evidence.offered().find_map(|phase| phase.lag_beyond());
-    let is_closed = evidence.offered().any(|phase| !phase.open);
-    let left = evidence.offered().find(|phase| phase.left_by_target());
     let target = target.unwrap_or(0.0);
-    let (who, why) = if let Some(left) = left.filter(|_| generator <= BUSY) {
-        let lost = left.figures.connects.lost;
-        let carried = left.carried();
+    let cpu = cpu(outcome);
+    let with_cpu = |why: String| format!("{why}; {cpu}");
+    let timeout = evidence.options.timeout;
+    let late = || evidence.offered().find_map(|phase| phase.lag_that_tells(timeout));
+    let (who, why) = if let Some(why) = ended(evidence).filter(|_| generator <= BUSY) {
+        ("target", with_cpu(why))
+    } else if let Some(lag) = late() {
+        ("generator", with_cpu(format!("it was late by {lag}")))
+    } else if let Some(share) = evidence.offered().find_map(|phase| phase.refused()) {
         (
             "target",
-            format!("it ended {lost} connections and carried {carried} of what was offered; {cpu}"),
+            with_cpu(format!("it refused {share} of what was offered")),
         )
-    } else if let Some(lag) = late.filter(|_| generator >= target) {
-        ("generator", format!("it was late by {lag}; {cpu}"))
     } else if generator > BUSY && generator > target {
         ("generator", cpu)
     } else if target > BUSY {
@@ -36,17 +37,52 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         .find_map(|phase| link::could_give_no_more(phase.figures, phase.falls_short()))
     {
         ("link", why)
-    } else if let Some(short) = short {
-        (
-            "target",
-            format!("it carried {} of what was offered; {cpu}", short.carried()),
-        )
-    } else if is_closed {
-        ("none", format!("each message waited for the one before; {cpu}"))
+    } else if let Some(why) = fell_short(evidence, timeout) {
+        ("target", with_cpu(why))
     } else {
-        ("none", format!("all that was offered was carried; {cpu}"))
+        ("none", with_cpu(nobody(evidence)))
     };
     Some(Bottleneck { who: who.into(), why })
+}
+
+/// That the target has ended connections while messages were missing.
+fn ended(evidence: &Evidence<'_>) -> Option<String> {
+    let left = evidence.offered().find(|phase| phase.left_by_target())?;
+    let (lost, carried) = (left.figures.connects.lost, left.carried());
+    Some(format!(
+        "it ended {lost} connections and carried {carried} of what was offered"
+    ))
+}
+
+/// What the target left without an answer, or did not carry.
+fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<String> {
+    if let Some(phase) = evidence.offered().find(|phase| phase.silence().is_some()) {
+        let (silence, carried) = (phase.silence()?, phase.carried());
+        let seconds = timeout.as_secs_f64();
+        return Some(format!(
+            "it left {silence} of what was offered without an answer for {seconds} s and more, and carried {carried}"
+        ));
+    }
+    let short = evidence
+        .offered()
+        .find(|phase| phase.open && phase.falls_short())?;
+    Some(format!("it carried {} of what was offered", short.carried()))
+}
+
+/// Why nobody is known to have been the bottleneck.
+fn nobody(evidence: &Evidence<'_>) -> String {
+    if let Some(share) = evidence.offered().find_map(|phase| phase.unheard()) {
+        return format!(
+            "no answer came to {share} of what was offered, and nobody else says whether it arrived"
+        );
+    }
+    if evidence.offered().any(|phase| !phase.open) {
+        return "each message waited for the one before".to_owned();
+    }
+    match evidence.offered().find(|phase| !phase.is_all_carried()) {
+        Some(phase) => format!("{} of what was offered was carried", phase.carried()),
+        None => "all that was offered was carried".to_owned(),
+    }
 }
 
 /// Who could give no more where devices connect and come back, and nothing is offered.

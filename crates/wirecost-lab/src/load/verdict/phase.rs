@@ -139,6 +139,45 @@ impl Offered<'_> {
         (self.open && p99 > lag_limit(self.figures)).then(|| nanos(p99))
     }
 
+    /// The lag that says that the generator could give no more: where all was carried, any that is beyond its limit; where
+    /// messages are missing, only one that could have lost them.
+    pub(super) fn lag_that_tells(&self, timeout: Duration) -> Option<String> {
+        let p99 = self.figures.schedule_lag_ns.as_ref()?.p99?;
+        let could_lose = u128::from(p99) >= timeout.as_nanos();
+        self.lag_beyond().filter(|_| could_lose || !self.falls_short())
+    }
+
+    /// The share that the target refused, where that is more than nothing to speak of.
+    pub(super) fn refused(&self) -> Option<String> {
+        self.notable(self.figures.outcomes.refused)
+    }
+
+    /// The share that was answered late or not at all, where an answer was to come.
+    pub(super) fn silence(&self) -> Option<String> {
+        let outcomes = &self.figures.outcomes;
+        self.notable(outcomes.unknown + outcomes.late)
+            .filter(|_| self.is_answered)
+    }
+
+    /// The share of which nobody knows what became of it, where nothing answers.
+    pub(super) fn unheard(&self) -> Option<String> {
+        self.notable(self.figures.outcomes.unknown)
+            .filter(|_| !self.is_answered)
+    }
+
+    /// Whether nearly all is known to have been carried.
+    pub(super) fn is_all_carried(&self) -> bool {
+        let outcomes = &self.figures.outcomes;
+        let carried = outcomes.acknowledged + outcomes.delivered;
+        carried as f64 >= outcomes.offered as f64 * SENT_SHARE
+    }
+
+    /// The share that so many messages are of what was offered, where the others are less than nearly all.
+    fn notable(&self, messages: u64) -> Option<String> {
+        let share = messages as f64 / self.figures.outcomes.offered.max(1) as f64;
+        (share > 1.0 - SENT_SHARE).then(|| percent(share))
+    }
+
     /// Whether less than nearly all was carried.
     pub(super) fn falls_short(&self) -> bool {
         let outcomes = &self.figures.outcomes;

@@ -102,6 +102,10 @@ impl Case {
         self.verdict().bottleneck.expect("a bottleneck").who
     }
 
+    fn why(&self) -> String {
+        self.verdict().bottleneck.expect("a bottleneck").why
+    }
+
     /// Kinds of what is said of the phases and of the load; what invalidates has a mark.
     fn kinds(&self) -> (Vec<String>, Vec<String>) {
         let kinds = |warnings: &[Warning]| -> Vec<String> {
@@ -204,6 +208,51 @@ fn a_late_generator_that_works_harder_than_its_target_is_the_bottleneck() {
 }
 
 #[test]
+fn only_what_was_carried_is_said_to_have_been() {
+    let mut case = Case::open();
+    assert!(case.why().starts_with("all that was offered was carried"));
+    for refused in [10_000, 101] {
+        case.publish(|publish| {
+            publish.outcomes = Outcomes {
+                offered: 10_000,
+                acknowledged: 10_000 - refused,
+                refused,
+                ..Outcomes::default()
+            };
+        });
+        assert_eq!(case.bottleneck(), "target");
+        assert!(case.why().starts_with("it refused 1"), "{}", case.why());
+    }
+    case.options = Case::closed().options;
+    assert_eq!(case.bottleneck(), "target", "in a closed loop as well");
+}
+
+#[test]
+fn a_lag_of_milliseconds_loses_nothing_that_is_missing() {
+    let mut case = Case::open();
+    case.cpu(0.3, 0.1);
+    case.lag(MILLISECOND, 3 * MILLISECOND);
+    case.publish(|publish| publish.outcomes = outcomes(10_000, 4_800));
+    assert_eq!(case.bottleneck(), "target");
+    assert!(
+        case.why()
+            .starts_with("it left 52 % of what was offered without an answer"),
+        "{}",
+        case.why()
+    );
+    assert_eq!(case.of_phases(), ["saturation"]);
+    let timeout_ns = u64::try_from(case.options.timeout.as_nanos()).expect("a time-out");
+    case.lag(MILLISECOND, timeout_ns);
+    assert_eq!(case.bottleneck(), "generator");
+    // What makes figures invalid has a name, also where the target works harder.
+    let mut case = Case::open();
+    case.cpu(0.1, 0.9);
+    case.lag(MILLISECOND, 4 * MILLISECOND);
+    assert_eq!(case.of_phases(), ["!schedule-lag"]);
+    assert_eq!(case.bottleneck(), "generator");
+}
+
+#[test]
 fn a_target_that_carries_less_than_is_offered_is_saturated_and_not_invalid() {
     let mut case = Case::open();
     case.publish(|publish| publish.outcomes = outcomes(10_000, 6_000));
@@ -221,6 +270,11 @@ fn what_nobody_counts_falls_short_of_nothing() {
     let mut case = Case::new("mqtt-qos0", OPEN);
     case.publish(|publish| publish.outcomes = outcomes(10_000, 0));
     assert_eq!((case.bottleneck(), case.of_phases()), ("none".into(), Vec::new()));
+    assert!(
+        case.why().starts_with("no answer came to 100 % of "),
+        "{}",
+        case.why()
+    );
     case.publish(|publish| {
         publish.outcomes = Outcomes {
             offered: 10_000,
@@ -238,7 +292,11 @@ fn a_closed_loop_is_labelled_and_exempt() {
     case.lag(MILLISECOND, 900 * MILLISECOND);
     case.publish(|publish| {
         publish.sent = 10;
-        publish.outcomes = outcomes(10_000, 10);
+        publish.outcomes = Outcomes {
+            unknown: 0,
+            failed: 9_990,
+            ..outcomes(10_000, 10)
+        };
     });
     assert_eq!(case.of_phases(), ["closed-loop"]);
     assert_eq!(case.bottleneck(), "none");
