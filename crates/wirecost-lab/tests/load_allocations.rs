@@ -11,7 +11,7 @@ use allocator::allocations;
 use wirecost_lab::load::activities::connect::{Connect, Group};
 use wirecost_lab::load::activities::publish::{Publish, Publishing};
 use wirecost_lab::load::activity::{Activity, Kind, Part};
-use wirecost_lab::load::book::{Book, Rules};
+use wirecost_lab::load::book::{Book, Rules, Span};
 use wirecost_lab::load::devices::Devices;
 use wirecost_lab::load::fleet::Fleet;
 use wirecost_lab::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Phase};
@@ -80,7 +80,7 @@ fn options(stack: Stack, shares_socket: bool) -> LoadOptions {
     }
 }
 
-fn activities(options: &LoadOptions) -> impl Fn(u32) -> Option<(Box<dyn Activity>, Duration)> + Send + use<> {
+fn activities(options: &LoadOptions) -> impl Fn(u32) -> Option<(Box<dyn Activity>, Span)> + Send + use<> {
     let [Phase::Publish(offer)] = options.phases[..] else {
         panic!("one phase, of messages");
     };
@@ -101,7 +101,7 @@ fn activities(options: &LoadOptions) -> impl Fn(u32) -> Option<(Box<dyn Activity
                 rng: Rng::new(3),
             })),
         };
-        Some((activity, Duration::ZERO))
+        Some((activity, Span::default()))
     }
 }
 

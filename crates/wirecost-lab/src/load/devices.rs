@@ -18,6 +18,7 @@ use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 
 use super::activity::{Activity, Ended, Part, earlier};
+use super::book::Span;
 use super::fleet::{State, Timer, Wish};
 use super::nanos;
 use super::part::{FromPart, Inbox, ToPart};
@@ -30,8 +31,8 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// What was interrupted is waited for so long.
 pub const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// What begins a phase: by its index, what devices do in it, and how much of its beginning is warm-up.
-pub type Phases = Box<dyn Fn(u32) -> Option<(Box<dyn Activity>, Duration)> + Send>;
+/// What begins a phase: by its index, what devices do in it, and how long.
+pub type Phases = Box<dyn Fn(u32) -> Option<(Box<dyn Activity>, Span)> + Send>;
 
 /// Whom a part reports to.
 pub type Report = Box<dyn FnMut(FromPart) + Send>;
@@ -100,13 +101,13 @@ impl Devices {
     fn begin(&mut self, phase: u32, at: Instant, now: Instant) {
         // What has gone through sockets until now belongs to the phase before.
         self.count_traffic(now);
-        let Some((mut activity, warm_up)) = (self.phases)(phase) else {
+        let Some((mut activity, span)) = (self.phases)(phase) else {
             return (self.report)(FromPart::PhaseDone { phase });
         };
-        self.part.book.begin(phase, at, warm_up);
+        self.part.book.begin(phase, at, span);
         activity.begin(&mut self.part, at);
         self.next_report = at + REPORT_INTERVAL;
-        self.warm_up_ends = (!warm_up.is_zero()).then_some(at + warm_up);
+        self.warm_up_ends = (!span.warm_up.is_zero()).then_some(at + span.warm_up);
         self.counted_at = at;
         self.stage = Stage::Active { phase, activity };
     }

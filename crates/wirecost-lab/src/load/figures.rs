@@ -30,6 +30,9 @@ pub struct Interval {
     /// Of those, that subscribers are to receive.
     #[serde(default)]
     pub awaited: u64,
+    /// Of those that were acknowledged, how many came when nothing was offered any more: what had waited was worked off.
+    #[serde(default)]
+    pub worked_off: u64,
     /// How connections came about, in the second in which they did.
     pub connects: Connects,
     /// What subscribers were to receive and did receive, in the second in which it was sent or arrived. A message that says
@@ -115,6 +118,7 @@ impl Interval {
         self.outcomes += other.outcomes;
         self.sent += other.sent;
         self.awaited += other.awaited;
+        self.worked_off += other.worked_off;
         self.connects += other.connects;
         self.deliveries += other.deliveries;
         for (sum, more) in self.socket_bytes.iter_mut().zip(other.socket_bytes) {

@@ -155,7 +155,8 @@ pub struct PhaseFigures {
     /// Messages that were offered per second of the measured time: fewer than were asked for in a ramp, and about as many where
     /// they arrive at random. Null in a closed loop and where there are none.
     pub offered_rate: Option<f64>,
-    /// Messages acknowledged, or delivered where nothing answers, per second of the measured time.
+    /// Messages acknowledged, or delivered where nothing answers, per second of the measured time. What was acknowledged when
+    /// nothing was offered any more is not among them.
     pub carried_rate: Option<f64>,
     /// How the messages ended; the parts sum to `offered`.
     pub outcomes: Outcomes,
@@ -302,7 +303,7 @@ impl PhaseFigures {
         measured.for_each(|interval| sum.add(interval));
         let arrived = sum.outcomes.acknowledged + sum.outcomes.delivered;
         let per_second = |count: u64| (self.measured_s > 0.0).then(|| count as f64 / self.measured_s);
-        let carried = per_second(arrived);
+        let carried = per_second(arrived.saturating_sub(sum.worked_off));
         let times = |histogram: &Option<_>| histogram.as_ref().and_then(Times::of_histogram);
         Self {
             offered_rate: self.asked_rate.and_then(|_| per_second(sum.outcomes.offered)),

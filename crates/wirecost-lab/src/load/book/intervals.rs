@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
+use super::Span;
 use crate::load::figures::Interval;
 
 /// What has been counted since it was last handed over.
@@ -24,6 +25,10 @@ struct Begun {
     phase: u32,
     at: Instant,
     warm_up_ends: Instant,
+    /// When nothing is offered any more, where that is known.
+    offer_ends: Option<Instant>,
+    /// How long the first answer took: so much later than messages their answers come where nothing waits.
+    first_answer: Option<Duration>,
 }
 
 impl Intervals {
@@ -36,17 +41,21 @@ impl Intervals {
                 phase: 0,
                 at: Instant::START,
                 warm_up_ends: Instant::START,
+                offer_ends: None,
+                first_answer: None,
             },
             earlier: Vec::new(),
         }
     }
 
     /// A phase begins.
-    pub(super) fn begin(&mut self, phase: u32, at: Instant, warm_up: Duration) {
+    pub(super) fn begin(&mut self, phase: u32, at: Instant, span: Span) {
         let begun = Begun {
             phase,
             at,
-            warm_up_ends: at + warm_up,
+            warm_up_ends: at + span.warm_up,
+            offer_ends: span.offered.map(|offered| at + offered),
+            first_answer: None,
         };
         self.earlier.push(std::mem::replace(&mut self.phase, begun));
     }
@@ -62,6 +71,18 @@ impl Intervals {
         let phases = std::iter::once(&self.phase).chain(self.earlier.iter().rev());
         let own = phases.into_iter().find(|phase| phase.at <= intended);
         own.unwrap_or(&self.phase).key(intended, now)
+    }
+
+    /// Whether the answer that comes `now` to a message comes when nothing is offered any more. Answers are looked at as long
+    /// as messages are offered, from the first one on.
+    pub(super) fn is_behind(&mut self, intended: Instant, now: Instant) -> bool {
+        let phases = std::iter::once(&mut self.phase).chain(self.earlier.iter_mut().rev());
+        let Some(own) = phases.into_iter().find(|phase| phase.at <= intended) else {
+            return false;
+        };
+        let took = now.saturating_since(intended);
+        let first = *own.first_answer.get_or_insert(took);
+        own.offer_ends.is_some_and(|end| now > end + first)
     }
 
     /// The interval of a key.
@@ -106,15 +127,45 @@ impl Begun {
 mod tests {
     use super::*;
 
+    fn warm_up(seconds: u64) -> Span {
+        Span {
+            warm_up: Duration::from_secs(seconds),
+            offered: None,
+        }
+    }
+
+    #[test]
+    fn answers_that_come_when_nothing_is_offered_any_more_are_behind() {
+        let at = |millis| Instant::START + Duration::from_millis(millis);
+        let mut intervals = Intervals::new();
+        let span = Span {
+            warm_up: Duration::ZERO,
+            offered: Some(Duration::from_secs(1)),
+        };
+        intervals.begin(0, at(0), span);
+        assert!(!intervals.is_behind(at(0), at(50)), "the first takes 50 ms");
+        assert!(!intervals.is_behind(at(999), at(1_049)), "and so does the last");
+        assert!(intervals.is_behind(at(500), at(1_051)));
+        intervals.begin(1, at(2_000), Span::default());
+        assert!(
+            intervals.is_behind(at(900), at(2_100)),
+            "it is of the phase before"
+        );
+        assert!(
+            !intervals.is_behind(at(2_000), at(60_000)),
+            "who knows when it ends"
+        );
+    }
+
     #[test]
     fn what_happens_between_the_word_and_the_beginning_is_no_warm_up_where_there_is_none() {
         let begin = Instant::from_millis(1_020);
         let mut intervals = Intervals::new();
         let is_warm_up =
             |intervals: &Intervals, millis| intervals.key_of(Instant::from_millis(millis)) & 1 == 1;
-        intervals.begin(3, begin, Duration::ZERO);
+        intervals.begin(3, begin, Span::default());
         assert!(!is_warm_up(&intervals, 1_000) && !is_warm_up(&intervals, 1_020));
-        intervals.begin(4, begin, Duration::from_secs(1));
+        intervals.begin(4, begin, warm_up(1));
         assert!(is_warm_up(&intervals, 1_000) && is_warm_up(&intervals, 2_019));
         assert!(!is_warm_up(&intervals, 2_020));
     }
@@ -123,9 +174,9 @@ mod tests {
     fn what_happens_to_a_message_counts_in_its_own_phase() {
         let mut intervals = Intervals::new();
         let at = Instant::from_millis;
-        intervals.begin(0, at(0), Duration::ZERO);
-        intervals.begin(1, at(1_000), Duration::from_secs(1));
-        intervals.begin(2, at(5_000), Duration::ZERO);
+        intervals.begin(0, at(0), Span::default());
+        intervals.begin(1, at(1_000), warm_up(1));
+        intervals.begin(2, at(5_000), Span::default());
         let place = |intended, now| {
             let key = intervals.key_of_message(at(intended), at(now));
             (key >> 32, (key as u32) >> 1, key & 1 == 1)

@@ -47,6 +47,15 @@ pub struct Rules {
     pub connects: bool,
 }
 
+/// How long a phase is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Time at its beginning that is in no figure.
+    pub warm_up: Duration,
+    /// How long messages are offered, the warm-up among it; `None` where a count of a closed loop ends that.
+    pub offered: Option<Duration>,
+}
+
 /// A message that is to be given to the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
@@ -124,9 +133,9 @@ impl Book {
         &self.rules
     }
 
-    /// A phase begins, with some time at its beginning that is in no figure.
-    pub fn begin(&mut self, phase: u32, at: Instant, warm_up: Duration) {
-        self.intervals.begin(phase, at, warm_up);
+    /// A phase begins.
+    pub fn begin(&mut self, phase: u32, at: Instant, span: Span) {
+        self.intervals.begin(phase, at, span);
     }
 
     /// From now on, each message that is sent is to arrive so often at subscribers.
@@ -229,6 +238,8 @@ impl Book {
         record(&mut interval.response_time, response);
         record(&mut interval.service_time, now.saturating_since(sent));
         let late = response > self.rules.timeout;
+        let behind = self.intervals.is_behind(message.intended, now);
+        self.intervals.of(message.interval).worked_off += u64::from(behind && !late);
         self.end(slot, move |outcomes| match late {
             false => &mut outcomes.acknowledged,
             true => &mut outcomes.late,

@@ -11,7 +11,7 @@ fn a_connect_without_an_exchange_has_no_time() {
         };
         let mut book = Book::new(rules, 1);
         let now = Instant::START;
-        book.begin(0, now, Duration::ZERO);
+        book.begin(0, now, Span::default());
         book.connected(now, now);
         let interval = book.now(now);
         assert_eq!(interval.connects.established, 1);
@@ -29,7 +29,7 @@ fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
     };
     let mut book = Book::new(rules, 2);
     let now = Instant::START;
-    book.begin(0, now, Duration::ZERO);
+    book.begin(0, now, Span::default());
     book.expect_deliveries(Matching::Each([3, 0].into()));
     (0..4).for_each(|_| book.offer(0, now, now, true));
     book.offer(1, now, now, true);
@@ -62,7 +62,7 @@ fn what_nobody_has_room_for_fails_and_is_counted() {
         ..Book::new(rules, 1)
     };
     let now = Instant::START;
-    book.begin(0, now, Duration::ZERO);
+    book.begin(0, now, Span::default());
     (0..250).for_each(|_| book.offer(0, now, now, false));
     assert_eq!(book.outstanding(), 100);
     let interval = book.now(now);

@@ -16,7 +16,7 @@ use super::reconnect::Reconnect;
 use super::subscriber::Subscribers;
 use crate::load::activities::connect::{Connect, Group};
 use crate::load::activity::{Activity, Part};
-use crate::load::book::{Book, Rules};
+use crate::load::book::{Book, Rules, Span};
 use crate::load::devices::Devices;
 use crate::load::figures::Interval;
 use crate::load::fleet::Fleet;
@@ -54,7 +54,7 @@ struct Bench {
     dropped: u64,
 }
 
-type Made = Vec<(Box<dyn Activity>, Duration)>;
+type Made = Vec<(Box<dyn Activity>, Span)>;
 
 impl Bench {
     fn new(devices: usize, activities: Made) -> Self {
@@ -220,12 +220,15 @@ impl Bench {
     }
 }
 
-fn connect(devices: u32) -> (Box<dyn Activity>, Duration) {
+fn connect(devices: u32) -> (Box<dyn Activity>, Span) {
     let group = Group {
         first: 0,
         places: 0..devices,
     };
-    (Box::new(Connect::new(None, &[group], devices, 0)), Duration::ZERO)
+    (
+        Box::new(Connect::new(None, &[group], devices, 0)),
+        Span::default(),
+    )
 }
 
 /// Devices connect, lose their connections at once, and come back; `down` is how long the server is away.
@@ -234,8 +237,8 @@ fn storm(devices: u32, backoff: Backoff, down: Duration, timeout: Duration) -> (
     let reconnect = Reconnect::new(Who::All, backoff, timeout, 0);
     let activities: Made = vec![
         connect(devices),
-        (Box::new(drop_all), Duration::ZERO),
-        (Box::new(reconnect), Duration::ZERO),
+        (Box::new(drop_all), Span::default()),
+        (Box::new(reconnect), Span::default()),
     ];
     let mut bench = Bench::new(devices as usize, activities);
     let (_, connected) = bench.run(0);
@@ -350,7 +353,7 @@ fn handshakes(devices: u32, arrivals: Arrivals, duration: Duration) -> Bench {
         linger: Duration::ZERO,
         rng: Rng::new(1),
     });
-    Bench::new(devices as usize, vec![(Box::new(activity), Duration::ZERO)])
+    Bench::new(devices as usize, vec![(Box::new(activity), Span::default())])
 }
 
 const OPEN: Arrivals = Arrivals::Open {

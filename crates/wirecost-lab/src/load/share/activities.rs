@@ -11,6 +11,7 @@ use crate::load::activities::connect::{Connect, Group};
 use crate::load::activities::hold::Hold;
 use crate::load::activities::publish::{Publish, Publishing};
 use crate::load::activity::{Activity, Kind};
+use crate::load::book::Span;
 use crate::load::devices::Phases;
 use crate::load::options::{Arrivals, Offer, Phase, Who};
 use crate::load::roles::drop_all::DropAll;
@@ -26,7 +27,13 @@ impl Share {
         let share = self.clone();
         Box::new(move |index| {
             let phase = share.options.phases.get(index as usize)?;
-            Some((share.activity(index, phase)?, phase.warm_up()))
+            let span = Span {
+                warm_up: phase.warm_up(),
+                offered: phase
+                    .offer()
+                    .and_then(|offer| offer.length(share.options.clients)),
+            };
+            Some((share.activity(index, phase)?, span))
         })
     }
 

@@ -21,13 +21,14 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let late = || evidence.offered().find_map(|phase| phase.lag_that_tells(timeout));
     let (who, why) = if let Some(why) = ended(evidence).filter(|_| generator <= BUSY) {
         ("target", with_cpu(why))
-    } else if let Some(lag) = late() {
-        ("generator", with_cpu(format!("it was late by {lag}")))
     } else if let Some(share) = evidence.offered().find_map(|phase| phase.refused()) {
+        // What was refused was offered in time enough: lag says nothing of it.
         (
             "target",
             with_cpu(format!("it refused {share} of what was offered")),
         )
+    } else if let Some(lag) = late() {
+        ("generator", with_cpu(format!("it was late by {lag}")))
     } else if generator > BUSY && generator > target {
         ("generator", cpu)
     } else if target > BUSY {
@@ -39,6 +40,15 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         ("link", why)
     } else if let Some(why) = fell_short(evidence, timeout) {
         ("target", with_cpu(why))
+    } else if let Some(share) = evidence.offered().find_map(|phase| phase.worked_off()) {
+        // Devices that wait for answers wait for the way there and back, where that is emulated.
+        let who = if evidence.link.is_some() { "link" } else { "target" };
+        (
+            who,
+            with_cpu(format!(
+                "{share} of what was offered was answered only when nothing was offered any more"
+            )),
+        )
     } else {
         ("none", with_cpu(nobody(evidence)))
     };

@@ -193,6 +193,18 @@ impl Offered<'_> {
         self.open && self.figures.connects.lost > 0 && self.falls_short()
     }
 
+    /// The share of what was offered that was worked off when nothing was offered any more, where that is more than what is
+    /// in flight at the end of a short phase.
+    pub(super) fn worked_off(&self) -> Option<String> {
+        const NOTABLE: f64 = 0.05;
+        let figures = self.figures;
+        let outcomes = &figures.outcomes;
+        let in_time = figures.carried_rate? * figures.measured_s;
+        let behind = (outcomes.acknowledged + outcomes.delivered) as f64 - in_time;
+        let share = behind / outcomes.offered.max(1) as f64;
+        (self.open && share > NOTABLE).then(|| percent(share))
+    }
+
     /// The share of what was offered that was carried.
     pub(super) fn carried(&self) -> String {
         let outcomes = &self.figures.outcomes;

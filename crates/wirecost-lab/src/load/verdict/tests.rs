@@ -149,6 +149,24 @@ fn times(change: impl FnOnce(&mut Times)) -> Times {
 }
 
 #[test]
+fn a_backlog_that_is_worked_off_in_the_drain_is_not_carried() {
+    let mut case = Case::new("coap-con", OPEN);
+    case.publish(|publish| {
+        publish.measured_s = 10.0;
+        publish.carried_rate = Some(80.0);
+    });
+    let bottleneck = case.verdict().bottleneck.expect("a bottleneck");
+    assert_eq!(bottleneck.who, "target", "{}", bottleneck.why);
+    assert!(
+        bottleneck
+            .why
+            .starts_with("92 % of what was offered was answered only when"),
+        "{}",
+        bottleneck.why
+    );
+}
+
+#[test]
 fn a_load_that_kept_its_schedule_has_nothing_against_it() {
     let case = Case::open();
     assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
