@@ -35,6 +35,9 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     if !into.file("capture").exists() && sources.iter().any(|source| source.file("capture").exists()) {
         output::note("captures stay in the folders of their runs");
     }
+    if matches!(&merged, Merged::Loads(summary) if summary.interrupted) {
+        output::note("warning: some loads that were asked for are in none of these runs: merge all shards");
+    }
     if let Some(why) = unjudged {
         output::note(format_args!(
             "warning: thresholds are not judged, their scenario cannot be read: {why}"

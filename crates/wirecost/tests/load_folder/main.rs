@@ -231,6 +231,20 @@ fn shards_of_loads_are_disjoint_and_merge_to_the_whole() {
         assert_eq!(acknowledged, 50, "{} of {}", load.stack, load.clients);
     }
     assert!(!whole.interrupted && home.path().join("all/report.html").exists());
+    // The same shard from two machines is not the whole.
+    let copied = Command::new("cp")
+        .args(["-r", "part-1", "again"])
+        .current_dir(home.path())
+        .status();
+    assert!(copied.expect("cp").success());
+    let mut command = wirecost(home.path());
+    let partial = said(command.args(["merge", "part-1", "again", "-o", "some"]));
+    assert!(partial.stderr.contains("merge all shards"), "{}", partial.stderr);
+    assert!(
+        summary(&home.path().join("some")).interrupted && partial.code == Some(130),
+        "{:?}",
+        partial.code
+    );
 }
 
 #[test]

@@ -37,10 +37,6 @@ impl Layout {
         let needed = if options.shared_socket {
             1
         } else {
-            // All peers of a datagram service share its socket.
-            let has_target = (options.link.is_some() || address.ip().is_loopback())
-                && options.stack.transport() == Transport::Stream;
-            limits.check_machine(devices, 1 + u64::from(has_target))?;
             limits.processes(devices)?
         };
         let asked = options.processes.map_or(needed, u64::from).max(1);
@@ -50,6 +46,12 @@ impl Layout {
                 reachable: asked * limits.sockets_per_process,
                 open_files: limits.open_files,
             });
+        }
+        if !options.shared_socket {
+            // All peers of a datagram service share its socket.
+            let has_target = (options.link.is_some() || address.ip().is_loopback())
+                && options.stack.transport() == Transport::Stream;
+            limits.check_machine(devices, 1 + u64::from(has_target))?;
         }
         let processes = asked.min(devices.max(1));
         let loops = options

@@ -46,7 +46,7 @@ pub(super) fn merge(
         command,
         seed: first.map_or(0, |summary| summary.seed),
     };
-    let keys = files.iter().map(|file| file.load.key.clone()).collect();
+    let keys = keys(places, &files);
     copy_facts(sources, into)?;
     let mut store = LoadStore::open(into, heading, keys, Earlier::default(), &environment)?;
     for file in &files {
@@ -54,6 +54,19 @@ pub(super) fn merge(
     }
     let thresholds = demands.of_loads(&store.summary()?);
     Ok(store.finish(&environment, thresholds)?)
+}
+
+/// The keys of all loads that were asked for, in their order; one that is in no folder leaves the whole incomplete.
+fn keys(places: BTreeMap<String, usize>, files: &[LoadFile]) -> Vec<String> {
+    let mut asked: Vec<(usize, String)> = places.into_iter().map(|(key, place)| (place, key)).collect();
+    asked.sort_unstable();
+    let mut keys: Vec<String> = asked.into_iter().map(|(_, key)| key).collect();
+    for file in files {
+        if !keys.contains(&file.load.key) {
+            keys.push(file.load.key.clone());
+        }
+    }
+    keys
 }
 
 fn without_file(folder: &RunFolder, key: &str) -> ResultsError {
