@@ -26,7 +26,7 @@ use wirecost_lab::results::{ResultsError, RunFolder};
 use crate::ReportError;
 pub use crate::html::load::report as html;
 pub use csv::csv;
-pub use junit::junit;
+pub use junit::{Absent, junit};
 pub use markdown::markdown;
 
 /// Everything that a report of a load reads of its results folder.
@@ -81,7 +81,7 @@ pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
     let results = LoadResults::read(folder)?;
     folder.write_derived("summary.csv", csv(&results.summary).as_bytes())?;
     folder.write_derived("summary.md", markdown(&results.summary).as_bytes())?;
-    folder.write_derived("junit.xml", junit(&results.summary).as_bytes())?;
+    folder.write_derived("junit.xml", junit(&results.summary, &[]).as_bytes())?;
     folder.write_derived("report.html", html(&results)?.as_bytes())?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use wirecost_lab::results::columns::Row as _;
 use wirecost_lab::results::load::{LoadSummary, Threshold};
 use wirecost_lab::results::seconds::SecondRow;
 use wirecost_lab::results::usage::UsageRow;
-use wirecost_report::load::{LoadResults, csv, html, is_load, junit, markdown, write_all};
+use wirecost_report::load::{Absent, LoadResults, csv, html, is_load, junit, markdown, write_all};
 use wirecost_report::terminal::TableOptions;
 use wirecost_report::terminal::load::{load_line, table};
 
@@ -177,7 +177,7 @@ fn hostile_names_cannot_command_anything() {
     assert!(!table.contains(['\u{1b}', '\r']));
     let page = html(&results).unwrap();
     assert!(!page.contains("<script>x()") && !page.contains("no\u{1b}"));
-    let xml = junit(&results.summary);
+    let xml = junit(&results.summary, &[]);
     assert!(
         !xml.contains('\u{1b}') && xml.contains("a&lt;/title&gt;"),
         "{xml}"
@@ -204,7 +204,7 @@ fn the_csv_has_a_row_per_phase_and_as_many_fields_in_each() {
 fn exports_are_as_accepted() {
     let matrix = loads::matrix();
     snapshot("load-matrix.md", &markdown(&matrix.summary));
-    snapshot("load-matrix.xml", &junit(&matrix.summary));
+    snapshot("load-matrix.xml", &junit(&matrix.summary, &[]));
     snapshot("load-stalled.md", &markdown(&loads::stalled().summary));
     let lines: String = matrix
         .summary
@@ -215,14 +215,43 @@ fn exports_are_as_accepted() {
     snapshot("load-lines.txt", &lines);
 }
 
-/// Loads and thresholds are cases; what is invalid is an error, what does not hold a failure, what was not run skipped.
+/// Loads and thresholds are cases; what is invalid or could not be run is an error, what does not hold a failure.
 #[test]
 fn junit_counts_what_went_wrong() {
-    let xml = junit(&loads::matrix().summary);
-    assert!(xml.contains("tests=\"16\" failures=\"1\" errors=\"1\""), "{xml}");
+    let xml = junit(&loads::matrix().summary, &[]);
+    assert!(xml.contains("tests=\"16\" failures=\"1\" errors=\"2\""), "{xml}");
     assert_eq!(xml.matches("<testcase ").count(), 16);
     let ends = ["<error ", "<failure ", "<skipped "].map(|end| xml.matches(end).count());
-    assert_eq!(ends, [1, 1, 1]);
+    assert_eq!(ends, [2, 1, 0]);
+}
+
+#[test]
+fn junit_is_not_green_where_messages_or_loads_are_missing() {
+    let mut summary = loads::stalled().summary;
+    summary.thresholds.clear();
+    let ends = |xml: &str| ["<error ", "<skipped "].map(|end| xml.matches(end).count());
+    let xml = junit(&summary, &[]);
+    assert_eq!(ends(&xml), [1, 0]);
+    assert!(
+        xml.contains("publish: 40 of 10,000 were not carried: 40 refused"),
+        "{xml}"
+    );
+    let outcomes = &mut summary.loads[0].phases[1].outcomes;
+    (outcomes.acknowledged, outcomes.refused) = (outcomes.offered, 0);
+    assert_eq!(ends(&junit(&summary, &[])), [0, 0]);
+    let absent = |error: Option<&str>| Absent {
+        load: summary.loads[0].clone(),
+        error: error.map(str::to_owned),
+    };
+    let xml = junit(&summary, &[absent(Some("nobody there")), absent(None)]);
+    assert_eq!(ends(&xml), [1, 1]);
+    assert!(
+        xml.contains("tests=\"3\"") && xml.contains("nobody there"),
+        "{xml}"
+    );
+    let mut unmeasured = loads::matrix().summary;
+    unmeasured.loads.retain(|load| load.not_run.is_some());
+    assert!(junit(&unmeasured, &[]).contains("time=\"0.000\""));
 }
 
 #[test]
@@ -296,7 +325,7 @@ fn junit_is_well_formed() {
     let home = tempfile::tempdir().unwrap();
     for (run, results) in runs() {
         let file = home.path().join(format!("{run}.xml"));
-        std::fs::write(&file, junit(&results.summary)).unwrap();
+        std::fs::write(&file, junit(&results.summary, &[])).unwrap();
         let output = Command::new("xmllint").arg("--noout").arg(&file).output();
         let output = output.expect("xmllint is needed: scripts/test installs it");
         assert!(

@@ -5,7 +5,7 @@ use super::figures::{Deliveries, Interval};
 use super::link::LinkReport;
 use super::options::{Arrivals, LoadOptions, Phase};
 use super::verdict::{self, Evidence, Verdict};
-use crate::results::load::{Load, PhaseFigures, ProcessUse};
+use crate::results::load::{Load, LoadFile, PhaseFigures, ProcessUse};
 use crate::results::missing;
 use crate::results::summary::Warning;
 
@@ -56,6 +56,22 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         bottleneck,
         phases,
         ..Load::default()
+    }
+}
+
+/// The file of a load that could not be run, for a reason.
+pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
+    LoadFile {
+        load: Load {
+            not_run: Some(reason),
+            generator: None,
+            ..of(options, &Outcome::default(), 0.0, None)
+        },
+        intervals: Vec::new(),
+        usage: Vec::new(),
+        profile: None,
+        source_addresses: Vec::new(),
+        server: None,
     }
 }
 

@@ -45,7 +45,7 @@ pub enum Entry {
         stack: String,
         /// Payload of a message in bytes.
         payload_bytes: u64,
-        /// `finished`, `partial` (it ended before it was complete), `failed` (a part of the generator did) or `not-run`.
+        /// `finished`, `partial` (it ended before it was complete), `failed` (of a load: a part of the generator did, or nobody was there) or `not-run`.
         state: String,
         /// Messages that it offered.
         offered: u64,
@@ -116,7 +116,8 @@ impl Entry {
     /// The line of a load.
     pub fn of_load(index: usize, load: &Load) -> Self {
         let state = match &load.not_run {
-            Some(_) => "not-run",
+            // Its target may be there another time.
+            Some(_) => FAILED,
             None if load.interrupted || load.aborted.is_some() => "partial",
             None if load.has_failed() => FAILED,
             None => "finished",
@@ -211,6 +212,12 @@ mod tests {
             Entry::of_load(0, &load)
         };
         assert_eq!(entry("schedule-lag").finished_key(), Some("k"));
+        let unreachable = Load {
+            key: "k".into(),
+            not_run: Some("nobody there".into()),
+            ..Load::default()
+        };
+        assert!(Entry::of_load(0, &unreachable).has_failed());
         let failed = entry(ENDED_EARLY);
         assert!(failed.has_failed() && failed.finished_key().is_none());
     }

@@ -294,6 +294,26 @@ impl LoadFile {
 }
 
 impl PhaseFigures {
+    /// Whether every message of it was carried, as far as anybody knows.
+    pub fn is_carried(&self) -> bool {
+        self.not_carried().is_empty()
+    }
+
+    /// How messages ended that are known not to have been carried, and how many did so; none is zero.
+    pub fn not_carried(&self) -> Vec<(&'static str, u64)> {
+        let outcomes = &self.outcomes;
+        // Where nothing answers, unknown is what can be known.
+        let is_answered = self.response_kind.is_some();
+        let ends = [
+            ("refused", outcomes.refused),
+            ("failed", outcomes.failed),
+            ("late", outcomes.late),
+            ("lost", outcomes.lost),
+            ("unknown", outcomes.unknown * u64::from(is_answered)),
+        ];
+        ends.into_iter().filter(|(_, messages)| *messages > 0).collect()
+    }
+
     /// The same phase with the figures of `intervals`, whatever it had before; warm-up is in none of them. What is not
     /// counted (name, times, rate asked for, kind of response) stays, and deliveries stay null where they were.
     #[must_use]

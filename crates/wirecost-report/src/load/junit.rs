@@ -1,7 +1,7 @@
 //! `junit.xml`: loads as test cases, thresholds as test cases of their own.
 //!
-//! A load whose figures must not be used is an error, one that was not run is skipped, a threshold that does not hold is a
-//! failure. The form is that of the JUnit schema that continuous integration reads: `testsuites`, `testsuite`, `testcase`
+//! A load whose figures must not be used, of which messages were not carried or that could not be run is an error, one that
+//! was not reached is skipped, a threshold that does not hold is a failure. The form is that of the JUnit schema that continuous integration reads: `testsuites`, `testsuite`, `testcase`
 //! with at most one of `skipped`, `error` and `failure`.
 
 use std::fmt::Write as _;
@@ -12,15 +12,27 @@ use wirecost_lab::scenario::thresholds::failure_text;
 use super::words;
 use crate::number;
 
-/// The summary as JUnit XML.
-pub fn junit(summary: &LoadSummary) -> String {
+/// A load that was asked for and that the summary does not have.
+#[derive(Clone, Debug)]
+pub struct Absent {
+    /// What it was to be.
+    pub load: Load,
+    /// Why it ended without figures; `None` where the run did not reach it.
+    pub error: Option<String>,
+}
+
+/// The summary as JUnit XML, with the loads that it does not have.
+pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
     let name = attribute(&summary.name);
-    let labels = words::labels(&summary.loads);
-    let loads: Vec<Case> = summary
-        .loads
-        .iter()
-        .zip(&labels)
+    let others = absent.iter().map(|absent| &absent.load);
+    let all: Vec<Load> = summary.loads.iter().chain(others).cloned().collect();
+    let labels = words::labels(&all);
+    let (own, of_absent) = labels.split_at(summary.loads.len());
+    let ran = summary.loads.iter().zip(own);
+    let missing = absent.iter().zip(of_absent);
+    let loads: Vec<Case> = ran
         .map(|(load, label)| of_load(load, label))
+        .chain(missing.map(|(absent, label)| of_absent_load(absent, label)))
         .collect();
     let thresholds: Vec<Case> = summary.thresholds.iter().map(of_threshold).collect();
     let suites = [
@@ -34,7 +46,7 @@ pub fn junit(summary: &LoadSummary) -> String {
          errors=\"{}\" time=\"{}\">\n{}</testsuites>\n",
         all.len(),
         count(|verdict| matches!(verdict, Verdict::Failure(_))),
-        count(|verdict| matches!(verdict, Verdict::Error(_))),
+        count(|verdict| matches!(verdict, Verdict::Error(..))),
         seconds(all.iter().map(|case| case.seconds).sum()),
         suites.concat()
     )
@@ -52,21 +64,35 @@ struct Case {
 enum Verdict {
     Pass,
     Skipped(String),
-    Error(String),
+    /// Of a kind, for a reason.
+    Error(&'static str, String),
     Failure(String),
 }
 
 fn of_load(load: &Load, label: &str) -> Case {
-    let verdict = match (&load.not_run, words::invalid_somewhere(load)) {
-        (Some(reason), _) => Verdict::Skipped(reason.clone()),
-        (None, Some(reason)) => Verdict::Error(reason),
-        (None, None) => Verdict::Pass,
-    };
+    let not_run = load
+        .not_run
+        .clone()
+        .map(|reason| Verdict::Error("not-run", reason));
+    let invalid = || words::invalid_somewhere(load).map(|reason| Verdict::Error("invalid", reason));
+    let not_carried = || words::not_carried(load).map(|reason| Verdict::Error("not-carried", reason));
+    let verdict = not_run.or_else(invalid).or_else(not_carried);
     Case {
         class: "wirecost.load".into(),
         name: label.to_owned(),
         seconds: load.phases.iter().map(|phase| phase.duration_s).sum(),
+        verdict: verdict.unwrap_or(Verdict::Pass),
+    }
+}
+
+fn of_absent_load(absent: &Absent, label: &str) -> Case {
+    let verdict = match &absent.error {
+        Some(reason) => Verdict::Error("not-run", reason.clone()),
+        None => Verdict::Skipped("the run ended before it".to_owned()),
+    };
+    Case {
         verdict,
+        ..of_load(&absent.load, label)
     }
 }
 
@@ -93,7 +119,7 @@ fn suite(name: &str, cases: &[Case]) -> String {
         "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\">\n",
         cases.len(),
         count(|verdict| matches!(verdict, Verdict::Failure(_))),
-        count(|verdict| matches!(verdict, Verdict::Error(_))),
+        count(|verdict| matches!(verdict, Verdict::Error(..))),
         count(|verdict| matches!(verdict, Verdict::Skipped(_))),
         seconds(cases.iter().map(|case| case.seconds).sum())
     );
@@ -108,7 +134,7 @@ fn suite(name: &str, cases: &[Case]) -> String {
         text += &match &case.verdict {
             Verdict::Pass => "/>\n".to_owned(),
             Verdict::Skipped(reason) => ended("skipped", "", reason),
-            Verdict::Error(reason) => ended("error", " type=\"invalid\"", reason),
+            Verdict::Error(kind, reason) => ended("error", &format!(" type=\"{kind}\""), reason),
             Verdict::Failure(reason) => ended("failure", " type=\"threshold\"", reason),
         };
     }
@@ -123,7 +149,8 @@ fn ended(element: &str, kind: &str, reason: &str) -> String {
 }
 
 fn seconds(value: f64) -> String {
-    format!("{value:.3}")
+    // The sum of no numbers is -0, which would be printed with its sign.
+    format!("{:.3}", value + 0.0)
 }
 
 /// A text as the value of an attribute (XML 1.0 section 3.3.1). Control characters, which XML has no place for, are

@@ -149,6 +149,29 @@ pub(crate) fn invalid_somewhere(load: &Load) -> Option<String> {
     (!load.valid && load.not_run.is_none()).then(|| reasons(load.warnings.iter().chain(of_phases)))
 }
 
+/// `publish: 30 of 100 were not carried: 20 refused, 10 late`, phase by phase; `None` where all were.
+pub(crate) fn not_carried(load: &Load) -> Option<String> {
+    let of_phase = |phase: &PhaseFigures| {
+        let ends = phase.not_carried();
+        let sum: u64 = ends.iter().map(|(_, messages)| messages).sum();
+        let named = ends
+            .iter()
+            .map(|(name, messages)| format!("{} {name}", number::grouped(*messages)));
+        let named: Vec<String> = named.collect();
+        let offered = number::grouped(phase.outcomes.offered);
+        (sum > 0).then(|| {
+            format!(
+                "{}: {} of {offered} were not carried: {}",
+                phase.name,
+                number::grouped(sum),
+                named.join(", ")
+            )
+        })
+    };
+    let told: Vec<String> = load.phases.iter().filter_map(of_phase).collect();
+    (!told.is_empty()).then(|| number::plain(&told.join("; ")))
+}
+
 fn reasons<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     let reasons: Vec<&str> = warnings
         .filter(|warning| warning.invalidates)

@@ -86,6 +86,7 @@ fn failed(error: MergeError) -> Failure {
         MergeError::Different { .. } => "shards are runs of one scenario with --shard 1/N to N/N",
         MergeError::Mixed { .. } => "merge loads and comparisons each by themselves",
         MergeError::Results(_) => "each folder must be the results folder of a run that has ended",
+        MergeError::NotRun { .. } => "run it there again with --resume, or leave that folder out",
         MergeError::Twice(_) | MergeError::OtherPhases { .. } => "leave one of them out",
     };
     Failure::usage(error).with_hint(hint)

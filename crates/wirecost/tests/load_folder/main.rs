@@ -9,6 +9,7 @@ mod merge;
 #[path = "../peers/mod.rs"]
 mod peers;
 mod profile;
+mod unreached;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

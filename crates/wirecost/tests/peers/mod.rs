@@ -27,7 +27,11 @@ pub(crate) struct Server {
 impl Server {
     /// `wirecost serve PROTOCOL`.
     pub(crate) fn builtin(protocol: &str) -> Self {
-        let port = free_port();
+        Self::builtin_at(protocol, free_port())
+    }
+
+    /// `wirecost serve PROTOCOL` on a port.
+    pub(crate) fn builtin_at(protocol: &str, port: u16) -> Self {
         let listen = format!("127.0.0.1:{port}");
         let mut command = Command::new(WIRECOST);
         command.args(["serve", protocol, "--listen", &listen]);

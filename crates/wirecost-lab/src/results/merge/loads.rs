@@ -78,6 +78,17 @@ fn without_file(folder: &RunFolder, key: &str) -> ResultsError {
 
 /// Adds a load that ran at the same time.
 fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), MergeError> {
+    match (&sum.load.not_run, &other.load.not_run) {
+        (Some(_), Some(_)) => return Ok(()),
+        (None, None) => {}
+        // The figures of some machines are not those of all that were asked.
+        (Some(reason), None) | (None, Some(reason)) => {
+            return Err(MergeError::NotRun {
+                key: other.load.key,
+                reason: reason.clone(),
+            });
+        }
+    }
     let names = |load: &Load| -> Vec<String> { load.phases.iter().map(|phase| phase.name.clone()).collect() };
     if names(&sum.load) != names(&other.load) {
         return Err(MergeError::OtherPhases {

@@ -77,6 +77,14 @@ pub enum MergeError {
         /// The folder.
         folder: PathBuf,
     },
+    /// A load has figures in one folder and could not be run in another.
+    #[error("load {key} was not run in one of the folders: {reason}")]
+    NotRun {
+        /// The load's key.
+        key: String,
+        /// Why it was not run.
+        reason: String,
+    },
 }
 
 /// Puts results folders together into a new one; `command` is the command that does it.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use wirecost_lab::load::coordinator::Outcome;
 use wirecost_lab::load::options::LoadOptions;
 use wirecost_lab::load::run::{LoadError, Place, run as run_load};
 use wirecost_lab::load::server::ServerError;
@@ -11,6 +12,7 @@ use wirecost_lab::load::sink::{SinkError, own_program};
 use wirecost_lab::load::store::Heading;
 use wirecost_lab::load::sweep::{Measured, Sweep, Unkept};
 use wirecost_lab::load::watch::Watcher;
+use wirecost_lab::load::{entry, identity};
 use wirecost_lab::provenance::Before;
 use wirecost_lab::results::folder::LOAD_FOLDERS;
 use wirecost_lab::results::journal::{self, Entry};
@@ -22,6 +24,7 @@ use wirecost_lab::results::{LoadFile, ResultsError, RunFolder};
 use wirecost_lab::scenario::thresholds::Thresholds;
 use wirecost_live::signals::Interrupt;
 use wirecost_live::topology::prepare;
+use wirecost_report::load::Absent;
 use wirecost_report::terminal;
 
 use crate::arguments::LoadOutputArguments;
@@ -77,6 +80,9 @@ impl Job<'_> {
             before: &before,
         };
         let wants_abort = self.thresholds.want_abort();
+        // A target that is not there ends no other load.
+        let is_one_of_many = self.loads.len() > 1;
+        let mut unreached = Vec::new();
         let measured = sweep.run(&mut |options, place| -> Result<Option<LoadFile>, LoadError> {
             let demands =
                 |phase: &PhaseFigures, lasted| self.thresholds.failing_early(options, phase, lasted);
@@ -88,9 +94,16 @@ impl Job<'_> {
                 place,
                 demands: wants_abort.then_some(&demands),
             };
-            run_load(options, place)
+            match run_load(options, place) {
+                Err(error) if is_one_of_many && is_about_the_target(&error) => {
+                    let file = entry::not_run(options, error.to_string());
+                    unreached.push(error);
+                    Ok(Some(file))
+                }
+                ended => ended,
+            }
         })?;
-        self.conclude(&folder, measured)
+        self.conclude(&folder, measured, unreached)
     }
 
     /// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
@@ -133,7 +146,12 @@ impl Job<'_> {
     }
 
     /// Writes the report, prints the results, and judges how the run ended.
-    fn conclude(&self, folder: &RunFolder, measured: Measured<'_, LoadError>) -> Result<u8, Failure> {
+    fn conclude(
+        &self,
+        folder: &RunFolder,
+        measured: Measured<'_, LoadError>,
+        unreached: Vec<LoadError>,
+    ) -> Result<u8, Failure> {
         let mut kept = measured.summary()?;
         if let Some(Unkept { load, error }) = measured.unkept {
             kept.loads.push(*load);
@@ -144,9 +162,11 @@ impl Job<'_> {
             Ok(summary) => summary,
             Err(error) => return self.without_room(folder, &kept, &error),
         };
+        let absent = self.absent(&summary, measured.failure.as_ref());
         if summary.loads.is_empty()
             && let Some(error) = measured.failure
         {
+            write_junit(self.output, &summary, &absent)?;
             if self.output.resume.is_none() {
                 leave_nothing(folder);
             }
@@ -154,7 +174,7 @@ impl Job<'_> {
         }
         print(self.output, &summary)?;
         wirecost_report::load::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        export(self.output, &summary)?;
+        export(self.output, &summary, &absent)?;
         if !self.output.quiet {
             let report = folder.file("report.html");
             output::note(format_args!("report:  {}", report.display()));
@@ -162,13 +182,38 @@ impl Job<'_> {
                 output::note(format_args!("capture: {}", folder.file(capture).display()));
             }
         }
-        if summary.interrupted {
+        let is_not_run = |load: &Load| load.not_run.is_some();
+        if summary.interrupted || summary.loads.iter().any(is_not_run) {
             output::note(format_args!("resume:  {}", resume::command(folder.path())));
         }
-        match measured.failure {
+        let without_any = unreached
+            .into_iter()
+            .next()
+            .filter(|_| summary.loads.iter().all(is_not_run));
+        match measured.failure.or(without_any) {
             Some(error) => Err(failed(error)),
             None => Ok(code(&summary)),
         }
+    }
+
+    /// The loads of the run that have no figures because one of them has failed, that one first.
+    fn absent(&self, summary: &LoadSummary, failure: Option<&LoadError>) -> Vec<Absent> {
+        let Some(error) = failure else {
+            return Vec::new();
+        };
+        let is_ours = |key: &str| self.shard.is_none_or(|shard| shard.holds(key));
+        let is_there = |key: &str| summary.loads.iter().any(|load| load.key == key);
+        let missing = self.loads.iter().filter(|options| {
+            let key = identity::key(options);
+            is_ours(&key) && !is_there(&key)
+        });
+        let mut error = Some(error.to_string());
+        missing
+            .map(|options| Absent {
+                load: entry::of(options, &Outcome::default(), 0.0, None),
+                error: error.take(),
+            })
+            .collect()
     }
 
     /// Prints the figures that the disk has no room for, and says what is in the folder.
@@ -252,11 +297,8 @@ fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), F
 }
 
 /// What continuous integration reads, where it is asked for.
-fn export(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
-    if let Some(path) = &arguments.junit {
-        let written = std::fs::write(path, wirecost_report::load::junit(summary));
-        written.map_err(|error| output::unwritable("--junit", path, &error))?;
-    }
+fn export(arguments: &LoadOutputArguments, summary: &LoadSummary, absent: &[Absent]) -> Result<(), Failure> {
+    write_junit(arguments, summary, absent)?;
     // GitHub shows what is appended to this file beside the job.
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(&path);
@@ -268,9 +310,21 @@ fn export(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), 
     Ok(())
 }
 
+fn write_junit(
+    arguments: &LoadOutputArguments,
+    summary: &LoadSummary,
+    absent: &[Absent],
+) -> Result<(), Failure> {
+    let Some(path) = &arguments.junit else {
+        return Ok(());
+    };
+    let written = std::fs::write(path, wirecost_report::load::junit(summary, absent));
+    written.map_err(|error| output::unwritable("--junit", path, &error))
+}
+
 /// The exit code that a summary comes to.
 pub fn code(summary: &LoadSummary) -> u8 {
-    let is_whole = |load: &Load| load.phases.iter().all(is_carried);
+    let is_whole = |load: &Load| load.not_run.is_none() && load.phases.iter().all(PhaseFigures::is_carried);
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
     if summary.interrupted && !is_aborted {
         exit::INTERRUPTED
@@ -285,15 +339,16 @@ pub fn code(summary: &LoadSummary) -> u8 {
     }
 }
 
-/// Whether every message of a phase was carried, as far as anybody knows.
-fn is_carried(phase: &PhaseFigures) -> bool {
-    let outcomes = &phase.outcomes;
-    let unknown = if phase.response_kind.is_some() {
-        outcomes.unknown
-    } else {
-        0
-    };
-    outcomes.refused + outcomes.failed + outcomes.late + outcomes.lost + unknown == 0
+/// Whether a load could not be run because its target was not there, or did not let it in.
+const fn is_about_the_target(error: &LoadError) -> bool {
+    match error {
+        LoadError::NoConnection { .. } => true,
+        LoadError::Target(error) => !matches!(
+            error,
+            ServerError::Authorities { .. } | ServerError::Sink(SinkError::Start(_))
+        ),
+        _ => false,
+    }
 }
 
 fn failed(error: LoadError) -> Failure {
