@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_link::LinkConfig;
-use wirecost_proto::ByteSize;
+use wirecost_proto::{ByteSize, Stamp};
 use wirecost_security::Start;
 
 use super::share::most_in_flight;
@@ -141,6 +141,12 @@ impl LoadOptions {
     pub fn is_answered(&self) -> bool {
         let bytes = usize::try_from(self.payload.bytes()).unwrap_or(usize::MAX);
         self.stack.awaits_answer(bytes)
+    }
+
+    /// Whether payloads are long enough to say of themselves which message they are.
+    pub fn is_stamped(&self) -> bool {
+        let is_long = matches!(&self.payload, Payload::Size(size) if size.bytes() >= Stamp::BYTES as u64);
+        is_long && !self.stack.object
     }
 
     /// Why its devices cannot share sockets, where they are to.

@@ -12,7 +12,7 @@ use wirecost_security::certificate;
 use super::destination::{Destination, OnLink, Trust};
 use super::devices::LAST_WAIT;
 use super::figures::Deliveries;
-use super::options::{LoadOptions, LoadTarget, Payload};
+use super::options::{LoadOptions, LoadTarget};
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Used, Watched};
 use crate::emulation::{Meter, Readings};
@@ -20,7 +20,7 @@ use crate::patience::Patience;
 use crate::probe::resolve::{ResolveError, resolve};
 use crate::probe::url::Url;
 use crate::results::RunFolder;
-use crate::stack::{Credentials, Stamp};
+use crate::stack::Credentials;
 use crate::target::{Foreign, Target, TargetError};
 
 /// Where servers of other makers listen: an address of loopback that hardly anybody uses, because their ports are the
@@ -244,7 +244,7 @@ fn start_sink(
 ) -> Result<(Destination, Kind), ServerError> {
     let subscribers = options.receivers();
     let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
-    asked.stamped = is_stamped(options);
+    asked.stamped = options.is_stamped();
     asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
     if let Site::Link(ip, link) = site {
         // Nobody else is there: the port is the one by which others know the protocol.
@@ -302,12 +302,6 @@ fn used_by(foreign: &Foreign) -> Option<Used> {
         resident_bytes: usage.resident_bytes,
         processes: u32::try_from(usage.processes).unwrap_or(u32::MAX),
     })
-}
-
-/// Whether payloads are long enough to say of themselves which message they are.
-fn is_stamped(options: &LoadOptions) -> bool {
-    let is_long = matches!(&options.payload, Payload::Size(size) if size.bytes() >= Stamp::BYTES as u64);
-    is_long && !options.stack.object
 }
 
 /// The server of a URL.

@@ -304,7 +304,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
 
 #[test]
 fn loads_are_told_apart_by_their_links() {
-    let text = "wirecost: 1\nstack: tcp\nvary: {link.rtt: [5ms, 40ms], link.loss: [0%, 1%]}\n\
+    let text = "wirecost: 1\nstack: mqtt-qos1\nvary: {link.rtt: [5ms, 40ms], link.loss: [0%, 1%]}\n\
                 exclude: [{link.rtt: 40ms, link.loss: 1%}]\nphases: [{do: publish, duration: 1s}]\n\
                 thresholds: {\"response_time{link.rtt=40ms}\": [\"p(99)<1s\"]}\n";
     let scenario = Scenario::read(text, Edits::default(), Surroundings::NONE).expect(text);

@@ -2,6 +2,7 @@
 //!
 //! - [`metric`]: the figures that there are
 //! - [`expression`] reads e.g. `p(99)<3*link.rtt`
+//! - [`nature`]: what has a figure, and why something has none
 //! - [`verdict`]: whether demands hold; `early`: which of them end a load
 //!
 //! A demand must hold in each cell, or each phase of each load, that its selector matches. What is invalid never passes.
@@ -9,6 +10,7 @@
 mod early;
 pub mod expression;
 pub mod metric;
+pub mod nature;
 pub mod verdict;
 
 use std::collections::BTreeMap;
@@ -24,6 +26,7 @@ use super::selector::{self, Selector};
 use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
 use metric::{Metric, Quantity};
+use nature::{Lack, Subject};
 
 use crate::results::load::Threshold;
 
@@ -55,7 +58,8 @@ impl Thresholds {
     /// Reads the table of thresholds of a scenario, and checks that each one has something to look at.
     ///
     /// # Errors
-    /// A metric or a dimension is unknown, an expression cannot be read, or a selector matches nothing.
+    /// A metric or a dimension is unknown, an expression cannot be read, a selector matches nothing, what it matches has no
+    /// such figure by its nature, or a bound is in round-trip times of a link that is not there.
     pub fn read(node: &Node, work: &Work) -> Result<Self, ScenarioError> {
         let Some(entries) = node.entries() else {
             let message = format!(
@@ -65,21 +69,17 @@ impl Thresholds {
             return Err(ScenarioError::new(&node.place, message)
                 .with_hint("for example response_time: [\"p(99)<150ms\"]"));
         };
-        let instances = verdict::expected(work);
+        let subjects = nature::subjects(work);
         let mut demands = Vec::new();
         for (key, node) in entries {
             let at = |why: String| ScenarioError::new(&key.place, format!("thresholds: {why}"));
             let (metric, selector) = named(&key.name, work).map_err(at)?;
-            if !instances
-                .iter()
-                .any(|labels| selector.matches(labels) && metric.may_be_in(labels))
-            {
-                let is_there = instances.iter().any(|labels| selector.matches(labels));
-                return Err(at(nothing(&key.name, &selector, is_there))
-                    .with_hint("a selector names values that the scenario has"));
-            }
+            let meant = meant_by(&key.name, metric, &selector, &subjects);
+            let meant = meant.map_err(|(why, hint)| at(why).with_hint(hint))?;
             for node in listed(node) {
-                demands.push(demand(node, metric, &selector, &key.name)?);
+                let demand = demand(node, metric, &selector, &key.name)?;
+                demand.check_link(node, &meant)?;
+                demands.push(demand);
             }
         }
         Ok(Self(demands))
@@ -96,12 +96,29 @@ impl Thresholds {
     }
 }
 
-/// Why nothing can be demanded of a metric: what the selector names is not there, or has no such metric.
-fn nothing(name: &str, selector: &Selector, is_there: bool) -> String {
-    match is_there {
-        true => format!("{name}: what it names has no such metric"),
-        false => format!("{name}: nothing of this run is {selector}"),
+/// What has the metric of all that the selector names; why there is nothing, and the way out.
+fn meant_by<'a>(
+    name: &str,
+    metric: &Metric,
+    selector: &Selector,
+    subjects: &'a [Subject<'a>],
+) -> Result<Vec<&'a Subject<'a>>, (String, &'static str)> {
+    let named = || {
+        subjects
+            .iter()
+            .filter(|subject| selector.matches(&subject.labels))
+    };
+    let having: Vec<&Subject<'_>> = named().filter(|subject| subject.lack(metric).is_none()).collect();
+    if !having.is_empty() {
+        return Ok(having);
     }
+    let Some(lack) = named().filter_map(|subject| subject.lack(metric)).max() else {
+        let hint = Lack::OtherPhase.hint();
+        return Err((format!("{name}: nothing of this run is {selector}"), hint));
+    };
+    let because = lack.why().map_or_else(String::new, |why| format!(": {why}"));
+    let why = format!("{name}: what it names has no such metric{because}");
+    Err((why, lack.hint()))
 }
 
 /// The metric and the selector of `metric{key=value,key=value}`.
@@ -188,6 +205,21 @@ fn demand(
         abort_on_fail,
         after,
     })
+}
+
+impl Demand {
+    /// Refuses a bound in round-trip times where nothing that is meant has a link.
+    fn check_link(&self, node: &Node, meant: &[&Subject<'_>]) -> Result<(), ScenarioError> {
+        if !self.expression.needs_link() || meant.iter().any(|subject| subject.has_link()) {
+            return Ok(());
+        }
+        let why = format!(
+            "thresholds: {}: {:?} needs a round-trip time, and there is no link",
+            self.name, self.expression.text
+        );
+        Err(ScenarioError::new(&node.place, why)
+            .with_hint("give the load a link, as in link: {rtt: 40ms}, or write a time, as in p(99)<150ms"))
+    }
 }
 
 /// A threshold that does not hold, for a person: `response_time p(99)<5ms was demanded, it is 12 ms`.

@@ -89,16 +89,24 @@ impl Matching {
 
 /// Whether subscriptions stand when the phase of this index begins: subscribers have connected before it and not been
 /// dropped since, but for those whose sessions live on.
-fn has_audience(options: &LoadOptions, phase: u32) -> bool {
+pub fn has_audience(options: &LoadOptions, phase: u32) -> bool {
+    stands(options, phase, options.session_expiry.is_some())
+}
+
+/// Whether subscribers are connected when the phase of this index begins.
+pub fn are_there(options: &LoadOptions, phase: u32) -> bool {
+    stands(options, phase, false)
+}
+
+/// Whether subscribers have connected before a phase and not been dropped since, which what they have may survive.
+fn stands(options: &LoadOptions, phase: u32, survives: bool) -> bool {
     let mut stands = false;
     for phase in options.phases.iter().take(phase as usize) {
         match phase {
             Phase::Connect { who, .. } | Phase::Reconnect { who, .. } if *who != Who::Senders => {
                 stands = true
             }
-            Phase::DropAll { who, .. } if *who != Who::Senders => {
-                stands &= options.session_expiry.is_some();
-            }
+            Phase::DropAll { who, .. } if *who != Who::Senders => stands &= survives,
             _ => {}
         }
     }

@@ -38,12 +38,14 @@ impl Thresholds {
 
 impl Demand {
     fn fails_early(&self, options: &LoadOptions, phase: &PhaseFigures) -> Option<Threshold> {
-        let mut labels = selector::labels_of_load(options);
-        labels.insert("phase", phase.name.clone());
-        let is_meant = self.selector.matches(&labels) && self.metric.may_be_in(&labels);
         // Where nothing answers messages, the target says at the end of their phase what has arrived.
         let is_answered = phase.response_kind.is_some() || phase.name != "publish";
-        if !is_meant || !self.metric.is_known_early(is_answered) {
+        if !self.metric.is_known_early(is_answered) || self.metric.lacks_in(options, &phase.name) {
+            return None;
+        }
+        let mut labels = selector::labels_of_load(options);
+        labels.insert("phase", phase.name.clone());
+        if !self.selector.matches(&labels) {
             return None;
         }
         let aggregation = self.expression.aggregation;

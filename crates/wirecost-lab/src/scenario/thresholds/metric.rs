@@ -3,8 +3,6 @@
 use super::expression::Aggregation;
 use crate::results::load::PhaseFigures;
 use crate::results::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
-use crate::scenario::selector::Labels;
-use crate::stack::Stack;
 
 /// A figure of cells, of phases of loads, or of both.
 #[derive(Debug)]
@@ -145,29 +143,6 @@ impl Metric {
             _ => outcome(self.name, &phase.outcomes, aggregation),
         }
     }
-
-    /// Whether a phase of this name, of a load of this stack, has it: one that should have it and does not fails what is demanded
-    /// of it, others have no part in that. Cells have every metric of theirs.
-    pub fn may_be_in(&self, labels: &Labels) -> bool {
-        let phases: &[&str] = match self.name {
-            "reconnect_all" => &["reconnect"],
-            "connect_time" | "handshake_bytes" => &["connect", "handshakes", "reconnect"],
-            "one_way_delay" | "missing" => &["publish"],
-            "duplicates" | "out_of_order" | "replayed" => &["publish", "replay"],
-            "connections_failed" | "valid" => return true,
-            _ => &["publish", "request", "handshakes"],
-        };
-        let Some(phase) = labels.get("phase") else {
-            return true;
-        };
-        phases.contains(&phase.as_str()) && (self.name != "connect_time" || has_connect(labels))
-    }
-}
-
-/// Whether anything is exchanged before devices with these labels may send.
-fn has_connect(labels: &Labels) -> bool {
-    let stack = labels.get("stack").and_then(|name| name.parse::<Stack>().ok());
-    stack.is_none_or(Stack::has_connect)
 }
 
 impl Metric {
@@ -179,6 +154,12 @@ impl Metric {
             "acknowledged" | "late" | "unknown" | "messages_lost" | "carried_rate" => is_answered,
             _ => true,
         }
+    }
+
+    /// Whether the phases of a load have one figure of it together: what a store holds comes when its devices do, which may be
+    /// in one phase or the next.
+    pub fn adds_up(&self) -> bool {
+        matches!(self.name, "duplicates" | "out_of_order" | "replayed")
     }
 
     /// Whether a figure of it can only grow while its phase runs.

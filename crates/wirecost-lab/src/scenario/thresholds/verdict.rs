@@ -7,10 +7,9 @@ use super::{Demand, Thresholds};
 use crate::compare::options::Options;
 use crate::compare::plan;
 use crate::load::identity;
-use crate::load::options::{LoadOptions, Phase};
+use crate::load::options::LoadOptions;
 use crate::results::load::{Load, LoadSummary, PhaseFigures, Threshold};
 use crate::results::summary::{Cell, Summary};
-use crate::scenario::Work;
 use crate::scenario::selector::{self, Labels};
 
 /// Something that has figures.
@@ -22,25 +21,15 @@ struct Instance {
     figure: Option<f64>,
 }
 
-/// The labels of everything that a run will have figures of.
-pub fn expected(work: &Work) -> Vec<Labels> {
-    match work {
-        Work::Comparison(options) => plan::labels(options)
-            .into_iter()
-            .map(|(_, labels)| labels)
-            .collect(),
-        Work::Loads(loads) => loads.iter().flat_map(of_phases).collect(),
+impl Instance {
+    /// Both together: what they have counted adds up.
+    fn and(self, other: Self) -> Self {
+        Self {
+            valid: self.valid && other.valid,
+            rtt: self.rtt,
+            figure: self.figure.zip(other.figure).map(|(one, other)| one + other),
+        }
     }
-}
-
-fn of_phases(load: &LoadOptions) -> Vec<Labels> {
-    let labels = selector::labels_of_load(load);
-    let of_phase = |phase: &Phase| {
-        let mut labels = labels.clone();
-        labels.insert("phase", phase.name().to_owned());
-        labels
-    };
-    load.phases.iter().map(of_phase).collect()
 }
 
 impl Thresholds {
@@ -52,7 +41,9 @@ impl Thresholds {
             .filter_map(|cell| Some((labels.get(&cell.key)?, cell)))
             .collect();
         let verdict = |demand: &Demand| {
-            let matching = cells.iter().filter(|(labels, _)| demand.selector.matches(labels));
+            let matching = cells.iter().filter(|(labels, _)| {
+                demand.selector.matches(labels) && demand.metric.lack_in_cell(labels).is_none()
+            });
             let instances = matching.map(|(_, cell)| Instance {
                 valid: cell.valid,
                 rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
@@ -90,22 +81,31 @@ impl Thresholds {
 }
 
 impl Demand {
-    /// The phases of a load that the demand is about.
+    /// The phases of a load that the demand is about, or all of them together where their figures add up.
     fn in_phases(&self, options: &LoadOptions, load: &Load) -> Vec<Instance> {
         let labels = selector::labels_of_load(options);
-        let is_meant = |phase: &&PhaseFigures| {
+        let is_meant = |(index, phase): &(usize, &PhaseFigures)| {
             let mut labels = labels.clone();
             labels.insert("phase", phase.name.clone());
-            self.selector.matches(&labels) && self.metric.may_be_in(&labels)
+            self.selector.matches(&labels) && self.metric.lack_in_phase(options, *index).is_none()
         };
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
-        let phases = load.phases.iter().filter(is_meant);
-        let instance = |phase: &PhaseFigures| Instance {
+        // Subscribers are ours: where none of them has received anything, nothing has come.
+        let nothing = (self.metric.adds_up() && options.subscribers.is_some()).then_some(0.0);
+        let instance = |(_, phase): (usize, &PhaseFigures)| Instance {
             valid: phase.valid,
             rtt,
-            figure: self.metric.of_phase(phase, self.expression.aggregation),
+            figure: self
+                .metric
+                .of_phase(phase, self.expression.aggregation)
+                .or(nothing),
         };
-        phases.map(instance).collect()
+        let phases = load.phases.iter().enumerate().filter(is_meant);
+        let instances = phases.map(instance);
+        match self.metric.adds_up() {
+            true => instances.reduce(Instance::and).into_iter().collect(),
+            false => instances.collect(),
+        }
     }
 
     /// It holds where every instance has the figure, and may be used, and the figure holds.

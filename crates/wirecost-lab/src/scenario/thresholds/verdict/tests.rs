@@ -1,19 +1,31 @@
 use super::*;
+use crate::load::figures::Deliveries;
+use crate::load::options::Phase;
 use crate::results::summary::{Outcomes, Times};
 use crate::scenario::load::Surroundings;
-use crate::scenario::{Edits, Scenario};
+use crate::scenario::{Edits, Scenario, Work};
 
 /// The verdict on one demand of a load of two rates whose publish phase has these figures.
 fn verdict(name: &str, expression: &str, change: impl Fn(usize, &mut Load)) -> Threshold {
     let text = format!(
-        "wirecost: 1\nstack: tcp\nrate: [10/s, 20/s]\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
+        "wirecost: 1\nstack: mqtt-qos1\nrate: [10/s, 20/s]\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
          thresholds: {{{name:?}: {expression:?}}}\n"
     );
     let scenario = Scenario::read(&text, Edits::default(), Surroundings::NONE).expect(&text);
     let Work::Loads(options) = &scenario.work else {
         panic!("a comparison");
     };
-    let mut summary = LoadSummary {
+    let mut summary = summary(options.iter().map(load).collect());
+    for (index, load) in summary.loads.iter_mut().enumerate() {
+        change(index, load);
+    }
+    let mut verdicts = scenario.thresholds.of_loads(options, &summary);
+    assert_eq!(verdicts.len(), 1);
+    verdicts.remove(0)
+}
+
+fn summary(loads: Vec<Load>) -> LoadSummary {
+    LoadSummary {
         schema: 1,
         kind: "load".into(),
         version: String::new(),
@@ -21,15 +33,9 @@ fn verdict(name: &str, expression: &str, change: impl Fn(usize, &mut Load)) -> T
         name: String::new(),
         seed: 42,
         interrupted: false,
-        loads: options.iter().map(load).collect(),
+        loads,
         thresholds: Vec::new(),
-    };
-    for (index, load) in summary.loads.iter_mut().enumerate() {
-        change(index, load);
     }
-    let mut verdicts = scenario.thresholds.of_loads(options, &summary);
-    assert_eq!(verdicts.len(), 1);
-    verdicts.remove(0)
 }
 
 fn load(options: &LoadOptions) -> Load {
@@ -137,7 +143,7 @@ fn a_stack_without_a_connect_has_no_time_of_it() {
 /// What ends a load whose publish phase has these figures after so many seconds.
 fn ends(demand: &str, seconds: u64, change: impl Fn(&mut PhaseFigures)) -> Option<Threshold> {
     let text = format!(
-        "wirecost: 1\nstack: tcp\nrate: 10/s\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
+        "wirecost: 1\nstack: mqtt-qos1\nrate: 10/s\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
          thresholds: {{{demand}}}\n"
     );
     let scenario = Scenario::read(&text, Edits::default(), Surroundings::NONE).expect(&text);
@@ -236,4 +242,48 @@ fn phases_that_have_no_such_figure_have_no_part_in_a_demand() {
     }
     let silent = |_: usize, load: &mut Load| load.phases[1].response_time_ns = None;
     assert!(!verdict("response_time", "p(99)<120ms", silent).pass);
+}
+
+#[test]
+fn what_comes_from_a_store_adds_up_over_the_phases_in_which_it_may_come() {
+    let text = |demand: &str| {
+        format!(
+            "wirecost: 1\nstack: mqtt-qos1\nsession_expiry: 1h\nsubscribers: {{devices: 2, filter: test, qos: 1}}\n\
+             thresholds: {{{demand}}}\nphases:\n- {{do: connect}}\n- {{do: drop_all, who: subscribers}}\n\
+             - {{do: publish, rate: 10/s, duration: 1s}}\n- {{do: reconnect, who: subscribers}}\n\
+             - {{do: await_replay, timeout: 5s}}\n"
+        )
+    };
+    let judged = |demand: &str, replayed: [Option<u64>; 5]| {
+        let text = text(demand);
+        let scenario = Scenario::read(&text, Edits::default(), Surroundings::NONE).expect(&text);
+        let Work::Loads(options) = &scenario.work else {
+            panic!("a comparison");
+        };
+        let figures = |(phase, replayed): (&Phase, Option<u64>)| PhaseFigures {
+            name: phase.name().into(),
+            valid: true,
+            deliveries: replayed.map(|replayed| Deliveries {
+                replayed,
+                ..Deliveries::default()
+            }),
+            ..PhaseFigures::default()
+        };
+        let phases = options[0].phases.iter().zip(replayed).map(figures).collect();
+        let load = Load {
+            key: identity::key(&options[0]),
+            valid: true,
+            phases,
+            ..Load::default()
+        };
+        let summary = summary(vec![load]);
+        let threshold = scenario.thresholds.of_loads(options, &summary).remove(0);
+        (threshold.pass, threshold.actual)
+    };
+    let came = [None, None, Some(0), Some(15), Some(5)];
+    assert_eq!(judged("replayed: \"count>=20\"", came), (true, Some(20.0)));
+    assert_eq!(judged("replayed: \"count>=21\"", came), (false, Some(20.0)));
+    let one = "\"replayed{phase=reconnect}\": \"count>=15\"";
+    assert_eq!(judged(one, came), (true, Some(15.0)));
+    assert_eq!(judged(one, [None; 5]), (false, Some(0.0)));
 }
