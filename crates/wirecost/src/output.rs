@@ -38,13 +38,37 @@ pub fn table_options(no_color: bool) -> TableOptions {
     }
 }
 
-/// Makes the file that a flag names, so that one that cannot be written is known before the run and not after it.
-pub fn check_file(flag: &str, path: Option<&Path>) -> Result<(), Failure> {
-    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        return Ok(());
-    };
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    opened.map(drop).map_err(|error| unwritable(flag, path, &error))
+/// Whether a file that a flag names is stdout.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Makes the files that flags name, so that one that cannot be written is known before the run and not after it. Of those on
+/// stdout there may be one, which takes the place of the table.
+pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+    let mut printed = files.iter().filter(|(_, path)| path.is_some_and(is_stdout));
+    if let (Some((one, _)), Some((other, _))) = (printed.next(), printed.next()) {
+        return Err(Failure::usage(format!(
+            "{one} - and {other} - cannot both be printed: there is one stdout"
+        ))
+        .with_hint("name a file for one of them"));
+    }
+    let made = files
+        .iter()
+        .filter_map(|(flag, path)| Some((flag, path.filter(|path| !is_stdout(path))?)));
+    for (flag, path) in made {
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        opened.map(drop).map_err(|error| unwritable(flag, path, &error))?;
+    }
+    Ok(())
+}
+
+/// Refuses `-` for a file that cannot be printed, for a reason.
+pub fn refuse_stdout(flag: &str, path: Option<&Path>, why: &str) -> Result<(), Failure> {
+    match path.is_some_and(is_stdout) {
+        true => Err(Failure::usage(format!("{flag} -: {why}")).with_hint(format!("name a file with {flag}"))),
+        false => Ok(()),
+    }
 }
 
 /// A file that a flag names and that cannot be written.

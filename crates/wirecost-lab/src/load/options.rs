@@ -115,6 +115,18 @@ impl LoadOptions {
         (self.capture && self.link.is_none()).then(|| why.to_owned())
     }
 
+    /// Why no CPU profile can be taken, where one is to be.
+    pub fn cannot_profile(&self) -> Option<String> {
+        let url = match &self.target {
+            LoadTarget::Url(url) if self.profile => url,
+            _ => return None,
+        };
+        Some(format!(
+            "only a target that wirecost has started is profiled, and {url} is there already: name a stack, whose server is \
+             started (builtin, mosquitto, rabbitmq, caddy, libcoap), or leave out the profile"
+        ))
+    }
+
     /// Whether devices keep the secrets of their connections: nobody could use them but a reader of what is recorded.
     pub const fn keeps_keys(&self) -> bool {
         self.capture && self.keys && self.link.is_some()

@@ -55,6 +55,7 @@ impl LoadOptions {
         }
         refuse(About::Key("link"), self.cannot_cross())?;
         refuse(About::Key("capture"), self.cannot_record())?;
+        refuse(About::Key("profile"), self.cannot_profile())?;
         refuse(About::Key("start"), stack.cannot_start(self.start))?;
         refuse(About::Key("start"), self.connects_once())?;
         let payload = match &self.payload {

@@ -197,7 +197,7 @@ pub struct LoadOutputArguments {
     #[arg(long, requires = "capture")]
     pub no_keys: bool,
 
-    /// Write the verdict of loads and thresholds as JUnit XML to FILE
+    /// Write the verdict of loads and thresholds as JUnit XML to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 

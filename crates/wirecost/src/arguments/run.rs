@@ -46,7 +46,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub i_own_this_target: bool,
 
-    /// Write the verdict of loads and thresholds as JUnit XML to FILE
+    /// Write the verdict of loads and thresholds as JUnit XML to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 

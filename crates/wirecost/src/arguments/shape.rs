@@ -79,11 +79,14 @@ pub struct ShapeArguments {
     pub requests: bool,
 
     /// Connect, close, and again: --rate is that of handshakes, --start says how they start
-    #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers"])]
+    #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers", "retain", "inflight", "size", "payload_file",
+        "payload_template"])]
     pub connect_only: bool,
 
-    /// Connect, stay for --duration, lose all connections at one instant, and come back
-    #[arg(long, conflicts_with_all = ["replay", "late_subscribers", "count"])]
+    /// Connect, stay for --duration, lose all connections at one instant, and come back; no messages are sent, and
+    /// --connect-rate is the only rate
+    #[arg(long, conflicts_with_all = ["replay", "late_subscribers", "retain", "count", "rate", "per_client", "poisson", "warmup",
+        "ramp", "closed_loop", "inflight", "size", "payload_file", "payload_template"])]
     pub reconnect_storm: bool,
 
     /// Waits before the first connect after a loss and before the last of many, doubled in between: 1s..30s, or 0s

@@ -55,7 +55,7 @@ impl Job<'_> {
     /// Runs the comparison, writes its results folder, and prints its table; its exit code.
     pub fn run(self, interrupt: Interrupt) -> Result<u8, Failure> {
         let Job { options, output, .. } = self;
-        output::check_file("--json", output.json.as_deref())?;
+        output::check_files(&[("--json", output.json.as_deref())])?;
         let out = resume::folder(output)?.unwrap_or_else(default_folder);
         if !output.quiet {
             introduce(options, &out);
@@ -184,7 +184,7 @@ fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFol
     let json = || serde_json::to_string_pretty(summary).map_err(|error| internal(&error));
     let table = || terminal::table(summary, &output::table_options(arguments.no_color));
     match arguments.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::data(format_args!("{}\n", json()?)),
+        Some(path) if output::is_stdout(path) => output::data(format_args!("{}\n", json()?)),
         Some(path) => {
             output::data(table());
             std::fs::write(path, json()? + "\n")

@@ -25,6 +25,8 @@ const NOT_FOUND: u8 = 127;
 
 /// Runs the command.
 pub fn run(arguments: &LinkRunArguments) -> Result<ExitCode, Failure> {
+    let why = "stdout belongs to the program that is run";
+    output::refuse_stdout("--json", arguments.json.as_deref(), why)?;
     let options = options(arguments)?;
     options.validate()?;
     let out = arguments.out.clone().unwrap_or_else(default_folder);

@@ -19,7 +19,7 @@ pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
         NewKind::Load => LOAD,
         NewKind::Storm => STORM,
     };
-    let Some(path) = &arguments.out else {
+    let Some(path) = arguments.out.as_deref().filter(|path| !output::is_stdout(path)) else {
         output::data(text);
         return Ok(ExitCode::SUCCESS);
     };

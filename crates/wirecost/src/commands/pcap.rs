@@ -44,7 +44,7 @@ fn print(arguments: &PcapArguments, report: &Report) -> Result<(), Failure> {
             .map_err(|error| Failure::new(exit::INTERNAL, error))
     };
     match arguments.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::data(json()?),
+        Some(path) if output::is_stdout(path) => output::data(json()?),
         Some(path) => {
             output::data(table(&arguments.file, report));
             let written = std::fs::write(path, json()?);

@@ -24,6 +24,8 @@ const SYSTEM_STORES: [&str; 3] = [
 
 /// Runs the command.
 pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
+    let why = "packets are no text, and their secrets are for you alone";
+    output::refuse_stdout("--out", arguments.out.as_deref(), why)?;
     let options = options(arguments)?;
     let what = format!("probing {}", options.url);
     let probe = progress::waiting(what, || probe::run(&options)).map_err(|error| match error {
@@ -144,7 +146,7 @@ fn print(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {
             .map_err(|error| Failure::new(exit::INTERNAL, error))
     };
     match arguments.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::data(json()?),
+        Some(path) if output::is_stdout(path) => output::data(json()?),
         Some(path) => {
             output::data(table::table(&probe.report));
             std::fs::write(path, json()?).map_err(|error| unwritable(path, &error))?;

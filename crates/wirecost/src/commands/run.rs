@@ -33,6 +33,15 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         ))
         .with_hint("run them one by one"));
     }
+    if let [
+        Scenario {
+            work: Work::Comparison(_),
+            ..
+        },
+    ] = scenarios.as_slice()
+    {
+        refuse_flags_of_loads(arguments)?;
+    }
     let interrupt = Interrupt::install()?;
     let mut worst = exit::OK;
     for scenario in &scenarios {
@@ -52,10 +61,11 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 /// A flag that names the files of one run.
 fn of_one_run(arguments: &RunArguments) -> Option<&'static str> {
     let output = &arguments.output;
-    match (&output.out, &output.resume, &output.json) {
-        (Some(_), _, _) => Some("--out"),
-        (_, Some(_), _) => Some("--resume"),
-        (_, _, Some(_)) => Some("--json"),
+    match (&output.out, &output.resume, &output.json, &arguments.junit) {
+        (Some(_), _, _, _) => Some("--out"),
+        (_, Some(_), _, _) => Some("--resume"),
+        (_, _, Some(_), _) => Some("--json"),
+        (_, _, _, Some(_)) => Some("--junit"),
         _ => None,
     }
 }
@@ -141,6 +151,20 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             job.run(interrupt)
         }
     }
+}
+
+/// Refuses what only loads have, where there is none: whoever asked for it would look for a file that nobody writes.
+fn refuse_flags_of_loads(arguments: &RunArguments) -> Result<(), Failure> {
+    let flag = match (&arguments.junit, &arguments.prometheus) {
+        (Some(_), _) => "--junit",
+        (_, Some(_)) => "--prometheus",
+        _ => return Ok(()),
+    };
+    Err(
+        Failure::usage(format!("{flag} is of loads, and this scenario is a comparison")).with_hint(
+            "leave it out; --json writes figures and thresholds, and a threshold that fails is exit code 99",
+        ),
+    )
 }
 
 /// Says of which thresholds `abort_on_fail` ends nothing.

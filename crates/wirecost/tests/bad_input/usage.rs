@@ -304,6 +304,41 @@ const CASES: &[(&str, &str, &str)] = &[
         "cannot write nowhere/junit.xml: ",
         "hint: choose a file that can be written to with --junit",
     ),
+    (
+        "load mqtt-qos1 --json - --junit -",
+        "--json - and --junit - cannot both be printed: there is one stdout",
+        "hint: name a file for one of them",
+    ),
+    (
+        "load mqtt-qos1 --reconnect-storm --rate 5/s",
+        "the argument '--reconnect-storm' cannot be used with '--rate <RATE>'",
+        "",
+    ),
+    (
+        "load mqtt-qos1 --reconnect-storm --closed-loop",
+        "the argument '--reconnect-storm' cannot be used with '--closed-loop'",
+        "",
+    ),
+    (
+        "load mqtt-qos1 --connect-only --size 1kB",
+        "the argument '--connect-only' cannot be used with '--size <SIZE>'",
+        "",
+    ),
+    (
+        "load mqtt://127.0.0.1:1 --profile",
+        "only a target that wirecost has started is profiled, and mqtt://127.0.0.1:1/ is there already: ",
+        "",
+    ),
+    (
+        "link --rtt 10ms --json - -- true",
+        "--json -: stdout belongs to the program that is run",
+        "hint: name a file with --json",
+    ),
+    (
+        "probe mqtt://127.0.0.1:1 --out -",
+        "--out -: packets are no text, and their secrets are for you alone",
+        "hint: name a file with --out",
+    ),
     ("report nowhere", "cannot read nowhere/summary.json: ", ""),
     ("serve stomp", "invalid value 'stomp' for '<PROTOCOL>'", ""),
     (

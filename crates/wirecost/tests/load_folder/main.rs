@@ -69,6 +69,23 @@ fn is_whole(said: &Said) -> bool {
 }
 
 #[test]
+fn a_test_report_on_stdout_takes_the_place_of_the_table() {
+    let home = open_folder();
+    let said = load(
+        home.path(),
+        "mqtt-qos1 -c 2 -r 100/s -n 20 -o run --junit - --json a.json",
+    );
+    assert!(is_whole(&said), "{:?} {}", said.code, said.stderr);
+    assert!(said.stdout.starts_with("<?xml"), "{}", said.stdout);
+    assert!(
+        said.stdout.trim_end().ends_with("</testsuites>"),
+        "{}",
+        said.stdout
+    );
+    assert!(home.path().join("a.json").exists() && !home.path().join("-").exists());
+}
+
+#[test]
 fn three_processes_of_two_loops_count_what_one_counts() {
     let home = open_folder();
     for (out, layout) in [("one", "--threads 1"), ("three", "--processes 3 --threads 2")] {

@@ -110,12 +110,22 @@ fn there_is_a_profile_or_a_reason() {
 }
 
 #[test]
-fn a_target_that_is_not_ours_is_not_profiled() {
+fn a_profile_of_a_target_that_is_not_ours_is_refused_before_the_run() {
     let home = open_folder();
-    let server = crate::peers::Server::builtin("mqtt");
-    let url = format!("mqtt://127.0.0.1:{}/t", server.port);
-    assert_eq!(
-        refusal(&profiled(home.path(), home.path(), &url)),
-        "there is no CPU profile of the target: only a target that wirecost has started is profiled"
+    let mut command = wirecost(home.path());
+    let said = said(command.args(["load", "mqtt://127.0.0.1:1/t", "--profile", "-o", "run"]));
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    let error = "error: only a target that wirecost has started is profiled, and mqtt://127.0.0.1:1/t is there already";
+    assert!(said.stderr.starts_with(error), "{}", said.stderr);
+    assert!(!home.path().join("run").exists(), "nothing is run");
+    let text = "wirecost: 1\ntarget: mqtt://127.0.0.1:1/t\nprofile: true\nphases: [{do: publish, rate: 1/s, count: 1}]\n";
+    std::fs::write(home.path().join("a.yaml"), text).expect("a scenario");
+    let mut command = wirecost(home.path());
+    let said = crate::common::said(command.args(["run", "a.yaml"]));
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(
+        said.stderr.starts_with("error: a.yaml:3: profile: only a target"),
+        "{}",
+        said.stderr
     );
 }

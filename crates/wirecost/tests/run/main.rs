@@ -342,6 +342,18 @@ fn what_is_wrong_with_a_file_is_exit_code_2_with_its_line() {
             "error: --out belongs to one run, and there are 2 files",
         ),
         (
+            "a.yaml a.yaml --junit a.xml",
+            "error: --junit belongs to one run, and there are 2 files",
+        ),
+        (
+            "a.yaml --junit a.xml",
+            "error: --junit is of loads, and this scenario is a comparison",
+        ),
+        (
+            "a.yaml --prometheus 0",
+            "error: --prometheus is of loads, and this scenario is a comparison",
+        ),
+        (
             "a.toml",
             "error: a.toml: scenarios are written in YAML or JSON, not in TOML",
         ),

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use wirecost_lab::load::coordinator::Outcome;
 use wirecost_lab::load::options::LoadOptions;
@@ -55,9 +55,8 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Runs the loads; the exit code that they come to. Call it on the main thread.
     pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
-        for (flag, file) in [("--json", &self.output.json), ("--junit", &self.output.junit)] {
-            output::check_file(flag, file.as_deref())?;
-        }
+        let (json, junit) = (self.output.json.as_deref(), self.output.junit.as_deref());
+        output::check_files(&[("--json", json), ("--junit", junit)])?;
         if self.loads.iter().any(LoadOptions::makes_namespaces) {
             // While there is one thread: whoever watches may start others.
             prepare()?;
@@ -284,16 +283,18 @@ fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), F
         text.map(|text| text + "\n")
             .map_err(|error| Failure::new(exit::INTERNAL, error))
     };
+    let is_junit_printed = arguments.junit.as_deref().is_some_and(output::is_stdout);
     match arguments.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::data(json()?),
-        Some(path) => {
-            output::data(table());
-            let written = std::fs::write(path, json()?);
-            written.map_err(|error| output::unwritable("--json", path, &error))?;
-        }
-        None => output::data(table()),
+        Some(path) if output::is_stdout(path) => output::data(json()?),
+        _ if is_junit_printed => {}
+        _ => output::data(table()),
     }
-    Ok(())
+    match arguments.json.as_deref().filter(|path| !output::is_stdout(path)) {
+        Some(path) => {
+            std::fs::write(path, json()?).map_err(|error| output::unwritable("--json", path, &error))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What continuous integration reads, where it is asked for.
@@ -318,7 +319,12 @@ fn write_junit(
     let Some(path) = &arguments.junit else {
         return Ok(());
     };
-    let written = std::fs::write(path, wirecost_report::load::junit(summary, absent));
+    let text = wirecost_report::load::junit(summary, absent);
+    if output::is_stdout(path) {
+        output::data(text);
+        return Ok(());
+    }
+    let written = std::fs::write(path, text);
     written.map_err(|error| output::unwritable("--junit", path, &error))
 }
 
