@@ -9,6 +9,8 @@ use crate::{Error, ip};
 
 /// Bytes of the fixed header.
 pub const HEADER_BYTES: usize = 40;
+/// Smallest MTU of a link in bytes of an IP packet (RFC 8200 section 5).
+pub const MIN_MTU: u16 = 1_280;
 
 /// The number of the Fragment header.
 const FRAGMENT: u8 = 44;

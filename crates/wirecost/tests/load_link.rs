@@ -177,6 +177,50 @@ fn devices_that_share_sockets_share_the_link_too() {
 }
 
 #[test]
+fn devices_speak_ipv6_where_that_is_asked_for() {
+    /// Of an IPv6 and a UDP header, in bytes.
+    const HEADERS: u64 = 48;
+    need_root();
+    let home = open_folder();
+    let mut command = wirecost(home.path());
+    let arguments = "load coap-con -c 300 -r 200/s -n 200 --rtt 20ms --processes 2 --ipv6 --capture";
+    command.args(arguments.split(' '));
+    let said = said(command.args(["--quiet", "--json", "-", "--out", "run"]));
+    let mut summary = summary_of(&said);
+    let load = summary["loads"][0].take();
+    assert_eq!(load["ipv6"], true, "{load}");
+    let publish = phase(&load, "publish");
+    assert_eq!(publish["outcomes"]["acknowledged"], 200, "{load}");
+    at_least(&publish["response_time_ns"], 20e6, "coap-con");
+    let up = &publish["link"]["up"];
+    assert_eq!(
+        count(&publish["socket_bytes_up"]) + HEADERS * count(&up["packets"]),
+        count(&up["bytes"]),
+        "{publish}"
+    );
+    let capture = load["capture"].as_str().expect("the name of a capture");
+    let capture = home.path().join("run").join(capture);
+    assert!(fields(&capture, "ip", &["frame.number"]).is_empty());
+    let requests = fields(&capture, "coap.code == 2 || coap.code == 3", &["ipv6.src"]);
+    let devices: std::collections::BTreeSet<_> = requests.iter().flatten().collect();
+    assert!(requests.len() >= 200 && devices.len() > 150, "{}", devices.len());
+}
+
+#[test]
+fn real_servers_and_loopback_speak_ipv6_as_well() {
+    need_program("mosquitto", "mosquitto");
+    for arguments in [
+        "mqtt-qos1 -c 3 -r 100/s -n 60 --target mosquitto --rtt 10ms --ipv6",
+        "mqtt-qos1 -c 3 -r 100/s -n 60 --ipv6",
+        "coap-con -c 3 -r 100/s -n 60 --ipv6",
+    ] {
+        let load = load(arguments);
+        let publish = phase(&load, "publish");
+        assert_eq!(publish["outcomes"]["acknowledged"], 60, "{arguments}: {load}");
+    }
+}
+
+#[test]
 fn what_is_on_its_way_for_longer_than_a_second_is_waited_for() {
     let one = load("udp -c 1 -n 1 --rtt 2600ms");
     let publish = phase(&one, "publish");

@@ -7,12 +7,11 @@ use std::time::Duration;
 use wirecost_link::LinkConfig;
 use wirecost_live::Medium;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_wire::ipv6;
 
 use crate::compare::OptionsError;
 use crate::stack::Stack;
 
-/// Smallest MTU of IPv6 (RFC 8200, section 5).
-const MIN_IPV6_MTU: u16 = 1_280;
 /// The longest quiet time that anyone waits for.
 const LONGEST_SETTLE: Duration = Duration::from_secs(3_600);
 
@@ -60,7 +59,7 @@ impl Options {
     pub fn validate(&self) -> Result<(), OptionsError> {
         self.link.validate()?;
         let mtu = self.mtu();
-        if self.ipv6 && mtu < MIN_IPV6_MTU {
+        if self.ipv6 && mtu < ipv6::MIN_MTU {
             return Err(OptionsError::MtuBelowIpv6(mtu));
         }
         if self.settle > LONGEST_SETTLE {

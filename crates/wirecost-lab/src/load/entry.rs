@@ -46,6 +46,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         loop_kind: options.loop_kind().into(),
         arrivals: arrivals_of(options).map(str::to_owned),
         shared_socket: options.shared_socket,
+        ipv6: options.ipv6,
         interrupted: outcome.interrupted,
         aborted: outcome.aborted.clone(),
         valid: is_valid(&warnings) && phases.iter().all(|phase| phase.valid),

@@ -76,7 +76,7 @@ impl LoadLink {
     ) -> Result<Self, RunError> {
         let asked = EmulationOptions {
             link: config,
-            ipv6: false,
+            ipv6: options.ipv6,
             medium: None,
             resident: None,
             sockets_choose: false,
@@ -119,9 +119,9 @@ impl LoadLink {
     pub(super) fn start_target(&self, options: &LoadOptions, place: &Place<'_>) -> Result<Server, LoadError> {
         self.emulation.server.enter().map_err(RunError::from)?;
         let on_link = OnLink {
-            datagram_bytes: datagram_bytes(self.config.up.mtu.min(self.config.down.mtu), false),
+            datagram_bytes: datagram_bytes(self.config.up.mtu.min(self.config.down.mtu), options.ipv6),
         };
-        let site = Site::Link(server_address(false), on_link);
+        let site = Site::Link(server_address(options.ipv6), on_link);
         let server = Server::start(
             options,
             place.program,

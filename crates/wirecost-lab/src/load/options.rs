@@ -8,6 +8,7 @@ use std::time::Duration;
 use wirecost_link::LinkConfig;
 use wirecost_proto::{ByteSize, Stamp};
 use wirecost_security::Start;
+use wirecost_wire::ipv6;
 
 use super::share::most_in_flight;
 use super::shared;
@@ -60,6 +61,8 @@ pub struct LoadOptions {
     pub threads: Option<u32>,
     /// Processes; `None` is as many as the limit on open files demands.
     pub processes: Option<u32>,
+    /// Whether devices and a target that wirecost starts speak IPv6.
+    pub ipv6: bool,
     /// The emulated link between devices and a target that wirecost starts; shared by all devices.
     pub link: Option<LinkConfig>,
     /// Authorities that the target's certificate is checked against, beside the machine's.
@@ -105,7 +108,22 @@ impl LoadOptions {
             return Some(fault.to_string());
         }
         let mtu = link.up.mtu.min(link.down.mtu);
-        self.stack.cannot_cross(mtu, false)
+        if self.ipv6 && mtu < ipv6::MIN_MTU {
+            return Some(format!(
+                "IPv6 needs an MTU of at least {} B (RFC 8200, section 5), got {mtu} B",
+                ipv6::MIN_MTU
+            ));
+        }
+        self.stack.cannot_cross(mtu, self.ipv6)
+    }
+
+    /// Why its devices cannot be told to speak IPv6, where they are.
+    pub fn cannot_choose_family(&self) -> Option<String> {
+        let LoadTarget::Url(url) = &self.target else {
+            return None;
+        };
+        let why = format!("{url} says where the target is: name an IPv6 address in it, like mqtt://[::1]");
+        self.ipv6.then_some(why)
     }
 
     /// Why its packets cannot be recorded, where they are to be.

@@ -1,6 +1,6 @@
 //! The target of a load: found where a URL says, or started in a process of its own.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -250,6 +250,8 @@ fn start_sink(
         // Nobody else is there: the port is the one by which others know the protocol.
         asked.address = SocketAddr::new(ip, options.stack.port());
         asked.link = Some(link);
+    } else if options.ipv6 {
+        asked.address = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
     }
     let sink = Sink::start(program, &asked, clock, is_over)?;
     let portable = sink.credentials().portable();
@@ -270,6 +272,7 @@ fn start_foreign(
     let credentials = Credentials::generate(clock, false)?;
     let (folder, side) = (RunFolder::open(folder), Side::here()?);
     let ip = match site {
+        Site::Loopback if options.ipv6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
         Site::Loopback => IpAddr::V4(FOREIGN_ADDRESS),
         Site::Link(ip, _) => ip,
     };

@@ -154,7 +154,7 @@ impl Share {
             .clone()
             .chain(subscribers)
             .map(|number| number % HOSTS);
-        let addresses = hosts.filter_map(|host| device_address(host, false));
+        let addresses = hosts.filter_map(|host| device_address(host, self.options.ipv6));
         let sources = Sources::of(addresses.collect());
         sources.with_shared_sockets(shared::sockets(&self.options, self.count()))
     }

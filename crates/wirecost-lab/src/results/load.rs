@@ -68,6 +68,9 @@ pub struct Load {
     pub arrivals: Option<String>,
     /// Whether devices share sockets, told apart by token: no 5-tuple of their own then.
     pub shared_socket: bool,
+    /// Whether devices and a target that wirecost started spoke IPv6; of a URL, its address says it.
+    #[serde(default)]
+    pub ipv6: bool,
     /// Processes that generated.
     pub processes: u32,
     /// Loops that generated, over all processes.

@@ -24,7 +24,7 @@ use crate::stack::Stack;
 use crate::target::Target;
 
 /// The keys of a load.
-pub const KEYS: [&str; 31] = [
+pub const KEYS: [&str; 32] = [
     "stack",
     "start",
     "target",
@@ -48,6 +48,7 @@ pub const KEYS: [&str; 31] = [
     "sources",
     "threads",
     "processes",
+    "ipv6",
     "link",
     "ca",
     "insecure",
@@ -125,6 +126,7 @@ impl LoadOptions {
             sources: Vec::new(),
             threads: None,
             processes: None,
+            ipv6: false,
             link: None,
             ca: None,
             insecure: false,
@@ -286,6 +288,7 @@ fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     load.sources = table.many("sources", parsed::<IpAddr>)?;
     load.threads = table.one("threads", whole)?;
     load.processes = table.one("processes", whole)?;
+    set(&mut load.ipv6, table.one("ipv6", flag)?);
     set(&mut load.profile, table.one("profile", flag)?);
     set(&mut load.capture, table.one("capture", flag)?);
     if let Some(node) = table.get("record") {

@@ -52,6 +52,7 @@ fn of_load(load: &Load) -> Vec<Field> {
         optional("link", super::words::link(load)),
         optional("emulator_lateness_p99_ns", lateness),
         field("shared_socket", load.shared_socket),
+        field("ipv6", load.ipv6),
         field("processes", load.processes),
         field("loops", load.loops),
         field("valid", load.valid),

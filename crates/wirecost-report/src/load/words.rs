@@ -17,6 +17,7 @@ pub(crate) enum Fact {
     Target,
     Payload,
     Link,
+    Family,
     Devices,
     Offer,
     Inflight,
@@ -24,12 +25,13 @@ pub(crate) enum Fact {
 }
 
 impl Fact {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Stack,
         Self::Start,
         Self::Target,
         Self::Payload,
         Self::Link,
+        Self::Family,
         Self::Devices,
         Self::Offer,
         Self::Inflight,
@@ -43,6 +45,8 @@ impl Fact {
             Self::Target => load.target.clone(),
             Self::Payload => format!("{} B", number::grouped(load.payload_bytes)),
             Self::Link => link(load).unwrap_or_else(|| "no link".into()),
+            Self::Family if load.ipv6 => "IPv6".into(),
+            Self::Family => String::new(),
             Self::Devices => devices(load),
             Self::Offer => offer(load),
             Self::Inflight => load.inflight.map_or(String::new(), |n| format!("{n} in flight")),
@@ -116,6 +120,9 @@ pub(crate) fn headline(load: &Load) -> String {
     ];
     parts.extend(Some(offer(load)).filter(|offer| !offer.is_empty()));
     parts.extend(link(load));
+    if load.ipv6 {
+        parts.push("IPv6".into());
+    }
     if load.start != "cold" {
         parts.push(load.start.clone());
     }

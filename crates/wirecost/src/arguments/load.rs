@@ -124,6 +124,10 @@ pub struct LoadArguments {
     #[arg(long)]
     pub shared_socket: bool,
 
+    /// Devices and a target that wirecost starts speak IPv6
+    #[arg(long)]
+    pub ipv6: bool,
+
     /// Source addresses of the devices [default: the kernel's choice, or as many of 127.0.0.0/8 as are needed]
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     pub source: Vec<IpAddr>,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_security::Start;
+use wirecost_wire::ipv6;
 
 use super::{Engine, Fleet, Options, OptionsError};
 use crate::stack::{Application, Channel, Stack};
@@ -24,8 +25,6 @@ const MAX_MESSAGES: u64 = 1_000_000;
 const KEEP_ALIVE_MARGIN: Duration = Duration::from_millis(100);
 /// The longest that a device may wait for anything.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
-/// The smallest MTU over IPv6 (RFC 8200, section 5).
-const MIN_IPV6_MTU: u16 = 1280;
 
 impl Options {
     /// Checks that the comparison can be run.
@@ -60,7 +59,7 @@ impl Options {
         for link in &self.links {
             link.validate()?;
             let mtu = link.up.mtu.min(link.down.mtu);
-            if self.ipv6 && mtu < MIN_IPV6_MTU {
+            if self.ipv6 && mtu < ipv6::MIN_MTU {
                 return Err(OptionsError::MtuBelowIpv6(mtu));
             }
         }

@@ -1,3 +1,5 @@
+use wirecost_link::LinkConfig;
+
 use super::*;
 use crate::load::options::{Arrivals, Backoff, Subscribers, Will};
 use crate::target::Target;
@@ -39,7 +41,7 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
             qos: 1,
         })
     };
-    let cases: [(&str, Change, &str, &str); 10] = [
+    let cases: [(&str, Change, &str, &str); 12] = [
         ("http1", |load| load.retain = true, "retain", "MQTT's"),
         (
             "coap-con",
@@ -95,6 +97,26 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
             "caddy does not speak mqtt-qos1",
         ),
         ("mqtt-qos1", |load| load.inflight = Some(0), "inflight", "above 0"),
+        (
+            "mqtt-qos1",
+            |load| {
+                load.ipv6 = true;
+                load.target = LoadTarget::Url("mqtt://127.0.0.1".parse().expect("a URL"));
+            },
+            "ipv6",
+            "mqtt://[::1]",
+        ),
+        (
+            "mqtt-qos1",
+            |load| {
+                load.ipv6 = true;
+                let mut link = LinkConfig::default();
+                link.down.mtu = 1_279;
+                load.link = Some(link);
+            },
+            "link",
+            "1280",
+        ),
     ];
     for (stack, change, key, reason) in cases {
         let (about, why) = refusal(stack, change);

@@ -43,6 +43,8 @@ pub struct Resolved {
     threads: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     processes: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ipv6: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<ResolvedLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,6 +203,7 @@ impl Resolved {
             sources: load.sources.iter().map(ToString::to_string).collect(),
             threads: load.threads,
             processes: load.processes,
+            ipv6: load.ipv6,
             link: load.link.as_ref().map(resolved_link),
             ca: load.ca.as_ref().map(|path| path.display().to_string()),
             insecure: load.insecure,

@@ -37,6 +37,7 @@ session_expiry: 1h
 inflight: 16
 timeout: 5s
 connect_timeout: 3s
+ipv6: true
 shared_socket: true
 sources: [127.0.0.2, '::1']
 threads: 2

@@ -108,6 +108,7 @@ fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> R
         sources: arguments.source.clone(),
         threads: arguments.threads,
         processes: arguments.processes,
+        ipv6: arguments.ipv6,
         link: choice.link,
         ca: arguments.cacert.clone(),
         insecure: arguments.insecure,
