@@ -100,6 +100,20 @@ fn the_warm_up_is_in_no_figure() {
 }
 
 #[test]
+fn a_count_of_random_arrivals_lasts_until_the_last_of_them() {
+    // By this seed the last of 1,000 is intended later than the 2 s that the rate takes, whether one part draws or two.
+    for threads in ["1", "2"] {
+        let arguments = "http1 -c 20 -n 1000 -r 500/s --poisson --seed 1 --threads";
+        let arguments: Vec<&str> = arguments.split(' ').chain([threads]).collect();
+        let publish = published(&arguments);
+        let measured = publish["measured_s"].as_f64().expect("a time");
+        assert!(measured > 2.0, "{publish}");
+        assert_eq!(publish["outcomes"]["offered"], 1_000);
+        assert_eq!(publish["offered_rate"].as_f64(), Some(1_000.0 / measured));
+    }
+}
+
+#[test]
 fn without_a_stamp_the_warm_up_is_what_arrives_in_it() {
     let publish = published(&[
         "coap-non", "-c", "3", "-r", "100/s", "-d", "3s", "--warmup", "1s", "-s", "8B",

@@ -25,7 +25,7 @@ use sides::{Reading, Said};
 
 use super::entry;
 use super::figures::Interval;
-use super::options::LoadOptions;
+use super::options::{LoadOptions, Phase};
 use super::part::{FromPart, ToPart};
 use super::parts::{Gone, Parts};
 use super::target::{Used, Watched};
@@ -96,6 +96,7 @@ struct Stand {
     connected: u64,
     cpu_ns: u64,
     counted_until: Instant,
+    intended_until: Instant,
 }
 
 impl<'a> Coordinator<'a> {
@@ -201,7 +202,7 @@ impl<'a> Coordinator<'a> {
             .target
             .begin(if warm_up.is_zero() { 0 } else { measured_from_ns });
         self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
-        let stopped = self.await_phase(index, at, phase.bound(self.options));
+        let stopped = self.await_phase(index, at, phase);
         let over = self.now();
         let took = over.saturating_since(at);
         if self.has_news() {
@@ -215,6 +216,7 @@ impl<'a> Coordinator<'a> {
             took,
             measured: phase.measured(
                 self.options.clients,
+                self.intended_until().saturating_since(at),
                 stopped.map_or(took, |stop| stop.saturating_since(at)),
                 stopped.is_some(),
             ),
@@ -230,18 +232,18 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Waits until the phase is over for all parts; returns when it was stopped, if it was.
-    fn await_phase(&mut self, index: usize, at: Instant, bound: Duration) -> Option<Instant> {
-        let mut until = at + bound + GRACE;
-        let mut stopped = None;
+    fn await_phase(&mut self, index: usize, at: Instant, phase: &Phase) -> Option<Instant> {
+        let mut stopped: Option<Instant> = None;
         while self.is_awaited(|stand| stand.is_done) {
             let now = self.now();
             self.outcome.interrupted |= (self.around.interrupted)();
             if stopped.is_none() && self.outcome.ends_it() {
                 self.parts.tell_all(ToPart::Stop);
                 stopped = Some(now);
-                until = until.min(now + GRACE);
             }
-            if now >= until {
+            let intended = self.intended_until().saturating_since(at);
+            let end = at + phase.bound(self.options, intended);
+            if now >= stopped.map_or(end, |stop| end.min(stop)) + GRACE {
                 self.outcome
                     .failure
                     .get_or_insert_with(|| "a part of the generator did not end its phase".into());
@@ -262,6 +264,12 @@ impl<'a> Coordinator<'a> {
         while self.is_awaited(|stand| !stand.is_done) && self.now() < until {
             self.hear(LOOK);
         }
+    }
+
+    /// When the last message is intended that a part has said to come.
+    fn intended_until(&self) -> Instant {
+        let of_parts = self.stands.iter().map(|stand| stand.intended_until);
+        of_parts.max().unwrap_or(Instant::START)
     }
 
     fn is_awaited(&self, is_so: fn(&Stand) -> bool) -> bool {
@@ -287,9 +295,12 @@ impl<'a> Coordinator<'a> {
                 at_ns,
                 connected,
                 cpu_ns,
+                intended_ns,
             } => {
                 let start_ns = self.around.clock.monotonic_nanos(Instant::START);
-                stand.counted_until = Instant::from_nanos(at_ns.saturating_sub(start_ns));
+                let instant = |ns: u64| Instant::from_nanos(ns.saturating_sub(start_ns));
+                stand.counted_until = instant(at_ns);
+                stand.intended_until = instant(intended_ns);
                 stand.connected = connected;
                 stand.cpu_ns = cpu_ns;
             }
@@ -338,7 +349,12 @@ impl<'a> Coordinator<'a> {
         let times = PhaseTimes {
             begin: at.saturating_since(self.began),
             took: lasted,
-            measured: phase.measured(self.options.clients, lasted, true),
+            measured: phase.measured(
+                self.options.clients,
+                self.intended_until().saturating_since(at),
+                lasted,
+                true,
+            ),
             clock_stepped: false,
             link: None,
         };

@@ -204,6 +204,10 @@ impl Devices {
             at_ns: self.part.clock_start_ns.saturating_add(now.as_nanos()),
             connected,
             cpu_ns: cpu_ns().saturating_sub(nanos(self.counted.awake)),
+            intended_ns: self
+                .part
+                .clock_start_ns
+                .saturating_add(self.part.book.intended_until().as_nanos()),
         });
     }
 

@@ -44,6 +44,9 @@ pub enum FromPart {
         connected: u64,
         /// CPU time of its loop's thread so far, what it has waited awake left out, in nanoseconds.
         cpu_ns: u64,
+        /// When the last message of the phase is intended that its schedule has named so far, which may lie ahead. In
+        /// nanoseconds of `CLOCK_MONOTONIC`.
+        intended_ns: u64,
     },
     /// A phase is over for its devices; everything counted in it has been said.
     PhaseDone {

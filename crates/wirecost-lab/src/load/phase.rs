@@ -54,12 +54,21 @@ impl Phase {
         }
     }
 
-    /// How much of it was measured; `lasted` is how long it took, or until it was stopped.
-    pub(super) fn measured(&self, clients: u32, lasted: Duration, was_stopped: bool) -> Duration {
+    /// How much of it was measured; `intended` is from its beginning to its last message, and `lasted` is how long it took,
+    /// or until it was stopped.
+    pub(super) fn measured(
+        &self,
+        clients: u32,
+        intended: Duration,
+        lasted: Duration,
+        was_stopped: bool,
+    ) -> Duration {
         let Some(offer) = self.offer() else {
             return lasted;
         };
-        let length = match offer.length(clients) {
+        // So many random arrivals take longer than their rate says, or less.
+        let length = offer.length(clients).map(|length| length.max(intended));
+        let length = match length {
             Some(length) if was_stopped => length.min(lasted),
             Some(length) => length,
             None => lasted,
@@ -67,8 +76,9 @@ impl Phase {
         length.saturating_sub(offer.warm_up)
     }
 
-    /// After this it must be over, whatever the target does.
-    pub(super) fn bound(&self, options: &LoadOptions) -> Duration {
+    /// After this it must be over, whatever the target does; `intended` is from its beginning to the last message that is
+    /// known of.
+    pub(super) fn bound(&self, options: &LoadOptions, intended: Duration) -> Duration {
         const DAY: Duration = Duration::from_secs(86_400);
         let devices = options.clients + options.receivers();
         match self {
@@ -86,7 +96,8 @@ impl Phase {
                 *timeout + options.connect_timeout
             }
             Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => {
-                offer.length(options.clients).unwrap_or(DAY * 365) + options.timeout * 2
+                let length = offer.length(options.clients).unwrap_or(DAY * 365);
+                length.max(intended) + options.timeout * 2
             }
         }
     }
@@ -135,6 +146,8 @@ impl Offer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::options::LoadTarget;
+    use crate::target::Target;
 
     #[test]
     fn a_count_ends_where_the_ramp_has_come_to() {
@@ -156,5 +169,32 @@ mod tests {
         assert_eq!(length(300, 2), Some(4_000));
         assert_eq!(length(100, 2), Some(2_000), "all of the ramp");
         assert_eq!(length(25, 2), Some(1_000), "half of it is a quarter of that");
+    }
+
+    #[test]
+    fn a_count_of_random_arrivals_is_measured_until_the_last_of_them() {
+        let phase = Phase::Publish(Offer {
+            arrivals: Arrivals::Open {
+                rate: 100.0,
+                per_client: false,
+                poisson: true,
+            },
+            duration: None,
+            count: Some(200),
+            warm_up: Duration::from_millis(500),
+            ramp: Duration::ZERO,
+        });
+        let ms = Duration::from_millis;
+        let measured = |intended, lasted, was_stopped| {
+            let measured = phase.measured(1, ms(intended), ms(lasted), was_stopped);
+            measured.as_millis()
+        };
+        assert_eq!(measured(2_400, 2_700, false), 1_900);
+        assert_eq!(measured(1_800, 2_100, false), 1_500, "what its rate says");
+        assert_eq!(measured(2_400, 2_300, true), 1_800);
+        let stack = "tcp".parse().expect("a stack");
+        let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
+        let beyond = phase.bound(&options, ms(9_000)) - phase.bound(&options, ms(2_000));
+        assert_eq!(beyond, ms(7_000), "an end as late as that is no fault");
     }
 }

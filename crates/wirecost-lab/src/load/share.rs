@@ -132,6 +132,7 @@ impl Share {
             at_ns: clock.monotonic_nanos(clock.now()),
             connected: 0,
             cpu_ns: cpu_ns(),
+            intended_ns: 0,
         };
         // Nobody listens where the coordinator has gone: the loop is told to quit, or its process ends.
         drop(outbox.send((self.number, alive)));

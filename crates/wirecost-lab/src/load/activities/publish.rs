@@ -149,6 +149,7 @@ impl Activity for Publish {
                 break;
             };
             let intended = self.begins + Duration::from_nanos(arrival.offset);
+            part.book.intend(intended);
             if now < intended {
                 return Some(intended);
             }

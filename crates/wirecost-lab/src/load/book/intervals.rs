@@ -27,6 +27,8 @@ struct Begun {
     warm_up_ends: Instant,
     /// When nothing is offered any more, where that is known.
     offer_ends: Option<Instant>,
+    /// When the last message is intended that is known of.
+    intended_until: Instant,
     /// How long the first answer took: so much later than messages their answers come where nothing waits.
     first_answer: Option<Duration>,
 }
@@ -42,6 +44,7 @@ impl Intervals {
                 at: Instant::START,
                 warm_up_ends: Instant::START,
                 offer_ends: None,
+                intended_until: Instant::START,
                 first_answer: None,
             },
             earlier: Vec::new(),
@@ -55,9 +58,20 @@ impl Intervals {
             at,
             warm_up_ends: at + span.warm_up,
             offer_ends: span.offered.map(|offered| at + offered),
+            intended_until: at,
             first_answer: None,
         };
         self.earlier.push(std::mem::replace(&mut self.phase, begun));
+    }
+
+    /// A message is known to be intended at a time of the current phase.
+    pub(super) fn intend(&mut self, at: Instant) {
+        self.phase.intended_until = self.phase.intended_until.max(at);
+    }
+
+    /// When the last message of the current phase is intended that is known of.
+    pub(super) const fn intended_until(&self) -> Instant {
+        self.phase.intended_until
     }
 
     /// The key of the interval of a time in the current phase: phase, second and whether it is warm-up.
@@ -82,7 +96,9 @@ impl Intervals {
         };
         let took = now.saturating_since(intended);
         let first = *own.first_answer.get_or_insert(took);
-        own.offer_ends.is_some_and(|end| now > end + first)
+        // A count of random arrivals lasts longer than its rate says, or shorter.
+        let ends = own.offer_ends.map(|end| end.max(own.intended_until));
+        ends.is_some_and(|end| now > end + first)
     }
 
     /// The interval of a key.
@@ -155,6 +171,25 @@ mod tests {
             !intervals.is_behind(at(2_000), at(60_000)),
             "who knows when it ends"
         );
+    }
+
+    #[test]
+    fn nothing_is_behind_before_the_last_message_that_is_known_to_come() {
+        let at = |millis| Instant::START + Duration::from_millis(millis);
+        let mut intervals = Intervals::new();
+        let span = Span {
+            warm_up: Duration::ZERO,
+            offered: Some(Duration::from_secs(1)),
+        };
+        intervals.begin(0, at(0), span);
+        assert!(!intervals.is_behind(at(0), at(50)), "the first takes 50 ms");
+        intervals.intend(at(1_300));
+        intervals.intend(at(1_200));
+        assert_eq!(intervals.intended_until(), at(1_300));
+        assert!(!intervals.is_behind(at(900), at(1_350)));
+        assert!(intervals.is_behind(at(900), at(1_351)));
+        intervals.begin(1, at(2_000), span);
+        assert_eq!(intervals.intended_until(), at(2_000), "it is another phase");
     }
 
     #[test]

@@ -138,6 +138,16 @@ impl Book {
         self.intervals.begin(phase, at, span);
     }
 
+    /// The schedule of the phase names a message for a time, which may lie ahead.
+    pub fn intend(&mut self, at: Instant) {
+        self.intervals.intend(at);
+    }
+
+    /// When the last message of the phase is intended that its schedule has named so far.
+    pub const fn intended_until(&self) -> Instant {
+        self.intervals.intended_until()
+    }
+
     /// From now on, each message that is sent is to arrive so often at subscribers.
     pub fn expect_deliveries(&mut self, matching: Matching) {
         self.matching = matching;

@@ -114,6 +114,7 @@ impl Handshakes {
             };
             let arrival = schedule.peek().copied()?;
             let intended = self.begins + Duration::from_nanos(arrival.offset);
+            part.book.intend(intended);
             if now < intended {
                 return Some(intended);
             }
