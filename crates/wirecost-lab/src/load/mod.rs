@@ -48,6 +48,7 @@ pub mod phase;
 pub mod profile;
 pub mod roles;
 pub mod run;
+mod scheme;
 pub mod server;
 pub mod share;
 pub mod shared;

@@ -24,6 +24,7 @@ use super::options::{LoadOptions, LoadTarget};
 use super::parts::Parts;
 use super::profile::Folded;
 use super::profile::recorder::{ProfileError, Recorder};
+use super::scheme;
 use super::server::{Server, Site};
 use super::share::{Share, sources_of};
 use super::target::Used;
@@ -188,6 +189,7 @@ fn run_here(
         idle_cpus: vigil.idle_cpus().to_string(),
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
+    load.warnings.extend(scheme::warning(options, address, &load));
     if let Some(captured) = link.and_then(|link| link.capture) {
         load.warnings.extend(captured.cut_short.map(cut_short));
         load.capture = Some(captured.name);
@@ -276,7 +278,14 @@ fn end(
 
 /// Whether there is anything to tell of a load that has left `outcome`.
 fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
-    if let Some(why) = outcome.no_connection.clone() {
+    if let Some(mut why) = outcome.no_connection.clone() {
+        // Whoever speaks something else is there, and has refused.
+        if let Some(reason) = scheme::meant(options, address) {
+            why = NoConnection {
+                refused: true,
+                reason,
+            };
+        }
         let target = target_name(options, address);
         return Err(LoadError::NoConnection { target, why });
     }

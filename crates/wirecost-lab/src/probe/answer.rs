@@ -7,7 +7,7 @@ use super::url::Scheme;
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// Nothing.
     Nothing,
     /// A TLS alert: another protocol was expected, TLS.
@@ -29,7 +29,7 @@ const SHOWN_BYTES: usize = 8;
 
 impl Answer {
     /// The protocol that `bytes` begin.
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         match bytes {
             [] => Self::Nothing,
             // RFC 8446, section 5.1: alert is 21, the other types are 20, 22 and 23; the major version is 3.

@@ -14,7 +14,7 @@ use super::event::{Refusal, RefusalKind};
 use super::notes::{Notes, Step, Trouble};
 use super::options::Options;
 use super::resolve::ResolveError;
-use super::url::{Protocol, Scheme};
+use super::url::{Protocol, Scheme, Url};
 use super::x509::Certificate;
 
 /// RFC 4279, section 2: a server may decline to say that an identity or a key is wrong.
@@ -90,6 +90,11 @@ pub(super) fn of_name(error: &ResolveError, after: Duration) -> Failure {
     Cause::unreachable(error.to_string(), hint).at(Step::Dns, after)
 }
 
+/// The way to the same server by another scheme, on the port that was asked for; the blank keeps the mark out of the URL.
+pub(crate) fn did_you_mean(url: &Url, scheme: Scheme) -> String {
+    format!("did you mean {} ?", url.by(scheme))
+}
+
 /// What is known when something has gone wrong.
 pub(super) struct Diagnosis<'a> {
     pub(super) options: &'a Options,
@@ -118,11 +123,6 @@ impl Diagnosis<'_> {
 
     fn protocol(&self) -> &'static str {
         self.scheme().protocol().name()
-    }
-
-    /// The way to the same server by another scheme, on the port that was asked for.
-    fn did_you_mean(&self, scheme: Scheme) -> String {
-        format!("did you mean {} ?", self.options.url.by(scheme))
     }
 
     /// An answer in another protocol, or none from a server that may have waited for another one.
@@ -157,7 +157,10 @@ impl Diagnosis<'_> {
                     "{} closed the connection without an answer to {greeting}",
                     self.remote
                 );
-                return Some(Cause::refused(text, self.did_you_mean(self.expected_there())));
+                return Some(Cause::refused(
+                    text,
+                    did_you_mean(&self.options.url, self.expected_there()),
+                ));
             }
             Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
             Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
@@ -169,7 +172,7 @@ impl Diagnosis<'_> {
             },
         };
         let hint = match meant {
-            Some(meant) => self.did_you_mean(meant),
+            Some(meant) => did_you_mean(&self.options.url, meant),
             None => "check the port and the scheme".to_owned(),
         };
         let text = format!("port {port} answered {} with {answer}", self.greeting(step));

@@ -16,7 +16,7 @@
 //! through the network, and a segment that the interface cuts for us is counted once.
 
 pub mod account;
-mod answer;
+pub(crate) mod answer;
 mod application;
 mod attempt;
 mod capture;

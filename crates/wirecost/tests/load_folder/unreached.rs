@@ -113,3 +113,38 @@ fn figures_of_some_machines_are_not_merged_as_those_of_all() {
         assert!(merged.stderr.contains(told), "{}", merged.stderr);
     }
 }
+
+#[test]
+fn a_url_of_the_wrong_scheme_is_told_the_right_one() {
+    let of = |protocol: &str, more: &[&str]| Server::builtin_with(protocol, free_port(), more);
+    let (secure, plain, amqp) = (of("mqtt", &["--tls"]), of("mqtt", &[]), of("amqp", &["--tls"]));
+    for (scheme, other, server, what) in [
+        ("mqtt", "mqtts", &secure, "speaks TLS"),
+        ("mqtts", "mqtt", &plain, "does not speak TLS"),
+        ("amqp", "amqps", &amqp, "speaks TLS"),
+    ] {
+        let home = open_folder();
+        let host = format!("127.0.0.1:{}", server.port);
+        let said = crate::load(
+            home.path(),
+            &format!("{scheme}://{host}/t -c 2 -n 4 -r 20/s --insecure"),
+        );
+        let why = format!(
+            "no device could connect to {scheme}://{host}/t: its port {what}: did you mean {other}://{host} ?"
+        );
+        assert_eq!(said.code, Some(12), "{scheme}: {}", said.stderr);
+        assert!(said.stderr.contains(&why), "{}\n{why}", said.stderr);
+    }
+    let web = of("http1", &["--tls"]);
+    let home = open_folder();
+    let said = crate::load(
+        home.path(),
+        &format!("http://127.0.0.1:{}/t -c 2 -n 4 -r 20/s", web.port),
+    );
+    let meant = format!(
+        "its port speaks TLS: did you mean https://127.0.0.1:{} ?",
+        web.port
+    );
+    let line: String = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(line.contains(&meant), "{}", said.stdout);
+}

@@ -32,9 +32,14 @@ impl Server {
 
     /// `wirecost serve PROTOCOL` on a port.
     pub(crate) fn builtin_at(protocol: &str, port: u16) -> Self {
+        Self::builtin_with(protocol, port, &[])
+    }
+
+    /// `wirecost serve PROTOCOL` on a port, with more arguments.
+    pub(crate) fn builtin_with(protocol: &str, port: u16, more: &[&str]) -> Self {
         let listen = format!("127.0.0.1:{port}");
         let mut command = Command::new(WIRECOST);
-        command.args(["serve", protocol, "--listen", &listen]);
+        command.args(["serve", protocol, "--listen", &listen]).args(more);
         let server = Self::start(command, port);
         server.wait(|server| server.log().contains("serving"));
         server
