@@ -357,6 +357,7 @@ fn a_strangers_server_is_loaded_with_consent_only() {
         &["-r", "101/s"][..],
         &["-r", "50/s", "-c", "101"],
         &["-r", "50/s", "-c", "1000", "--connect-rate", "101/s"],
+        &["-r", "50/s", "--subscribers", "2"],
     ] {
         let output = load(&[&["mqtt://192.0.2.1", "-d", "1s"], flags].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

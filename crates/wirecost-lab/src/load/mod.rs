@@ -6,7 +6,8 @@
 //!     coordinator: adds the intervals up, starts the phases, watches target and generator -> LoadSummary
 //! ```
 //!
-//! - [`options`]: what is asked for; [`valid`]: what cannot be; [`phase`]: what follows from a phase of it
+//! - [`options`]: what is asked for; [`valid`]: what cannot be; [`consent`]: what may harm others; [`phase`]: what follows from
+//!   a phase of it
 //! - [`run`](mod@run): a load from what is asked for to its figures; [`entry`]: those, as results have them; [`verdict`]:
 //!   whether they may be used
 //! - [`coordinator`]: a load from its first phase to its last, over [`parts`]
@@ -31,6 +32,7 @@ pub mod activities;
 pub mod activity;
 pub mod arrivals;
 pub mod book;
+pub mod consent;
 pub mod coordinator;
 pub mod destination;
 pub mod devices;

@@ -79,9 +79,6 @@ pub struct LoadOptions {
     pub seed: u64,
 }
 
-/// Messages per second that a stranger's server may be sent without consent.
-pub const STRANGERS_RATE: f64 = 100.0;
-
 impl LoadOptions {
     /// Whether it makes namespaces: the network namespaces of a link, or the PID namespace with which a real server ends.
     pub fn makes_namespaces(&self) -> bool {
@@ -182,46 +179,6 @@ impl LoadOptions {
     /// Why its devices cannot share sockets, where they are to.
     pub fn cannot_share(&self) -> Option<String> {
         self.shared_socket.then(|| shared::refusal(self)).flatten()
-    }
-
-    /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this
-    /// machine, or it is sent no more than [`STRANGERS_RATE`] of messages, and no more connects than that in a second.
-    pub fn needs_consent(&self) -> Option<String> {
-        let LoadTarget::Url(url) = &self.target else {
-            return None;
-        };
-        let address = url.host.parse::<std::net::IpAddr>();
-        if url.host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
-            return None;
-        }
-        let offers = self.phases.iter().filter_map(Phase::offer);
-        let rates = offers.map(|offer| offer.rate(self.clients).unwrap_or(f64::INFINITY));
-        let rate = rates.fold(0.0, f64::max);
-        let connects = self.connects_in_a_second();
-        let what = match rate {
-            rate if rate <= STRANGERS_RATE && connects <= STRANGERS_RATE => return None,
-            rate if rate <= STRANGERS_RATE => format!("{connects} connects at once"),
-            rate if rate.is_finite() => format!("{rate} messages/s"),
-            _ => "a closed loop".to_owned(),
-        };
-        Some(format!(
-            "{} is not on this machine, and {what} may harm it",
-            url.host
-        ))
-    }
-
-    /// The most connects of a phase that a server sees in a second; what a stack without connects makes, it sees none of.
-    fn connects_in_a_second(&self) -> f64 {
-        if !self.stack.has_connect() {
-            return 0.0;
-        }
-        let devices = f64::from(self.clients.saturating_add(self.receivers()));
-        let of_phase = |phase: &Phase| match phase {
-            Phase::Connect { rate, .. } => rate.map_or(devices, |rate| rate.min(devices)),
-            Phase::Reconnect { .. } => devices,
-            _ => 0.0,
-        };
-        self.phases.iter().map(of_phase).fold(0.0, f64::max)
     }
 
     /// After so long without an arrival nothing more is on its way. On an emulated link what was lost comes again after about

@@ -156,8 +156,8 @@ pub struct LoadArguments {
     #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// The target is yours, or you may load it: needed above 100 messages or connects a second where it is not on this
-    /// machine
+    /// The target is yours, or you may load it: needed above 100 messages, those to subscribers among them, or connects a second
+    /// where it is not on this machine
     #[arg(long)]
     pub i_own_this_target: bool,
 

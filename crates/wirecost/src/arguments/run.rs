@@ -41,8 +41,8 @@ pub struct RunArguments {
     #[arg(long)]
     pub print_resolved: bool,
 
-    /// Load a target that is not on this machine with more than 100 messages or connects a second: it is mine, or
-    /// I may
+    /// Load a target that is not on this machine with more than 100 messages, those to subscribers among them, or connects a
+    /// second: it is mine, or I may
     #[arg(long)]
     pub i_own_this_target: bool,
 

@@ -113,6 +113,20 @@ fn stands(options: &LoadOptions, phase: u32, survives: bool) -> bool {
     stands
 }
 
+/// How many times a message of the phase of this index is delivered to subscribers, the mean over all senders. Where nobody can
+/// say it, everyone who receives may receive it.
+pub fn deliveries_of(options: &LoadOptions, phase: u32) -> f64 {
+    let all = match &options.subscribers {
+        Some(subscribers) if subscribers.shared.is_some() => 1,
+        _ => options.receivers(),
+    };
+    match Matching::in_phase(options, 0..options.clients, phase) {
+        Matching::Same(times) => f64::from(times),
+        Matching::Each(each) => each.iter().copied().map(f64::from).sum::<f64>() / each.len() as f64,
+        Matching::Unknown => f64::from(all),
+    }
+}
+
 /// How many messages a subscriber finds retained that subscribes in the phase of this index: the last one of each topic
 /// that was published before and matches its filter. Zero where nobody can say.
 pub fn retained_before(options: &LoadOptions, phase: u32) -> u32 {

@@ -236,7 +236,8 @@ fn refused(refusal: Refusal) -> Failure {
 pub fn consent(options: &LoadOptions, is_given: bool) -> Result<(), Failure> {
     match options.needs_consent().filter(|_| !is_given) {
         Some(why) => Err(Failure::usage(why)
-            .with_hint("add --i-own-this-target if you may load it, or stay at 100/s of messages and of connects (--connect-rate 100/s)")),
+            .with_hint("add --i-own-this-target if you may load it, or stay at 100/s of messages, those to subscribers among them, and of connects \
+             (--connect-rate 100/s)")),
         None => Ok(()),
     }
 }
