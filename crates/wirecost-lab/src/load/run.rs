@@ -189,11 +189,7 @@ fn run_here(
         idle_cpus: vigil.idle_cpus().to_string(),
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
-    load.warnings.extend(scheme::warning(options, address, &load));
-    if let Some(captured) = link.and_then(|link| link.capture) {
-        load.warnings.extend(captured.cut_short.map(cut_short));
-        load.capture = Some(captured.name);
-    }
+    note_afterwards(&mut load, options, address, link);
     Ok(Some(LoadFile {
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
         load,
@@ -300,6 +296,15 @@ fn record(server: &Server) -> Result<Recorder, ProfileError> {
     match server.pids() {
         pids if pids.is_empty() => Err(ProfileError::NotOurs),
         pids => Recorder::start(pids),
+    }
+}
+
+/// Notes what is known of a load when its target and its link have ended.
+fn note_afterwards(load: &mut Load, options: &LoadOptions, address: SocketAddr, link: Option<LinkReport>) {
+    load.warnings.extend(scheme::warning(options, address, load));
+    if let Some(captured) = link.and_then(|link| link.capture) {
+        load.warnings.extend(captured.cut_short.map(cut_short));
+        load.capture = Some(captured.name);
     }
 }
 
