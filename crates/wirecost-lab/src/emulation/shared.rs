@@ -1,7 +1,7 @@
 //! The one link of all devices, beside those of its checks, and what it has done so far.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct SharedLink {
 
 impl SharedLink {
     /// An idle link whose deeds `meter` shows.
-    pub(super) fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
+    pub(crate) fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
         let link = |config, purpose| Link::new(config, Rng::new(seed).purpose(key_of(purpose)));
         Self {
             shared: Metered {
@@ -71,15 +71,24 @@ impl Path for Metered {
         now: Instant,
         deliveries: &mut Vec<Delivery>,
     ) -> Fate {
+        self.meter.pass_mark(now);
         let fate = self.link.offer(direction, wire_bytes, now, deliveries);
         self.meter.show(direction, self.link.counters(direction));
         fate
     }
 }
 
-/// What a link has done so far, for threads that look on.
-#[derive(Debug, Default)]
-pub struct Meter([Gauge; 2]);
+/// What a link has done so far, and what it had done at a mark, for threads that look on.
+#[derive(Debug)]
+pub struct Meter {
+    gauges: [Gauge; 2],
+    /// The mark, in nanoseconds of the link's clock; [`NO_MARK`] where there is none, or it has been passed.
+    mark_ns: AtomicU64,
+    /// What the link had done when a packet passed the mark.
+    at_mark: Mutex<Option<Readings>>,
+}
+
+const NO_MARK: u64 = u64::MAX;
 
 #[derive(Debug, Default)]
 struct Gauge {
@@ -104,9 +113,19 @@ struct Reading {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings([Reading; 2]);
 
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            gauges: Default::default(),
+            mark_ns: AtomicU64::new(NO_MARK),
+            at_mark: Mutex::default(),
+        }
+    }
+}
+
 impl Meter {
     fn show(&self, way: Direction, counters: &Counters) {
-        let [up, down] = &self.0;
+        let [up, down] = &self.gauges;
         let gauge = match way {
             Direction::Up => up,
             Direction::Down => down,
@@ -123,6 +142,37 @@ impl Meter {
         }
     }
 
+    /// Sets the mark: packets that enter from `at` on are behind it. There is one at a time.
+    pub fn mark(&self, at: Instant) {
+        let mut at_mark = self.at_mark();
+        *at_mark = None;
+        self.mark_ns.store(at.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// What the link had done at the mark, or so far where no packet has passed it.
+    pub fn read_mark(&self) -> Readings {
+        let at_mark = *self.at_mark();
+        at_mark.unwrap_or_else(|| self.read())
+    }
+
+    /// Keeps what the link has done before a packet that enters `now`, where that is the first one behind the mark.
+    fn pass_mark(&self, now: Instant) {
+        if now.as_nanos() < self.mark_ns.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut at_mark = self.at_mark();
+        // It may have been set anew meanwhile.
+        if now.as_nanos() >= self.mark_ns.load(Ordering::Relaxed) {
+            self.mark_ns.store(NO_MARK, Ordering::Relaxed);
+            *at_mark = Some(self.read());
+        }
+    }
+
+    fn at_mark(&self) -> MutexGuard<'_, Option<Readings>> {
+        // A reading is whole whoever panicked while it was locked.
+        self.at_mark.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What the link has done so far.
     pub fn read(&self) -> Readings {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
@@ -133,7 +183,7 @@ impl Meter {
             queue_dropped: read(&gauge.queue_dropped),
             busy_ns: read(&gauge.busy_ns),
         };
-        Readings(self.0.each_ref().map(reading))
+        Readings(self.gauges.each_ref().map(reading))
     }
 }
 
@@ -249,5 +299,32 @@ mod tests {
             (twice.up.packets, twice.up.utilisation),
             (12, used.up.utilisation)
         );
+    }
+
+    #[test]
+    fn packets_from_the_mark_on_are_behind_it() {
+        let meter = Arc::<Meter>::default();
+        let config = LinkConfig::symmetric(Duration::from_millis(10));
+        let mut link = SharedLink::new(config, 1, Arc::clone(&meter));
+        let mut enters = |millis| {
+            let path = link.link(0).expect("a link");
+            path.offer(Direction::Up, 100, Instant::from_millis(millis), &mut Vec::new());
+        };
+        let behind = || {
+            let used = meter.read().since(&meter.read_mark(), Duration::from_secs(1));
+            (used.up.packets, used.up.bytes)
+        };
+        meter.mark(Instant::from_millis(20));
+        enters(10);
+        enters(19);
+        assert_eq!(behind(), (0, 0), "none has passed it");
+        enters(20);
+        enters(21);
+        assert_eq!(behind(), (2, 200));
+        meter.mark(Instant::from_millis(30));
+        enters(29);
+        assert_eq!(behind(), (0, 0), "it is another mark");
+        enters(31);
+        assert_eq!(behind(), (1, 100));
     }
 }

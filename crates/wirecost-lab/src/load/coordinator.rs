@@ -8,6 +8,7 @@
 //! ```
 
 mod delivered;
+mod link;
 mod outcome;
 mod received;
 mod sides;
@@ -191,16 +192,14 @@ impl<'a> Coordinator<'a> {
         self.clock_stepped = false;
         let arrived = self.around.target.arrived(self.around.interrupted);
         let used = self.read_both();
-        let link = self.around.target.link();
+        let link = self.read_link();
         let at = self.now() + LEAD;
         self.counted_until = at;
         let at_ns = self.around.clock.monotonic_nanos(at);
         let number = index as u32;
-        let warm_up = phase.warm_up();
-        let measured_from_ns = self.around.clock.monotonic_nanos(at + warm_up);
-        self.around
-            .target
-            .begin(if warm_up.is_zero() { 0 } else { measured_from_ns });
+        let has_warm_up = !phase.warm_up().is_zero();
+        let measured_from = at + phase.warm_up();
+        self.begin_at_target(measured_from, has_warm_up);
         self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
         let stopped = self.await_phase(index, at, phase);
         let over = self.now();
@@ -209,9 +208,9 @@ impl<'a> Coordinator<'a> {
             self.tick(index, at, over);
         }
         self.look_at_clock();
-        let link = self.around.target.link().zip(link);
+        let link = self.link_use(link, measured_from, has_warm_up, over);
         self.outcome.phases.push(PhaseTimes {
-            link: link.map(|(after, before)| after.since(&before, took)),
+            link,
             begin: at.saturating_since(self.began),
             took,
             measured: phase.measured(
@@ -229,6 +228,16 @@ impl<'a> Coordinator<'a> {
             self.take_arrivals(number, arrived);
         }
         self.look_for_target(number, phase);
+    }
+
+    /// Tells the target, and the link to it, from when on a phase is measured.
+    fn begin_at_target(&mut self, measured_from: Instant, has_warm_up: bool) {
+        let measured_from_ns = self.around.clock.monotonic_nanos(measured_from);
+        let target = &mut *self.around.target;
+        target.begin(if has_warm_up { measured_from_ns } else { 0 });
+        if let Some(meter) = target.meter() {
+            meter.mark(measured_from);
+        }
     }
 
     /// Waits until the phase is over for all parts; returns when it was stopped, if it was.

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_link::{Counters, LinkConfig};
@@ -22,7 +23,7 @@ use super::{identity, nanos};
 use crate::compare::cells::{achieved, link_of};
 use crate::compare::device::datagram_bytes;
 use crate::compare::live::RunError;
-use crate::emulation::{Emulation, EmulationOptions, Left, capture};
+use crate::emulation::{Emulation, EmulationOptions, Left, Meter, capture};
 use crate::results::environment::Emulator;
 use crate::results::load::LinkFigures;
 use crate::results::{ResultsError, RunFolder};
@@ -112,6 +113,11 @@ impl LoadLink {
         self.emulation.clock
     }
 
+    /// What shows what it does, also when it has stopped.
+    pub(super) fn meter(&self) -> Arc<Meter> {
+        Arc::clone(&self.emulation.meter)
+    }
+
     /// Starts the target on its side and moves to the devices' side: what is started from now on lives there.
     ///
     /// # Errors
@@ -131,7 +137,7 @@ impl LoadLink {
             place.interrupted,
         )?;
         self.emulation.device.enter().map_err(RunError::from)?;
-        Ok(server.behind(std::sync::Arc::clone(&self.emulation.meter)))
+        Ok(server.behind(self.meter()))
     }
 
     /// Stops the link, and writes what was recorded of it with what opens it: lines of a key log, and OSCORE contexts.

@@ -158,7 +158,7 @@ fn run_here(
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
     place.watcher.begin(&Announcement::of(options, place.place));
-    let outcome = Coordinator::new(
+    let mut outcome = Coordinator::new(
         options,
         generator.parts,
         Surroundings {
@@ -176,7 +176,7 @@ fn run_here(
     let (address, version) = (server.address(), server.version().map(str::to_owned));
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
-    let link = end(options, server, link, &outcome)?;
+    let link = end(options, server, link, &mut outcome)?;
     if outcome.has_not_begun() {
         return Ok(None);
     }
@@ -264,12 +264,17 @@ fn end(
     options: &LoadOptions,
     server: Server,
     link: Option<LoadLink>,
-    outcome: &Outcome,
+    outcome: &mut Outcome,
 ) -> Result<Option<LinkReport>, RunError> {
     let oscore_contexts = keys::oscore_contexts(options, server.destination());
     server.stop();
-    let stop = |link: LoadLink| link.stop(&outcome.keys, oscore_contexts.as_deref());
-    link.filter(|_| !outcome.has_not_begun()).map(stop).transpose()
+    let Some(link) = link.filter(|_| !outcome.has_not_begun()) else {
+        return Ok(None);
+    };
+    let meter = link.meter();
+    let report = link.stop(&outcome.keys, oscore_contexts.as_deref())?;
+    outcome.settle_link(&meter.read());
+    Ok(Some(report))
 }
 
 /// Whether there is anything to tell of a load that has left `outcome`.

@@ -15,7 +15,7 @@ use super::figures::Deliveries;
 use super::options::{LoadOptions, LoadTarget};
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Used, Watched};
-use crate::emulation::{Meter, Readings};
+use crate::emulation::Meter;
 use crate::patience::Patience;
 use crate::probe::resolve::{ResolveError, resolve};
 use crate::probe::url::Url;
@@ -201,8 +201,8 @@ impl Watched for Server {
         }
     }
 
-    fn link(&self) -> Option<Readings> {
-        self.meter.as_deref().map(Meter::read)
+    fn meter(&self) -> Option<&Meter> {
+        self.meter.as_deref()
     }
 
     fn begin(&mut self, measured_from_ns: u64) {

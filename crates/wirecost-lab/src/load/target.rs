@@ -2,7 +2,7 @@
 
 use super::figures::Deliveries;
 use super::watch::Usage;
-use crate::emulation::Readings;
+use crate::emulation::Meter;
 use wirecost_stats::Histogram;
 
 /// A target, as far as it can be watched.
@@ -10,8 +10,8 @@ pub trait Watched {
     /// CPU time and memory so far; `None` where it is not on this machine, or not ours.
     fn used(&mut self) -> Option<Used>;
 
-    /// What the emulated link to it has done so far; `None` without one.
-    fn link(&self) -> Option<Readings> {
+    /// What shows what the emulated link to it does; `None` without one.
+    fn meter(&self) -> Option<&Meter> {
         None
     }
 

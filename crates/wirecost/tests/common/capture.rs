@@ -28,6 +28,27 @@ pub(crate) fn blocks(capture: &Path) -> Vec<Block> {
     blocks
 }
 
+/// A packet of a capture.
+#[derive(Clone, Copy)]
+pub(crate) struct Packet {
+    /// 0 is up, 1 is down.
+    pub(crate) interface: usize,
+    /// Its length on the link.
+    pub(crate) bytes: u64,
+}
+
+/// The packets of a capture in their order.
+pub(crate) fn packets(capture: &Path) -> Vec<Packet> {
+    let blocks = blocks(capture).into_iter();
+    let packets = blocks.filter(|block| block.kind == ENHANCED_PACKET);
+    // Interface, time in two words, captured length, length on the link.
+    let packet = |Block { content, .. }| Packet {
+        interface: word(&content) as usize,
+        bytes: word(&content[16..]).into(),
+    };
+    packets.map(packet).collect()
+}
+
 /// The key log that a capture holds.
 pub(crate) fn key_log(capture: &Path) -> Option<String> {
     let blocks = blocks(capture);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::emulation::LinkUse;
+use crate::emulation::{LinkUse, Readings};
 use crate::load::figures::Interval;
 use crate::load::keys::KeyLines;
 use crate::load::nanos;
@@ -17,6 +17,8 @@ pub struct Outcome {
     pub intervals: Vec<Interval>,
     /// The phases that have begun, in order.
     pub phases: Vec<PhaseTimes>,
+    /// What the emulated link had done when it was last counted; what it has done since belongs to the last phase.
+    pub link_counted: Option<Readings>,
     /// Whether it was interrupted.
     pub interrupted: bool,
     /// Why it ended early, other than by the user and by a demand.
