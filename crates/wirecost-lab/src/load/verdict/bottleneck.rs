@@ -86,7 +86,7 @@ fn nobody(evidence: &Evidence<'_>) -> String {
             "no answer came to {share} of what was offered, and nobody else says whether it arrived"
         );
     }
-    if evidence.offered().any(|phase| !phase.open) {
+    if evidence.offered().all(|phase| !phase.open) {
         return "each message waited for the one before".to_owned();
     }
     match evidence.offered().find(|phase| !phase.is_all_carried()) {

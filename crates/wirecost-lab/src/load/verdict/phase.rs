@@ -18,7 +18,9 @@ const FEW_MESSAGES: u64 = 100;
 /// What is to be said of a phase with messages or handshakes; `by_generator` says that the generator could give no more.
 pub(super) fn of(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
     let saturated = saturated(phase, by_generator);
-    let exempt = saturated.is_some();
+    // Beside seconds of waiting, or of a target that was gone, the generator's milliseconds are nothing.
+    let is_gone = phase.open && !by_generator && phase.is_answered && phase.falls_short();
+    let exempt = saturated.is_some() || is_gone;
     [
         lag(phase).filter(|_| !exempt),
         unsent(phase, by_generator),
@@ -54,25 +56,37 @@ fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     })
 }
 
+/// What a phase had waiting for longer and longer: messages that were answered late, not at all, or only when nothing was
+/// offered any more. What was lost, refused, or failed without a connection has not waited.
 fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
-    (phase.open && !by_generator && phase.falls_short()).then(|| {
-        warning(
-            "saturation",
-            format!(
-                "{} of what was offered was carried: response times grow with the length of such a run",
-                phase.carried()
-            ),
-        )
-    })
+    let waited = match phase.silence() {
+        Some(_) if phase.left_by_target() => None,
+        Some(_) => Some(format!("{} of what was offered was carried", phase.carried())),
+        None => phase.worked_off().map(|share| {
+            format!("{share} of what was offered was carried only when nothing was offered any more")
+        }),
+    };
+    let times = if phase.is_answered {
+        "response times"
+    } else {
+        "delays"
+    };
+    let waited = waited.filter(|_| phase.open && !by_generator)?;
+    Some(warning(
+        "saturation",
+        format!("{waited}: {times} grow with the length of such a run"),
+    ))
 }
 
 fn closed(phase: &Offered<'_>) -> Option<Warning> {
+    // One message waits for no other.
+    let is_loop = phase.figures.outcomes.offered > 1;
     let kind = if phase.saturating {
         "a closed loop, as fast as it goes"
     } else {
         "a closed loop"
     };
-    (!phase.open).then(|| {
+    (!phase.open && is_loop).then(|| {
         warning(
             "closed-loop",
             format!("{kind}: a target that stalls is asked less, and its stall is hardly seen"),
@@ -82,7 +96,8 @@ fn closed(phase: &Offered<'_>) -> Option<Warning> {
 
 fn few(phase: &Offered<'_>) -> Option<Warning> {
     let offered = phase.figures.outcomes.offered;
-    (offered < FEW_MESSAGES).then(|| {
+    // One message has no quantiles.
+    (1 < offered && offered < FEW_MESSAGES).then(|| {
         warning(
             "few-messages",
             format!("{offered} messages: quantiles say little"),
