@@ -11,6 +11,8 @@ const COLD: &str = "cold";
 const BUILTIN: &str = "builtin";
 /// The sign of a cell whose figures must not be used.
 pub(crate) const INVALID: &str = "✗";
+/// Why a threshold fails whose figure would do.
+pub(crate) const INVALID_FAILS: &str = "what is INVALID does not pass, whatever its figure";
 
 /// What the names of a run's cells depend on.
 #[derive(Clone, Debug, Default, PartialEq)]

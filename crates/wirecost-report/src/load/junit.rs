@@ -1,8 +1,8 @@
 //! `junit.xml`: loads as test cases, thresholds as test cases of their own.
 //!
 //! A load whose figures must not be used, of which messages were not carried or that could not be run is an error, one that
-//! was not reached is skipped, a threshold that does not hold is a failure. The form is that of the JUnit schema that continuous integration reads: `testsuites`, `testsuite`, `testcase`
-//! with at most one of `skipped`, `error` and `failure`.
+//! was not reached is skipped, a threshold that does not hold is a failure. The form is that of the JUnit schema that continuous
+//! integration reads: `testsuites`, `testsuite`, `testcase` with at most one of `skipped`, `error` and `failure`.
 
 use std::fmt::Write as _;
 
@@ -10,6 +10,7 @@ use wirecost_lab::results::load::{Load, LoadSummary, Threshold};
 use wirecost_lab::scenario::thresholds::failure_text;
 
 use super::words;
+use crate::names::INVALID_FAILS;
 use crate::number;
 
 /// A load that was asked for and that the summary does not have.
@@ -34,7 +35,12 @@ pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
         .map(|(load, label)| of_load(load, label))
         .chain(missing.map(|(absent, label)| of_absent_load(absent, label)))
         .collect();
-    let thresholds: Vec<Case> = summary.thresholds.iter().map(of_threshold).collect();
+    let has_invalid = summary.loads.iter().any(|load| !load.valid);
+    let thresholds: Vec<Case> = summary
+        .thresholds
+        .iter()
+        .map(|threshold| of_threshold(threshold, has_invalid))
+        .collect();
     let suites = [
         suite(&format!("{name}: validity"), &loads),
         suite(&format!("{name}: thresholds"), &thresholds),
@@ -96,7 +102,15 @@ fn of_absent_load(absent: &Absent, label: &str) -> Case {
     }
 }
 
-fn of_threshold(threshold: &Threshold) -> Case {
+fn of_threshold(threshold: &Threshold, has_invalid: bool) -> Case {
+    let failure = || {
+        let text = failure_text(threshold);
+        match has_invalid {
+            // The figure alone may be one that holds.
+            true => format!("{text}; {INVALID_FAILS}"),
+            false => text,
+        }
+    };
     Case {
         class: format!("wirecost.threshold.{}", threshold.metric),
         name: format!("{} {}", threshold.metric, threshold.expression),
@@ -104,7 +118,7 @@ fn of_threshold(threshold: &Threshold) -> Case {
         verdict: if threshold.pass {
             Verdict::Pass
         } else {
-            Verdict::Failure(failure_text(threshold))
+            Verdict::Failure(failure())
         },
     }
 }

@@ -5,6 +5,7 @@ use wirecost_lab::results::load::{LoadSummary, Threshold};
 use wirecost_lab::scenario::thresholds::figure_text;
 
 use super::style::Style;
+use crate::names::INVALID_FAILS;
 use crate::number;
 
 /// A run of which something can be demanded.
@@ -51,10 +52,7 @@ pub(super) fn lines(run: &impl Demanded, style: &Style, width: usize) -> Vec<Str
     let mut lines = vec![String::new(), "thresholds".to_owned()];
     lines.extend(thresholds.iter().map(|one| line(one, widths, style, width)));
     if run.has_invalid() && thresholds.iter().any(|one| !one.pass) {
-        lines.push(number::clipped(
-            "  what is INVALID does not pass, whatever its figure",
-            width,
-        ));
+        lines.push(number::clipped(&format!("  {INVALID_FAILS}"), width));
     }
     lines
 }

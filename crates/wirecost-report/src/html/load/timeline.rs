@@ -97,14 +97,7 @@ fn connects(bands: &[Band], slots: &[Slot]) -> Figure {
 
 fn counts(name: &str, unit: &str, bands: &[Band], lines: &[Line]) -> Figure {
     let most = Line::range(lines).map_or(0.0, |[_, most]| most);
-    let describe = |line: &Line| {
-        let most = line
-            .points
-            .iter()
-            .filter_map(|(_, value)| *value)
-            .fold(0.0, f64::max);
-        format!("{}: at most {}/s", line.label, number::rate(most))
-    };
+    let describe = |line: &Line| line.told(|most| format!("{}/s", number::rate(most)));
     let draw = |width: f64| {
         let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
         plot.lines(lines, describe);
@@ -137,14 +130,7 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
         line(p99, 1, slots, |slot| millis(slot, tail)),
     ];
     let scale = Scale::for_times(Line::range(&lines)?);
-    let describe = |line: &Line| {
-        let most = line
-            .points
-            .iter()
-            .filter_map(|(_, value)| *value)
-            .fold(0.0, f64::max);
-        format!("{}: at most {} ms", line.label, number::latency(most * 1e6))
-    };
+    let describe = |line: &Line| line.told(|most| format!("{} ms", number::latency(most * 1e6)));
     let draw = |width: f64| {
         let mut plot = TimePlot::new(bands, scale, "ms", width);
         plot.lines(&lines, describe);

@@ -36,6 +36,14 @@ impl Line {
         };
         values.fold(None, fold)
     }
+
+    /// Name and largest value, in words; that there is none is said, for 0 would be a value.
+    pub(super) fn told(&self, words: impl Fn(f64) -> String) -> String {
+        match Self::range(std::slice::from_ref(self)) {
+            Some([_, most]) => format!("{}: at most {}", self.label, words(most)),
+            None => format!("{}: no value", self.label),
+        }
+    }
 }
 
 /// How values are placed.

@@ -89,11 +89,7 @@ fn figure(
     let mut lines: Vec<Line> = of.iter().map(line).collect();
     lines.retain(|line| line.points.iter().any(|(_, value)| value.is_some()));
     let [_, most] = Line::range(&lines)?;
-    let describe = |line: &Line| {
-        let values = line.points.iter().filter_map(|(_, value)| *value);
-        let most = values.fold(0.0, f64::max);
-        format!("{}: at most {} {unit}", line.label, number::trimmed(most, 1))
-    };
+    let describe = |line: &Line| line.told(|most| format!("{} {unit}", number::trimmed(most, 1)));
     let draw = |width: f64| {
         let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
         plot.lines(&lines, describe);
