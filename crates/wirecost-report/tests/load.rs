@@ -8,7 +8,7 @@ use std::process::Command;
 
 use wirecost_lab::results::RunFolder;
 use wirecost_lab::results::columns::Row as _;
-use wirecost_lab::results::load::{LoadSummary, Threshold};
+use wirecost_lab::results::load::{LoadSummary, PhaseFigures, Threshold};
 use wirecost_lab::results::seconds::SecondRow;
 use wirecost_lab::results::usage::UsageRow;
 use wirecost_report::load::{Absent, LoadResults, csv, html, is_load, junit, markdown, write_all};
@@ -223,6 +223,59 @@ fn junit_counts_what_went_wrong() {
     assert_eq!(xml.matches("<testcase ").count(), 16);
     let ends = ["<error ", "<failure ", "<skipped "].map(|end| xml.matches(end).count());
     assert_eq!(ends, [2, 1, 0]);
+}
+
+#[test]
+fn a_figure_that_would_do_is_not_contradicted() {
+    let mut summary = loads::stalled().summary;
+    let demanded = Threshold {
+        metric: "messages_lost".into(),
+        expression: "count==0".into(),
+        actual: Some(0.0),
+        pass: false,
+    };
+    summary.thresholds = vec![demanded];
+    let reason = "what is INVALID does not pass";
+    assert!(!junit(&summary, &[]).contains(reason));
+    summary.loads[0].valid = false;
+    assert!(junit(&summary, &[]).contains(reason));
+}
+
+#[test]
+fn loads_are_told_apart_by_the_rates_of_all_their_phases() {
+    let mut summary = loads::matrix().summary;
+    summary.loads.retain(|load| load.not_run.is_none());
+    summary.loads.truncate(1);
+    let own = summary.loads[0].phases[1].clone();
+    summary.loads[0].phases.push(PhaseFigures {
+        asked_rate: Some(3_000.0),
+        ..own
+    });
+    let mut other = summary.loads[0].clone();
+    other.phases[1].asked_rate = Some(70.0);
+    summary.loads.push(other);
+    let lines: Vec<String> = summary.loads.iter().map(load_line).collect();
+    assert!(lines[1].contains("70/s then 3,000/s"), "{}", lines[1]);
+    let xml = junit(&summary, &[]);
+    let names: std::collections::BTreeSet<_> = xml
+        .lines()
+        .filter(|line| line.contains("<testcase class"))
+        .collect();
+    assert_eq!(
+        names.len(),
+        xml.matches("wirecost.load").count() + summary.thresholds.len(),
+        "{xml}"
+    );
+}
+
+#[test]
+fn seconds_without_a_percentile_are_not_called_0() {
+    let mut results = loads::stalled();
+    for row in &mut results.seconds {
+        row.response_p99_ns = None;
+    }
+    let page = html(&results).expect("a report");
+    assert!(page.contains("p99: no value") && !page.contains("at most 0.000 ms"));
 }
 
 #[test]

@@ -61,8 +61,8 @@ pub struct Surroundings<'a> {
     pub demands: Option<&'a Demands<'a>>,
 }
 
-/// What a phase has come to so far, and how long it has lasted: the demand that ends the load for it.
-pub type Demands<'a> = dyn Fn(&PhaseFigures, Duration) -> Option<Threshold> + Sync + 'a;
+/// The index of a phase, what it has come to so far, and how long it has lasted: the demand that ends the load for it.
+pub type Demands<'a> = dyn Fn(usize, &PhaseFigures, Duration) -> Option<Threshold> + Sync + 'a;
 
 /// One load at work.
 pub struct Coordinator<'a> {
@@ -368,7 +368,7 @@ impl<'a> Coordinator<'a> {
             link: None,
         };
         let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
-        if let (None, Some(failed)) = (&self.outcome.aborted, demands(&figures, lasted)) {
+        if let (None, Some(failed)) = (&self.outcome.aborted, demands(index, &figures, lasted)) {
             let line = format!("ending the load: {}", failure_text(&failed));
             self.around.watcher.note(&line);
             self.outcome.aborted = Some(failed);

@@ -37,7 +37,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
     Load {
         stack: options.stack.to_string(),
         start: options.start.to_string(),
-        payload_bytes: options.payload.bytes(),
+        payload_bytes: options.payload.message_bytes(options.clients),
         target: options.target.to_string(),
         engine: "live".into(),
         clients: u64::from(options.clients),

@@ -13,7 +13,7 @@ use wirecost_wire::ipv6;
 use super::share::most_in_flight;
 use super::shared;
 use crate::probe::url::Url;
-use crate::stack::Stack;
+use crate::stack::{Pattern, Stack};
 use crate::target::Target;
 
 /// A load: devices, a target, and phases one after the other.
@@ -112,6 +112,18 @@ impl LoadOptions {
             ));
         }
         self.stack.cannot_cross(mtu, self.ipv6)
+    }
+
+    /// Why the topic, path or address of its URL is not what was meant.
+    pub fn has_placeholder_in_url(&self) -> Option<String> {
+        let LoadTarget::Url(url) = &self.target else {
+            return None;
+        };
+        let stray = url.stray_percent()?;
+        Some(format!(
+            "{url} has {stray:?}, which is no encoded character: placeholders stand in the topic (--topic, resource), and a \
+             percent sign in a URL is %25"
+        ))
     }
 
     /// Why its devices cannot be told to speak IPv6, where they are.
@@ -248,6 +260,14 @@ pub enum Payload {
 }
 
 impl Payload {
+    /// Its length in the messages of so many devices; `None` where messages differ in it.
+    pub fn message_bytes(&self, devices: u32) -> Option<u64> {
+        match self {
+            Self::Template(text) => text.parse::<Pattern>().ok()?.length(devices),
+            Self::Size(_) | Self::File(_) => Some(self.bytes()),
+        }
+    }
+
     /// Its length; of a text, with its placeholders as they are.
     pub fn bytes(&self) -> u64 {
         match self {

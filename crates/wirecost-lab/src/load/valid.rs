@@ -53,6 +53,7 @@ impl LoadOptions {
             let why = format!("{target} does not speak {stack}: it speaks {spoken}");
             return refuse(About::Key("target"), Some(why));
         }
+        refuse(About::Key("target"), self.has_placeholder_in_url())?;
         refuse(About::Key("ipv6"), self.cannot_choose_family())?;
         refuse(About::Key("link"), self.cannot_cross())?;
         refuse(About::Key("capture"), self.cannot_record())?;

@@ -366,6 +366,17 @@ impl Url {
         Some(percent_decoded(&self.resource).replace('%', "%%"))
     }
 
+    /// A percent sign of topic, path or address that no two hexadecimal digits follow, with what stands there (RFC 3986,
+    /// section 2.1): a placeholder, most likely.
+    pub fn stray_percent(&self) -> Option<&str> {
+        let signs = self.resource.match_indices('%');
+        let mut behind = signs.map(|(at, _)| &self.resource[at..]);
+        let is_hexadecimal = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+        let stray = behind.find(|text| !text.as_bytes().get(1..3).is_some_and(is_hexadecimal))?;
+        let end = stray.char_indices().nth(2).map_or(stray.len(), |(at, _)| at);
+        Some(&stray[..end])
+    }
+
     /// Whether a stack is one of those that the scheme names: of its protocol, and protected as it says.
     pub fn names(&self, stack: Stack) -> bool {
         let protocol = match stack.application {
@@ -455,6 +466,20 @@ mod tests {
             "mqtt://[fd78::1]:1884/",
             "a password is not shown"
         );
+    }
+
+    #[test]
+    fn a_percent_sign_that_encodes_nothing_is_found() {
+        for (url, stray) in [
+            ("mqtt://host/a%2fb%25", None),
+            ("mqtt://host/dev/%d/up", Some("%d")),
+            ("coap://host/a%20b/%n", Some("%n")),
+            ("mqtt://host/50%", Some("%")),
+            ("mqtt://host/%é", Some("%é")),
+            ("mqtt://host", None),
+        ] {
+            assert_eq!(url.parse::<Url>().expect(url).stray_percent(), stray, "{url}");
+        }
     }
 
     #[test]

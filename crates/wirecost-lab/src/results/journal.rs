@@ -43,8 +43,8 @@ pub enum Entry {
         engine: String,
         /// Name of the stack.
         stack: String,
-        /// Payload of a message in bytes.
-        payload_bytes: u64,
+        /// Payload of a message in bytes; null where messages differ in it.
+        payload_bytes: Option<u64>,
         /// `finished`, `partial` (it ended before it was complete), `failed` (of a load: a part of the generator did, or nobody was there) or `not-run`.
         state: String,
         /// Messages that it offered.
@@ -157,7 +157,7 @@ impl Entry {
             key: cell.key.clone(),
             engine: cell.engine.clone(),
             stack: cell.stack.clone(),
-            payload_bytes: cell.payload_bytes,
+            payload_bytes: Some(cell.payload_bytes),
             state: state.into(),
             offered: cell.outcomes.offered,
         }

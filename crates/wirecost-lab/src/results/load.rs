@@ -49,8 +49,8 @@ pub struct Load {
     pub stack: String,
     /// How connections start: `cold`, `resumed` or `0rtt`.
     pub start: String,
-    /// Payload of a message in bytes.
-    pub payload_bytes: u64,
+    /// Payload of a message in bytes; null where messages differ in it, as those of a template may.
+    pub payload_bytes: Option<u64>,
     /// `builtin`, the name of a real server, or a URL.
     pub target: String,
     /// `live`.

@@ -12,7 +12,7 @@ use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::table::{meant, parsed, time, whole};
 use super::{link, load};
 use crate::compare::options::loss_text;
-use crate::load::options::{Arrivals, LoadOptions, Payload, Phase};
+use crate::load::options::{Arrivals, LoadOptions, Offer, Payload, Phase};
 use crate::stack::Stack;
 
 /// The dimensions of one cell or load with its values, as texts.
@@ -90,10 +90,7 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
         Payload::Template(_) => None,
     };
     let offers = options.phases.iter().filter_map(Phase::offer);
-    let rates = offers.filter_map(|offer| match offer.arrivals {
-        Arrivals::Open { rate, .. } => Some(rate),
-        Arrivals::Closed => None,
-    });
+    let rates = offers.filter_map(open_rate);
     let mut labels = Labels::from([
         ("stack", options.stack.to_string()),
         ("start", options.start.to_string()),
@@ -108,12 +105,27 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
             .inflight
             .map(|inflight| ("inflight", inflight.to_string())),
     );
-    labels.extend(
-        rates
-            .reduce(f64::max)
-            .map(|rate| ("rate", load::print::rate_text(rate))),
-    );
+    labels.extend(rates.reduce(f64::max).map(rate_label));
     labels
+}
+
+/// The dimensions of a phase of a load with their values: the rate is its own where it has one.
+pub fn labels_of_phase(options: &LoadOptions, phase: &Phase) -> Labels {
+    let mut labels = labels_of_load(options);
+    labels.insert("phase", phase.name().to_owned());
+    labels.extend(phase.offer().and_then(open_rate).map(rate_label));
+    labels
+}
+
+const fn open_rate(offer: &Offer) -> Option<f64> {
+    match offer.arrivals {
+        Arrivals::Open { rate, .. } => Some(rate),
+        Arrivals::Closed => None,
+    }
+}
+
+fn rate_label(rate: f64) -> (&'static str, String) {
+    ("rate", load::print::rate_text(rate))
 }
 
 /// The dimensions of a link with its values; where both directions are alike, one value says it.

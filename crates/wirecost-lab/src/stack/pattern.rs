@@ -103,6 +103,16 @@ impl Pattern {
         !self.differs_by_device() && !self.differs_by_message()
     }
 
+    /// The length of every text in bytes, where it is the same for the first so many devices and all their messages.
+    pub fn length(&self, devices: u32) -> Option<u64> {
+        let lengths = self.parts.iter().map(|part| match part {
+            Part::Text(constant) => Some(constant.len()),
+            Part::Value(value, width) => value.length(*width, devices),
+        });
+        let whole = lengths.sum::<Option<usize>>()?;
+        Some(whole as u64)
+    }
+
     fn has(&self, values: &[Value]) -> bool {
         let mut parts = self.parts.iter();
         parts.any(|part| matches!(part, Part::Value(value, _) if values.contains(value)))
@@ -127,6 +137,19 @@ impl Pattern {
 }
 
 impl Value {
+    /// How long it is, where that is always the same.
+    fn length(self, width: usize, devices: u32) -> Option<usize> {
+        let digits = |largest: u64| largest.to_string().len();
+        let (least, most) = match self {
+            Self::Device => (1, digits(devices.into())),
+            Self::Message => (1, digits(1 << u32::BITS)),
+            // Milliseconds since 1970 have 13 digits from 2001 to 2286.
+            Self::Time => (13, 13),
+            Self::Random => (8, 8),
+        };
+        (least.max(width) == most.max(width)).then_some(most.max(width))
+    }
+
     fn render(self, width: usize, values: &Values, text: &mut String) {
         let number = match self {
             Self::Device => u64::from(values.device) + 1,
@@ -207,6 +230,33 @@ mod tests {
         unix_ms: 1_700_000_000_123,
         seed: 1,
     };
+
+    #[test]
+    fn a_length_is_known_where_no_number_grows() {
+        for (text, devices, length) in [
+            ("reading", 1, Some(7)),
+            ("%%%t/%r", 1, Some(1 + 13 + 1 + 8)),
+            ("d%d", 9, Some(2)),
+            ("d%d", 10, None),
+            ("d%05d", 99_999, Some(6)),
+            ("d%05d", 100_000, None),
+            ("%n", 1, None),
+            ("%010n %12r", 1, Some(10 + 1 + 12)),
+        ] {
+            let pattern: Pattern = text.parse().expect(text);
+            assert_eq!(pattern.length(devices), length, "{text}");
+            let values = |device, message| Values {
+                device,
+                message,
+                unix_ms: 1_700_000_000_000,
+                seed: 1,
+            };
+            let texts = [values(0, 0), values(devices - 1, 0), values(devices - 1, 1_000)];
+            let lengths = texts.map(|values| pattern.text(&values).len() as u64);
+            let is_one = lengths.iter().all(|other| *other == lengths[0]);
+            assert_eq!(is_one.then_some(lengths[0]), length, "{text}");
+        }
+    }
 
     #[test]
     fn placeholders_stand_for_numbers_from_1() {

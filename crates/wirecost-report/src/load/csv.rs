@@ -41,7 +41,7 @@ fn of_load(load: &Load) -> Vec<Field> {
         field("key", &load.key),
         field("stack", &load.stack),
         field("start", &load.start),
-        field("payload_bytes", load.payload_bytes),
+        optional("payload_bytes", load.payload_bytes),
         field("target", &load.target),
         field("engine", &load.engine),
         field("clients", load.clients),

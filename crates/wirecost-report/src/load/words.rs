@@ -43,7 +43,7 @@ impl Fact {
             Self::Stack => load.stack.clone(),
             Self::Start => load.start.clone(),
             Self::Target => load.target.clone(),
-            Self::Payload => format!("{} B", number::grouped(load.payload_bytes)),
+            Self::Payload => payload(load),
             Self::Link => link(load).unwrap_or_else(|| "no link".into()),
             Self::Family if load.ipv6 => "IPv6".into(),
             Self::Family => String::new(),
@@ -80,6 +80,13 @@ pub(crate) fn labels_without(loads: &[Load], told: Option<Fact>) -> Vec<String> 
     loads.iter().map(label).collect()
 }
 
+/// `128 B`; of a template the length is that of no single message.
+fn payload(load: &Load) -> String {
+    let bytes = |bytes| format!("{} B", number::grouped(bytes));
+    load.payload_bytes
+        .map_or_else(|| "payloads of several lengths".into(), bytes)
+}
+
 /// `100 clients, 5 subscribers`.
 pub(crate) fn devices(load: &Load) -> String {
     let clients = plural(load.clients, "client");
@@ -94,7 +101,7 @@ pub(crate) fn link(load: &Load) -> Option<String> {
     load.link.as_ref().map(|figures| link_words(&figures.link))
 }
 
-/// What was asked: `1,000/s Poisson`, `closed loop`, `as fast as it goes`, or nothing where no messages were.
+/// What was asked: `1,000/s Poisson`, `20/s then 300/s` of two phases, `closed loop`, `as fast as it goes`, or nothing where no messages were.
 pub(crate) fn offer(load: &Load) -> String {
     match load.loop_kind.as_str() {
         "closed" => return "closed loop".into(),
@@ -105,10 +112,15 @@ pub(crate) fn offer(load: &Load) -> String {
         Some("poisson") => " Poisson",
         _ => "",
     };
-    let rate = main_phase(load).and_then(|phase| phase.asked_rate.or(phase.offered_rate));
-    rate.map_or(String::new(), |rate| {
-        format!("{}/s{arrivals}", number::rate(rate))
-    })
+    let mut rates: Vec<f64> = load.phases.iter().filter_map(|phase| phase.asked_rate).collect();
+    rates.dedup();
+    if rates.is_empty() {
+        rates.extend(main_phase(load).and_then(|phase| phase.offered_rate));
+    }
+    let each = rates
+        .into_iter()
+        .map(|rate| format!("{}/s{arrivals}", number::rate(rate)));
+    each.collect::<Vec<String>>().join(" then ")
 }
 
 /// The load in one line: what, against what, how much.
@@ -116,7 +128,7 @@ pub(crate) fn headline(load: &Load) -> String {
     let mut parts = vec![
         format!("{} → {}", load.stack, load.target),
         devices(load),
-        format!("{} B", number::grouped(load.payload_bytes)),
+        payload(load),
     ];
     parts.extend(Some(offer(load)).filter(|offer| !offer.is_empty()));
     parts.extend(link(load));

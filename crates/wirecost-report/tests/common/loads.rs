@@ -173,7 +173,7 @@ fn load(stack: &str, clients: u64, rate: f64) -> Load {
         key: format!("{stack}-{clients}-{rate}"),
         stack: stack.into(),
         start: "cold".into(),
-        payload_bytes: 128,
+        payload_bytes: Some(128),
         target: "builtin".into(),
         engine: "live".into(),
         clients,

@@ -41,7 +41,7 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
             qos: 1,
         })
     };
-    let cases: [(&str, Change, &str, &str); 12] = [
+    let cases: [(&str, Change, &str, &str); 13] = [
         ("http1", |load| load.retain = true, "retain", "MQTT's"),
         (
             "coap-con",
@@ -105,6 +105,12 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
             },
             "ipv6",
             "mqtt://[::1]",
+        ),
+        (
+            "mqtt-qos1",
+            |load| load.target = LoadTarget::Url("mqtt://127.0.0.1/dev/%d/up".parse().expect("a URL")),
+            "target",
+            "\"%d\", which is no encoded",
         ),
         (
             "mqtt-qos1",

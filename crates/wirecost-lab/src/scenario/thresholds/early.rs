@@ -8,10 +8,11 @@ use crate::results::load::{PhaseFigures, Threshold};
 use crate::scenario::selector;
 
 impl Thresholds {
-    /// The first demand that ends a load, by the figures of a phase that has lasted so long and goes on.
+    /// The first demand that ends a load, by the figures of its phase of this index that has lasted so long and goes on.
     pub fn failing_early(
         &self,
         options: &LoadOptions,
+        index: usize,
         phase: &PhaseFigures,
         lasted: Duration,
     ) -> Option<Threshold> {
@@ -22,7 +23,7 @@ impl Thresholds {
             .0
             .iter()
             .filter(|demand| demand.abort_on_fail && lasted >= demand.after);
-        ends.filter_map(|demand| demand.fails_early(options, &phase))
+        ends.filter_map(|demand| demand.fails_early(options, index, &phase))
             .next()
     }
 
@@ -37,14 +38,13 @@ impl Thresholds {
 }
 
 impl Demand {
-    fn fails_early(&self, options: &LoadOptions, phase: &PhaseFigures) -> Option<Threshold> {
+    fn fails_early(&self, options: &LoadOptions, index: usize, phase: &PhaseFigures) -> Option<Threshold> {
         // Where nothing answers messages, the target says at the end of their phase what has arrived.
         let is_answered = phase.response_kind.is_some() || phase.name != "publish";
-        if !self.metric.is_known_early(is_answered) || self.metric.lacks_in(options, &phase.name) {
+        if !self.metric.is_known_early(is_answered) || self.metric.lack_in_phase(options, index).is_some() {
             return None;
         }
-        let mut labels = selector::labels_of_load(options);
-        labels.insert("phase", phase.name.clone());
+        let labels = selector::labels_of_phase(options, options.phases.get(index)?);
         if !self.selector.matches(&labels) {
             return None;
         }

@@ -115,14 +115,9 @@ pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
 }
 
 fn of_phases(load: &LoadOptions) -> impl Iterator<Item = Subject<'_>> {
-    let labels = selector::labels_of_load(load);
-    load.phases.iter().enumerate().map(move |(index, phase)| {
-        let mut labels = labels.clone();
-        labels.insert("phase", phase.name().to_owned());
-        Subject {
-            labels,
-            phase: Some((load, index)),
-        }
+    load.phases.iter().enumerate().map(move |(index, phase)| Subject {
+        labels: selector::labels_of_phase(load, phase),
+        phase: Some((load, index)),
     })
 }
 
@@ -151,12 +146,6 @@ impl Metric {
             },
             _ => unless(phase.offer().is_some(), Lack::OtherPhase),
         }
-    }
-
-    /// Whether no phase of this name has such a figure.
-    pub fn lacks_in(&self, load: &LoadOptions, phase: &str) -> bool {
-        let mut named = (0..load.phases.len()).filter(|index| load.phases[*index].name() == phase);
-        named.all(|index| self.lack_in_phase(load, index).is_some())
     }
 
     /// Why a cell with these labels has no such figure; `None` where it has one.

@@ -83,11 +83,11 @@ impl Thresholds {
 impl Demand {
     /// The phases of a load that the demand is about, or all of them together where their figures add up.
     fn in_phases(&self, options: &LoadOptions, load: &Load) -> Vec<Instance> {
-        let labels = selector::labels_of_load(options);
-        let is_meant = |(index, phase): &(usize, &PhaseFigures)| {
-            let mut labels = labels.clone();
-            labels.insert("phase", phase.name.clone());
-            self.selector.matches(&labels) && self.metric.lack_in_phase(options, *index).is_none()
+        let is_meant = |(index, _): &(usize, &PhaseFigures)| {
+            let phase = options.phases.get(*index);
+            let labels = phase.map(|phase| selector::labels_of_phase(options, phase));
+            labels.is_some_and(|labels| self.selector.matches(&labels))
+                && self.metric.lack_in_phase(options, *index).is_none()
         };
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
         // Subscribers are ours: where none of them has received anything, nothing has come.

@@ -83,8 +83,9 @@ impl Job<'_> {
         let is_one_of_many = self.loads.len() > 1;
         let mut unreached = Vec::new();
         let measured = sweep.run(&mut |options, place| -> Result<Option<LoadFile>, LoadError> {
-            let demands =
-                |phase: &PhaseFigures, lasted| self.thresholds.failing_early(options, phase, lasted);
+            let demands = |index, phase: &PhaseFigures, lasted| {
+                self.thresholds.failing_early(options, index, phase, lasted)
+            };
             let place = Place {
                 program: &program,
                 folder: folder.path(),

@@ -154,7 +154,9 @@ fn ends(demand: &str, seconds: u64, change: impl Fn(&mut PhaseFigures)) -> Optio
     publish.response_kind = Some("to_ack".into());
     change(&mut publish);
     let lasted = std::time::Duration::from_secs(seconds);
-    scenario.thresholds.failing_early(&options[0], &publish, lasted)
+    scenario
+        .thresholds
+        .failing_early(&options[0], 1, &publish, lasted)
 }
 
 #[test]
