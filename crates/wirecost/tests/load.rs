@@ -319,6 +319,22 @@ fn nobody_behind_datagrams_or_handshakes_is_said_so_as_well() {
 }
 
 #[test]
+fn nobody_is_not_waited_for_until_the_end_of_the_phase() {
+    let free = UdpSocket::bind("127.0.0.1:0").and_then(|udp| udp.local_addr());
+    let url = format!("coap://{}/x", free.expect("a port"));
+    let home = TempDir::new().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecost"));
+    command.current_dir(home.path()).args(["load", &url]);
+    command.args(["-r", "20/s", "-d", "5min", "--connect-timeout", "1s"]);
+    let output = command.output().expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(11), "{said}");
+    // One line for each second.
+    let seconds = said.lines().filter(|line| line.contains(" offered ")).count();
+    assert!((1..60).contains(&seconds), "{seconds} of {said}");
+}
+
+#[test]
 fn a_source_address_of_another_machine_is_named() {
     let output = load(&["mqtt-qos1", "-d", "1s", "--source", "192.0.2.9"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

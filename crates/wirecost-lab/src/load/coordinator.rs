@@ -261,6 +261,7 @@ impl<'a> Coordinator<'a> {
             if self.is_tick_due(now) {
                 self.tick(index, at, now);
                 self.judge(index, at);
+                self.look_in_time(index as u32, phase, self.counted_until.saturating_since(at));
             }
             self.hear(LOOK);
         }

@@ -1,6 +1,8 @@
 //! Whether anybody is there at all: without a single connection, or where every datagram comes back, there is nothing to go
 //! on with.
 
+use std::time::Duration;
+
 use wirecost_proto::endpoint::ResetReason;
 
 use super::Coordinator;
@@ -9,6 +11,14 @@ use crate::load::figures::Interval;
 use crate::load::options::Phase;
 
 impl Coordinator<'_> {
+    /// Ends a phase of datagrams that has lasted for as long as a connection may take, and in which nobody is there.
+    pub(super) fn look_in_time(&mut self, index: u32, phase: &Phase, lasted: Duration) {
+        let is_exchange = matches!(phase, Phase::Publish(_) | Phase::Request(_));
+        if is_exchange && lasted >= self.options.connect_timeout {
+            self.look_for_target(index, phase);
+        }
+    }
+
     /// Ends the load behind a phase that has shown that nobody is there.
     pub(super) fn look_for_target(&mut self, index: u32, phase: &Phase) {
         let connects = matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });

@@ -533,7 +533,11 @@ fn a_target_that_ends_its_connections_is_the_one_that_could_give_no_more() {
             .why
             .starts_with("it ended 20 connections and carried 30 % of what was offered")
     );
-    assert_eq!(case.of_phases(), [""; 0], "they did not wait, and the lag lost nothing");
+    assert_eq!(
+        case.of_phases(),
+        [""; 0],
+        "they did not wait, and the lag lost nothing"
+    );
     // A generator without a free CPU may have lost them itself.
     case.cpu(0.99, 0.1);
     assert_eq!(case.bottleneck(), "generator");
