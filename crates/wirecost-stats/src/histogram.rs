@@ -1,5 +1,7 @@
 //! HDR histogram of durations (Tene's HdrHistogram): constant memory, 3 significant digits.
 
+mod steps;
+
 use std::borrow::Cow;
 
 use base64::Engine as _;
@@ -12,6 +14,8 @@ use crate::chunks::Chunks;
 use crate::mean::MeanInterval;
 use crate::quantile::{self, Quantile};
 use crate::sample::Summary;
+
+pub use steps::Step;
 
 /// The longest duration that is told apart, in nanoseconds: 60 s.
 pub const MAX_NS: u64 = 60_000_000_000;
@@ -36,17 +40,6 @@ enum Form {
     Open(Chunks),
     /// In HdrHistogram's V2 format, compressed.
     Packed(Box<[u8]>),
-}
-
-/// One step through a percentile distribution.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// The share of values at or below `value_ns`, in [0, 1], as iterated: halving the distance to 1.
-    pub quantile: f64,
-    /// The value in nanoseconds: the largest that is counted with it.
-    pub value_ns: u64,
-    /// How many values are at or below it.
-    pub total_count: u64,
 }
 
 impl Histogram {
@@ -191,37 +184,6 @@ impl Histogram {
         })
     }
 
-    /// The percentile distribution in ascending order, with `ticks` steps each time the distance to 100 % halves.
-    /// The last step is at 1; an empty histogram has none.
-    ///
-    /// The steps are those of HdrHistogram's iterator by percentiles, at exact shares: added up as floating-point numbers,
-    /// 0.9 comes out above itself, and the value at it one too high.
-    pub fn steps(&self, ticks: u32) -> impl Iterator<Item = Step> + use<> {
-        let counts = self.counts();
-        let (all, mut total_count) = (counts.len(), 0);
-        let mut ladder = Ladder::new(ticks);
-        let mut steps = Vec::new();
-        for recorded in counts.iter_recorded() {
-            total_count += recorded.count_at_value();
-            let mut step = |quantile| {
-                steps.push(Step {
-                    quantile,
-                    value_ns: recorded.value_iterated_to().min(MAX_NS),
-                    total_count,
-                });
-            };
-            while ladder.rank(all) <= total_count {
-                step(ladder.share());
-                ladder.climb();
-                if total_count == all {
-                    step(1.0);
-                    break;
-                }
-            }
-        }
-        steps.into_iter()
-    }
-
     /// The counts alone, in HdrHistogram's V2 format, compressed.
     pub(crate) fn counts_to_bytes(&self, bytes: &mut Vec<u8>) {
         match &self.counts {
@@ -246,48 +208,6 @@ impl Histogram {
     /// The number of power-of-two buckets.
     pub(crate) fn buckets(&self) -> u8 {
         self.counts().buckets()
-    }
-}
-
-/// Shares from 0 towards 1, so many each time the distance to 1 halves.
-struct Ladder {
-    ticks: u128,
-    halvings: u32,
-    tick: u128,
-}
-
-impl Ladder {
-    fn new(ticks: u32) -> Self {
-        Self {
-            ticks: ticks.max(1).into(),
-            halvings: 0,
-            tick: 0,
-        }
-    }
-
-    /// The distance to 1, as numerator and denominator.
-    fn rest(&self) -> (u128, u128) {
-        (2 * self.ticks - self.tick, (2 * self.ticks) << self.halvings)
-    }
-
-    fn share(&self) -> f64 {
-        let (rest, whole) = self.rest();
-        (whole - rest) as f64 / whole as f64
-    }
-
-    /// Which of so many values, counted from 1, the share reaches.
-    fn rank(&self, values: u64) -> u64 {
-        let (rest, whole) = self.rest();
-        // No more than the values, which are counted in 64 bits.
-        let above = (u128::from(values) * rest / whole) as u64;
-        (values - above).max(1)
-    }
-
-    fn climb(&mut self) {
-        self.tick += 1;
-        if self.tick == self.ticks {
-            (self.tick, self.halvings) = (0, self.halvings + 1);
-        }
     }
 }
 
@@ -432,62 +352,6 @@ mod tests {
             );
             assert!(copy.steps(5).eq(histogram.steps(5)));
         }
-    }
-
-    #[test]
-    fn steps_ascend_to_the_whole() {
-        let histogram = of((1..=1_000).map(|i| i * 1_000_000));
-        let steps: Vec<Step> = histogram.steps(5).collect();
-        assert!(steps.is_sorted_by(|a, b| a.quantile <= b.quantile && a.value_ns <= b.value_ns));
-        let last = steps.last().unwrap();
-        assert_eq!((last.quantile, last.total_count), (1.0, 1_000));
-        let median = steps.iter().find(|step| step.quantile == 0.5).unwrap();
-        assert!((500_000_000..=500_500_000).contains(&median.value_ns));
-        assert_eq!(median.total_count, 500);
-    }
-
-    #[test]
-    fn a_step_is_at_its_share_exactly() {
-        for values in [10, 20, 50, 300, 1_000, 12_345] {
-            let histogram = of(1..=values);
-            for step in histogram.steps(5).filter(|step| step.quantile < 1.0) {
-                let value = histogram.quantile(step.quantile);
-                let beyond = histogram.count_up_to(value);
-                assert_eq!(
-                    (step.value_ns, step.total_count),
-                    (value, beyond),
-                    "{step:?} of {values}"
-                );
-            }
-            let at = histogram
-                .steps(5)
-                .find(|step| step.quantile == 0.9)
-                .expect("a step");
-            if values < 2_000 {
-                let share = values * 9 / 10;
-                assert_eq!((at.value_ns, at.total_count), (share, share));
-            }
-        }
-    }
-
-    /// The steps of HdrHistogram's own iterator, where its shares are exact.
-    #[test]
-    fn steps_are_those_of_the_library() {
-        let histogram = of((1..=1_024).map(|i| i * i * 1_000));
-        let counts = histogram.counts();
-        let theirs = counts
-            .iter_quantiles(4)
-            .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()));
-        let ours = histogram.steps(4).map(|step| (step.quantile, step.value_ns));
-        assert_eq!(ours.collect::<Vec<_>>(), theirs.collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn an_empty_histogram_has_no_steps() {
-        let histogram = Histogram::new();
-        assert!(histogram.is_empty());
-        assert_eq!(histogram.steps(5).count(), 0);
-        assert_eq!((histogram.mean(), histogram.quantile(0.5)), (0.0, 0));
     }
 
     #[test]
