@@ -334,6 +334,8 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
                 return Step::Command(Command::Close);
             }
             Wish::Abort { reset } => {
+                let gives_up = self.part.fleet.state(device) == State::Connecting;
+                self.part.book.connects(context.now).given_up += u64::from(gives_up);
                 self.went_down(device, Some("left"), context.now);
                 return Step::Abort { reset };
             }
@@ -368,6 +370,8 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
     fn woken(&mut self, now: Instant) -> ControlFlow<()> {
         self.take_messages(now);
         if self.is_over {
+            let given_up = self.part.fleet.count(State::Connecting) as u64;
+            self.part.book.connects(now).given_up += given_up;
             self.hand_over(now);
             return ControlFlow::Break(());
         }

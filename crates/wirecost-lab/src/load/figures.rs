@@ -78,6 +78,9 @@ pub struct Connects {
     pub failed: u64,
     /// Not there within the connect time-out.
     pub timed_out: u64,
+    /// Left before anything came of them, because the phase or the load was over: nobody's failure.
+    #[serde(default)]
+    pub given_up: u64,
     /// Established connections that were lost.
     pub lost: u64,
 }
@@ -178,6 +181,7 @@ impl std::ops::AddAssign for Connects {
         self.refused += other.refused;
         self.failed += other.failed;
         self.timed_out += other.timed_out;
+        self.given_up += other.given_up;
         self.lost += other.lost;
     }
 }

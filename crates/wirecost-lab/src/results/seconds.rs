@@ -53,6 +53,8 @@ pub struct SecondRow {
     pub connects_failed: u64,
     /// Connects that were not there within the connect time-out.
     pub connects_timed_out: u64,
+    /// Connects that were left before anything came of them.
+    pub connects_given_up: u64,
     /// Established connections that were lost.
     pub connections_lost: u64,
     /// Messages that arrived at subscribers or the sink.
@@ -116,6 +118,7 @@ impl SecondRow {
             connects_refused: connects.refused,
             connects_failed: connects.failed,
             connects_timed_out: connects.timed_out,
+            connects_given_up: connects.given_up,
             connections_lost: connects.lost,
             arrived: deliveries.arrived,
             duplicates: deliveries.duplicates,
@@ -161,6 +164,7 @@ impl Row for SecondRow {
             ("connects_refused", Count(&mut self.connects_refused)),
             ("connects_failed", Count(&mut self.connects_failed)),
             ("connects_timed_out", Count(&mut self.connects_timed_out)),
+            ("connects_given_up", Count(&mut self.connects_given_up)),
             ("connections_lost", Count(&mut self.connections_lost)),
             ("arrived", Count(&mut self.arrived)),
             ("duplicates", Count(&mut self.duplicates)),

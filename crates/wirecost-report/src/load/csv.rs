@@ -106,6 +106,7 @@ fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
         field("connects_refused", connects.refused),
         field("connects_failed", connects.failed),
         field("connects_timed_out", connects.timed_out),
+        field("connects_given_up", connects.given_up),
         field("connections_lost", connects.lost),
         optional("expected", expected),
         optional("arrived", arrived(|found| found.arrived)),

@@ -291,6 +291,7 @@ fn connects(phase: &PhaseFigures) -> String {
         ("refused", connects.refused),
         ("failed", connects.failed),
         ("timed out", connects.timed_out),
+        ("given up", connects.given_up),
         ("lost later", connects.lost),
     ];
     let told: Vec<String> = counts

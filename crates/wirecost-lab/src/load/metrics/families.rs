@@ -63,11 +63,12 @@ const OUTCOMES: [(&str, Count); 7] = [
     ("delivered", |of| of.outcomes.delivered),
     ("lost", |of| of.outcomes.lost),
 ];
-const CONNECTS: [(&str, Count); 4] = [
+const CONNECTS: [(&str, Count); 5] = [
     ("established", |of| of.connects.established),
     ("refused", |of| of.connects.refused),
     ("failed", |of| of.connects.failed),
     ("timed_out", |of| of.connects.timed_out),
+    ("given_up", |of| of.connects.given_up),
 ];
 const BYTES: [(&str, Count); 2] = [("up", |of| of.socket_bytes[0]), ("down", |of| of.socket_bytes[1])];
 

@@ -130,6 +130,38 @@ fn a_silent_server_leaves_every_message_unknown_and_the_phase_ends_with_the_drai
 }
 
 #[test]
+fn connects_that_are_left_when_a_load_is_over_are_given_up() {
+    let second = Duration::from_secs(1);
+    let mut rig = Rig::new(load(offer(OPEN)), |device, _, _| {
+        let after = if device < 4 { second } else { second * 3 };
+        vec![(after, READY)]
+    });
+    rig.tell_after(ToPart::Stop, second * 2);
+    let connects = rig.phase(0).sum.connects;
+    assert_eq!(
+        (connects.attempted, connects.established, connects.given_up),
+        (10, 4, 6)
+    );
+    assert_eq!(rig.quit().connects.given_up, 0);
+}
+
+#[test]
+fn connects_that_are_left_when_the_part_ends_are_given_up_too() {
+    let mut come = std::collections::BTreeSet::new();
+    let mut rig = Rig::new(load(offer(OPEN)), move |device, request, _| match request {
+        Request::Connect if come.insert(device) => vec![(Duration::ZERO, READY)],
+        Request::Connect => vec![],
+        Request::Message(_) => vec![(Duration::ZERO, Event::Closed)],
+    });
+    let mut sum = rig.phase(0).sum.connects;
+    sum += rig.phase(1).sum.connects;
+    sum += rig.quit().connects;
+    assert_eq!((sum.established, sum.lost), (10, 10));
+    assert!(sum.given_up > 0, "{sum:?}");
+    assert_eq!(sum.attempted, sum.established + sum.timed_out + sum.given_up);
+}
+
+#[test]
 fn without_connections_messages_have_failed() {
     let mut rig = Rig::new(load(offer(OPEN)), |_, _, _| vec![]);
     assert_eq!(rig.phase(0).sum.connects.timed_out, 10);

@@ -185,6 +185,18 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         let _ = Director::<Client>::woken(&mut self.devices, self.now);
     }
 
+    /// Ends the part; what it counted last.
+    pub(super) fn quit(&mut self) -> Interval {
+        self.tell(ToPart::Quit);
+        let mut sum = Interval::default();
+        while let Ok((_, message)) = self.heard.try_recv() {
+            if let FromPart::Interval(interval) = message {
+                sum.add(&interval);
+            }
+        }
+        sum
+    }
+
     /// Goes to the next time at which something happens, and lets it happen.
     fn advance(&mut self, due: Option<Instant>) {
         let event = self.events.peek().map(|Reverse((at, _))| *at);

@@ -99,7 +99,11 @@ fn nobody(evidence: &Evidence<'_>) -> String {
 fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let outcome = evidence.outcome;
     evidence.phases.first()?;
-    let short = evidence.phases.iter().find_map(missing_connections);
+    let was_stopped = outcome.interrupted || outcome.aborted.is_some();
+    let last = evidence.phases.len() - 1;
+    let mut phases = evidence.phases.iter().enumerate();
+    let short =
+        phases.find_map(|(index, figures)| missing_connections(figures, was_stopped && index == last));
     let generator = outcome.generator.telling_share.unwrap_or(0.0);
     let target = outcome.target.as_ref().and_then(|spent| spent.telling_share);
     let target = target.unwrap_or(0.0);
@@ -119,6 +123,9 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
             "target",
             format!("{come} of {asked} connections came about; {cpu}"),
         )
+    } else if was_stopped {
+        let why = "all connections came about that were not given up when the load was ended";
+        ("none", format!("{why}; {cpu}"))
     } else {
         ("none", format!("all connections came about; {cpu}"))
     };
@@ -126,11 +133,16 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
 }
 
 /// How many connections came about of those that were to, where some are missing. A device that comes back may need several
-/// attempts.
-fn missing_connections(figures: &PhaseFigures) -> Option<(u64, u64)> {
-    let (come, asked) = match figures.outcomes.offered {
-        0 => (figures.connects.established, figures.connects.attempted),
-        devices => (figures.outcomes.acknowledged + figures.outcomes.late, devices),
+/// attempts; in a phase that was stopped nobody is to blame for those of which nothing was known yet, nor for devices that
+/// waited.
+fn missing_connections(figures: &PhaseFigures, was_stopped: bool) -> Option<(u64, u64)> {
+    let (connects, outcomes) = (&figures.connects, &figures.outcomes);
+    let (come, asked) = match outcomes.offered {
+        devices if devices > 0 && !was_stopped => (outcomes.acknowledged + outcomes.late, devices),
+        _ => (
+            connects.established,
+            connects.attempted.saturating_sub(connects.given_up),
+        ),
     };
     ((come as f64) < asked as f64 * SENT_SHARE).then_some((come, asked))
 }
@@ -144,5 +156,47 @@ fn cpu(outcome: &Outcome) -> String {
     match outcome.target.as_ref().and_then(|spent| spent.telling_share) {
         Some(target) => format!("{generator}, the target's {}", percent(target)),
         None => format!("{generator}, the target's is not known"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::figures::Connects;
+    use crate::results::summary::Outcomes;
+
+    fn phase(offered: u64, acknowledged: u64, connects: Connects) -> PhaseFigures {
+        PhaseFigures {
+            outcomes: Outcomes {
+                offered,
+                acknowledged,
+                ..Outcomes::default()
+            },
+            connects,
+            ..PhaseFigures::default()
+        }
+    }
+
+    #[test]
+    fn nobody_is_to_blame_for_connections_that_were_given_up() {
+        let mut connects = Connects {
+            attempted: 5,
+            given_up: 5,
+            ..Connects::default()
+        };
+        assert_eq!(missing_connections(&phase(0, 0, connects), true), None);
+        connects = Connects {
+            attempted: 9,
+            established: 2,
+            refused: 2,
+            ..connects
+        };
+        assert_eq!(missing_connections(&phase(0, 0, connects), true), Some((2, 4)));
+        // Of ten devices that come back, two are there, and three wait before they try.
+        assert_eq!(missing_connections(&phase(10, 2, connects), true), Some((2, 4)));
+        assert_eq!(missing_connections(&phase(10, 2, connects), false), Some((2, 10)));
+        connects.refused = 0;
+        connects.attempted = 7;
+        assert_eq!(missing_connections(&phase(10, 2, connects), true), None);
     }
 }

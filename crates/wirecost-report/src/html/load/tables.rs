@@ -156,6 +156,7 @@ pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
         ("refused", ""),
         ("failed", ""),
         ("timed out", ""),
+        ("given up", ""),
         ("lost later", ""),
         ("p50", "ms"),
         ("p99", "ms"),
@@ -171,6 +172,7 @@ pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
             connects.refused,
             connects.failed,
             connects.timed_out,
+            connects.given_up,
             connects.lost,
         ];
         let mut values: Vec<String> = counts.into_iter().map(number::grouped).collect();
