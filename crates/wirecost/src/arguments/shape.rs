@@ -8,6 +8,29 @@ use wirecost_lab::load::options::Backoff;
 use wirecost_lab::scenario::load::clients;
 use wirecost_proto::units::parse_duration;
 
+/// What a storm does not use. What belongs to a storm conflicts with it, too: clap does not miss the storm that a flag requires
+/// where something stands beside it that a storm conflicts with.
+const NO_STORM: [&str; 16] = [
+    "replay",
+    "late_subscribers",
+    "retain",
+    "count",
+    "rate",
+    "per_client",
+    "poisson",
+    "warmup",
+    "ramp",
+    "closed_loop",
+    "inflight",
+    "size",
+    "payload_file",
+    "payload_template",
+    "connect_only",
+    "requests",
+];
+/// What has no subscribers.
+const NO_SUBSCRIBERS: [&str; 2] = ["connect_only", "requests"];
+
 /// What devices are and do.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What devices do")]
@@ -17,15 +40,16 @@ pub struct ShapeArguments {
     pub subscribers: Option<u32>,
 
     /// Topic filter of the subscribers; %d is the subscriber's number [default: the topic, + for its placeholders]
-    #[arg(long, value_name = "FILTER", requires = "subscribers")]
+    #[arg(long, value_name = "FILTER", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS)]
     pub filter: Option<String>,
 
     /// Subscribers share their subscription in this group: each message goes to one of them (MQTT)
-    #[arg(long, value_name = "GROUP", requires = "subscribers")]
+    #[arg(long, value_name = "GROUP", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS)]
     pub shared: Option<String>,
 
     /// QoS that subscribers ask for [default: that of the messages]
-    #[arg(long, value_name = "QOS", requires = "subscribers", value_parser = clap::value_parser!(u8).range(0..=2))]
+    #[arg(long, value_name = "QOS", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS,
+        value_parser = clap::value_parser!(u8).range(0..=2))]
     pub subscribe_qos: Option<u8>,
 
     /// The server retains messages (MQTT)
@@ -33,7 +57,7 @@ pub struct ShapeArguments {
     pub retain: bool,
 
     /// Subscribers connect when messages have been sent, and receive what is retained
-    #[arg(long, requires = "subscribers", requires = "retain")]
+    #[arg(long, requires = "subscribers", requires = "retain", conflicts_with_all = NO_SUBSCRIBERS)]
     pub late_subscribers: bool,
 
     /// Sessions outlive connections by this (MQTT; 3.1.1 knows no limit) [default: clean starts]
@@ -45,7 +69,8 @@ pub struct ShapeArguments {
         long,
         requires = "subscribers",
         requires = "session_expiry",
-        conflicts_with = "late_subscribers"
+        conflicts_with = "late_subscribers",
+        conflicts_with_all = NO_SUBSCRIBERS
     )]
     pub replay: bool,
 
@@ -80,25 +105,26 @@ pub struct ShapeArguments {
 
     /// Connect, close, and again: --rate is that of handshakes, --start says how they start
     #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers", "retain", "inflight", "size", "payload_file",
-        "payload_template"])]
+        "payload_template", "connect_rate"])]
     pub connect_only: bool,
 
     /// Connect, stay for --duration, lose all connections at one instant, and come back; no messages are sent, and
     /// --connect-rate is the only rate
-    #[arg(long, conflicts_with_all = ["replay", "late_subscribers", "retain", "count", "rate", "per_client", "poisson", "warmup",
-        "ramp", "closed_loop", "inflight", "size", "payload_file", "payload_template"])]
+    #[arg(long, conflicts_with_all = NO_STORM)]
     pub reconnect_storm: bool,
 
     /// Waits before the first connect after a loss and before the last of many, doubled in between: 1s..30s, or 0s
-    #[arg(long, value_name = "FIRST..LAST", default_value = "1s..30s", requires = "reconnect_storm", value_parser = backoff, allow_hyphen_values = true)]
+    #[arg(long, value_name = "FIRST..LAST", default_value = "1s..30s", requires = "reconnect_storm", conflicts_with_all = NO_STORM,
+        value_parser = backoff, allow_hyphen_values = true)]
     pub backoff: Backoff,
 
     /// Wait for the whole of each back-off instead of a random part of it
-    #[arg(long, requires = "reconnect_storm")]
+    #[arg(long, requires = "reconnect_storm", conflicts_with_all = NO_STORM)]
     pub no_jitter: bool,
 
     /// After this devices that are not back have failed
-    #[arg(long, value_name = "TIME", default_value = "120s", requires = "reconnect_storm", value_parser = parse_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "120s", requires = "reconnect_storm", conflicts_with_all = NO_STORM,
+        value_parser = parse_duration, allow_hyphen_values = true)]
     pub back_within: Duration,
 }
 

@@ -315,6 +315,16 @@ const CASES: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "load mqtt-qos1 --no-jitter --rate 20/s",
+        "the argument '--no-jitter' cannot be used with '--rate <RATE>'",
+        "",
+    ),
+    (
+        "load mqtt-qos1 --connect-only --filter x/#",
+        "the argument '--connect-only' cannot be used with '--filter <FILTER>'",
+        "",
+    ),
+    (
         "load mqtt-qos1 --reconnect-storm --closed-loop",
         "the argument '--reconnect-storm' cannot be used with '--closed-loop'",
         "",
