@@ -131,8 +131,9 @@ impl LoadOptions {
         let LoadTarget::Url(url) = &self.target else {
             return None;
         };
+        let is_named = url.host.parse::<std::net::Ipv6Addr>().is_ok();
         let why = format!("{url} says where the target is: name an IPv6 address in it, like mqtt://[::1]");
-        self.ipv6.then_some(why)
+        (self.ipv6 && !is_named).then_some(why)
     }
 
     /// Why its packets cannot be recorded, where they are to be.

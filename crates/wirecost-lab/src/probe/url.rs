@@ -362,8 +362,14 @@ impl Url {
             let is_http = matches!(self.scheme.protocol(), Protocol::Http1 | Protocol::Http3);
             return is_http.then(|| "/".to_owned());
         }
+        // HTTP carries what the URL says, encoded characters as they are (RFC 9112, section 3.2); topics, CoAP's options and
+        // addresses are carried decoded.
+        let carried = match self.scheme.protocol() {
+            Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
+            _ => percent_decoded(&self.resource),
+        };
         // A percent sign of a URL is an encoded character, one of a pattern a placeholder.
-        Some(percent_decoded(&self.resource).replace('%', "%%"))
+        Some(carried.replace('%', "%%"))
     }
 
     /// A percent sign of topic, path or address that no two hexadecimal digits follow, with what stands there (RFC 3986,

@@ -78,6 +78,7 @@ fn the_path_of_a_url_is_what_messages_name() {
         ("mqtt://host", None),
         ("mqtt://host/", None),
         ("mqtt://host/a%2fb%25", Some("a/b%%")),
+        ("http://host/a%2Fb?x=a%26b", Some("a%%2Fb?x=a%%26b")),
         ("http://host", Some("/")),
         ("h3://host/", Some("/")),
         ("https://host/a?b", Some("a?b")),
