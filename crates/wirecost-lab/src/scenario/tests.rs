@@ -272,7 +272,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         (
             "wirecost: 1\nstack: tcp\nphases: [{do: publish, count: 1}]\nthresholds: {reconnect_all: value<1s}\n",
             "line 4: thresholds: reconnect_all: what it names has no such metric",
-            "selector",
+            "add a phase",
         ),
         (
             "wirecost: 1\nthresholds:\n  response_time:\n    - p(98)<1s\n",

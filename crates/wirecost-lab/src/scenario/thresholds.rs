@@ -26,7 +26,7 @@ use super::selector::{self, Selector};
 use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
 use metric::{Metric, Quantity};
-use nature::{Lack, Subject};
+use nature::Subject;
 
 use crate::results::load::Threshold;
 
@@ -113,11 +113,10 @@ fn meant_by<'a>(
         return Ok(having);
     }
     let Some(lack) = named().filter_map(|subject| subject.lack(metric)).max() else {
-        let hint = Lack::OtherPhase.hint();
+        let hint = "a selector names values that the scenario has";
         return Err((format!("{name}: nothing of this run is {selector}"), hint));
     };
-    let because = lack.why().map_or_else(String::new, |why| format!(": {why}"));
-    let why = format!("{name}: what it names has no such metric{because}");
+    let why = format!("{name}: what it names has no such metric: {}", lack.why());
     Err((why, lack.hint()))
 }
 

@@ -25,6 +25,8 @@ pub enum Lack {
     Answered,
     /// Nobody says what arrives.
     NoReceiver,
+    /// Nobody subscribes.
+    NoSubscribers,
     /// Its server keeps nothing for who receives.
     NoStore,
     /// Subscribers are away while its messages are sent.
@@ -38,27 +40,28 @@ pub enum Lack {
 }
 
 impl Lack {
-    /// What is wrong, to stand behind a colon; `None` where there is nothing to say.
-    pub const fn why(self) -> Option<&'static str> {
-        Some(match self {
-            Self::OtherPhase => return None,
+    /// What is wrong, to stand behind a colon.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::OtherPhase => "none of its phases does what that measures",
             Self::NoConnect => "nothing is exchanged before its messages",
             Self::ClosedLoop => "a closed loop asks for no rate",
             Self::Unanswered => "nothing answers its messages",
             Self::Answered => "its messages are answered, and count as acknowledged",
             Self::NoReceiver => "nobody says what arrives at its target",
+            Self::NoSubscribers => "no device of it subscribes",
             Self::NoStore => "its server keeps nothing for who receives",
             Self::Away => "nobody receives while its messages are sent",
             Self::Unmatched => "no subscription matches its topic",
             Self::Uncounted => "nobody can say how many subscriptions its messages match",
             Self::Unstamped => "its payloads do not say when they were intended",
-        })
+        }
     }
 
     /// The way out.
     pub const fn hint(self) -> &'static str {
         match self {
-            Self::OtherPhase => "a selector names values that the scenario has",
+            Self::OtherPhase => "add a phase that does, or leave the demand out",
             Self::NoConnect => "leave it out, or name a stack with a connection",
             Self::ClosedLoop => "demand carried_rate, or give the phase a rate",
             Self::Unanswered => {
@@ -67,6 +70,9 @@ impl Lack {
             Self::Answered => "demand acknowledged",
             Self::NoReceiver => {
                 "add subscribers, or leave out the target: the built-in one counts what arrives"
+            }
+            Self::NoSubscribers => {
+                "add subscribers, or demand delivered, which the built-in target counts where nothing answers"
             }
             Self::NoStore => "leave it out: sessions and retained messages are MQTT's",
             Self::Away => "demand replayed or missing, or let subscribers connect before",
@@ -135,7 +141,9 @@ impl Metric {
             "one_way_delay" => no_delays(load, index),
             "missing" => no_expectation(load, index),
             "replayed" if !load.stack.is_mqtt() => Some(Lack::NoStore),
-            "replayed" => unless(load.subscribers.is_some(), Lack::NoReceiver).or(no_arrivals(load, index)),
+            "replayed" => {
+                unless(load.subscribers.is_some(), Lack::NoSubscribers).or(no_arrivals(load, index))
+            }
             "duplicates" | "out_of_order" => no_arrivals(load, index),
             "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),
             "delivered" => no_deliveries(load, index),
@@ -189,6 +197,7 @@ fn no_deliveries(load: &LoadOptions, index: usize) -> Option<Lack> {
     match load.phases.get(index)? {
         Phase::Publish(_) | Phase::Request(_) if load.is_answered() => Some(Lack::Answered),
         Phase::Publish(_) | Phase::Request(_) if counts(load) => None,
+        Phase::Publish(_) if load.subscribers.is_none() => Some(Lack::NoReceiver),
         Phase::Publish(_) => no_expectation(load, index),
         Phase::Request(_) => Some(Lack::NoReceiver),
         Phase::Handshakes { .. } => Some(Lack::Answered),
@@ -233,7 +242,7 @@ fn no_delays(load: &LoadOptions, index: usize) -> Option<Lack> {
 /// Why subscribers are to receive nothing that can be counted.
 fn no_expectation(load: &LoadOptions, index: usize) -> Option<Lack> {
     match load.phases.get(index)? {
-        Phase::Publish(_) if load.subscribers.is_none() => Some(Lack::NoReceiver),
+        Phase::Publish(_) if load.subscribers.is_none() => Some(Lack::NoSubscribers),
         Phase::Publish(_) => {
             unless(has_audience(load, number(index)), Lack::Away).or_else(|| no_match(load, index))
         }

@@ -41,9 +41,7 @@ impl Thresholds {
             .filter_map(|cell| Some((labels.get(&cell.key)?, cell)))
             .collect();
         let verdict = |demand: &Demand| {
-            let matching = cells.iter().filter(|(labels, _)| {
-                demand.selector.matches(labels) && demand.metric.lack_in_cell(labels).is_none()
-            });
+            let matching = cells.iter().filter(|(labels, _)| demand.is_about_cell(labels));
             let instances = matching.map(|(_, cell)| Instance {
                 valid: cell.valid,
                 rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
@@ -51,11 +49,12 @@ impl Thresholds {
             });
             demand.judge(instances)
         };
-        self.0.iter().map(verdict).collect()
+        let is_asked = |demand: &&Demand| labels.values().any(|labels| demand.is_about_cell(labels));
+        self.0.iter().filter(is_asked).map(verdict).collect()
     }
 
-    /// What has become of each demand of loads; loads that the summary does not have are not judged. A demand that has
-    /// ended a load does not hold, whatever has come after.
+    /// What has become of each demand of loads that one of `options` is about: those of other shards are theirs. Loads that
+    /// the summary does not have are not judged. A demand that has ended a load does not hold, whatever has come after.
     pub fn of_loads(&self, options: &[LoadOptions], summary: &LoadSummary) -> Vec<Threshold> {
         let keyed: BTreeMap<String, &LoadOptions> = options
             .iter()
@@ -76,19 +75,33 @@ impl Thresholds {
                 .cloned()
                 .unwrap_or_else(|| demand.judge(instances))
         };
-        self.0.iter().map(verdict).collect()
+        let is_asked = |demand: &&Demand| {
+            let mut phases = options
+                .iter()
+                .flat_map(|options| (0..options.phases.len()).map(move |index| (options, index)));
+            phases.any(|(options, index)| demand.is_about_phase(options, index))
+        };
+        self.0.iter().filter(is_asked).map(verdict).collect()
     }
 }
 
 impl Demand {
+    /// Whether a cell with these labels is to have the figure.
+    fn is_about_cell(&self, labels: &Labels) -> bool {
+        self.selector.matches(labels) && self.metric.lack_in_cell(labels).is_none()
+    }
+
+    /// Whether the phase of this index is to have the figure.
+    fn is_about_phase(&self, options: &LoadOptions, index: usize) -> bool {
+        let phase = options.phases.get(index);
+        let labels = phase.map(|phase| selector::labels_of_phase(options, phase));
+        labels.is_some_and(|labels| self.selector.matches(&labels))
+            && self.metric.lack_in_phase(options, index).is_none()
+    }
+
     /// The phases of a load that the demand is about, or all of them together where their figures add up.
     fn in_phases(&self, options: &LoadOptions, load: &Load) -> Vec<Instance> {
-        let is_meant = |(index, _): &(usize, &PhaseFigures)| {
-            let phase = options.phases.get(*index);
-            let labels = phase.map(|phase| selector::labels_of_phase(options, phase));
-            labels.is_some_and(|labels| self.selector.matches(&labels))
-                && self.metric.lack_in_phase(options, *index).is_none()
-        };
+        let is_meant = |(index, _): &(usize, &PhaseFigures)| self.is_about_phase(options, *index);
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
         // Subscribers are ours: where none of them has received anything, nothing has come.
         let nothing = (self.metric.adds_up() && options.subscribers.is_some()).then_some(0.0);

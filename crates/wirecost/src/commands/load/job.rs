@@ -157,7 +157,7 @@ impl Job<'_> {
             kept.loads.push(*load);
             return self.without_room(folder, &kept, &error);
         }
-        let written = measured.write(self.thresholds.of_loads(self.loads, &kept));
+        let written = measured.write(self.thresholds.of_loads(&self.own_loads(), &kept));
         let summary = match written {
             Ok(summary) => summary,
             Err(error) => return self.without_room(folder, &kept, &error),
@@ -196,19 +196,26 @@ impl Job<'_> {
         }
     }
 
+    /// The loads that are not another shard's.
+    fn own_loads(&self) -> Vec<LoadOptions> {
+        let is_own = |options: &&LoadOptions| {
+            let is_held = |shard: Shard| shard.holds(&identity::key(options));
+            self.shard.is_none_or(is_held)
+        };
+        self.loads.iter().filter(is_own).cloned().collect()
+    }
+
     /// The loads of the run that have no figures because one of them has failed, that one first.
     fn absent(&self, summary: &LoadSummary, failure: Option<&LoadError>) -> Vec<Absent> {
         let Some(error) = failure else {
             return Vec::new();
         };
-        let is_ours = |key: &str| self.shard.is_none_or(|shard| shard.holds(key));
-        let is_there = |key: &str| summary.loads.iter().any(|load| load.key == key);
-        let missing = self.loads.iter().filter(|options| {
-            let key = identity::key(options);
-            is_ours(&key) && !is_there(&key)
-        });
+        let is_there = |key: String| summary.loads.iter().any(|load| load.key == key);
+        let mut missing = self.own_loads();
+        missing.retain(|options| !is_there(identity::key(options)));
         let mut error = Some(error.to_string());
         missing
+            .iter()
             .map(|options| Absent {
                 load: entry::of(options, &Outcome::default(), 0.0, None),
                 error: error.take(),

@@ -89,14 +89,14 @@ fn what_nothing_can_come_to_is_refused_with_the_reason() {
             "mqtt-qos1",
             "",
             "missing: \"count==0\"",
-            "nobody says what arrives",
+            "no device of it subscribes",
             "subscribers",
         ),
         (
             "mqtt-qos1",
             "",
             "replayed: \"count==0\"",
-            "nobody says what arrives",
+            "no device of it subscribes",
             "subscribers",
         ),
         (
