@@ -12,6 +12,7 @@ use wirecost_wire::ipv6;
 
 use super::share::most_in_flight;
 use super::shared;
+use crate::compare::OptionsError;
 use crate::probe::url::Url;
 use crate::stack::{Pattern, Stack};
 use crate::target::Target;
@@ -106,10 +107,7 @@ impl LoadOptions {
         }
         let mtu = link.up.mtu.min(link.down.mtu);
         if self.ipv6 && mtu < ipv6::MIN_MTU {
-            return Some(format!(
-                "IPv6 needs an MTU of at least {} B (RFC 8200, section 5), got {mtu} B",
-                ipv6::MIN_MTU
-            ));
+            return Some(OptionsError::MtuBelowIpv6(mtu).to_string());
         }
         self.stack.cannot_cross(mtu, self.ipv6)
     }

@@ -91,12 +91,7 @@ impl Ladder {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
-        let mut histogram = Histogram::new();
-        values.into_iter().for_each(|value| histogram.record(value));
-        histogram
-    }
+    use crate::histogram::tests::of;
 
     #[test]
     fn a_step_is_at_its_share_exactly() {

@@ -150,16 +150,24 @@ mod tests {
         }
     }
 
+    /// Messages are offered for a second.
+    const SECOND: Span = Span {
+        warm_up: Duration::ZERO,
+        offered: Some(Duration::from_secs(1)),
+    };
+
+    /// Such a phase, whose first answer takes 50 ms.
+    fn answering() -> Intervals {
+        let mut intervals = Intervals::new();
+        intervals.begin(0, Instant::START, SECOND);
+        assert!(!intervals.is_behind(Instant::START, Instant::from_millis(50)));
+        intervals
+    }
+
     #[test]
     fn answers_that_come_when_nothing_is_offered_any_more_are_behind() {
-        let at = |millis| Instant::START + Duration::from_millis(millis);
-        let mut intervals = Intervals::new();
-        let span = Span {
-            warm_up: Duration::ZERO,
-            offered: Some(Duration::from_secs(1)),
-        };
-        intervals.begin(0, at(0), span);
-        assert!(!intervals.is_behind(at(0), at(50)), "the first takes 50 ms");
+        let at = Instant::from_millis;
+        let mut intervals = answering();
         assert!(!intervals.is_behind(at(999), at(1_049)), "and so does the last");
         assert!(intervals.is_behind(at(500), at(1_051)));
         intervals.begin(1, at(2_000), Span::default());
@@ -175,20 +183,14 @@ mod tests {
 
     #[test]
     fn nothing_is_behind_before_the_last_message_that_is_known_to_come() {
-        let at = |millis| Instant::START + Duration::from_millis(millis);
-        let mut intervals = Intervals::new();
-        let span = Span {
-            warm_up: Duration::ZERO,
-            offered: Some(Duration::from_secs(1)),
-        };
-        intervals.begin(0, at(0), span);
-        assert!(!intervals.is_behind(at(0), at(50)), "the first takes 50 ms");
+        let at = Instant::from_millis;
+        let mut intervals = answering();
         intervals.intend(at(1_300));
         intervals.intend(at(1_200));
         assert_eq!(intervals.intended_until(), at(1_300));
         assert!(!intervals.is_behind(at(900), at(1_350)));
         assert!(intervals.is_behind(at(900), at(1_351)));
-        intervals.begin(1, at(2_000), span);
+        intervals.begin(1, at(2_000), SECOND);
         assert_eq!(intervals.intended_until(), at(2_000), "it is another phase");
     }
 

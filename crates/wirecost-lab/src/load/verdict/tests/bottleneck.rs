@@ -1,0 +1,181 @@
+//! Who is named the bottleneck, and what is said of a load that fell short.
+
+use super::*;
+
+#[test]
+fn a_backlog_that_is_worked_off_in_the_drain_is_not_carried() {
+    let mut case = Case::new("coap-con", OPEN);
+    case.publish(|publish| {
+        publish.measured_s = 10.0;
+        publish.carried_rate = Some(80.0);
+    });
+    let bottleneck = case.verdict().bottleneck.expect("a bottleneck");
+    assert_eq!(bottleneck.who, "target", "{}", bottleneck.why);
+    assert!(
+        bottleneck
+            .why
+            .starts_with("92 % of what was offered was answered only when"),
+        "{}",
+        bottleneck.why
+    );
+}
+
+#[test]
+fn a_late_generator_that_works_harder_than_its_target_is_the_bottleneck() {
+    let mut case = Case::open();
+    case.cpu(0.4, 0.3);
+    case.lag(MILLISECOND, 9 * MILLISECOND);
+    assert_eq!(case.bottleneck(), "generator");
+    let why = case.verdict().bottleneck.expect("a bottleneck").why;
+    assert!(why.starts_with("it was late by 9.00 ms"), "{why}");
+}
+
+#[test]
+fn only_what_was_carried_is_said_to_have_been() {
+    let mut case = Case::open();
+    assert!(case.why().starts_with("all that was offered was carried"));
+    for refused in [10_000, 101] {
+        case.publish(|publish| {
+            publish.outcomes = Outcomes {
+                offered: 10_000,
+                acknowledged: 10_000 - refused,
+                refused,
+                ..Outcomes::default()
+            };
+        });
+        assert_eq!(case.bottleneck(), "target");
+        assert!(case.why().starts_with("it refused 1"), "{}", case.why());
+    }
+    case.options = Case::closed().options;
+    assert_eq!(case.bottleneck(), "target", "in a closed loop as well");
+}
+
+#[test]
+fn a_lag_of_milliseconds_loses_nothing_that_is_missing() {
+    let mut case = Case::open();
+    case.cpu(0.3, 0.1);
+    case.lag(MILLISECOND, 3 * MILLISECOND);
+    case.publish(|publish| publish.outcomes = outcomes(10_000, 4_800));
+    assert_eq!(case.bottleneck(), "target");
+    assert!(
+        case.why()
+            .starts_with("it left 52 % of what was offered without an answer"),
+        "{}",
+        case.why()
+    );
+    assert_eq!(case.of_phases(), ["saturation"]);
+    let timeout_ns = u64::try_from(case.options.timeout.as_nanos()).expect("a time-out");
+    case.lag(MILLISECOND, timeout_ns);
+    assert_eq!(case.bottleneck(), "generator");
+    // What makes figures invalid has a name, also where the target works harder.
+    let mut case = Case::open();
+    case.cpu(0.1, 0.9);
+    case.lag(MILLISECOND, 4 * MILLISECOND);
+    assert_eq!(case.of_phases(), ["!schedule-lag"]);
+    assert_eq!(case.bottleneck(), "generator");
+}
+
+#[test]
+fn a_target_that_carries_less_than_is_offered_is_saturated_and_not_invalid() {
+    let mut case = Case::open();
+    case.publish(|publish| publish.outcomes = outcomes(10_000, 6_000));
+    for (target, lag_p99_ns) in [(0.2, MILLISECOND), (0.97, 900 * MILLISECOND)] {
+        case.cpu(0.3, target);
+        case.lag(MILLISECOND, lag_p99_ns);
+        assert_eq!(case.bottleneck(), "target");
+        assert_eq!(case.of_phases(), ["saturation"]);
+    }
+}
+
+/// Nobody knows what became of messages that nothing answers, where nobody counts them.
+#[test]
+fn what_nobody_counts_falls_short_of_nothing() {
+    let mut case = Case::new("mqtt-qos0", OPEN);
+    case.publish(|publish| publish.outcomes = outcomes(10_000, 0));
+    assert_eq!((case.bottleneck(), case.of_phases()), ("none".into(), Vec::new()));
+    assert!(
+        case.why().starts_with("no answer came to 100 % of "),
+        "{}",
+        case.why()
+    );
+    case.publish(|publish| {
+        publish.outcomes = Outcomes {
+            offered: 10_000,
+            delivered: 9_000,
+            lost: 1_000,
+            ..Outcomes::default()
+        };
+    });
+    assert_eq!(case.of_phases(), [""; 0], "what is lost has not waited");
+}
+
+#[test]
+fn a_target_that_nobody_can_look_into_is_named_so() {
+    let mut case = Case::open();
+    case.outcome.target = None;
+    let bottleneck = case.verdict().bottleneck.expect("a bottleneck");
+    assert_eq!(bottleneck.who, "none");
+    assert!(bottleneck.why.ends_with("the target's is not known"));
+}
+
+#[test]
+fn what_was_over_too_soon_has_no_bottleneck() {
+    let mut case = Case::open();
+    for spent in [Some(&mut case.outcome.generator), case.outcome.target.as_mut()] {
+        let spent = spent.expect("both sides");
+        (spent.busiest_share, spent.telling_share) = (Some(0.9), None);
+    }
+    let bottleneck = case.verdict().bottleneck.expect("a bottleneck");
+    assert_eq!(bottleneck.who, "none");
+    assert!(bottleneck.why.contains("over too soon"), "{}", bottleneck.why);
+    assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn where_nothing_is_offered_connections_tell_who_could_give_no_more() {
+    let mut case = Case::open();
+    case.options.phases.remove(1);
+    case.phases.remove(1);
+    case.outcome.phases.remove(1);
+    case.phases[0].connects.attempted = 100;
+    case.phases[0].connects.established = 100;
+    assert_eq!(case.bottleneck(), "none");
+    assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
+    // Of ten devices that were to come back, one has not, after many attempts.
+    case.phases[1].outcomes = outcomes(10, 9);
+    case.phases[1].connects.attempted = 50;
+    assert_eq!(case.bottleneck(), "target");
+    let why = case.verdict().bottleneck.expect("a bottleneck").why;
+    assert!(why.starts_with("9 of 10 connections came about"), "{why}");
+    case.cpu(0.95, 0.5);
+    assert_eq!(case.bottleneck(), "generator");
+    case.cpu(0.5, 0.9);
+    assert_eq!(case.bottleneck(), "target");
+}
+
+#[test]
+fn a_target_that_ends_its_connections_is_the_one_that_could_give_no_more() {
+    let mut case = Case::open();
+    case.lag(MILLISECOND, 4 * MILLISECOND);
+    case.outcome.target = None;
+    case.publish(|publish| {
+        publish.outcomes = outcomes(10_000, 3_000);
+        publish.sent = 3_000;
+        publish.connects.lost = 20;
+    });
+    let found = case.verdict().bottleneck.expect("a bottleneck");
+    assert_eq!(found.who, "target");
+    assert!(
+        found
+            .why
+            .starts_with("it ended 20 connections and carried 30 % of what was offered")
+    );
+    assert_eq!(
+        case.of_phases(),
+        [""; 0],
+        "they did not wait, and the lag lost nothing"
+    );
+    // A generator without a free CPU may have lost them itself.
+    case.cpu(0.99, 0.1);
+    assert_eq!(case.bottleneck(), "generator");
+}
