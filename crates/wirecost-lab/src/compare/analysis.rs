@@ -102,6 +102,30 @@ pub struct DeviceMeasurement {
     pub disagreements: u64,
 }
 
+impl DeviceMeasurement {
+    /// Before the first packet of a device is read.
+    fn before(cell: usize, sample: u32, report: DeviceReport<Sampler>) -> Self {
+        let messages = report.script.notes().messages.len();
+        Self {
+            cell,
+            sample,
+            report,
+            connect: Traffic::default(),
+            messages: vec![Traffic::default(); messages],
+            keep_alive: Traffic::default(),
+            close: Traffic::default(),
+            arrivals: Vec::new(),
+            ticket: Traffic::default(),
+            connect_round_trips: None,
+            first_message_round_trips: None,
+            message_round_trips: Vec::new(),
+            unattributed_bytes: 0,
+            server_cpu: Duration::ZERO,
+            disagreements: 0,
+        }
+    }
+}
+
 /// Takes every packet with what the ledger made of it.
 pub trait PacketSink {
     /// One packet, in the order of entry. `device` is none for packets of no device of the plan.

@@ -120,12 +120,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     } else {
         verdict::warnings(&evidence)
     };
-    // Whoever was not granted the start that was asked for counts in the outcomes, and in nothing else.
-    let as_asked: Vec<&DeviceMeasurement> = devices
-        .iter()
-        .copied()
-        .filter(|device| !device.report.script.has_started_otherwise())
-        .collect();
+    let as_asked = started_as_asked(devices);
     let devices = as_asked.as_slice();
     let measured = !devices.is_empty();
     let lossless = verdict::has_round_trips(link, counters);
@@ -137,10 +132,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         target: source.target.clone(),
         key: identity::key(options, planned, source.engine),
         messages_per_connection: planned.schedule.messages,
-        interval_ns: planned
-            .schedule
-            .interval
-            .map(|interval| interval.as_nanos() as u64),
+        interval_ns: planned.schedule.interval.map(|every| every.as_nanos() as u64),
         agreement: None,
         valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,
@@ -158,6 +150,12 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         cpu: (source.cpu)(devices),
         outcomes,
     }
+}
+
+/// Whoever was not granted the start that was asked for counts in the outcomes, and in nothing else.
+fn started_as_asked<'d>(devices: &[&'d DeviceMeasurement]) -> Vec<&'d DeviceMeasurement> {
+    let is_as_asked = |device: &&DeviceMeasurement| !device.report.script.has_started_otherwise();
+    devices.iter().copied().filter(is_as_asked).collect()
 }
 
 /// Why a cell's connections did not start as asked for, where not one of them did: it is not run then, and never counted as

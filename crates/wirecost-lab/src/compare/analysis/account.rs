@@ -73,9 +73,9 @@ impl Account {
         let server_port = cell.stack.port();
         let mut ledger = DeviceLedger::with_describer(cell.stack.describer());
         let mut datagram_ids = Vec::new();
-        let mut disagreements = 0;
+        let mut measurement = DeviceMeasurement::before(index, sample, report);
+        let report = &measurement.report;
         let has_failed = report.script.notes().failure.is_some();
-        let mut server_cpu = Duration::ZERO;
         for (local, log) in &report.logs {
             let ports = Ports {
                 client: local.port(),
@@ -83,32 +83,14 @@ impl Account {
             };
             let stream = log.transport == Transport::Stream;
             let server = servers.by_peer.get(&(*local, server_port, stream));
-            server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
+            measurement.server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
             let down = server.map_or(&log.down, |server| &server.down);
             if let Some(server) = server {
-                disagreements += disagreements_of(log, server, cell, has_failed);
+                measurement.disagreements += disagreements_of(log, server, cell, has_failed);
             }
             datagram_ids.push((ports, ledger.log_spans(ports, Direction::Up, &log.up)));
             ledger.log_spans(ports, Direction::Down, down);
         }
-        let messages = report.script.notes().messages.len();
-        let measurement = DeviceMeasurement {
-            cell: index,
-            sample,
-            report,
-            connect: Traffic::default(),
-            messages: vec![Traffic::default(); messages],
-            keep_alive: Traffic::default(),
-            close: Traffic::default(),
-            arrivals: Vec::new(),
-            ticket: Traffic::default(),
-            connect_round_trips: None,
-            first_message_round_trips: None,
-            message_round_trips: Vec::new(),
-            unattributed_bytes: 0,
-            server_cpu,
-            disagreements,
-        };
         Self {
             cell: index,
             answered: cell.stack.is_answered(),
