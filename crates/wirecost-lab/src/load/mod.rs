@@ -17,7 +17,8 @@
 //! - [`devices`]: what the devices of a loop do next: [`fleet`] their connections, [`book`] their messages
 //! - [`activity`]: what they do in one phase; [`activities`]: connect, publish, hold, close
 //! - [`arrivals`]: when messages are intended
-//! - [`figures`]: what is counted, second by second, in a form that adds up
+//! - [`figures`]: what is counted, second by second, in a form that adds up; `backlog`: what of it comes too late to have been
+//!   carried
 //! - [`link`]: the emulated link between devices and a target that was started; [`keys`]: what opens its packets
 //! - [`metrics`]: what was counted, for Prometheus
 //! - [`profile`]: CPU profiles as folded stacks
@@ -31,6 +32,7 @@
 pub mod activities;
 pub mod activity;
 pub mod arrivals;
+mod backlog;
 pub mod book;
 pub mod consent;
 pub mod coordinator;

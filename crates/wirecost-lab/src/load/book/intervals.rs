@@ -1,10 +1,9 @@
 //! What is counted, by the second of the phase, until it is handed over.
 
-use std::time::Duration;
-
 use wirecost_proto::Instant;
 
 use super::Span;
+use crate::load::backlog::Backlog;
 use crate::load::figures::Interval;
 
 /// What has been counted since it was last handed over.
@@ -25,12 +24,7 @@ struct Begun {
     phase: u32,
     at: Instant,
     warm_up_ends: Instant,
-    /// When nothing is offered any more, where that is known.
-    offer_ends: Option<Instant>,
-    /// When the last message is intended that is known of.
-    intended_until: Instant,
-    /// How long the first answer took: so much later than messages their answers come where nothing waits.
-    first_answer: Option<Duration>,
+    backlog: Backlog,
 }
 
 impl Intervals {
@@ -43,9 +37,7 @@ impl Intervals {
                 phase: 0,
                 at: Instant::START,
                 warm_up_ends: Instant::START,
-                offer_ends: None,
-                intended_until: Instant::START,
-                first_answer: None,
+                backlog: Backlog::new(0, None),
             },
             earlier: Vec::new(),
         }
@@ -53,25 +45,24 @@ impl Intervals {
 
     /// A phase begins.
     pub(super) fn begin(&mut self, phase: u32, at: Instant, span: Span) {
+        let offer_ends = span.offered.map(|offered| (at + offered).as_nanos());
         let begun = Begun {
             phase,
             at,
             warm_up_ends: at + span.warm_up,
-            offer_ends: span.offered.map(|offered| at + offered),
-            intended_until: at,
-            first_answer: None,
+            backlog: Backlog::new(at.as_nanos(), offer_ends),
         };
         self.earlier.push(std::mem::replace(&mut self.phase, begun));
     }
 
     /// A message is known to be intended at a time of the current phase.
     pub(super) fn intend(&mut self, at: Instant) {
-        self.phase.intended_until = self.phase.intended_until.max(at);
+        self.phase.backlog.intend(at.as_nanos());
     }
 
     /// When the last message of the current phase is intended that is known of.
     pub(super) const fn intended_until(&self) -> Instant {
-        self.phase.intended_until
+        Instant::from_nanos(self.phase.backlog.intended_until_ns())
     }
 
     /// The key of the interval of a time in the current phase: phase, second and whether it is warm-up.
@@ -87,18 +78,15 @@ impl Intervals {
         own.unwrap_or(&self.phase).key(intended, now)
     }
 
-    /// Whether the answer that comes `now` to a message comes when nothing is offered any more. Answers are looked at as long
-    /// as messages are offered, from the first one on.
+    /// Whether a measured message is answered, or arrives where nothing answers, only when nothing is offered any more: later
+    /// than the first one took.
     pub(super) fn is_behind(&mut self, intended: Instant, now: Instant) -> bool {
         let phases = std::iter::once(&mut self.phase).chain(self.earlier.iter_mut().rev());
         let Some(own) = phases.into_iter().find(|phase| phase.at <= intended) else {
             return false;
         };
-        let took = now.saturating_since(intended);
-        let first = *own.first_answer.get_or_insert(took);
-        // A count of random arrivals lasts longer than its rate says, or shorter.
-        let ends = own.offer_ends.map(|end| end.max(own.intended_until));
-        ends.is_some_and(|end| now > end + first)
+        // What waited already when the warm-up was over is no more behind at the end than it was then.
+        own.warm_up_ends <= intended && own.backlog.is_behind(intended.as_nanos(), now.as_nanos())
     }
 
     /// The interval of a key.
@@ -141,6 +129,8 @@ impl Begun {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn warm_up(seconds: u64) -> Span {
@@ -179,6 +169,22 @@ mod tests {
             !intervals.is_behind(at(2_000), at(60_000)),
             "who knows when it ends"
         );
+    }
+
+    #[test]
+    fn what_waited_already_when_the_warm_up_was_over_is_carried() {
+        let at = Instant::from_millis;
+        let mut intervals = Intervals::new();
+        let span = Span {
+            warm_up: Duration::from_secs(1),
+            offered: Some(Duration::from_secs(2)),
+        };
+        intervals.begin(0, Instant::START, span);
+        assert!(!intervals.is_behind(at(0), at(20)));
+        assert!(!intervals.is_behind(at(999), at(60_000)), "it is in no figure");
+        assert!(!intervals.is_behind(at(1_000), at(1_500)));
+        assert!(!intervals.is_behind(at(1_500), at(2_500)));
+        assert!(intervals.is_behind(at(1_500), at(2_501)));
     }
 
     #[test]
