@@ -266,6 +266,29 @@ fn a_link_that_is_full_is_the_bottleneck() {
     assert!(is_the_bottleneck(&load), "{load}");
 }
 
+/// Beyond the knee messages wait, and arrive when nothing is offered any more: they are no part of what the link carries in
+/// the time of the offer.
+#[test]
+fn what_nothing_answers_is_carried_at_the_rate_of_its_link() {
+    // A message of UDP has 128 bytes and 28 of headers: a link of 50 kbit/s carries 40 of them in a second.
+    for stack in ["udp", "mqtt-qos0"] {
+        for (rate, expected, is_saturated) in [(100, 20.0..60.0, true), (20, 10.0..20.1, false)] {
+            let load = load(&format!(
+                "{stack} -c 2 -r {rate}/s -d 3s --rtt 10ms --up rate=50kbit,queue=1000packets"
+            ));
+            let publish = phase(&load, "publish");
+            assert_eq!(publish["outcomes"]["delivered"], 3 * rate, "{stack}: {load}");
+            let carried = publish["carried_rate"].as_f64().expect("a rate");
+            let warnings = publish["warnings"].as_array().expect("warnings");
+            let is_warned_of = warnings.iter().any(|warning| warning["kind"] == "saturation");
+            assert!(expected.contains(&carried), "{stack}: {load}");
+            // A generator that a busy machine has held up for long is named instead.
+            let is_spoiled = load["valid"] == false;
+            assert!(is_warned_of == is_saturated || is_spoiled, "{stack}: {load}");
+        }
+    }
+}
+
 #[test]
 fn worker_processes_and_real_servers_live_on_their_sides() {
     need_program("mosquitto", "mosquitto");

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use common::mqtt::connected;
 use common::{WIRECOST, signal};
 use wirecost_lab::load::sink::{Sink, SinkOptions, SinkReport};
+use wirecost_lab::load::target::Measured;
 use wirecost_lab::patience::Patience;
 use wirecost_live::Clock;
 use wirecost_proto::Stamp;
@@ -26,11 +27,14 @@ fn start(stack: &str, connections: u32) -> (Sink, Clock) {
 }
 
 fn payload(clock: Clock, device: u32, message: u32) -> Vec<u8> {
-    let stamp = Stamp {
+    stamped(Stamp {
         device,
         message,
         intended_ns: clock.monotonic_nanos(clock.now()),
-    };
+    })
+}
+
+fn stamped(stamp: Stamp) -> Vec<u8> {
     let mut payload = stamp.to_bytes().to_vec();
     payload.extend([7; 84]);
     payload
@@ -108,6 +112,34 @@ fn counts_datagrams_of_many_devices() {
             ..SinkReport::default()
         },
     );
+}
+
+#[test]
+fn says_what_came_only_when_nothing_was_offered_any_more() {
+    let (mut sink, clock) = start("udp", 1);
+    let begins_ns = clock.monotonic_nanos(clock.now());
+    let phase = Measured {
+        from_ns: begins_ns,
+        has_warm_up: false,
+        offer_ends_ns: Some(begins_ns),
+    };
+    sink.begin_phase(&phase).expect("it is told");
+    // Orders are taken one after the other: this one has been when the next is answered.
+    sink.report(Patience::of(PATIENCE)).expect("a report");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    for message in 0..4 {
+        let datagram = stamped(Stamp {
+            device: 0,
+            message,
+            intended_ns: begins_ns,
+        });
+        socket.send_to(&datagram, sink.address()).expect("it is sent");
+        // The others come later than the first.
+        report_of(&mut sink, u64::from(message) + 1);
+    }
+    let report = report_of(&mut sink, 4);
+    assert_eq!((report.messages, report.worked_off), (4, 3));
+    sink.stop().expect("it ends");
 }
 
 #[test]

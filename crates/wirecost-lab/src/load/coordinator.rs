@@ -29,7 +29,7 @@ use super::figures::Interval;
 use super::options::{LoadOptions, Phase};
 use super::part::{FromPart, ToPart};
 use super::parts::{Gone, Parts};
-use super::target::{Used, Watched};
+use super::target::{Measured, Used, Watched};
 use super::watch::Watcher;
 use crate::results::load::{PhaseFigures, Threshold};
 use crate::scenario::thresholds::failure_text;
@@ -199,7 +199,7 @@ impl<'a> Coordinator<'a> {
         let number = index as u32;
         let has_warm_up = !phase.warm_up().is_zero();
         let measured_from = at + phase.warm_up();
-        self.begin_at_target(measured_from, has_warm_up);
+        self.begin_at_target(at, phase);
         self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
         let stopped = self.await_phase(index, at, phase);
         let over = self.now();
@@ -230,11 +230,17 @@ impl<'a> Coordinator<'a> {
         self.look_for_target(number, phase);
     }
 
-    /// Tells the target, and the link to it, from when on a phase is measured.
-    fn begin_at_target(&mut self, measured_from: Instant, has_warm_up: bool) {
-        let measured_from_ns = self.around.clock.monotonic_nanos(measured_from);
+    /// Tells the target what of a phase that begins at `at` is measured, and the link to it from when on.
+    fn begin_at_target(&mut self, at: Instant, phase: &Phase) {
+        let measured_from = at + phase.warm_up();
+        let offered = phase.offer().and_then(|offer| offer.length(self.options.clients));
+        let clock = self.around.clock;
         let target = &mut *self.around.target;
-        target.begin(if has_warm_up { measured_from_ns } else { 0 });
+        target.begin(&Measured {
+            from_ns: clock.monotonic_nanos(measured_from),
+            has_warm_up: !phase.warm_up().is_zero(),
+            offer_ends_ns: offered.map(|offered| clock.monotonic_nanos(at + offered)),
+        });
         if let Some(meter) = target.meter() {
             meter.mark(measured_from);
         }

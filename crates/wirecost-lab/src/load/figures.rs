@@ -30,7 +30,8 @@ pub struct Interval {
     /// Of those, that subscribers are to receive.
     #[serde(default)]
     pub awaited: u64,
-    /// Of those that were acknowledged, how many came when nothing was offered any more: what had waited was worked off.
+    /// Of those that were acknowledged, or delivered where nothing answers, how many were so only when nothing was offered any
+    /// more: what had waited was worked off.
     #[serde(default)]
     pub worked_off: u64,
     /// How connections came about, in the second in which they did.
@@ -39,6 +40,10 @@ pub struct Interval {
     /// when it was intended counts in its own phase, also where it arrives behind the end of that; one from a server's
     /// store, or without a stamp, counts in the phase in which it arrives.
     pub deliveries: Deliveries,
+    /// Of what subscribers received of messages that nothing answers, how many came only when nothing was offered any more; a
+    /// message counts once at each of them.
+    #[serde(default)]
+    pub deliveries_behind: u64,
     /// Bytes given to sockets and taken from them, in the second in which they were. What goes through them between two
     /// phases belongs to the one before.
     pub socket_bytes: [u64; 2],
@@ -124,6 +129,7 @@ impl Interval {
         self.worked_off += other.worked_off;
         self.connects += other.connects;
         self.deliveries += other.deliveries;
+        self.deliveries_behind += other.deliveries_behind;
         for (sum, more) in self.socket_bytes.iter_mut().zip(other.socket_bytes) {
             *sum += more;
         }
@@ -136,6 +142,17 @@ impl Interval {
         merge(&mut self.schedule_lag, other.schedule_lag.as_ref());
         merge(&mut self.connect_time, other.connect_time.as_ref());
         merge(&mut self.one_way_delay, other.one_way_delay.as_ref());
+    }
+
+    /// Counts up to so many of the messages that it has delivered as worked off; returns how many are left.
+    pub fn work_off(&mut self, messages: u64) -> u64 {
+        let own = self
+            .outcomes
+            .delivered
+            .saturating_sub(self.worked_off)
+            .min(messages);
+        self.worked_off += own;
+        messages - own
     }
 
     /// Keeps its histograms in little memory: few intervals are added to when their second is past.
@@ -237,5 +254,17 @@ mod tests {
         assert_eq!(sum.reasons.len(), 2);
         let times = sum.response_time.expect("times");
         assert_eq!((times.len(), times.min(), times.max()), (2, 1_000, 3_001));
+    }
+
+    #[test]
+    fn no_more_is_worked_off_than_was_delivered() {
+        let mut interval = Interval::new(1, 2, false);
+        interval.outcomes.delivered = 10;
+        interval.deliveries_behind = 2;
+        assert_eq!((interval.work_off(4), interval.worked_off), (0, 4));
+        assert_eq!((interval.work_off(8), interval.worked_off), (2, 10));
+        let mut sum = interval.clone();
+        sum.add(&interval);
+        assert_eq!((sum.worked_off, sum.deliveries_behind), (20, 4));
     }
 }

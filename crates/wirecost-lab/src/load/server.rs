@@ -14,7 +14,7 @@ use super::devices::LAST_WAIT;
 use super::figures::Deliveries;
 use super::options::{LoadOptions, LoadTarget};
 use super::sink::{Sink, SinkError, SinkOptions};
-use super::target::{Arrived, Used, Watched};
+use super::target::{Arrived, Measured, Used, Watched};
 use crate::emulation::Meter;
 use crate::patience::Patience;
 use crate::probe::resolve::{ResolveError, resolve};
@@ -205,10 +205,10 @@ impl Watched for Server {
         self.meter.as_deref()
     }
 
-    fn begin(&mut self, measured_from_ns: u64) {
+    fn begin(&mut self, phase: &Measured) {
         if let Kind::Sink(sink) = &mut self.kind {
             // A target that has ended is noticed by its devices.
-            drop(sink.begin_phase(measured_from_ns));
+            drop(sink.begin_phase(phase));
         }
     }
 
@@ -227,6 +227,7 @@ impl Watched for Server {
                         ..Deliveries::default()
                     },
                     warm_up: report.warm_up,
+                    worked_off: report.worked_off,
                     one_way_delay: report.one_way_delay.filter(|delays| !delays.is_empty()),
                 })
             }

@@ -30,6 +30,7 @@ pub use report::{SinkReport, SinkUsage};
 pub use target::serve;
 
 use super::destination::OnLink;
+use super::target::Measured;
 use crate::patience::Patience;
 use crate::stack::credentials::Portable;
 use crate::stack::{Credentials, Stack};
@@ -221,13 +222,13 @@ impl Sink {
         Ok(sum)
     }
 
-    /// Begins the distribution of one-way delays anew, as a phase asks; counts go on. What is intended before
-    /// `measured_from_ns`, in nanoseconds of `CLOCK_MONOTONIC`, is warm-up.
+    /// Begins the distribution of one-way delays anew, as a phase asks; counts go on.
     ///
     /// # Errors
     /// It has ended.
-    pub fn begin_phase(&mut self, measured_from_ns: u64) -> Result<(), SinkError> {
-        let order = format!("{}{measured_from_ns}", target::PHASE);
+    pub fn begin_phase(&mut self, phase: &Measured) -> Result<(), SinkError> {
+        let phase = serde_json::to_string(phase).map_err(|error| SinkError::Failed(error.to_string()))?;
+        let order = format!("{}{phase}", target::PHASE);
         for shard in &mut self.shards {
             shard.worker.say(&order)?;
         }

@@ -1,9 +1,11 @@
 //! What is known of the target while a load runs, and what it says of what arrived.
 
+use serde::{Deserialize, Serialize};
+use wirecost_stats::Histogram;
+
 use super::figures::Deliveries;
 use super::watch::Usage;
 use crate::emulation::Meter;
-use wirecost_stats::Histogram;
 
 /// A target, as far as it can be watched.
 pub trait Watched {
@@ -15,9 +17,8 @@ pub trait Watched {
         None
     }
 
-    /// A phase begins: the delays of what arrived before are not its. What is intended before `measured_from_ns`, in nanoseconds
-    /// of `CLOCK_MONOTONIC`, is its warm-up; 0 where it has none.
-    fn begin(&mut self, _measured_from_ns: u64) {}
+    /// A phase begins: the delays of what arrived before are not its.
+    fn begin(&mut self, _phase: &Measured) {}
 
     /// What has arrived since it started; `None` where it does not count, or does not say so in time: soon, where the run is
     /// `interrupted`.
@@ -62,6 +63,18 @@ impl Used {
     }
 }
 
+/// What of a phase is measured, in nanoseconds of `CLOCK_MONOTONIC`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Its beginning, or the end of its warm-up.
+    pub from_ns: u64,
+    /// Whether what is intended before that is its warm-up: where it has none, what a phase before has left over is in its
+    /// figures.
+    pub has_warm_up: bool,
+    /// When nothing is offered any more; `None` where a count of a closed loop ends that, or nothing is offered.
+    pub offer_ends_ns: Option<u64>,
+}
+
 /// What has arrived at a target.
 #[derive(Clone, Debug, Default)]
 pub struct Arrived {
@@ -69,6 +82,8 @@ pub struct Arrived {
     pub deliveries: Deliveries,
     /// Of those, what belongs to the warm-up of a phase.
     pub warm_up: Deliveries,
+    /// Of those that do not, and that say when they were intended, how many came only when nothing was offered any more.
+    pub worked_off: u64,
     /// How long they took since the phase began, without its warm-up, where they say when they were intended.
     pub one_way_delay: Option<Histogram>,
 }

@@ -158,7 +158,7 @@ pub struct PhaseFigures {
     /// Messages that were offered per second of the measured time: fewer than were asked for in a ramp, and about as many where
     /// they arrive at random. Null in a closed loop and where there are none.
     pub offered_rate: Option<f64>,
-    /// Messages acknowledged, or delivered where nothing answers, per second of the measured time. What was acknowledged when
+    /// Messages acknowledged, or delivered where nothing answers, per second of the measured time. What was so only when
     /// nothing was offered any more is not among them.
     pub carried_rate: Option<f64>,
     /// How the messages ended; the parts sum to `offered`.
@@ -417,6 +417,14 @@ mod tests {
         assert_eq!((figures.asked_rate, figures.offered_rate), (Some(4.0), Some(1.5)));
         let closed = publish().counted(&[second(0, false, &[1])]);
         assert_eq!(closed.offered_rate, None, "a closed loop offers what is answered");
+    }
+
+    #[test]
+    fn what_was_worked_off_is_not_in_the_carried_rate() {
+        let mut interval = Interval::new(0, 0, false);
+        (interval.outcomes.offered, interval.outcomes.delivered) = (10, 10);
+        interval.worked_off = 4;
+        assert_eq!(publish().counted(&[interval]).carried_rate, Some(3.0));
     }
 
     #[test]

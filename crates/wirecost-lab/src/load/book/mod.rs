@@ -421,6 +421,11 @@ impl Book {
         self.intervals.of(key)
     }
 
+    /// Whether a message that nothing answers arrives at a subscriber only when nothing is offered any more.
+    pub fn is_delivered_behind(&mut self, intended: Instant, now: Instant) -> bool {
+        !self.rules.answered && self.intervals.is_behind(intended, now)
+    }
+
     /// Counts a connect that has come about, and its time where it takes any.
     pub fn connected(&mut self, began: Instant, now: Instant) {
         let takes_time = self.rules.connects;

@@ -23,6 +23,7 @@ impl Coordinator<'_> {
             let unique = |of: &Deliveries| of.arrived.saturating_sub(of.duplicates);
             let left = self.deliver(phase, false, unique(&measured));
             self.deliver(phase, true, left + unique(&warm_up));
+            self.work_off(phase, arrived.worked_off.saturating_sub(before.worked_off));
         }
         // Where devices subscribe, deliveries are theirs, and what the broker has is on its way to them.
         if self.options.subscribers.is_some() {
@@ -57,6 +58,13 @@ impl Coordinator<'_> {
             interval.outcomes.unknown = 0;
         }
         arrived
+    }
+
+    /// Counts so many of the messages that the measured seconds of a phase have delivered as worked off: the last ones.
+    fn work_off(&mut self, phase: u32, worked_off: u64) {
+        let seconds = self.of_phase(phase).rev();
+        let measured = seconds.filter(|interval| !interval.warm_up);
+        measured.fold(worked_off, |left, interval| interval.work_off(left));
     }
 
     /// Asks the target until everything that was sent has arrived, or for as long as an answer would be waited for; where

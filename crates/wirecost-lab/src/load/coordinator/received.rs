@@ -48,6 +48,8 @@ struct Received {
     expected: u64,
     /// What arrived, each message counted once at each subscriber.
     distinct: u64,
+    /// Of that, what came only when nothing was offered any more.
+    behind: u64,
 }
 
 impl Received {
@@ -58,6 +60,7 @@ impl Received {
                 awaited: sum.awaited + interval.awaited,
                 expected: sum.expected + deliveries.expected,
                 distinct: sum.distinct + deliveries.arrived.saturating_sub(deliveries.duplicates),
+                behind: sum.behind + interval.deliveries_behind,
             }
         })
     }
@@ -70,14 +73,19 @@ fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
         awaited,
         expected,
         distinct,
+        behind,
     } = Received::of(intervals.iter().map(|interval| &**interval));
     if expected == 0 {
         return later;
     }
     let from_later = expected.saturating_sub(distinct).min(later);
-    let came = u128::from((distinct + from_later).min(expected));
-    let mut delivered = u64::try_from(came * u128::from(awaited) / u128::from(expected)).unwrap_or(awaited);
-    for interval in intervals {
+    let messages = |deliveries: u64| {
+        let of_all = u128::from(deliveries.min(expected)) * u128::from(awaited) / u128::from(expected);
+        u64::try_from(of_all).unwrap_or(awaited)
+    };
+    let all = messages(distinct + from_later);
+    let mut delivered = all;
+    for interval in intervals.iter_mut() {
         let outcomes = &mut interval.outcomes;
         // What was lost with its connection before it had left is nowhere awaited, and stays unknown.
         let ended = outcomes.unknown.min(interval.awaited);
@@ -87,6 +95,10 @@ fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
         outcomes.delivered += of_them;
         outcomes.lost += ended - of_them;
     }
+    // What ended before, as at a target that counts, is not what these deliveries tell of.
+    let worked_off = messages(behind).min(all - delivered);
+    let from_the_last = intervals.iter_mut().rev();
+    from_the_last.fold(worked_off, |left, interval| interval.work_off(left));
     later - from_later
 }
 
@@ -130,6 +142,36 @@ mod tests {
             settled(vec![second], 0).0,
             [[100, 0, 0]],
             "no more than were sent"
+        );
+    }
+
+    #[test]
+    fn what_came_when_nothing_was_offered_any_more_is_worked_off_as_a_share_of_what_was_expected() {
+        let worked_off = |mut seconds: [Interval; 2]| {
+            let [first, last] = &mut seconds;
+            settle(&mut [first, last], 0);
+            seconds.map(|interval| interval.worked_off)
+        };
+        let mut seconds = [sent(100, 3), sent(100, 3)];
+        (seconds[0].deliveries.arrived, seconds[1].deliveries.arrived) = (300, 240);
+        seconds[1].deliveries_behind = 90;
+        assert_eq!(worked_off(seconds.clone()), [0, 30]);
+        // Of the 180 that are delivered, the last 80 are of the last second.
+        seconds[1].deliveries_behind = 450;
+        assert_eq!(worked_off(seconds.clone()), [70, 80]);
+        seconds[1].deliveries_behind = 5_000;
+        assert_eq!(
+            worked_off(seconds.clone()),
+            [100, 80],
+            "no more than were delivered"
+        );
+        for second in &mut seconds {
+            (second.outcomes.delivered, second.outcomes.unknown) = (100, 0);
+        }
+        assert_eq!(
+            worked_off(seconds),
+            [0, 0],
+            "somebody else has said how they ended"
         );
     }
 

@@ -164,12 +164,16 @@ impl Subscribers {
         };
         let intended = stamp.map(|stamp| reception.intended(&stamp));
         let replayed = arrival.retained || subscriber.was_away_at(intended);
+        let is_behind = intended
+            .filter(|_| !replayed && place != Some(Place::Duplicate))
+            .is_some_and(|intended| book.is_delivered_behind(intended, now));
         // What was on its way when a phase ended is that phase's; what a server has kept tells of the phase in which it comes.
         let interval = match intended.filter(|_| !replayed) {
             Some(intended) => book.of_message(intended, now),
             None => book.now(now),
         };
         count(&mut interval.deliveries, place, replayed, arrival.duplicate);
+        interval.deliveries_behind += u64::from(is_behind);
         // A message that waited in the server's store tells of the store.
         if let Some(intended) = intended.filter(|_| !replayed) {
             record(&mut interval.one_way_delay, now.saturating_since(intended));
@@ -242,7 +246,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::load::book::Rules;
+    use crate::load::book::{Rules, Span};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -255,6 +259,10 @@ mod tests {
     impl Bench {
         /// One subscriber, the second device of its part.
         fn new(stamped: bool) -> Self {
+            Self::of(stamped, true)
+        }
+
+        fn of(stamped: bool, answered: bool) -> Self {
             let stack = "mqtt-qos1".parse().expect("a stack");
             let subscription = Subscription::new(stack, "t/#", None, 1).expect("a subscription");
             let reception = Reception {
@@ -263,7 +271,7 @@ mod tests {
                 clock_start_ns: 1_000,
             };
             let rules = Rules {
-                answered: true,
+                answered,
                 timeout: SECOND,
                 session: false,
                 connects: true,
@@ -358,6 +366,31 @@ mod tests {
         assert_eq!((deliveries.arrived, deliveries.replayed), (3, 2));
         let delays = bench.book.now(bench.now).one_way_delay.clone();
         assert_eq!(delays.map(|delays| delays.len()), Some(1));
+    }
+
+    #[test]
+    fn what_nothing_answers_is_behind_when_nothing_is_offered_any_more() {
+        for (answered, behind) in [(false, 3), (true, 0)] {
+            let mut bench = Bench::of(true, answered);
+            let begins = bench.now;
+            let span = Span {
+                warm_up: Duration::ZERO,
+                offered: Some(SECOND),
+            };
+            bench.book.begin(0, begins, span);
+            let sent_again = [0, 1, 2, 3, 4, 4];
+            for (number, millis) in sent_again
+                .into_iter()
+                .zip([20, 1_020, 1_021, 1_500, 9_000, 9_000])
+            {
+                bench.now = begins + Duration::from_millis(millis);
+                bench.receive(number, begins, false);
+            }
+            let received = bench.book.take();
+            let counts = received.map(|interval| [interval.deliveries.arrived, interval.deliveries_behind]);
+            let sum = counts.reduce(|sum, more| [sum[0] + more[0], sum[1] + more[1]]);
+            assert_eq!(sum, Some([6, behind]));
+        }
     }
 
     #[test]

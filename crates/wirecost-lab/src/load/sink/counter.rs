@@ -14,8 +14,10 @@ use wirecost_proto::{Front, Instant, Stamp};
 use wirecost_stats::Histogram;
 
 use super::report::{SinkReport, SinkUsage};
+use crate::load::backlog::Backlog;
 use crate::load::figures::Deliveries;
 use crate::load::roles::track::{Place, Track};
+use crate::load::target::Measured;
 use crate::stack::server::{Server, ServerEvent};
 
 /// Devices whose numbers are followed; messages of others count, but not as duplicates or out of order. Anyone can send a
@@ -34,8 +36,7 @@ struct Counts {
     messages: u64,
     payload_bytes: u64,
     unstamped: u64,
-    /// Until when a warm-up lasts, on `CLOCK_MONOTONIC`.
-    measured_from_ns: u64,
+    phase: Measured,
     /// What belongs to warm-ups.
     warm_up: Deliveries,
     /// `None` where payloads have no stamp.
@@ -43,11 +44,13 @@ struct Counts {
 }
 
 /// What stamps have told.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Stamps {
     delays: Histogram,
     duplicates: u64,
     out_of_order: u64,
+    worked_off: u64,
+    backlog: Backlog,
     /// By the device's number.
     devices: Vec<Track>,
 }
@@ -55,7 +58,7 @@ struct Stamps {
 impl Counter {
     pub(super) fn new(clock: Clock, stamped: bool) -> Self {
         let counts = Counts {
-            stamps: stamped.then(Stamps::default),
+            stamps: stamped.then(Stamps::new),
             ..Counts::default()
         };
         Self {
@@ -75,6 +78,7 @@ impl Counter {
                 out_of_order: stamps.map(|stamps| stamps.out_of_order),
                 unstamped: counts.unstamped,
                 warm_up: counts.warm_up,
+                worked_off: stamps.map_or(0, |stamps| stamps.worked_off),
                 one_way_delay: stamps.map(|stamps| stamps.delays.clone()),
                 usage: SinkUsage::own(counts.messages),
             }
@@ -86,11 +90,12 @@ impl Counter {
         self.with(|counts| counts.messages)
     }
 
-    pub(super) fn begin_phase(&self, measured_from_ns: u64) {
+    pub(super) fn begin_phase(&self, phase: &Measured) {
         self.with(|counts| {
-            counts.measured_from_ns = measured_from_ns;
+            counts.phase = *phase;
             if let Some(stamps) = &mut counts.stamps {
                 stamps.delays = Histogram::new();
+                stamps.backlog = Backlog::new(phase.from_ns, phase.offer_ends_ns);
             }
         });
     }
@@ -112,7 +117,8 @@ impl Observer<Server> for Counter {
             counts.payload_bytes += payload_bytes;
             let stamp = front.stamp().filter(|_| counts.stamps.is_some());
             let intended_ns = stamp.map_or(monotonic_ns, |stamp| stamp.intended_ns);
-            let is_warm_up = intended_ns < counts.measured_from_ns;
+            let is_earlier = intended_ns < counts.phase.from_ns;
+            let is_warm_up = counts.phase.has_warm_up && is_earlier;
             counts.warm_up.arrived += u64::from(is_warm_up);
             let Some(stamps) = &mut counts.stamps else {
                 return;
@@ -127,6 +133,11 @@ impl Observer<Server> for Counter {
                 counts.warm_up.out_of_order += u64::from(place == Place::OutOfOrder);
             } else {
                 stamps.delays.record(monotonic_ns.saturating_sub(intended_ns));
+            }
+            // What a phase before has left over tells nothing of this one.
+            if !is_earlier && place != Place::Duplicate {
+                let is_behind = stamps.backlog.is_behind(intended_ns, monotonic_ns);
+                stamps.worked_off += u64::from(is_behind);
             }
         });
     }
@@ -158,6 +169,17 @@ fn arrived(event: &ServerEvent) -> Option<(u64, Front)> {
 }
 
 impl Stamps {
+    fn new() -> Self {
+        Self {
+            delays: Histogram::new(),
+            duplicates: 0,
+            out_of_order: 0,
+            worked_off: 0,
+            backlog: Backlog::new(0, None),
+            devices: Vec::new(),
+        }
+    }
+
     /// Counts a message; returns its place among those of its device.
     fn take(&mut self, stamp: Stamp) -> Place {
         let device = stamp.device as usize;
@@ -176,6 +198,8 @@ impl Stamps {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -188,13 +212,6 @@ mod tests {
             message: 0,
             intended_ns: clock.monotonic_nanos(now) - 5_000,
         };
-        let message = |payload: &[u8]| {
-            ServerEvent::Bare(bare::ServerEvent::Message {
-                flow: wirecost_proto::FlowId(0),
-                payload_bytes: payload.len() as u64,
-                front: Front::of(payload),
-            })
-        };
         for payload in [&stamp.to_bytes()[..], &stamp.to_bytes(), b"short"] {
             counter.event(0, None, message(payload), now);
         }
@@ -205,7 +222,7 @@ mod tests {
         let delays = report.one_way_delay.expect("delays");
         assert_eq!(delays.len(), 2);
         assert!(delays.max().abs_diff(5_000) <= 5, "{} ns", delays.max());
-        counter.begin_phase(0);
+        counter.begin_phase(&Measured::default());
         assert!(counter.report().one_way_delay.expect("delays").is_empty());
     }
 
@@ -214,23 +231,15 @@ mod tests {
         let clock = Clock::start();
         let now = clock.now();
         let now_ns = clock.monotonic_nanos(now);
-        for stamped in [true, false] {
-            let mut counter = Counter::new(clock, stamped);
-            counter.begin_phase(now_ns);
-            let mut arrive = |message, intended_ns, at| {
-                let stamp = Stamp {
-                    device: 3,
-                    message,
-                    intended_ns,
-                };
-                let front = Front::of(&stamp.to_bytes());
-                let event = ServerEvent::Bare(bare::ServerEvent::Message {
-                    flow: wirecost_proto::FlowId(0),
-                    payload_bytes: 16,
-                    front,
-                });
-                counter.event(0, None, event, at);
-            };
+        for is_stamped in [true, false] {
+            let mut counter = Counter::new(clock, is_stamped);
+            counter.begin_phase(&Measured {
+                from_ns: now_ns,
+                has_warm_up: true,
+                offer_ends_ns: None,
+            });
+            let mut arrive =
+                |message, intended_ns, at| counter.event(0, None, stamped_message(message, intended_ns), at);
             let before = Instant::from_nanos(now.as_nanos().saturating_sub(1));
             arrive(0, now_ns - 9, before);
             // Its second copy comes when the warm-up is over: only a stamp tells whose it is.
@@ -239,12 +248,67 @@ mod tests {
             let report = counter.report();
             let warm_up = report.warm_up;
             assert_eq!(report.messages, 3);
-            let expected = if stamped { (2, 1) } else { (1, 0) };
+            let expected = if is_stamped { (2, 1) } else { (1, 0) };
             assert_eq!((warm_up.arrived, warm_up.duplicates), expected);
             assert_eq!(
                 report.one_way_delay.map(|delays| delays.len()),
-                stamped.then_some(1)
+                is_stamped.then_some(1)
             );
         }
+    }
+
+    /// Messages every 10 ms for 100 ms, of which a link lets one through every 30 ms, the first 5 ms after it was intended.
+    #[test]
+    fn what_comes_when_nothing_is_offered_any_more_was_worked_off() {
+        const MS: u64 = 1_000_000;
+        let clock = Clock::start();
+        let start = clock.now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let begin_ns = clock.monotonic_nanos(start);
+        for (is_stamped, offer_ends_ms, worked_off) in
+            [(true, Some(100), 6), (true, None, 0), (false, Some(100), 0)]
+        {
+            let mut counter = Counter::new(clock, is_stamped);
+            for phase in 0..2 {
+                let begins = phase * 1_000;
+                counter.begin_phase(&Measured {
+                    from_ns: begin_ns + begins * MS,
+                    has_warm_up: false,
+                    offer_ends_ns: offer_ends_ms.map(|end| begin_ns + (begins + end) * MS),
+                });
+                if phase > 0 {
+                    let left_over = stamped_message(10, begin_ns);
+                    counter.event(0, None, left_over, at(begins));
+                }
+                for message in 0..10 {
+                    let number = (phase * 20 + message) as u32;
+                    let intended_ns = begin_ns + (begins + message * 10) * MS;
+                    let arrives = at(begins + 5 + message * 30);
+                    // Its second copy was not delivered.
+                    for _ in 0..2 {
+                        counter.event(0, None, stamped_message(number, intended_ns), arrives);
+                    }
+                }
+                counter.event(0, None, message(b"short"), at(begins + 900));
+            }
+            assert_eq!(counter.report().worked_off, 2 * worked_off);
+        }
+    }
+
+    fn stamped_message(message: u32, intended_ns: u64) -> ServerEvent {
+        let stamp = Stamp {
+            device: 3,
+            message,
+            intended_ns,
+        };
+        self::message(&stamp.to_bytes())
+    }
+
+    fn message(payload: &[u8]) -> ServerEvent {
+        ServerEvent::Bare(bare::ServerEvent::Message {
+            flow: wirecost_proto::FlowId(0),
+            payload_bytes: payload.len() as u64,
+            front: Front::of(payload),
+        })
     }
 }

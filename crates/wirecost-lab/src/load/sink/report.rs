@@ -24,6 +24,10 @@ pub struct SinkReport {
     /// Of the messages, those of a warm-up: intended before the end of it, or where they have no stamp, arrived before that.
     #[serde(default)]
     pub warm_up: Deliveries,
+    /// Of the messages with a stamp that are not of a warm-up, those that came only when nothing was offered any more, and
+    /// later than the first one of their phase took; repetitions are left out. 0 without stamps.
+    #[serde(default)]
+    pub worked_off: u64,
     /// From the intended send to the arrival, in nanoseconds, since [`super::Sink::begin_phase`] and without the warm-up;
     /// `None` without stamps. A message counts each time it arrives.
     pub one_way_delay: Option<Histogram>,
@@ -55,6 +59,7 @@ impl SinkReport {
         self.payload_bytes += other.payload_bytes;
         self.unstamped += other.unstamped;
         self.warm_up += other.warm_up;
+        self.worked_off += other.worked_off;
         self.duplicates = add(self.duplicates, other.duplicates);
         self.out_of_order = add(self.out_of_order, other.out_of_order);
         match (&mut self.one_way_delay, &other.one_way_delay) {

@@ -20,7 +20,7 @@ use crate::stack::{Channel, Credentials, Stack};
 
 pub(super) const REPORT: &str = "report";
 pub(super) const USAGE: &str = "usage";
-/// A phase begins; when its warm-up ends comes behind it.
+/// A phase begins; what of it is measured comes behind it.
 pub(super) const PHASE: &str = "phase ";
 const QUIT: &str = "quit";
 
@@ -50,8 +50,8 @@ pub fn serve(orders: impl BufRead, mut words: impl Write) -> Result<(), String> 
             REPORT => say(&mut words, &Answer::Report(Box::new(target.report())))?,
             USAGE => say(&mut words, &Answer::Usage(target.usage()))?,
             QUIT => break,
-            other => match other.strip_prefix(PHASE).map(str::parse) {
-                Some(Ok(measured_from_ns)) => target.counter.begin_phase(measured_from_ns),
+            other => match other.strip_prefix(PHASE).map(serde_json::from_str) {
+                Some(Ok(phase)) => target.counter.begin_phase(&phase),
                 _ => return Err(format!("{order:?} is no order")),
             },
         }

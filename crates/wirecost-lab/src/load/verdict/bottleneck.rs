@@ -40,15 +40,10 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         ("link", why)
     } else if let Some(why) = fell_short(evidence, timeout) {
         ("target", with_cpu(why))
-    } else if let Some(share) = evidence.offered().find_map(|phase| phase.worked_off()) {
-        // Devices that wait for answers wait for the way there and back, where that is emulated.
+    } else if let Some(why) = evidence.offered().find_map(|phase| phase.worked_off()) {
+        // What waits for answers, or for room to send, waits for the way there and back, where that is emulated.
         let who = if evidence.link.is_some() { "link" } else { "target" };
-        (
-            who,
-            with_cpu(format!(
-                "{share} of what was offered was answered only when nothing was offered any more"
-            )),
-        )
+        (who, with_cpu(why))
     } else {
         ("none", with_cpu(nobody(evidence)))
     };

@@ -57,24 +57,18 @@ fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
 }
 
 /// What a phase had waiting for longer and longer: messages that were answered late, not at all, or only when nothing was
-/// offered any more. What was lost, refused, or failed without a connection has not waited.
+/// offered any more, or that arrived only then where nothing answers. What was lost, refused, or failed without a connection
+/// has not waited.
 fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     let waited = match phase.silence() {
         Some(_) if phase.left_by_target() => None,
         Some(_) => Some(format!("{} of what was offered was carried", phase.carried())),
-        None => phase.worked_off().map(|share| {
-            format!("{share} of what was offered was carried only when nothing was offered any more")
-        }),
-    };
-    let times = if phase.is_answered {
-        "response times"
-    } else {
-        "delays"
+        None => phase.worked_off(),
     };
     let waited = waited.filter(|_| phase.open && !by_generator)?;
     Some(warning(
         "saturation",
-        format!("{waited}: {times} grow with the length of such a run"),
+        format!("{waited}: {} grow with the length of such a run", phase.times()),
     ))
 }
 
@@ -148,6 +142,15 @@ pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> 
 }
 
 impl Offered<'_> {
+    /// The times that tell how long messages took.
+    const fn times(&self) -> &'static str {
+        if self.is_answered {
+            "response times"
+        } else {
+            "delays"
+        }
+    }
+
     /// The lag, where an open loop's is beyond its limit.
     pub(super) fn lag_beyond(&self) -> Option<String> {
         let p99 = self.figures.schedule_lag_ns.as_ref()?.p99?;
@@ -208,8 +211,8 @@ impl Offered<'_> {
         self.open && self.figures.connects.lost > 0 && self.falls_short()
     }
 
-    /// The share of what was offered that was worked off when nothing was offered any more, where that is more than what is
-    /// in flight at the end of a short phase.
+    /// What share of what was offered was worked off when nothing was offered any more, in one sentence, where that is more
+    /// than what is in flight at the end of a short phase.
     pub(super) fn worked_off(&self) -> Option<String> {
         const NOTABLE: f64 = 0.05;
         let figures = self.figures;
@@ -217,7 +220,15 @@ impl Offered<'_> {
         let in_time = figures.carried_rate? * figures.measured_s;
         let behind = (outcomes.acknowledged + outcomes.delivered) as f64 - in_time;
         let share = behind / outcomes.offered.max(1) as f64;
-        (self.open && share > NOTABLE).then(|| percent(share))
+        let worked_off = if self.is_answered {
+            "was answered"
+        } else {
+            "arrived"
+        };
+        (self.open && share > NOTABLE).then(|| {
+            let share = percent(share);
+            format!("{share} of what was offered {worked_off} only when nothing was offered any more")
+        })
     }
 
     /// The share of what was offered that was carried.

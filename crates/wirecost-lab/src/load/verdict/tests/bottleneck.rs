@@ -21,6 +21,31 @@ fn a_backlog_that_is_worked_off_in_the_drain_is_not_carried() {
 }
 
 #[test]
+fn what_nothing_answers_is_worked_off_when_it_arrives_too_late() {
+    let mut case = Case::new("mqtt-qos0", OPEN);
+    case.publish(|publish| {
+        publish.outcomes = Outcomes {
+            offered: 10_000,
+            delivered: 10_000,
+            ..Outcomes::default()
+        };
+        publish.measured_s = 10.0;
+        publish.carried_rate = Some(1_000.0);
+    });
+    assert_eq!(case.of_phases(), [""; 0]);
+    case.publish(|publish| publish.carried_rate = Some(80.0));
+    assert_eq!(case.of_phases(), ["saturation"]);
+    let said = "92 % of what was offered arrived only when nothing was offered any more";
+    assert!(case.why().starts_with(said), "{}", case.why());
+    let warning = &case.verdict().phases[1][0].text;
+    assert!(warning.starts_with(said), "{warning}");
+    assert!(
+        warning.ends_with("delays grow with the length of such a run"),
+        "{warning}"
+    );
+}
+
+#[test]
 fn a_late_generator_that_works_harder_than_its_target_is_the_bottleneck() {
     let mut case = Case::open();
     case.cpu(0.4, 0.3);
