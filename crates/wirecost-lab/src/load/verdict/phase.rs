@@ -10,7 +10,7 @@ use crate::results::summary::{Times, Warning};
 
 /// The generator's lag is above suspicion below this.
 const LAG_FLOOR_NS: u64 = 1_000_000;
-/// The most that the lag may be of the response time.
+/// The most that the lag may be of the response time, or of the delay where nothing answers.
 const LAG_SHARE: f64 = 0.1;
 /// Messages below which quantiles say little.
 const FEW_MESSAGES: u64 = 100;
@@ -33,14 +33,15 @@ pub(super) fn of(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
     .collect()
 }
 
-/// The generator's lag must not be a part of the response time.
+/// The generator's lag must not be a part of the response time, or of the delay.
 fn lag(phase: &Offered<'_>) -> Option<Warning> {
     let lag = phase.lag_beyond()?;
     let limit = nanos(lag_limit(phase.figures));
     Some(invalid(
         "schedule-lag",
         format!(
-            "the generator was late by {lag} (p99), more than {limit}: the response times are partly its own"
+            "the generator was late by {lag} (p99), more than {limit}: the {} are partly its own",
+            phase.times()
         ),
     ))
 }
@@ -240,9 +241,10 @@ impl Offered<'_> {
 }
 
 fn lag_limit(figures: &PhaseFigures) -> u64 {
-    let median = figures
-        .response_time_ns
-        .as_ref()
+    // Where nothing answers, the delay is what the lag is a part of: a message that waits for seconds tells of no millisecond.
+    let times = figures.response_time_ns.as_ref();
+    let median = times
+        .or(figures.one_way_delay_ns.as_ref())
         .and_then(|times: &Times| times.p50);
     let share = median.map_or(0.0, |median| median as f64 * LAG_SHARE);
     LAG_FLOOR_NS.max(share as u64)

@@ -158,6 +158,22 @@ fn a_load_that_kept_its_schedule_has_nothing_against_it() {
 }
 
 #[test]
+fn beside_a_delay_of_seconds_a_lag_of_milliseconds_is_none() {
+    let mut case = Case::new("mqtt-qos0", OPEN);
+    case.publish(|publish| {
+        publish.response_time_ns = None;
+        publish.schedule_lag_ns = Some(times(|times| times.p99 = Some(3 * MILLISECOND)));
+    });
+    for (delay_p50_ns, is_valid) in [(MILLISECOND, false), (30 * MILLISECOND, true)] {
+        case.publish(|publish| {
+            publish.one_way_delay_ns = Some(times(|times| times.p50 = Some(delay_p50_ns)));
+        });
+        let expected: &[&str] = if is_valid { &[] } else { &["!schedule-lag"] };
+        assert_eq!(case.of_phases(), expected, "{delay_p50_ns}");
+    }
+}
+
+#[test]
 fn the_lag_may_be_a_tenth_of_the_median_response_and_a_millisecond() {
     for (response_p50_ns, lag_p99_ns, is_valid) in [
         (100_000, MILLISECOND, true),
