@@ -57,6 +57,15 @@ impl Part {
         }
     }
 
+    /// Devices that have lost their connections when nobody made them again do so now.
+    pub fn bring_back(&mut self, backoff: &Backoff, now: Instant) {
+        for device in 0..self.fleet.len() {
+            if self.fleet.take_missing(device) {
+                self.fleet.connect_again(device, backoff, now);
+            }
+        }
+    }
+
     /// The next message that waits for a device, as a command; `None` where none does, or where the protocol holds the one
     /// before. What cannot be made has failed.
     pub fn send(&mut self, device: usize, kind: Kind, now: Instant) -> Option<Command> {

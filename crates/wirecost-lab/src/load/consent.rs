@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::options::{LoadOptions, LoadTarget, Offer, Phase};
 use super::roles::expected::deliveries_of;
+use crate::probe::url::Url;
 
 /// Messages per second that a stranger's server may be sent, and may have to deliver, without consent.
 pub const STRANGERS_RATE: f64 = 100.0;
@@ -21,13 +22,7 @@ impl LoadOptions {
     /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this machine, or
     /// it is sent and delivers no more than [`STRANGERS_RATE`] of messages, and sees no more connects than that in a second.
     pub fn needs_consent(&self) -> Option<String> {
-        let LoadTarget::Url(url) = &self.target else {
-            return None;
-        };
-        let address = url.host.parse::<IpAddr>();
-        if url.host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
-            return None;
-        }
+        let url = self.strangers_url()?;
         let traffic = self.most_traffic();
         let connects = self.connects_in_a_second();
         let what = match traffic.all() {
@@ -40,6 +35,23 @@ impl LoadOptions {
             "{} is not on this machine, and {what} may harm it",
             url.host
         ))
+    }
+
+    /// How many lost connections may be made again in a second, of all devices together; `None` where that is for those to say
+    /// who own the target. A load that needs no consent for its plan shall need none for what its target makes of it.
+    pub fn most_reconnects_in_a_second(&self) -> Option<f64> {
+        self.strangers_url()?;
+        self.needs_consent().is_none().then_some(STRANGERS_RATE)
+    }
+
+    /// The URL of a target that is not on this machine.
+    fn strangers_url(&self) -> Option<&Url> {
+        let LoadTarget::Url(url) = &self.target else {
+            return None;
+        };
+        let address = url.host.parse::<IpAddr>();
+        let is_here = url.host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+        (!is_here).then_some(url)
     }
 
     /// What the phase with the most messages comes to.

@@ -217,7 +217,7 @@ impl Devices {
         }
         let since = self.part.fleet.since(device);
         self.part.book.connected(since, now);
-        self.part.fleet.came_up(device);
+        self.part.fleet.came_up(device, now);
         if let Stage::Active { activity, .. } = &mut self.stage {
             activity.came_up(&mut self.part, device, now);
         }
@@ -225,7 +225,7 @@ impl Devices {
 
     /// A connection has ended, or did not come about; `reason` is why where nobody had asked for it.
     fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
-        let state = self.part.fleet.went_down(device);
+        let state = self.part.fleet.went_down(device, now);
         if state == State::Down {
             return;
         }
@@ -266,10 +266,15 @@ impl Devices {
     }
 
     fn lost(&mut self, device: usize, reason: &str, now: Instant) {
-        if self.part.fleet.state(device) == State::Connecting {
+        let state = self.part.fleet.state(device);
+        if state == State::Connecting {
             self.part.book.connects(now).failed += 1;
         }
         self.went_down(device, Some(reason), now);
+        if state == State::Up {
+            // The next phase that keeps its devices connected finds it, where this one does not.
+            self.part.fleet.miss(device);
+        }
     }
 }
 
@@ -291,10 +296,12 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             },
             Event::Sent { message } => self.part.book.handed_out(device, *message, now),
             Event::Acknowledged { message } => {
+                self.part.fleet.prove(device);
                 let is_over = self.part.book.acknowledged(device, *message, now);
                 self.over(device, is_over, now);
             }
             Event::Refused { message, reason } => {
+                self.part.fleet.prove(device);
                 let is_over = self.part.book.refused(device, *message, reason);
                 self.over(device, is_over, now);
             }

@@ -3,7 +3,7 @@
 //! ```text
 //! down -> connecting -> up -> closing -> down
 //!   ^         |          |
-//!   `- wait --+----------'    where the phase keeps its devices connected, after a back-off
+//!   `- wait --+----------'    where the phase keeps its devices connected; a back-off where it was of no use to anybody
 //! ```
 
 use std::cmp::Reverse;
@@ -62,6 +62,10 @@ pub struct Fleet {
     awake: VecDeque<u32>,
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
     connect_timeout: Duration,
+    /// The least time from one connection that is made again to the next.
+    reconnect_gap: Duration,
+    /// When the next connection may be made again.
+    next_reconnect: Instant,
     rng: Rng,
     /// How many connections are in each state.
     counts: [usize; 4],
@@ -74,15 +78,22 @@ struct Link {
     state: State,
     wish: Wish,
     is_awake: bool,
-    /// Connects that have failed since the last one that did not.
+    /// Whether the connection was of use to anybody: something was answered on it.
+    is_proven: bool,
+    /// Whether it was lost when nobody made it again.
+    is_missing: bool,
+    /// Connects that have failed, and connections that were lost before they were of use, since the last one that was.
     failures: u8,
-    /// When the connect began.
+    /// When the connect began, or the connection came up.
     since: Instant,
     timer: Option<Instant>,
 }
 
 /// How long a close may take before the connection is left without it.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A connection that has lasted so long was of use, also where nothing is answered on it.
+const OF_USE: Duration = Duration::from_secs(1);
 
 impl Fleet {
     /// So many devices without connections. What is random follows from `rng`, device by device.
@@ -91,6 +102,8 @@ impl Fleet {
             state: State::Down,
             wish: Wish::Stay,
             is_awake: false,
+            is_proven: false,
+            is_missing: false,
             failures: 0,
             since: Instant::START,
             timer: None,
@@ -100,9 +113,20 @@ impl Fleet {
             awake: VecDeque::new(),
             timers: BinaryHeap::new(),
             connect_timeout,
+            reconnect_gap: Duration::ZERO,
+            next_reconnect: Instant::START,
             rng,
             counts: [devices, 0, 0, 0],
             wishing: 0,
+        }
+    }
+
+    /// The same, with no more connections made again than one in each `gap`.
+    #[must_use]
+    pub fn with_reconnect_gap(self, gap: Duration) -> Self {
+        Self {
+            reconnect_gap: gap,
+            ..self
         }
     }
 
@@ -142,7 +166,7 @@ impl Fleet {
         self.counts[state as usize]
     }
 
-    /// When a device's last connect began.
+    /// When a device's last connect began, or its connection came up.
     pub fn since(&self, device: usize) -> Instant {
         self.links[device].since
     }
@@ -188,20 +212,37 @@ impl Fleet {
         match wish {
             Wish::Stay => {}
             Wish::Connect => {
-                self.links[device].since = now;
+                let link = &mut self.links[device];
+                (link.since, link.is_proven, link.is_missing) = (now, false, false);
                 self.go(device, State::Connecting, Some(now + self.connect_timeout));
             }
             Wish::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
-            // Whoever leaves the connection says that it has ended.
-            Wish::Abort { .. } => {}
+            // Whoever leaves the connection says that it has ended; what the device ends itself has not failed.
+            Wish::Abort { .. } => self.links[device].is_proven = true,
         }
         wish
     }
 
     /// The client may send.
-    pub fn came_up(&mut self, device: usize) {
-        self.links[device].failures = 0;
+    pub fn came_up(&mut self, device: usize, now: Instant) {
+        self.links[device].since = now;
         self.go(device, State::Up, None);
+    }
+
+    /// Something was answered on a device's connection.
+    pub fn prove(&mut self, device: usize) {
+        self.links[device].is_proven = true;
+    }
+
+    /// The device has lost its connection, and nobody makes it again for now.
+    pub fn miss(&mut self, device: usize) {
+        let link = &mut self.links[device];
+        link.is_missing = link.state == State::Down && link.timer.is_none() && link.wish == Wish::Stay;
+    }
+
+    /// Whether a device has lost its connection when nobody made it again; told once.
+    pub fn take_missing(&mut self, device: usize) -> bool {
+        std::mem::take(&mut self.links[device].is_missing)
     }
 
     /// The device has lost its connection: its first wait is that after a failure.
@@ -211,26 +252,35 @@ impl Fleet {
     }
 
     /// The connection is gone, or did not come about; returns what it was.
-    pub fn went_down(&mut self, device: usize) -> State {
+    pub fn went_down(&mut self, device: usize, now: Instant) -> State {
         let link = &mut self.links[device];
         let before = link.state;
         if before == State::Down {
             return before;
         }
-        if before == State::Connecting {
-            link.failures = link.failures.saturating_add(1);
-        }
+        let of_use = match before {
+            State::Connecting | State::Down => false,
+            State::Up => link.is_proven || now >= link.since + OF_USE,
+            State::Closing => true,
+        };
+        link.failures = if of_use {
+            0
+        } else {
+            link.failures.saturating_add(1)
+        };
         self.go(device, State::Down, None);
         before
     }
 
-    /// Connects again: at once where the last connect came about, else after a wait that grows.
+    /// Connects again: at once where the last connection was of use, else after a wait that grows.
     pub fn connect_again(&mut self, device: usize, backoff: &Backoff, now: Instant) {
-        let wait = self.wait(device, backoff);
-        if wait.is_zero() {
+        let turn = self.next_reconnect.max(now);
+        self.next_reconnect = turn + self.reconnect_gap;
+        let at = turn.max(now + self.wait(device, backoff));
+        if at <= now {
             return self.wish(device, Wish::Connect);
         }
-        self.go(device, State::Down, Some(now + wait));
+        self.go(device, State::Down, Some(at));
     }
 
     /// How long a device waits after so many failures.
@@ -335,9 +385,21 @@ mod tests {
         let mut fleet = fleet();
         fleet.wish(1, Wish::Connect);
         fleet.take_wish(1, Instant::START);
-        fleet.came_up(1);
+        fleet.came_up(1, Instant::START);
         assert_eq!(fleet.next_timer(Instant::START + SECOND * 99), None);
         assert_eq!(fleet.next_deadline(), None);
+    }
+
+    /// A device connects, is connected for so long, and loses its connection; returns how long it waits then.
+    fn lose(fleet: &mut Fleet, device: usize, lasted: Duration, is_proven: bool) -> Duration {
+        fleet.wish(device, Wish::Connect);
+        fleet.take_wish(device, Instant::START);
+        fleet.came_up(device, Instant::START + SECOND);
+        if is_proven {
+            fleet.prove(device);
+        }
+        fleet.went_down(device, Instant::START + SECOND + lasted);
+        fleet.wait(device, &BACKOFF)
     }
 
     #[test]
@@ -348,12 +410,80 @@ mod tests {
             waits.push(fleet.wait(0, &BACKOFF).as_secs());
             fleet.wish(0, Wish::Connect);
             fleet.take_wish(0, Instant::START);
-            fleet.went_down(0);
+            fleet.went_down(0, Instant::START);
         }
         assert_eq!(waits, [0, 1, 2, 4, 5]);
-        fleet.came_up(0);
-        fleet.went_down(0);
-        assert_eq!(fleet.wait(0, &BACKOFF), Duration::ZERO);
+        assert_eq!(lose(&mut fleet, 0, Duration::ZERO, true), Duration::ZERO);
+    }
+
+    #[test]
+    fn whoever_accepts_and_leaves_is_waited_for_longer_and_longer() {
+        let mut fleet = fleet();
+        let short = Duration::from_millis(999);
+        let waits = [(); 4].map(|()| lose(&mut fleet, 0, short, false).as_secs());
+        assert_eq!(waits, [1, 2, 4, 5]);
+        assert_eq!(
+            lose(&mut fleet, 0, SECOND, false),
+            Duration::ZERO,
+            "it has lasted"
+        );
+        assert_eq!(lose(&mut fleet, 0, short, false), SECOND);
+        assert_eq!(lose(&mut fleet, 0, short, true), Duration::ZERO, "it answered");
+        assert_eq!(
+            lose(&mut fleet, 0, short, false),
+            SECOND,
+            "each connection for itself"
+        );
+    }
+
+    #[test]
+    fn what_a_device_ends_itself_has_not_failed() {
+        let mut fleet = fleet();
+        for wish in [Wish::Abort { reset: true }, Wish::Close] {
+            fleet.wish(0, Wish::Connect);
+            fleet.take_wish(0, Instant::START);
+            fleet.came_up(0, Instant::START);
+            fleet.wish(0, wish);
+            fleet.take_wish(0, Instant::START);
+            fleet.went_down(0, Instant::START);
+            assert_eq!(fleet.wait(0, &BACKOFF), Duration::ZERO, "{wish:?}");
+        }
+    }
+
+    #[test]
+    fn connections_are_made_again_no_faster_than_asked() {
+        let mut fleet = fleet().with_reconnect_gap(SECOND * 3);
+        for device in 0..3 {
+            lose(&mut fleet, device, Duration::ZERO, device != 1);
+        }
+        while fleet.next_awake().is_some() {}
+        let now = Instant::START + SECOND;
+        (0..3).for_each(|device| fleet.connect_again(device, &BACKOFF, now));
+        let mut due = |at| fleet.next_timer(now + at).map(|(device, _)| device);
+        assert_eq!(due(Duration::ZERO), None, "the first one has its turn at once");
+        assert_eq!(
+            [due(SECOND * 3), due(SECOND * 5), due(SECOND * 6)],
+            [Some(1), None, Some(2)]
+        );
+        assert_eq!((fleet.next_awake(), fleet.next_awake()), (Some(0), None));
+    }
+
+    #[test]
+    fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
+        let mut fleet = fleet();
+        lose(&mut fleet, 0, SECOND, false);
+        lose(&mut fleet, 1, SECOND, false);
+        fleet.connect_again(1, &BACKOFF, Instant::START);
+        fleet.miss(0);
+        fleet.miss(1);
+        assert_eq!(
+            [0, 0, 1].map(|device| fleet.take_missing(device)),
+            [true, false, false]
+        );
+        fleet.miss(0);
+        fleet.wish(0, Wish::Connect);
+        fleet.take_wish(0, Instant::START);
+        assert!(!fleet.take_missing(0), "it is being made");
     }
 
     #[test]
@@ -362,7 +492,7 @@ mod tests {
         for device in 0..3 {
             fleet.wish(device, Wish::Connect);
             fleet.take_wish(device, Instant::START);
-            fleet.went_down(device);
+            fleet.went_down(device, Instant::START);
         }
         let jittered = Backoff {
             full_jitter: true,

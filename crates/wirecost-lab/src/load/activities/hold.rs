@@ -15,6 +15,7 @@ pub struct Hold {
     duration: Duration,
     ends: Instant,
     backoff: Backoff,
+    has_begun: bool,
 }
 
 impl Hold {
@@ -24,6 +25,7 @@ impl Hold {
             duration,
             ends: Instant::START,
             backoff,
+            has_begun: false,
         }
     }
 }
@@ -33,7 +35,10 @@ impl Activity for Hold {
         self.ends = at + self.duration;
     }
 
-    fn due(&mut self, _: &mut Part, _: Instant) -> Option<Instant> {
+    fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            part.bring_back(&self.backoff, now);
+        }
         Some(self.ends)
     }
 

@@ -138,6 +138,7 @@ impl Activity for Publish {
             return Some(self.begins);
         }
         if !std::mem::replace(&mut self.has_begun, true) {
+            part.bring_back(&self.asked.backoff, now);
             // What a phase before has left over waits for its device, and in a closed loop every device has room.
             (0..part.senders).for_each(|device| part.fleet.wake(device));
         }

@@ -1,6 +1,7 @@
 //! What directs the devices of a part: what they send, what they count, what they receive.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wirecost_live::Clock;
 use wirecost_proto::Instant;
@@ -39,7 +40,8 @@ impl Share {
             && options.stack.application != Application::Http3;
         let part = Part {
             subscribers: self.subscribers(clock, pool.is_stamped())?,
-            fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng),
+            fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng)
+                .with_reconnect_gap(self.reconnect_gap()),
             book: Book::new(rules, senders + subscribers),
             pool,
             first: self.devices.start,
@@ -53,6 +55,15 @@ impl Share {
         // Nobody listens where the coordinator has gone.
         let report = Box::new(move |message| drop(outbox.send((number, message))));
         Ok(Devices::new(part, self.phases(), Arc::clone(inbox), report))
+    }
+
+    /// How far apart the part's connections are made again at least.
+    fn reconnect_gap(&self) -> Duration {
+        let options = &self.options;
+        let all = f64::from(options.clients.saturating_add(options.receivers()));
+        let share = f64::from(self.count()) / all.max(1.0);
+        let gap = |rate: f64| Duration::try_from_secs_f64(1.0 / (rate * share)).unwrap_or(Duration::ZERO);
+        options.most_reconnects_in_a_second().map_or(Duration::ZERO, gap)
     }
 
     fn pool(&self, clock: Clock) -> Result<MessagePool, String> {

@@ -1,0 +1,161 @@
+//! Devices that lose their connections come back, and do not fall upon whoever takes them from them.
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+
+use super::rig::{Answers, READY, Request, Rig};
+use crate::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use crate::stack::Event;
+use crate::target::Target;
+
+const AT_ONCE: Duration = Duration::ZERO;
+
+/// Two devices that connect and send ten messages a second for a minute.
+fn load(target: LoadTarget, between: Option<Phase>) -> LoadOptions {
+    let connect = Phase::Connect {
+        who: Who::All,
+        rate: None,
+    };
+    let publish = Phase::Publish(Offer {
+        arrivals: Arrivals::Open {
+            rate: 10.0,
+            per_client: false,
+            poisson: false,
+        },
+        duration: Some(Duration::from_secs(60)),
+        count: None,
+        warm_up: Duration::ZERO,
+        ramp: Duration::ZERO,
+    });
+    LoadOptions {
+        clients: 2,
+        phases: [connect].into_iter().chain(between).chain([publish]).collect(),
+        ..LoadOptions::new("mqtt-qos1".parse().expect("a stack"), target)
+    }
+}
+
+fn builtin() -> LoadTarget {
+    LoadTarget::Started(Target::Builtin)
+}
+
+fn closed_after(after: Duration) -> (Duration, Event) {
+    let reason = "connection reset".into();
+    (after, Event::Lost { reason })
+}
+
+/// A server that answers every message, and ends the first connection of each device after some time.
+fn leaving_once(after: Duration) -> impl FnMut(usize, Request, Instant) -> Answers {
+    let mut seen = [false; 2];
+    move |device, request, _| match request {
+        Request::Connect if !std::mem::replace(&mut seen[device], true) => {
+            vec![(AT_ONCE, READY), closed_after(after)]
+        }
+        Request::Connect => vec![(AT_ONCE, READY)],
+        Request::Message(message) => vec![(AT_ONCE, Event::Acknowledged { message })],
+    }
+}
+
+#[test]
+fn who_is_lost_before_messages_are_sent_comes_back_for_them() {
+    // While others connect, between two phases, and when the next one has begun.
+    for after in [0, 500, 1_500].map(Duration::from_millis) {
+        let mut rig = Rig::new(load(builtin(), None), leaving_once(after));
+        let lost = rig.phase(0).sum.connects.lost;
+        let published = rig.phase(1).sum;
+        assert_eq!(lost + published.connects.lost, 2, "{after:?}");
+        assert_eq!(published.outcomes.acknowledged, 600, "{after:?}");
+    }
+}
+
+#[test]
+fn a_hold_keeps_who_was_lost_before_it() {
+    let hold = Phase::Hold {
+        duration: Duration::from_secs(10),
+    };
+    let mut rig = Rig::new(
+        load(builtin(), Some(hold)),
+        leaving_once(Duration::from_millis(500)),
+    );
+    rig.phase(0);
+    let held = rig.phase(1).sum.connects;
+    assert_eq!((held.attempted, held.established), (2, 2));
+}
+
+/// A server that takes every connection and ends it at once.
+fn slamming(_: usize, request: Request, _: Instant) -> Answers {
+    match request {
+        Request::Connect => vec![(AT_ONCE, READY), closed_after(Duration::from_millis(1))],
+        Request::Message(_) => vec![],
+    }
+}
+
+#[test]
+fn a_server_that_accepts_and_leaves_is_not_stormed() {
+    let mut rig = Rig::new(load(builtin(), None), slamming);
+    rig.phase(0);
+    let connects = rig.phase(1).sum.connects;
+    // Waits are drawn from up to 1, 2, 4, 8, 16 and 30 s: some ten connects of each device in the minute and the time-out.
+    assert!((4..100).contains(&connects.attempted), "{connects:?}");
+}
+
+#[test]
+fn a_server_that_closes_behind_each_answer_is_asked_again_at_once() {
+    let mut rig = Rig::new(load(builtin(), None), |_, request, _| match request {
+        Request::Connect => vec![(AT_ONCE, READY)],
+        Request::Message(message) => vec![
+            (AT_ONCE, Event::Acknowledged { message }),
+            closed_after(Duration::from_millis(1)),
+        ],
+    });
+    rig.phase(0);
+    let published = rig.phase(1).sum;
+    assert_eq!(published.outcomes.acknowledged, 600);
+    let slowest = published.response_time.expect("answers").max();
+    assert!(slowest < 1_000_000, "nobody waited: {slowest} ns");
+}
+
+#[test]
+fn a_strangers_server_sees_no_more_reconnects_than_it_may_have_messages() {
+    let devices = 2_000;
+    let load = |host: &str| {
+        let url: crate::probe::Url = format!("mqtt://{host}/x").parse().expect("a URL");
+        LoadOptions {
+            clients: devices,
+            phases: vec![
+                Phase::Connect {
+                    who: Who::All,
+                    rate: Some(100.0),
+                },
+                Phase::Hold {
+                    duration: Duration::from_secs(10),
+                },
+            ],
+            ..LoadOptions::new(url.stack(), LoadTarget::Url(url))
+        }
+    };
+    // When all are there, all are lost.
+    let lost_together = |_: usize, request: Request, now: Instant| match request {
+        Request::Connect if now < Instant::START + Duration::from_secs(22) => {
+            let after = (Instant::START + Duration::from_secs(23)).saturating_since(now);
+            vec![(AT_ONCE, READY), closed_after(after)]
+        }
+        Request::Connect => vec![(AT_ONCE, READY)],
+        Request::Message(_) => vec![],
+    };
+    let reconnects = |host| {
+        let mut rig = Rig::new(load(host), lost_together);
+        rig.phase(0);
+        rig.phase(1).sum.connects.attempted
+    };
+    assert_eq!(
+        reconnects("127.0.0.1"),
+        u64::from(devices),
+        "it is on this machine"
+    );
+    let on_anothers = reconnects("192.0.2.1");
+    assert!(
+        (800..=1_001).contains(&on_anothers),
+        "{on_anothers} in some ten seconds"
+    );
+}
