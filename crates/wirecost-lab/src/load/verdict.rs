@@ -90,6 +90,7 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
                 let offered = offered(evidence.options, phase, figures);
                 let mut warnings = offered.map_or_else(Vec::new, |offered| phase::of(&offered, by_generator));
                 warnings.extend(phase::unsubscribed(evidence, index));
+                warnings.extend(phase::not_lasting(evidence, index));
                 warnings.extend(phase::dropped(evidence, index));
                 warnings.extend(clock(times));
                 warnings.extend(ended_early(evidence, index));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Evidence, Offered, SENT_SHARE, invalid, percent, warning};
-use crate::load::options::Phase;
+use crate::load::options::{LoadTarget, Phase};
 use crate::load::roles::subscriber::SUBSCRIPTION_REFUSED;
 use crate::results::load::PhaseFigures;
 use crate::results::summary::{Times, Warning};
@@ -125,6 +125,30 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
                 "the server refused {refused} of {} subscriptions ({reason}): nothing could be delivered there",
                 evidence.options.receivers()
             ),
+        )
+    })
+}
+
+/// Connections that do not last: each device has lost more than one.
+pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
+    let options = evidence.options;
+    let keeps_up = matches!(
+        options.phases.get(index)?,
+        Phase::Publish(_) | Phase::Request(_) | Phase::Hold { .. }
+    );
+    let lost = evidence.phases.get(index)?.connects.lost;
+    let devices = options.clients.saturating_add(options.receivers());
+    let is_foreign = matches!(options.target, LoadTarget::Url(_));
+    let known = match options.stack.is_mqtt() && is_foreign {
+        true => {
+            ": a broker ends it where another client comes with the same identifier (--client-id, client_id)"
+        }
+        false => "",
+    };
+    (keeps_up && lost > u64::from(devices)).then(|| {
+        warning(
+            "connections-lost",
+            format!("{lost} connections of {devices} devices were lost and made again{known}"),
         )
     })
 }

@@ -382,3 +382,31 @@ fn where_a_subscription_was_refused_nothing_could_be_delivered() {
         "the server refused 1 of 2 subscriptions (SUBACK 0x87 not authorized): nothing could be delivered there"
     );
 }
+
+#[test]
+fn connections_that_do_not_last_are_told_of() {
+    let case = |lost| {
+        let mut case = Case::open();
+        case.publish(|publish| publish.connects.lost = lost);
+        case
+    };
+    let devices = u64::from(Case::open().options.clients);
+    assert_eq!(
+        case(devices).of_phases(),
+        Vec::<String>::new(),
+        "each may lose one"
+    );
+    assert_eq!(case(devices + 1).of_phases(), ["connections-lost"]);
+    let mut on_anothers = case(devices + 1);
+    let ours = on_anothers.verdict().phases[1][0].text.clone();
+    let url = "mqtt://192.0.2.1/x".parse().expect("a URL");
+    on_anothers.options.target = LoadTarget::Url(url);
+    let theirs = on_anothers.verdict().phases[1][0].text.clone();
+    assert!(
+        theirs.starts_with(&ours) && theirs.contains("--client-id"),
+        "{theirs}"
+    );
+    let mut dropped = case(0);
+    dropped.phases[0].connects.lost = 999;
+    assert_eq!(dropped.of_phases(), Vec::<String>::new(), "no phase keeps them");
+}

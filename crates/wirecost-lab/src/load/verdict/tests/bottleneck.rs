@@ -197,8 +197,8 @@ fn a_target_that_ends_its_connections_is_the_one_that_could_give_no_more() {
     );
     assert_eq!(
         case.of_phases(),
-        [""; 0],
-        "they did not wait, and the lag lost nothing"
+        ["connections-lost"],
+        "messages did not wait, and the lag lost nothing"
     );
     // A generator without a free CPU may have lost them itself.
     case.cpu(0.99, 0.1);
