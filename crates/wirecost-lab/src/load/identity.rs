@@ -15,12 +15,14 @@ struct Identity {
 }
 
 /// The key of a load: 16 hexadecimal digits. Loads of one key that ran at the same time add up: how each generator was
-/// laid out, in which processes, loops and from which addresses, makes no other load.
+/// laid out, in which processes, loops and from which addresses, makes no other load, nor what its devices call themselves:
+/// a broker keeps one client of an identifier (MQTT 5, section 3.1.4), so that no two generators may use the same.
 pub fn key(options: &LoadOptions) -> String {
     let question = LoadOptions {
         sources: Vec::new(),
         threads: None,
         processes: None,
+        client_id: String::new(),
         ..options.clone()
     };
     let identity = Identity {
@@ -49,6 +51,7 @@ mod tests {
             threads: Some(2),
             processes: Some(3),
             sources: vec!["127.0.0.2".parse().expect("an address")],
+            client_id: "north-%d".into(),
             ..options.clone()
         };
         assert_eq!(key(&laid_out), plain);

@@ -74,7 +74,7 @@ pub const DEFAULT_CLIENTS: u32 = 10;
 /// Payload, where nobody says what.
 const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
 /// What client identifiers are made of: eight characters up to 99,999 devices.
-pub const CLIENT_ID: &str = "wc-%d";
+pub const CLIENT_ID: &str = "wc-%05d";
 
 /// What a scenario may take from where it is read.
 #[derive(Clone, Copy)]

@@ -37,7 +37,8 @@ pub struct ReportArguments {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Comparisons must be of one scenario; their cells are put side by side. Loads of one key ran at the same \
-    time and add up: counts and histograms do, and quantiles are computed again from the sums. Loads of different keys are \
+    time and add up: counts and histograms do, and quantiles are computed again from the sums. Machines that load one broker \
+    each need client identifiers of their own (--client-id north-%d), which make no other key. Loads of different keys are \
     put side by side. Thresholds of the scenarios are judged over the whole.\n\n\
     Exit codes: that of a run with these figures (0, 13, 14, 99, 130), 2 usage or folders that do not belong together."
 )]

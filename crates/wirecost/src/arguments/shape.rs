@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use wirecost_lab::load::options::Backoff;
-use wirecost_lab::scenario::load::clients;
+use wirecost_lab::scenario::load::{CLIENT_ID, clients};
 use wirecost_proto::units::parse_duration;
 
 /// What a storm does not use. What belongs to a storm conflicts with it, too: clap does not miss the storm that a flag requires
@@ -96,7 +96,7 @@ pub struct ShapeArguments {
     pub user: Option<String>,
 
     /// Client identifiers; %d is the device's number
-    #[arg(long, value_name = "TEXT", default_value = "wc-%05d")]
+    #[arg(long, value_name = "TEXT", default_value = CLIENT_ID)]
     pub client_id: String,
 
     /// Ask for what the resource holds instead of sending (CoAP, HTTP: GET)
