@@ -14,6 +14,7 @@ use crate::commands::compare::{self, default_folder};
 use crate::commands::load::job;
 use crate::exit::{self, Failure};
 use crate::output;
+use crate::progress::plural;
 
 /// Runs the command.
 pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
@@ -28,10 +29,10 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     let (Whole { merged, unjudged }, written) = made?;
     written.map_err(|error| Failure::new(exit::INTERNAL, error))?;
     let what = match &merged {
-        Merged::Comparison(summary) => format!("{} cells", summary.cells.len()),
-        Merged::Loads(summary) => format!("{} loads", summary.loads.len()),
+        Merged::Comparison(summary) => counted(summary.cells.len(), "cell"),
+        Merged::Loads(summary) => counted(summary.loads.len(), "load"),
     };
-    output::note(format_args!("merged {} runs: {what}", sources.len()));
+    output::note(format_args!("merged {}: {what}", counted(sources.len(), "run")));
     if !into.file("capture").exists() && sources.iter().any(|source| source.file("capture").exists()) {
         output::note("captures stay in the folders of their runs");
     }
@@ -102,4 +103,8 @@ fn leave_nothing(folder: &RunFolder) {
         drop(std::fs::remove_dir(folder.file(sub)));
     }
     drop(std::fs::remove_dir(Path::new(folder.path())));
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {}", plural(number, noun))
 }
