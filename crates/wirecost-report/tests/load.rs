@@ -8,7 +8,7 @@ use std::process::Command;
 
 use wirecost_lab::results::RunFolder;
 use wirecost_lab::results::columns::Row as _;
-use wirecost_lab::results::load::{LoadSummary, PhaseFigures, Threshold};
+use wirecost_lab::results::load::{Asked, LoadSummary, PhaseFigures, Threshold};
 use wirecost_lab::results::seconds::SecondRow;
 use wirecost_lab::results::usage::UsageRow;
 use wirecost_report::load::{Absent, LoadResults, csv, html, is_load, junit, markdown, write_all};
@@ -305,6 +305,29 @@ fn junit_is_not_green_where_messages_or_loads_are_missing() {
     let mut unmeasured = loads::matrix().summary;
     unmeasured.loads.retain(|load| load.not_run.is_some());
     assert!(junit(&unmeasured, &[]).contains("time=\"0.000\""));
+}
+
+#[test]
+fn loads_without_phases_are_called_by_what_was_asked() {
+    let mut summary = loads::linked().summary;
+    for load in &mut summary.loads {
+        load.asked = Some(Box::new(Asked {
+            rates: load.phases.iter().filter_map(|phase| phase.asked_rate).collect(),
+            link: load.link.take().map(|figures| figures.link),
+        }));
+        load.not_run = Some("the target did not start".into());
+        load.phases.clear();
+    }
+    let mut faster = summary.loads[0].clone();
+    faster.asked.as_mut().unwrap().rates = vec![20.0, 70.0];
+    summary.loads.push(faster);
+    let xml = junit(&summary, &[]);
+    let cases = xml.lines().filter(|line| line.contains("wirecost.load\""));
+    let names: std::collections::BTreeSet<&str> = cases.collect();
+    assert_eq!(names.len(), summary.loads.len(), "{xml}");
+    assert!(load_line(&summary.loads[2]).contains("20/s then 70/s"));
+    let links = csv(&summary);
+    assert_eq!(links.matches("rtt 40ms").count(), summary.loads.len(), "{links}");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use super::figures::{Deliveries, Interval};
 use super::link::LinkReport;
 use super::options::{Arrivals, LoadOptions, Phase};
 use super::verdict::{self, Evidence, Verdict};
-use crate::results::load::{Load, LoadFile, PhaseFigures, ProcessUse};
+use crate::compare::cells::link_of;
+use crate::results::load::{Asked, Load, LoadFile, PhaseFigures, ProcessUse};
 use crate::results::missing;
 use crate::results::summary::Warning;
 
@@ -47,6 +48,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         arrivals: arrivals_of(options).map(str::to_owned),
         shared_socket: options.shared_socket,
         ipv6: options.ipv6,
+        asked: phases.is_empty().then(|| Box::new(asked(options))),
         interrupted: outcome.interrupted,
         aborted: outcome.aborted.clone(),
         valid: is_valid(&warnings) && phases.iter().all(|phase| phase.valid),
@@ -73,6 +75,15 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
         profile: None,
         source_addresses: Vec::new(),
         server: None,
+    }
+}
+
+/// What a load was to be, of what its phases and its link say where it has run.
+fn asked(options: &LoadOptions) -> Asked {
+    let rate = |phase: &Phase| phase.rate(options.clients);
+    Asked {
+        rates: options.phases.iter().filter_map(rate).collect(),
+        link: options.link.as_ref().map(|link| link_of(link, None)),
     }
 }
 

@@ -86,6 +86,9 @@ pub struct Load {
     /// Why it could not be run; there are no phases then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
+    /// What was asked for, where no phase has begun; absent where one has, and says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<Asked>>,
     /// Whether it ended before it was complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
@@ -120,6 +123,15 @@ impl Load {
         let mut warnings = self.phases.iter().flat_map(|phase| &phase.warnings);
         warnings.any(|warning| warning.kind == ENDED_EARLY)
     }
+}
+
+/// What tells a load without phases from the others of its run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// `asked_rate` of each phase that would have one, in their order.
+    pub rates: Vec<f64>,
+    /// The emulated link; null where there would be none.
+    pub link: Option<Link>,
 }
 
 /// The emulated link of a load.

@@ -98,7 +98,9 @@ pub(crate) fn devices(load: &Load) -> String {
 
 /// The emulated link, as one would ask for it.
 pub(crate) fn link(load: &Load) -> Option<String> {
-    load.link.as_ref().map(|figures| link_words(&figures.link))
+    let of_run = load.link.as_ref().map(|figures| &figures.link);
+    let asked = || load.asked.as_ref()?.link.as_ref();
+    of_run.or_else(asked).map(link_words)
 }
 
 /// What was asked: `1,000/s Poisson`, `20/s then 300/s` of two phases, `closed loop`, `as fast as it goes`, or nothing where no messages were.
@@ -112,7 +114,9 @@ pub(crate) fn offer(load: &Load) -> String {
         Some("poisson") => " Poisson",
         _ => "",
     };
-    let mut rates: Vec<f64> = load.phases.iter().filter_map(|phase| phase.asked_rate).collect();
+    let of_phases = load.phases.iter().filter_map(|phase| phase.asked_rate);
+    let unbegun = load.asked.iter().flat_map(|asked| &asked.rates);
+    let mut rates: Vec<f64> = of_phases.chain(unbegun.copied()).collect();
     rates.dedup();
     if rates.is_empty() {
         rates.extend(main_phase(load).and_then(|phase| phase.offered_rate));

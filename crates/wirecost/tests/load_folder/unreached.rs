@@ -70,6 +70,24 @@ fn where_nobody_is_there_at_all_the_target_is_unreachable() {
 }
 
 #[test]
+fn loads_that_were_not_run_are_told_apart_as_if_they_had_been() {
+    let home = open_folder();
+    let text = "wirecost: 1\nstack: mqtt-qos1\ntarget: \"mqtt://127.0.0.1:1/a\"\nclients: 2\nrate: [30/s, 50/s]\n\
+                phases: [{do: connect}, {do: publish, count: 20}]\n";
+    fs::write(home.path().join("scenario.yaml"), text).expect("a scenario");
+    let said = run(home.path(), "-o run");
+    assert_eq!(said.code, Some(11), "{}", said.stderr);
+    let junit = fs::read_to_string(home.path().join("junit.xml")).expect("a test report");
+    for rate in ["30/s", "50/s"] {
+        assert!(said.stdout.contains(rate), "{}", said.stdout);
+        let name = format!("name=\"mqtt-qos1, {rate}\"");
+        assert_eq!(junit.matches(&name).count(), 1, "{junit}");
+    }
+    let loads = summary(&home.path().join("run")).loads;
+    assert!(loads.iter().all(|load| load.phases.is_empty()));
+}
+
+#[test]
 fn a_run_that_is_gone_on_with_tries_them_again() {
     let home = open_folder();
     let port = free_port();
