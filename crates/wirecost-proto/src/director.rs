@@ -58,4 +58,8 @@ pub trait Director<E: Endpoint> {
     fn route(&mut self, _socket: usize, _datagram: &[u8]) -> Option<usize> {
         None
     }
+
+    /// Takes what the machine says of a socket that devices share, as that nobody listens at the target. Whose datagram it
+    /// is about is not said: its device finds out by a time-out.
+    fn shared_failed(&mut self, _reason: ResetReason, _now: Instant) {}
 }

@@ -303,9 +303,12 @@ fn nobody_behind_datagrams_or_handshakes_is_said_so_as_well() {
     // Nobody listens at a port that has just been given back.
     let free = || UdpSocket::bind("127.0.0.1:0").and_then(|udp| udp.local_addr());
     let free = free().expect("a port");
+    let port = free.port();
     for arguments in [
         format!("udp://{free} -n 10 -r 20/s"),
         format!("coap://{free}/x -n 10 -r 20/s -c 2"),
+        format!("coap://{free}/x -n 10 -r 20/s -c 2 --shared-socket"),
+        format!("coap://[::1]:{port}/x -q 0 -n 10 -r 20/s -c 2 --shared-socket"),
         "mqtt://127.0.0.1:1 --connect-only -n 10 -r 20/s".to_owned(),
     ] {
         let output = load(&arguments.split(' ').collect::<Vec<_>>());
@@ -322,16 +325,19 @@ fn nobody_behind_datagrams_or_handshakes_is_said_so_as_well() {
 fn nobody_is_not_waited_for_until_the_end_of_the_phase() {
     let free = UdpSocket::bind("127.0.0.1:0").and_then(|udp| udp.local_addr());
     let url = format!("coap://{}/x", free.expect("a port"));
-    let home = TempDir::new().expect("a folder");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecost"));
-    command.current_dir(home.path()).args(["load", &url]);
-    command.args(["-r", "20/s", "-d", "5min", "--connect-timeout", "1s"]);
-    let output = command.output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(11), "{said}");
-    // One line for each second.
-    let seconds = said.lines().filter(|line| line.contains(" offered ")).count();
-    assert!((1..60).contains(&seconds), "{seconds} of {said}");
+    for more in ["", "--shared-socket -c 20"] {
+        let home = TempDir::new().expect("a folder");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecost"));
+        command.current_dir(home.path()).args(["load", &url]);
+        command.args(["-r", "20/s", "-d", "5min", "--connect-timeout", "1s"]);
+        command.args(more.split_whitespace());
+        let output = command.output().expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(11), "{more}: {said}");
+        // One line for each second.
+        let seconds = said.lines().filter(|line| line.contains(" offered ")).count();
+        assert!((1..60).contains(&seconds), "{seconds} of {said}");
+    }
 }
 
 #[test]

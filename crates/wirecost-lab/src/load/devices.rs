@@ -320,6 +320,10 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         self.lost(device, &reason.to_string(), now);
     }
 
+    fn shared_failed(&mut self, reason: ResetReason, now: Instant) {
+        self.part.book.now(now).reason(&reason.to_string());
+    }
+
     fn sent(&mut self, device: usize, now: Instant) -> bool {
         self.part.book.sent(device, now)
     }

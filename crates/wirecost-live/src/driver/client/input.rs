@@ -154,6 +154,9 @@ where
             self.counted.sent_bytes += sent.bytes as u64;
             // Whose datagrams they were is not told by the kernel: they are lost, as on the way.
             self.counted.dropped_datagrams += sent.dropped;
+            if let Some(error) = sent.refusal {
+                self.shared_failed(&error);
+            }
             for index in waiting.drain(..) {
                 let now = self.tick();
                 if self.director.sent(index, now) {

@@ -1,5 +1,7 @@
 //! What sockets have to say: connected, readable, writable, gone.
 
+use std::io;
+
 use mio::event::Event;
 use wirecost_proto::{Director, Endpoint, Input, ResetReason};
 
@@ -181,9 +183,11 @@ where
         let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
         let mut goes_on = true;
         for _ in 0..READS_PER_TURN {
-            // An ICMP error does not say whose datagram it was: its device finds out by a time-out.
             let filled = received.fill(&self.shared[shared].socket);
-            let (count, is_full) = filled.unwrap_or((0, true));
+            let (count, is_full) = filled.unwrap_or_else(|error| {
+                self.shared_failed(&error);
+                (0, true)
+            });
             for number in 0..count {
                 self.deliver(shared, received.datagram(number));
             }
@@ -194,6 +198,12 @@ where
         }
         self.received = Some(received);
         self.shared[shared].is_unread = goes_on;
+    }
+
+    /// Tells the director of an ICMP error, which does not say whose datagram it is about.
+    pub(super) fn shared_failed(&mut self, error: &io::Error) {
+        let now = self.tick();
+        self.director.shared_failed(reason_of(error), now);
     }
 
     fn deliver(&mut self, shared: usize, datagram: &[u8]) {
