@@ -231,6 +231,9 @@ fn a_worker_that_is_killed_takes_only_its_own_secrets_along() {
     assert_ne!(said.code, Some(0), "{}", said.stderr);
     let connects = count(&capture(home.path()), "tls && mqtt", "mqtt.msgtype", "1");
     assert_eq!(connects, 2, "{}", said.stderr);
+    let summary = std::fs::read_to_string(home.path().join("run/summary.json")).expect("a summary");
+    let lack = "1 of 2 parts of the generator did not hand over all secrets";
+    assert!(summary.contains(lack), "{summary}");
     check_secrets(home.path(), &said);
 }
 

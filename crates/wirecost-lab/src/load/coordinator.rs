@@ -8,6 +8,7 @@
 //! ```
 
 mod delivered;
+mod ending;
 mod link;
 mod outcome;
 mod received;
@@ -94,6 +95,7 @@ struct Stand {
     is_ready: bool,
     is_done: bool,
     has_ended: bool,
+    has_said_keys: bool,
     connected: u64,
     cpu_ns: u64,
     counted_until: Instant,
@@ -274,14 +276,6 @@ impl<'a> Coordinator<'a> {
         stopped
     }
 
-    /// Waits until all parts have ended, but no longer than [`GRACE`], and not for those that did not end their phase.
-    fn wait_for_the_end(&mut self) {
-        let until = self.now() + GRACE;
-        while self.is_awaited(|stand| !stand.is_done) && self.now() < until {
-            self.hear(LOOK);
-        }
-    }
-
     /// When the last message is intended that a part has said to come.
     fn intended_until(&self) -> Instant {
         let of_parts = self.stands.iter().map(|stand| stand.intended_until);
@@ -331,6 +325,7 @@ impl<'a> Coordinator<'a> {
             }
             FromPart::Interval(interval) => self.count(*interval),
             FromPart::Keys(lines) => self.outcome.keys.add(lines),
+            FromPart::AllKeys => stand.has_said_keys = true,
         }
     }
 

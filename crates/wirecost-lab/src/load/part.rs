@@ -53,8 +53,10 @@ pub enum FromPart {
         /// The phase's index.
         phase: u32,
     },
-    /// The secrets of its devices' connections, once it has ended; only where they are kept.
+    /// Secrets of its devices' connections, once it has ended; only where they are kept.
     Keys(KeyLines),
+    /// It has said all of them; only where they are kept.
+    AllKeys,
     /// It cannot go on.
     Failed {
         /// Why, in one sentence.

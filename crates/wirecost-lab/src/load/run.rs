@@ -189,7 +189,7 @@ fn run_here(
         idle_cpus: vigil.idle_cpus().to_string(),
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
-    note_afterwards(&mut load, options, address, link);
+    note_afterwards(&mut load, options, &outcome, address, link);
     Ok(Some(LoadFile {
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
         load,
@@ -305,10 +305,18 @@ fn record(server: &Server) -> Result<Recorder, ProfileError> {
 }
 
 /// Notes what is known of a load when its target and its link have ended.
-fn note_afterwards(load: &mut Load, options: &LoadOptions, address: SocketAddr, link: Option<LinkReport>) {
+fn note_afterwards(
+    load: &mut Load,
+    options: &LoadOptions,
+    outcome: &Outcome,
+    address: SocketAddr,
+    link: Option<LinkReport>,
+) {
     load.warnings.extend(scheme::warning(options, address, load));
     if let Some(captured) = link.and_then(|link| link.capture) {
         load.warnings.extend(captured.cut_short.map(cut_short));
+        let lack = keys::lack(outcome.parts_without_keys, load.loops);
+        load.warnings.extend(lack);
         load.capture = Some(captured.name);
     }
 }

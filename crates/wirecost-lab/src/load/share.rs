@@ -82,10 +82,10 @@ impl Share {
             Ok(socket_error) => FromPart::Finished { socket_error },
             Err(reason) => FromPart::Failed { reason },
         };
-        let keys = key_log
-            .is_enabled()
-            .then(|| FromPart::Keys(KeyLines::of(&key_log)));
-        for word in keys.into_iter().chain([last]) {
+        let keys = KeyLines::of(&key_log);
+        let all_keys = key_log.is_enabled().then_some(FromPart::AllKeys);
+        let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
+        for word in words.chain([last]) {
             // A coordinator that has gone needs no word.
             drop(outbox.send((self.number, word)));
         }

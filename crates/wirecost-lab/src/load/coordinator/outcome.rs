@@ -37,6 +37,8 @@ pub struct Outcome {
     pub target: Option<Spent>,
     /// The secrets of the connections of all parts that have said theirs.
     pub keys: KeyLines,
+    /// Parts that have not said all of theirs, where connections have any that are kept.
+    pub parts_without_keys: usize,
 }
 
 impl Outcome {

@@ -112,7 +112,7 @@ fn a_part_says_secrets_at_its_end_where_its_link_is_recorded_and_never_else() {
         let said = said.lines().filter_map(Word::from_line).map(|word| word.says);
         let said: Vec<FromPart> = said.collect();
         let places: Vec<usize> = (0..said.len())
-            .filter(|at| matches!(said[*at], FromPart::Keys(_)))
+            .filter(|at| matches!(said[*at], FromPart::AllKeys))
             .collect();
         let last_but_one = said.len() - 2;
         assert_eq!(places, vec![last_but_one; usize::from(says_them)], "{said:?}");
