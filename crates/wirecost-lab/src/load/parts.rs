@@ -88,9 +88,12 @@ impl Parts {
         }
     }
 
-    /// Waits until they are gone.
+    /// Waits until they are gone; they are told nothing any more.
     pub fn join(self) {
-        (self.join)();
+        let Self { tell, join, .. } = self;
+        // A worker's input ends with who could tell it something, and the worker with its input.
+        drop(tell);
+        join();
     }
 }
 

@@ -82,6 +82,16 @@ impl Worker {
         orders.write_all(format!("{line}\n").as_bytes())
     }
 
+    /// What gives it lines from now on, by a thread of its own: one that does not read them holds nobody up. Its input ends
+    /// with the last sender; [`Worker::say`] says nothing any more.
+    pub fn orders(&mut self) -> mpsc::Sender<String> {
+        let (tell, orders) = mpsc::channel();
+        if let Some(input) = self.orders.take() {
+            std::thread::spawn(move || give(&orders, input));
+        }
+        tell
+    }
+
     /// Its next line.
     ///
     /// # Errors
@@ -138,6 +148,15 @@ impl Drop for Worker {
     }
 }
 
+/// Gives lines to a process until there are no more, or it has ended: its exit says so.
+fn give(orders: &mpsc::Receiver<String>, mut input: ChildStdin) {
+    for line in orders {
+        if input.write_all(format!("{line}\n").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
 /// Passes lines on until there are no more, or nobody wants them.
 fn pass_on(output: ChildStdout, tell: &mpsc::Sender<String>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -179,6 +198,20 @@ mod tests {
         assert_eq!(ear.join().expect("an ear"), ["heard one"]);
         let status = worker.stop(PATIENCE).expect("it ends");
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+    }
+
+    #[test]
+    fn a_worker_that_does_not_read_holds_nobody_up_and_hears_all_when_it_does() {
+        let mut worker = shell("sleep 1; wc -c");
+        let orders = worker.orders();
+        // More than a pipe holds.
+        for _ in 0..3 {
+            orders.send("x".repeat(1 << 20)).expect("it is given");
+        }
+        drop(orders);
+        assert!(worker.say("more").is_err());
+        let heard = worker.hear(PATIENCE).expect("it counts");
+        assert_eq!(heard.trim(), (3 * ((1 << 20) + 1)).to_string());
     }
 
     #[test]

@@ -49,14 +49,6 @@ pub enum WorkersError {
     /// A worker process cannot be started.
     #[error("cannot start a worker process: {0}")]
     Process(#[source] StartError),
-    /// A worker process ended before it had its job.
-    #[error("worker process {pid} did not take its job: {source}")]
-    Job {
-        /// Its process id.
-        pid: u32,
-        /// Why.
-        source: std::io::Error,
-    },
 }
 
 /// The parts of a load as its layout has them: threads of this process, or worker processes with threads, which run
@@ -96,9 +88,10 @@ fn processes(program: &Program, layout: &Layout, shares: &[Share]) -> Result<Par
     Ok(Parts::new(tell, heard, pids, join))
 }
 
-/// A worker process and the thread that hears it.
+/// A worker process, what gives it orders, and the thread that hears it.
 struct Life {
     pid: u32,
+    orders: Sender<String>,
     worker: Arc<Mutex<Worker>>,
     hearing: JoinHandle<()>,
 }
@@ -112,8 +105,9 @@ impl Life {
         let arguments: Vec<&str> = program.arguments.iter().map(String::as_str).collect();
         let mut worker = Worker::start(&program.path, &arguments).map_err(WorkersError::Process)?;
         let pid = worker.pid();
-        let given = worker.say(&Job::of(shares).to_line());
-        given.map_err(|source| WorkersError::Job { pid, source })?;
+        // A pipe does not hold every job: one that is not read must leave us free to end the load.
+        let orders = worker.orders();
+        drop(orders.send(Job::of(shares).to_line()));
         let words = worker.words();
         let worker = Arc::new(Mutex::new(worker));
         let ear = Ear {
@@ -127,20 +121,26 @@ impl Life {
             .name(name)
             .spawn(move || ear.hear(&words))
             .map_err(WorkersError::Thread)?;
-        Ok(Self { pid, worker, hearing })
+        Ok(Self {
+            pid,
+            orders,
+            worker,
+            hearing,
+        })
     }
 
     /// What tells a part of this worker.
     fn tell(&self, part: u32) -> Tell {
-        let worker = Arc::clone(&self.worker);
+        let orders = self.orders.clone();
         Box::new(move |order: ToPart| {
             // One that has ended hears nothing; whoever listens to it has said so.
-            drop(lock(&worker).say(&Order { part, order }.to_line()));
+            drop(orders.send(Order { part, order }.to_line()));
         })
     }
 
-    /// Lets the worker end, and waits for it.
+    /// Lets the worker end, which nobody tells anything any more, and waits for it.
     fn end(self) {
+        drop(self.orders);
         // One that cannot be waited for has been: there is nothing left to do for it.
         drop(lock(&self.worker).stop(ENDING));
         drop(self.hearing.join());

@@ -4,7 +4,7 @@ use wirecost_link::LinkConfig;
 
 use super::*;
 use crate::load::destination::{Destination, Trust};
-use crate::load::options::{LoadOptions, LoadTarget, Phase, Who};
+use crate::load::options::{LoadOptions, LoadTarget, Payload, Phase, Who};
 use crate::target::Target;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -136,6 +136,20 @@ fn a_worker_that_dies_has_said_that_its_parts_failed() {
         assert!(reason.contains("ended during the run with signal: 9"), "{reason}");
     }
     assert!(parts.hear(PATIENCE).is_err(), "nobody is left");
+    parts.join();
+}
+
+#[test]
+fn a_worker_that_does_not_take_a_long_job_holds_nobody_up() {
+    let mut shares = shares(1);
+    // More than a pipe holds.
+    Arc::make_mut(&mut shares[0].options).payload = Payload::File(vec![7; 1 << 20].into());
+    let parts = processes(&shell("exec sleep 2"), &layout(1, 1), &shares).expect("a worker");
+    parts.tell_all(ToPart::Quit);
+    let (0, FromPart::Failed { reason }) = hear(&parts) else {
+        panic!("its part has failed");
+    };
+    assert!(reason.contains("ended during the run"), "{reason}");
     parts.join();
 }
 
