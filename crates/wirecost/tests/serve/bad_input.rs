@@ -91,6 +91,11 @@ const CASES: &[(&str, &str)] = &[
         "cannot write --keylog nowhere/keys: No such file",
     ),
     (
+        "mqtt --tls --ca-out -",
+        "--ca-out -: clients read the authority from a file",
+    ),
+    ("mqtt --tls --keylog -", "--keylog -: secrets are for you alone"),
+    (
         "mqtt --tls --listen 0.0.0.0:0",
         "is open to the network, and this server lets in anybody",
     ),

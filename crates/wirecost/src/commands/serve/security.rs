@@ -12,6 +12,7 @@ use wirecost_security::{Epoch, tls};
 use super::files;
 use crate::arguments::ServeArguments;
 use crate::exit::{self, Failure};
+use crate::output;
 
 /// Whom a server lets in, and who vouches for it.
 pub(super) struct Admitted {
@@ -35,8 +36,12 @@ pub(super) fn channel(arguments: &ServeArguments, application: Application) -> R
     Ok(asked.first().map_or(Channel::Plain, |asked| asked.channel))
 }
 
-/// Refuses options that what is served has no use for.
+/// Refuses options that what is served has no use for, or cannot carry out.
 pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Failure> {
+    let why = "clients read the authority from a file";
+    output::refuse_stdout("--ca-out", arguments.ca_out.as_deref(), why)?;
+    let why = "secrets are for you alone, and go to a file that nobody else may read";
+    output::refuse_stdout("--keylog", arguments.keylog.as_deref(), why)?;
     let takes_users = stack.is_mqtt() || stack.is_amqp();
     let refused = |option: &str, reason: &str, hint: String| {
         let message = format_args!("{option} is of no use to {}: {reason}", name(arguments));
