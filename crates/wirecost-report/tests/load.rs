@@ -278,6 +278,47 @@ fn seconds_without_a_percentile_are_not_called_0() {
     assert!(page.contains("p99: no value") && !page.contains("at most 0.000 ms"));
 }
 
+/// A phase of 2.2 s, of which 2,200 messages are 1,000 a second; it ends in the middle of a second.
+#[test]
+fn a_second_that_a_phase_had_in_part_has_the_rate_and_the_width_of_that_part() {
+    let mut results = loads::stalled();
+    let publish = &mut results.summary.loads[0].phases[1];
+    (publish.duration_s, publish.measured_s) = (2.25, 2.2);
+    results.seconds.retain(|row| row.phase == 0 || row.second < 3);
+    let last = results.seconds.last_mut().expect("a second");
+    (last.offered, last.acknowledged) = (200, 200);
+    let page = html(&results).expect("a report");
+    assert!(page.contains("second,offered,carried\n"), "{page}");
+    for row in ["2.5,1000,1000", "3.5,1000,1000", "4.1,1000,1000"] {
+        assert!(page.contains(&format!("{row}\n")), "{row}");
+    }
+    assert!(page.contains("4 to 4.2 s: 200 acknowledged"));
+}
+
+#[test]
+fn connections_that_are_dropped_by_command_are_no_rate_beside_which_none_is_seen() {
+    let mut results = loads::storm();
+    let lost = |results: &LoadResults| {
+        let page = html(results).expect("a report");
+        let told = page.split("lost: ").nth(1).expect("a line");
+        told.split('<').next().expect("its text").to_owned()
+    };
+    let load = &mut results.summary.loads[0];
+    load.phases.push(PhaseFigures {
+        name: "drop".into(),
+        begin_s: 80.0,
+        duration_s: 0.01,
+        ..PhaseFigures::default()
+    });
+    let before = lost(&results);
+    results.seconds.push(SecondRow {
+        phase: 3,
+        connections_lost: 2_000,
+        ..SecondRow::default()
+    });
+    assert_eq!(lost(&results), before);
+}
+
 #[test]
 fn junit_is_not_green_where_messages_or_loads_are_missing() {
     let mut summary = loads::stalled().summary;

@@ -133,6 +133,7 @@ pub(super) fn phase_figures<'a>(
         name: phase.name().into(),
         begin_s: times.begin.as_secs_f64(),
         duration_s: times.took.as_secs_f64(),
+        warm_up_s: phase.warm_up().as_secs_f64(),
         measured_s: times.measured.as_secs_f64(),
         asked_rate: phase.rate(options.clients),
         response_kind: kind.map(str::to_owned),

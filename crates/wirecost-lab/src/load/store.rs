@@ -12,7 +12,7 @@ use super::metrics::{Format, Metrics};
 use crate::results::columns::Row as _;
 use crate::results::curves::CurveKind;
 use crate::results::journal::{self, Entry};
-use crate::results::load::{Load, LoadFile, LoadSummary, Threshold};
+use crate::results::load::{Load, LoadFile, LoadSummary, PhaseFigures, Threshold};
 use crate::results::resume::Earlier;
 use crate::results::seconds::SecondRow;
 use crate::results::summary::SCHEMA;
@@ -214,25 +214,38 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
             .filter(|interval| !interval.warm_up)
             .collect();
         for kind in CurveKind::ALL {
-            let seconds: Vec<(u32, &Histogram)> = intervals
+            let rows: Vec<(f64, f64, &Histogram)> = intervals
                 .iter()
                 .filter_map(|interval| Some((interval.second, kind.of(interval)?)))
                 .filter(|(_, histogram)| !histogram.is_empty())
+                .map(|(second, histogram)| {
+                    let [begin, end] = measured_of(figures, kind, second);
+                    (begin, end - begin, histogram)
+                })
                 .collect();
-            if seconds.is_empty() {
+            if rows.is_empty() {
                 continue;
             }
             let mut sum = Histogram::new();
-            seconds.iter().for_each(|(_, histogram)| sum.merge(histogram));
+            rows.iter().for_each(|(.., histogram)| sum.merge(histogram));
             folder.write_derived(&kind.file(load, phase), Hgrm(&sum).to_string().as_bytes())?;
-            let rows = seconds
-                .iter()
-                .map(|(second, histogram)| (f64::from(*second), 1.0, *histogram));
             let log = hlog::text(start_s, kind.words(), rows);
             folder.write_derived(&kind.log_file(load, phase), log.as_bytes())?;
         }
     }
     Ok(())
+}
+
+/// The part of a second in which times of a kind were measured, in seconds from the beginning of the phase: a warm-up cuts it
+/// at its beginning, and the phase at its end. What comes behind that has a whole second.
+fn measured_of(figures: &PhaseFigures, kind: CurveKind, second: u32) -> [f64; 2] {
+    let end = match kind {
+        CurveKind::Connect => figures.duration_s,
+        _ => figures.warm_up_s + figures.measured_s,
+    };
+    let whole = [f64::from(second), f64::from(second) + 1.0];
+    let part = [whole[0].max(figures.warm_up_s), whole[1].min(end)];
+    if part[0] < part[1] { part } else { whole }
 }
 
 #[cfg(test)]

@@ -157,7 +157,10 @@ pub struct PhaseFigures {
     pub begin_s: f64,
     /// How long it took, drain included, in seconds.
     pub duration_s: f64,
-    /// How much of that was measured: neither warm-up nor drain, in seconds.
+    /// Time at its beginning that is in no figure, in seconds.
+    #[serde(default)]
+    pub warm_up_s: f64,
+    /// How much of its duration was measured: neither warm-up nor drain, in seconds.
     pub measured_s: f64,
     /// Whether its figures may be used; its `warnings`, and those of the load, say why not.
     pub valid: bool,

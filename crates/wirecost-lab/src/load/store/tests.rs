@@ -182,6 +182,25 @@ fn distributions_hold_what_was_measured_and_no_warm_up() {
     assert_eq!(lines.lines().count(), 4, "a head, and every second, warm-up too");
 }
 
+/// A second in which the warm-up ends, and one in which the phase does.
+#[test]
+fn a_logged_second_is_as_long_as_it_was_measured() {
+    let phase = PhaseFigures {
+        warm_up_s: 0.5,
+        measured_s: 1.75,
+        duration_s: 2.5,
+        ..PhaseFigures::default()
+    };
+    let part = |kind, second| measured_of(&phase, kind, second);
+    let seconds = [0, 1, 2, 7].map(|second| part(CurveKind::Response, second));
+    assert_eq!(seconds, [[0.5, 1.0], [1.0, 2.0], [2.0, 2.25], [7.0, 8.0]]);
+    assert_eq!(
+        part(CurveKind::Connect, 2),
+        [2.0, 2.5],
+        "also while the last are waited for"
+    );
+}
+
 #[test]
 fn the_environment_tells_where_loads_came_from_and_went() {
     let dir = tempfile::tempdir().expect("a folder");

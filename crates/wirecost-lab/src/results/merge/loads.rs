@@ -127,6 +127,7 @@ fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
     PhaseFigures {
         begin_s: phase.begin_s.min(other.begin_s),
         duration_s: phase.duration_s.max(other.duration_s),
+        warm_up_s: phase.warm_up_s.max(other.warm_up_s),
         measured_s: phase.measured_s.max(other.measured_s),
         asked_rate: phase.asked_rate.zip(other.asked_rate).map(|(one, two)| one + two),
         deliveries: phase.deliveries.or(other.deliveries),

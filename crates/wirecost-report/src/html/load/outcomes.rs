@@ -1,6 +1,6 @@
 //! How the messages of each second ended, stacked.
 
-use super::bands::{Band, Slot};
+use super::bands::{Band, Slot, middle};
 use super::timeline::per_second;
 use super::timeplot::{Scale, TimePlot};
 use crate::html::Figure;
@@ -31,7 +31,7 @@ pub(super) fn figure(bands: &[Band], slots: &[Slot]) -> Figure {
     let sum = |slot: &Slot| present.iter().map(|(_, count)| count(&slot.row)).sum::<u64>();
     let most = slots
         .iter()
-        .map(|slot| per_second(slot, sum(slot)))
+        .filter_map(|slot| per_second(slot.offering, sum(slot)))
         .fold(0.0, f64::max);
     let draw = |width: f64| {
         let mut plot = TimePlot::new(bands, Scale::linear(most), "messages/s", width);
@@ -52,20 +52,20 @@ pub(super) fn figure(bands: &[Band], slots: &[Slot]) -> Figure {
 }
 
 fn bar(plot: &mut TimePlot, slot: &Slot, present: &[(&str, Count)]) {
-    let half = slot.seconds / 2.0;
-    let [left, right] = [plot.x(slot.at - half), plot.x(slot.at + half)];
+    let [begin, end] = slot.drawn();
+    let [left, right] = [plot.x(begin), plot.x(end)];
     let mut below = 0.0;
     for (name, count) in present {
         let count = count(&slot.row);
-        if count == 0 {
+        let Some(height) = per_second(slot.offering, count).filter(|height| *height > 0.0) else {
             continue;
-        }
-        let above = below + per_second(slot, count);
+        };
+        let above = below + height;
         let (top, bottom) = (plot.y(above), plot.y(below));
         let title = format!(
             "{} to {} s: {} {name}",
-            number::trimmed(slot.at - half, 1),
-            number::trimmed(slot.at + half, 1),
+            number::trimmed(begin, 1),
+            number::trimmed(end, 1),
             number::grouped(count)
         );
         // A hair over its place, so that neighbours leave no gap.
@@ -94,7 +94,11 @@ fn csv(slots: &[Slot], present: &[(&str, Count)]) -> String {
             .iter()
             .map(|(_, count)| count(&slot.row).to_string())
             .collect();
-        text += &format!("{},{}\n", number::trimmed(slot.at, 1), values.join(","));
+        text += &format!(
+            "{},{}\n",
+            number::trimmed(middle(slot.drawn()), 1),
+            values.join(",")
+        );
     }
     text
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wirecost_lab::results::load::Load;
 use wirecost_lab::results::seconds::SecondRow;
 
-use super::bands::{self, Band, Slot};
+use super::bands::{self, Band, Slot, length, middle};
 use super::outcomes;
 use super::timeplot::{Line, Scale, TimePlot};
 use super::usage;
@@ -49,7 +49,7 @@ impl TimeLine {
             times: times(&bands, &slots, load, is_delivery),
             is_delivery,
             outcomes: has_messages.then(|| outcomes::figure(&bands, &slots)),
-            connects: has_connects.then(|| connects(&bands, &slots)),
+            connects: has_connects.then(|| connects(&bands, &slots, load)),
             cpu,
             memory,
             step,
@@ -69,28 +69,39 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
             |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
         slots.iter().filter(is_later).any(|other| other.row.offered > 0)
     };
-    let per_second = |slot: &Slot, count: u64| {
+    let rate = |slot: &Slot, count: u64| {
         let slot = Some(slot).filter(has_messages)?;
-        Some(per_second(slot, count))
+        per_second(slot.offering, count)
     };
+    let of_messages = Slot::drawn;
     let lines = [
-        line("offered", 6, slots, |slot| per_second(slot, slot.row.offered)),
-        line("carried", 0, slots, |slot| per_second(slot, carried(&slot.row))),
+        line("offered", 6, slots, of_messages, |slot| {
+            rate(slot, slot.row.offered)
+        }),
+        line("carried", 0, slots, of_messages, |slot| {
+            rate(slot, carried(&slot.row))
+        }),
     ];
     counts("Messages per second", "messages/s", bands, &lines)
 }
 
-fn connects(bands: &[Band], slots: &[Slot]) -> Figure {
+fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
+    // All devices at once and by command: so many in milliseconds are no rate, and none beside it would be seen.
+    let is_dropping = |slot: &Slot| {
+        let phase = load.phases.get(slot.row.phase as usize);
+        phase.is_some_and(|phase| phase.name == "drop")
+    };
+    let line = |label, number, count: fn(&SecondRow) -> u64| {
+        let rate = |slot: &Slot| {
+            let slot = Some(slot).filter(|slot| !is_dropping(slot))?;
+            per_second(slot.span, count(&slot.row))
+        };
+        line(label, number, slots, |slot| slot.span, rate)
+    };
     let lines = [
-        line("begun", 6, slots, |slot| {
-            Some(per_second(slot, slot.row.connects_attempted))
-        }),
-        line("established", 2, slots, |slot| {
-            Some(per_second(slot, slot.row.connects_established))
-        }),
-        line("lost", 1, slots, |slot| {
-            Some(per_second(slot, slot.row.connections_lost))
-        }),
+        line("begun", 6, |row| row.connects_attempted),
+        line("established", 2, |row| row.connects_established),
+        line("lost", 1, |row| row.connections_lost),
     ];
     counts("Connects per second", "connects/s", bands, &lines)
 }
@@ -125,9 +136,10 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
         ]
     };
     let [(p50, median), (p99, tail)] = quantiles;
+    let of_messages = Slot::drawn;
     let lines = [
-        line(p50, 0, slots, |slot| millis(slot, median)),
-        line(p99, 1, slots, |slot| millis(slot, tail)),
+        line(p50, 0, slots, of_messages, |slot| millis(slot, median)),
+        line(p99, 1, slots, of_messages, |slot| millis(slot, tail)),
     ];
     let scale = Scale::for_times(Line::range(&lines)?);
     let describe = |line: &Line| line.told(|most| format!("{} ms", number::latency(most * 1e6)));
@@ -145,16 +157,26 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
     Some(Figure::new(draw, csv(&lines)))
 }
 
-fn line(label: &'static str, number: usize, slots: &[Slot], value: impl Fn(&Slot) -> Option<f64>) -> Line {
+/// A line through the middles of what the slots have of a kind of time.
+fn line(
+    label: &'static str,
+    number: usize,
+    slots: &[Slot],
+    span: impl Fn(&Slot) -> [f64; 2],
+    value: impl Fn(&Slot) -> Option<f64>,
+) -> Line {
+    let point = |slot| (middle(span(slot)), value(slot));
     Line {
         label,
         number,
-        points: slots.iter().map(|slot| (slot.at, value(slot))).collect(),
+        points: slots.iter().map(point).collect(),
     }
 }
 
-pub(super) fn per_second(slot: &Slot, count: u64) -> f64 {
-    count as f64 / slot.seconds
+/// A count by the time in which it came about; `None` where that took none.
+pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
+    let seconds = length(span);
+    (seconds > 0.0).then(|| count as f64 / seconds)
 }
 
 pub(super) fn csv(lines: &[Line]) -> String {
@@ -184,8 +206,8 @@ mod tests {
     #[test]
     fn while_the_last_are_waited_for_no_rate_is_drawn() {
         let slot = |second: u64, offered: u64| Slot {
-            at: second as f64 + 0.5,
-            seconds: 1.0,
+            span: [second as f64, second as f64 + 1.0],
+            offering: [second as f64, second as f64 + 1.0],
             row: SecondRow {
                 second,
                 offered,
