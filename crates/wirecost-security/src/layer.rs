@@ -34,11 +34,14 @@ pub enum Event<E> {
     },
 }
 
+/// What is said of a certificate, before the reason.
+const NOT_ACCEPTED: &str = "the peer's certificate is not accepted: ";
+
 /// Why a flow's security failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The peer's certificate is not accepted.
-    #[error("the peer's certificate is not accepted: {0}")]
+    #[error("{NOT_ACCEPTED}{0}")]
     Certificate(String),
     /// The peer refused with an alert.
     #[error("the peer sent the alert {0}")]
@@ -68,4 +71,27 @@ pub enum Fault {
     /// Anything else.
     #[error("{0}")]
     Other(String),
+}
+
+impl Fault {
+    /// The reason for which a certificate was not accepted, from the text of the fault, which is all that is kept of it where many
+    /// connections are counted; `None` for any other text.
+    pub fn certificate_reason(text: &str) -> Option<&str> {
+        text.split_once(NOT_ACCEPTED).map(|(_, reason)| reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_certificate_is_found_in_its_text() {
+        let fault = Fault::Certificate("it expired".to_owned()).to_string();
+        assert_eq!(Fault::certificate_reason(&fault), Some("it expired"));
+        assert_eq!(
+            Fault::certificate_reason("the peer sent the alert bad_certificate"),
+            None
+        );
+    }
 }

@@ -34,7 +34,7 @@ mod client;
 mod config;
 mod connection;
 mod engine;
-mod fault;
+pub(crate) mod fault;
 mod flow;
 mod negotiated;
 mod quic;
@@ -48,6 +48,7 @@ pub use config::{
     ClientConfig, ClientOptions, ConfigError, HANDSHAKE_TIMEOUT, MAX_EARLY_DATA_BYTES, SESSIONS,
     ServerConfig, ServerOptions, Suites, Trust, Versions,
 };
+pub use fault::certificate::OF_AN_AUTHORITY;
 pub use negotiated::Negotiated;
 pub use quic::{QuicClient, QuicServer, quic_fault};
 pub use server::Server;

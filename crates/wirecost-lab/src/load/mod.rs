@@ -34,6 +34,7 @@ pub mod activity;
 pub mod arrivals;
 mod backlog;
 pub mod book;
+mod certificate;
 pub mod consent;
 pub mod coordinator;
 pub mod destination;

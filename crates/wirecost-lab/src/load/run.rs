@@ -15,6 +15,7 @@ use wirecost_live::limits::{self, LimitError, Limits};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_proto::hosts::DEVICES_V4;
 
+use super::certificate;
 use super::coordinator::{Coordinator, Demands, NoConnection, Outcome, Surroundings};
 use super::entry;
 use super::keys;
@@ -280,11 +281,18 @@ fn end(
 /// Whether there is anything to tell of a load that has left `outcome`.
 fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
     if let Some(mut why) = outcome.no_connection.clone() {
-        // Whoever speaks something else is there, and has refused.
+        // Whoever speaks something else, or is not trusted, is there, and the connection was refused.
         if let Some(reason) = scheme::meant(options, address) {
             why = NoConnection {
                 refused: true,
                 reason,
+                hint: None,
+            };
+        } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
+            why = NoConnection {
+                refused: true,
+                reason,
+                hint: Some(hint),
             };
         }
         let target = target_name(options, address);

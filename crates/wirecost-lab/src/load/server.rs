@@ -330,7 +330,7 @@ fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result
 }
 
 /// The authorities that are trusted; `None` takes any certificate.
-fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
+pub(super) fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
     if options.insecure {
         return Ok(None);
     }

@@ -1,5 +1,6 @@
 //! Why a probe failed: the step, the cause, and the way out.
 
+pub(crate) mod certificate;
 mod security;
 
 use std::net::SocketAddr;

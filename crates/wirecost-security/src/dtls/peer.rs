@@ -13,6 +13,7 @@ use rustls::server::danger::ClientCertVerifier;
 
 use super::config::{ConfigError, Trust};
 use crate::layer::Fault;
+use crate::tls::fault::certificate::complaint;
 
 /// Judges the peer's certificate.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Judge {
     pub(super) fn judge(&self, der: &[u8], unix: Duration) -> Result<(), Fault> {
         let certificate = CertificateDer::from(der);
         let now = UnixTime::since_unix_epoch(unix);
-        let refused = |error: rustls::Error| Fault::Certificate(error.to_string());
+        let refused = |error: rustls::Error| Fault::Certificate(complaint(&error));
         match self {
             Self::Server { verifier, name } => verifier
                 .verify_server_cert(&certificate, &[], name, &[], now)
@@ -86,7 +87,7 @@ fn anchors(certificates: &[Vec<u8>]) -> Result<Arc<RootCertStore>, ConfigError> 
     let mut anchors = RootCertStore::empty();
     for certificate in certificates {
         let added = anchors.add(CertificateDer::from(certificate.clone()));
-        added.map_err(|error| untrusted(&error))?;
+        added.map_err(|error| untrusted(&complaint(&error)))?;
     }
     Ok(Arc::new(anchors))
 }

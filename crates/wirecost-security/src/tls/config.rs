@@ -12,6 +12,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoClientAuth, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{RootCertStore, SupportedProtocolVersion, version};
 
+use super::fault::certificate::complaint;
 use super::sessions::Sessions;
 use super::trust::Anyone;
 use crate::certificate::Identity;
@@ -371,7 +372,7 @@ fn roots<'a>(ders: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<RootCertSto
     for der in ders {
         roots
             .add(CertificateDer::from(der.to_vec()))
-            .map_err(unusable("authority"))?;
+            .map_err(|error| unusable("authority")(complaint(&error)))?;
     }
     if roots.is_empty() {
         return Err(ConfigError::NoAuthority);

@@ -226,6 +226,21 @@ fn three_things_can_be_wrong_with_a_certificate() {
     }
 }
 
+/// As `openssl req -x509` makes one that stands for itself: an authority's, which is trusted, and is no server's all the same.
+#[test]
+fn a_server_that_presents_an_authority_is_told_apart_from_one_that_is_not_trusted() {
+    let folder = TempDir::new().expect("a folder");
+    let _ = Authority::new(folder.path());
+    let files = ["ca.pem", "ca.key"].map(|name| folder.path().join(name));
+    let server = open_mosquitto(Some(&files));
+    let texts = [
+        "certificate for 127.0.0.1 is not accepted: it is an authority's own (CA:TRUE), and no server's",
+        "basicConstraints=critical,CA:FALSE",
+    ];
+    let arguments = format!("mqtts://127.0.0.1:{} --cacert ca.pem", server.port);
+    fails(&folder, &arguments, 12, &texts);
+}
+
 #[test]
 fn a_server_may_want_to_know_who_we_are() {
     let folder = TempDir::new().expect("a folder");

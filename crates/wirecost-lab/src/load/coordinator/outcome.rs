@@ -60,6 +60,8 @@ pub struct NoConnection {
     pub refused: bool,
     /// What most of them heard.
     pub reason: String,
+    /// The way out, where the reason has one of its own.
+    pub hint: Option<String>,
 }
 
 /// When a phase was.

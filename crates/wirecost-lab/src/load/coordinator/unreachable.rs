@@ -46,6 +46,7 @@ fn unconnected(intervals: &[&Interval]) -> Option<NoConnection> {
         NoConnection {
             refused: sum.connects.refused > 0,
             reason: reason.map_or_else(|| "no answer".into(), |(reason, _)| reason),
+            hint: None,
         }
     })
 }
@@ -72,6 +73,7 @@ fn unanswered(intervals: &[&Interval]) -> Option<NoConnection> {
     is_alone.then_some(NoConnection {
         refused: false,
         reason: refused,
+        hint: None,
     })
 }
 

@@ -2,8 +2,8 @@
 
 use wirecost_security::layer::Fault;
 
+use super::certificate::Refused;
 use super::{Cause, Diagnosis};
-use crate::probe::options::Trusted;
 
 impl Diagnosis<'_> {
     pub(super) fn insecure(&self, fault: &Fault) -> Cause {
@@ -24,45 +24,15 @@ impl Diagnosis<'_> {
         }
     }
 
-    /// Three things can be wrong with a certificate, and each has its own way out.
     fn certificate(&self, reason: &str) -> Cause {
-        const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
-        let host = &self.options.url.host;
-        let reason = reason.trim_start_matches("invalid peer certificate: ");
-        let reason = match reason {
-            // Without the certificate itself nothing more is known of who issued it.
-            "UnknownIssuer" | "its issuer is not trusted" => "its issuer is unknown",
-            reason => reason,
+        let refused = Refused {
+            host: &self.options.url.host,
+            reason,
+            seen: self.certificate,
+            trusted: &self.options.trusted,
         };
-        let seen = self
-            .certificate
-            .map_or_else(String::new, |certificate| format!(" (it is {certificate})"));
-        let complaint = reason.to_ascii_lowercase();
-        let is = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
-        if is(&["expired", "not valid before", "not valid yet"]) {
-            let text = format!("certificate for {host} is out of date: {reason}{seen}");
-            return Cause::refused(
-                text,
-                format!("renew it on the server, and check this machine's clock; {ANYWAY}"),
-            );
-        }
-        if is(&["not for", "not valid for name"]) {
-            let text = format!("certificate for {host} has another name: {reason}{seen}");
-            return Cause::refused(
-                text,
-                format!("use a name of the certificate in the URL; {ANYWAY}"),
-            );
-        }
-        let store = match &self.options.trusted {
-            Trusted::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
-            Trusted::Anyone => "although anybody is trusted".to_owned(),
-        };
-        let issuer = self.certificate.map_or_else(
-            || reason.to_owned(),
-            |certificate| format!("issued by {:?}", certificate.issuer),
-        );
-        let text = format!("certificate for {host} is not trusted: {issuer}, {store}{seen}");
-        Cause::refused(text, format!("--cacert FILE.pem to trust its issuer, {ANYWAY}"))
+        let [text, hint] = refused.told();
+        Cause::refused(text, hint)
     }
 }
 

@@ -380,7 +380,7 @@ fn failed(error: LoadError) -> Failure {
                     "check address and port, or start the server; wirecost probe URL shows every step",
                 )
             };
-            Failure::new(code, &error).with_hint(hint)
+            Failure::new(code, &error).with_hint(why.hint.as_deref().unwrap_or(hint))
         }
         LoadError::Target(ServerError::Authorities { .. }) => {
             Failure::usage(error).with_hint("--cacert takes a file of certificates in PEM")

@@ -1,0 +1,146 @@
+//! What is wrong with a server's certificate, and the way out: in the same words wherever a connection ends by it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirecost_live::Clock;
+use wirecost_security::tls::OF_AN_AUTHORITY;
+
+use crate::probe::options::{Options, Trusted};
+use crate::probe::url::Url;
+use crate::probe::x509::Certificate;
+use crate::probe::{look, surroundings};
+
+const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
+
+/// How long a server has to show its certificate once more.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A certificate that was not accepted.
+pub(crate) struct Refused<'a> {
+    /// The host in the URL.
+    pub(crate) host: &'a str,
+    /// What is wrong with it, as the end of a sentence that it begins.
+    pub(crate) reason: &'a str,
+    /// What it says of itself, where it was looked at again.
+    pub(crate) seen: Option<&'a Certificate>,
+    /// Who is trusted.
+    pub(crate) trusted: &'a Trusted,
+}
+
+impl Refused<'_> {
+    /// The cause in one sentence, and the way out: each thing that can be wrong has its own.
+    pub(crate) fn told(&self) -> [String; 2] {
+        let Self { host, reason, .. } = self;
+        let seen = self
+            .seen
+            .map_or_else(String::new, |certificate| format!(" (it is {certificate})"));
+        let is = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+        if is(&["expired", "not valid before", "not valid yet"]) {
+            return [
+                format!("certificate for {host} is out of date: {reason}{seen}"),
+                format!("renew it on the server, and check this machine's clock; {ANYWAY}"),
+            ];
+        }
+        if is(&["it is not for"]) {
+            return [
+                format!("certificate for {host} has another name: {reason}{seen}"),
+                format!("use a name of the certificate in the URL; {ANYWAY}"),
+            ];
+        }
+        if is(&["its issuer", "its signature is wrong"]) {
+            return [
+                format!("certificate for {host} is not trusted: {}{seen}", self.issuer()),
+                format!("--cacert FILE.pem to trust its issuer, {ANYWAY}"),
+            ];
+        }
+        let hint = match *reason {
+            OF_AN_AUTHORITY => {
+                "give the server one that the authority has issued, or make it without that right: openssl req -x509 with \
+                 -addext basicConstraints=critical,CA:FALSE"
+            }
+            _ => "give the server another one",
+        };
+        [
+            format!("certificate for {host} is not accepted: {reason}{seen}"),
+            format!("{hint}; {ANYWAY}"),
+        ]
+    }
+
+    fn issuer(&self) -> String {
+        let store = match self.trusted {
+            Trusted::Authorities(all) if all.len() == 1 => "not the authority trusted here".to_owned(),
+            Trusted::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
+            Trusted::Anyone => "although anybody is trusted".to_owned(),
+        };
+        match (self.seen, self.reason) {
+            (Some(certificate), _) => format!("issued by {:?}, {store}", certificate.issuer),
+            // Without the certificate itself nothing more is known of who issued it.
+            (None, "its issuer is not trusted") => format!("its issuer is unknown, {store}"),
+            (None, reason) => format!("{reason}, {store}"),
+        }
+    }
+}
+
+/// Tells of a certificate that was refused for a `reason` on a connection to `remote`, for which it is looked at again where the
+/// server can be asked for it.
+pub(crate) fn told_of(url: &Url, remote: SocketAddr, reason: &str, trusted: Trusted) -> [String; 2] {
+    let options = Options {
+        trusted,
+        timeout: PATIENCE,
+        keeps_keys: false,
+        ..Options::new(url.clone())
+    };
+    let clock = Clock::start();
+    let seen = surroundings(&options, clock).and_then(|around| look(&options, &around, remote, clock));
+    Refused {
+        host: &url.host,
+        reason,
+        seen: seen.ok().flatten().as_ref(),
+        trusted: &options.trusted,
+    }
+    .told()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thing_that_can_be_wrong_has_its_own_way_out() {
+        let certificate = Certificate {
+            subject: "lab".into(),
+            issuer: "lab CA".into(),
+            expires: "2036-01-01".into(),
+        };
+        let told = |reason, seen| {
+            let refused = Refused {
+                host: "broker.lab",
+                reason,
+                seen,
+                trusted: &Trusted::Authorities(vec![Vec::new(); 2]),
+            };
+            refused.told().join("\n")
+        };
+        let seen = "(it is \"lab\", issued by \"lab CA\", valid until 2036-01-01)";
+        let issuer = format!(
+            "certificate for broker.lab is not trusted: issued by \"lab CA\", not among the 2 authorities trusted here {seen}\n\
+             --cacert FILE.pem to trust its issuer, {ANYWAY}"
+        );
+        assert_eq!(told("its issuer is not trusted", Some(&certificate)), issuer);
+        assert_eq!(told("its signature is wrong", Some(&certificate)), issuer);
+        assert!(told("its issuer is not trusted", None).contains("its issuer is unknown, not among the 2"));
+        let own = told(OF_AN_AUTHORITY, Some(&certificate));
+        let cause = "is not accepted: it is an authority's own (CA:TRUE), and no server's (it is";
+        assert!(
+            own.contains(cause) && own.contains("CA:FALSE") && own.contains("--insecure"),
+            "{own}"
+        );
+        assert!(!own.contains("--cacert"), "{own}");
+        let other = told("it has been revoked", None);
+        assert!(
+            other.contains("is not accepted: it has been revoked\ngive the server another one; "),
+            "{other}"
+        );
+    }
+}

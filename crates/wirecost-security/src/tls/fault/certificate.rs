@@ -1,0 +1,197 @@
+//! What is wrong with a certificate, in words: for TLS, QUIC and DTLS alike.
+
+use std::time::Duration;
+
+use rustls::{CertificateError, Error, ExtendedKeyPurpose};
+
+use super::words;
+
+/// How the library calls the certificate of an authority that stands for a server, as `openssl req -x509` makes one. Its error
+/// has no type that rustls shows.
+const CA_AS_END_ENTITY: &str = "CaUsedAsEndEntity";
+
+/// Why a server that presents an authority's own certificate is not trusted by those who trust the authority (RFC 5280,
+/// section 4.2.1.9).
+pub const OF_AN_AUTHORITY: &str = "it is an authority's own (CA:TRUE), and no server's";
+
+/// What an error says of the certificate that was judged.
+pub(crate) fn complaint(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(error) => certificate(error),
+        Error::NoCertificatesPresented => "there is none".to_owned(),
+        other => super::reason(other),
+    }
+}
+
+/// What is wrong with a certificate, as the end of a sentence that it begins.
+pub(super) fn certificate(error: &CertificateError) -> String {
+    let plain = match error {
+        CertificateError::ExpiredContext { not_after, .. } => {
+            return format!("it expired on {}", date(not_after.as_secs()));
+        }
+        CertificateError::NotValidYetContext { not_before, .. } => {
+            return format!("it is not valid before {}", date(not_before.as_secs()));
+        }
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            return format!(
+                "it is not for {}, but for {}",
+                expected.to_str(),
+                names(presented)
+            );
+        }
+        CertificateError::InvalidPurposeContext { required, presented } => {
+            return purpose(required, presented);
+        }
+        CertificateError::Other(error) => return rule(&error.to_string()),
+        CertificateError::Expired => "it has expired, or expires before it begins",
+        CertificateError::NotValidYet => "it is not valid yet",
+        CertificateError::NotValidForName => "it is not for this name",
+        CertificateError::InvalidPurpose => "it is not meant for this purpose",
+        CertificateError::UnknownIssuer => "its issuer is not trusted",
+        CertificateError::BadSignature => "its signature is wrong",
+        CertificateError::BadEncoding => "it cannot be read",
+        CertificateError::Revoked => "it has been revoked",
+        CertificateError::UnhandledCriticalExtension => "it has a critical extension that is not known here",
+        CertificateError::UnknownRevocationStatus => "nobody says whether it has been revoked",
+        CertificateError::ExpiredRevocationList | CertificateError::ExpiredRevocationListContext { .. } => {
+            "the list of what has been revoked is out of date"
+        }
+        CertificateError::InvalidOcspResponse => "its OCSP response is wrong",
+        CertificateError::UnsupportedSignatureAlgorithmContext { .. } => {
+            "its signature is of a kind that is not known here"
+        }
+        CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "its signature is of another kind than its issuer's key"
+        }
+        other => return words(other),
+    };
+    plain.to_owned()
+}
+
+/// A rule of RFC 5280 that the certificate breaks, by the name that the library has for it.
+fn rule(name: &str) -> String {
+    match name {
+        CA_AS_END_ENTITY => OF_AN_AUTHORITY.to_owned(),
+        other => format!("it breaks a rule of RFC 5280: {}", words(other)),
+    }
+}
+
+fn purpose(required: &ExtendedKeyPurpose, presented: &[ExtendedKeyPurpose]) -> String {
+    let presented: Vec<String> = presented.iter().map(ToString::to_string).collect();
+    match presented.as_slice() {
+        [] => format!("it is not meant for {required}"),
+        some => format!("it is not meant for {required}, but for {}", some.join(", ")),
+    }
+}
+
+/// The names that a certificate presents, as the library prints them: `DnsName("a")`.
+fn names(presented: &[String]) -> String {
+    let bare = |name: &String| {
+        let inside = name.split_once('(').map_or(name.as_str(), |(_, inside)| inside);
+        inside.trim_end_matches(')').trim_matches('"').to_owned()
+    };
+    match presented {
+        [] => "nobody".to_owned(),
+        _ => presented.iter().map(bare).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A day of the Gregorian calendar, of seconds since 1970-01-01 00:00 UTC.
+fn date(unix_seconds: u64) -> String {
+    let mut days = Duration::from_secs(unix_seconds).as_secs() / 86_400;
+    let mut year = 1970;
+    while days >= days_of(year) {
+        days -= days_of(year);
+        year += 1;
+    }
+    let february = days_of(year) - 337;
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02}", days + 1)
+}
+
+const fn days_of(year: u64) -> u64 {
+    let leap = (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
+    if leap { 366 } else { 365 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::OtherError;
+    use std::sync::Arc;
+
+    /// An error as the library below rustls prints it: by its name.
+    fn by_name(name: &str) -> CertificateError {
+        CertificateError::Other(OtherError(Arc::from(
+            Box::<dyn std::error::Error + Send + Sync>::from(name),
+        )))
+    }
+
+    #[test]
+    fn an_authority_that_stands_for_a_server_is_named() {
+        assert_eq!(
+            certificate(&by_name("CaUsedAsEndEntity")),
+            "it is an authority's own (CA:TRUE), and no server's"
+        );
+    }
+
+    /// No name of the code of a library: two words without a blank between them.
+    #[test]
+    fn every_complaint_is_a_sentence() {
+        let errors = [
+            by_name("NameConstraintViolation"),
+            by_name("UnsupportedCertVersion"),
+            CertificateError::Expired,
+            CertificateError::Revoked,
+            CertificateError::UnhandledCriticalExtension,
+            CertificateError::InvalidOcspResponse,
+            CertificateError::ApplicationVerificationFailure,
+            CertificateError::UnsupportedSignatureAlgorithmContext {
+                signature_algorithm_id: vec![1],
+                supported_algorithms: Vec::new(),
+            },
+            CertificateError::InvalidPurposeContext {
+                required: ExtendedKeyPurpose::ServerAuth,
+                presented: vec![ExtendedKeyPurpose::ClientAuth],
+            },
+        ];
+        for error in errors {
+            let text = certificate(&error);
+            let is_name = |word: &str| {
+                word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase)
+            };
+            assert!(!text.split(' ').any(is_name), "{text}");
+        }
+        assert_eq!(
+            certificate(&by_name("NameConstraintViolation")),
+            "it breaks a rule of RFC 5280: name constraint violation"
+        );
+    }
+
+    #[test]
+    fn writes_dates() {
+        let dates = [
+            (0, "1970-01-01"),
+            (951_782_400, "2000-02-29"),
+            (1_767_225_600, "2026-01-01"),
+            (2_082_758_399, "2035-12-31"),
+        ];
+        for (seconds, expected) in dates {
+            assert_eq!(date(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn writes_the_names_of_a_certificate() {
+        let presented = ["DnsName(\"server\")".to_owned(), "IpAddress(::1)".to_owned()];
+        assert_eq!(names(&presented), "server, ::1");
+        assert_eq!(names(&[]), "nobody");
+    }
+}
