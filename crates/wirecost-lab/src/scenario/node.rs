@@ -3,6 +3,8 @@
 //! Limits hold before anything is kept: nesting, values, aliases and what they stand for. Only `true` and `false` are
 //! booleans; a key that stands twice, a merge key and a second document are errors.
 
+mod limits;
+
 use std::fmt;
 
 use serde::Deserialize;
@@ -11,6 +13,8 @@ use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPo
 use serde_saphyr::{Options, Spanned};
 
 use super::error::{Place, ScenarioError};
+pub use limits::MAX_BYTES;
+use limits::{MAX_DEPTH, MAX_VALUES};
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,15 +52,6 @@ pub struct Key {
     pub name: String,
 }
 
-/// The largest file: a payload of 1 MB in hexadecimal digits fits.
-pub const MAX_BYTES: usize = 4 << 20;
-/// The deepest nesting.
-const MAX_DEPTH: usize = 16;
-/// The most values, with those that aliases stand for.
-const MAX_VALUES: usize = 100_000;
-/// The most aliases.
-const MAX_ALIASES: usize = 1_000;
-
 impl Node {
     /// A value that stands in a flag.
     pub fn at(place: &Place, value: Value) -> Self {
@@ -77,7 +72,7 @@ impl Node {
                 MAX_BYTES >> 20,
                 text.len()
             );
-            return Err(ScenarioError::new(&Place::File, message));
+            return Err(ScenarioError::new(&Place::File, message).with_hint(limits::SPLIT));
         }
         serde_saphyr::from_str_with_options::<Spanned<Value>>(text, strict())
             .map(Self::from)
@@ -149,19 +144,7 @@ impl Node {
 /// How a scenario is read.
 fn strict() -> Options {
     serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_reader_input_bytes: Some(MAX_BYTES),
-            max_events: 2 * MAX_VALUES,
-            max_nodes: MAX_VALUES,
-            max_depth: MAX_DEPTH,
-            flow_nesting_limit: MAX_DEPTH,
-            max_documents: 1,
-            max_aliases: MAX_ALIASES,
-            max_anchors: MAX_ALIASES,
-            max_recorded_anchor_events: MAX_VALUES,
-            max_recorded_anchor_bytes: MAX_BYTES,
-            max_total_scalar_bytes: 2 * MAX_BYTES,
-        },
+        budget: limits::budget(),
         emit_comments: false,
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: MergeKeyPolicy::Error,
@@ -180,6 +163,9 @@ fn not_yaml(error: &serde_saphyr::Error) -> ScenarioError {
     let place = error
         .location()
         .map_or(Place::File, |location| Place::Line(location.line()));
+    if let Some([text, hint]) = limits::told(error.without_snippet()) {
+        return ScenarioError::new(&place, text).with_hint(hint);
+    }
     let text = error.without_snippet().to_string();
     // The place is said before it, by whoever prints it.
     let text = text.split(" at line ").next().unwrap_or_default();
