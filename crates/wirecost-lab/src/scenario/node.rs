@@ -4,6 +4,7 @@
 //! booleans; a key that stands twice, a merge key and a second document are errors.
 
 mod limits;
+mod syntax;
 
 use std::fmt;
 
@@ -163,15 +164,9 @@ fn not_yaml(error: &serde_saphyr::Error) -> ScenarioError {
     let place = error
         .location()
         .map_or(Place::File, |location| Place::Line(location.line()));
-    if let Some([text, hint]) = limits::told(error.without_snippet()) {
-        return ScenarioError::new(&place, text).with_hint(hint);
-    }
-    let text = error.without_snippet().to_string();
-    // The place is said before it, by whoever prints it.
-    let text = text.split(" at line ").next().unwrap_or_default();
-    // Nor is it a person's choice which keys may stand twice.
-    let text = text.split(", set DuplicateKeyPolicy").next().unwrap_or_default();
-    ScenarioError::new(&place, text.trim_end_matches([',', ':', ' ']))
+    let error = error.without_snippet();
+    let [text, hint] = limits::told(error).unwrap_or_else(|| syntax::told(error));
+    ScenarioError::new(&place, text).with_hint(hint)
 }
 
 impl From<Spanned<Value>> for Node {

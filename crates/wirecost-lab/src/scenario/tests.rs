@@ -232,7 +232,11 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
             "line 2: ipv6: \"yes\" is neither true nor false",
             "",
         ),
-        ("wirecost: 1\nsize: 1B\nsize: 2B\n", "line 3: duplicate", ""),
+        (
+            "wirecost: 1\nsize: 1B\nsize: 2B\n",
+            "line 3: size stands twice in this table",
+            "leave one",
+        ),
         (
             "wirecost: 1\nsize: [1B, 1B]\n",
             "size 2 of 2 has been asked for before",
