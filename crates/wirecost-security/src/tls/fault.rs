@@ -71,13 +71,15 @@ fn name(alert: AlertDescription) -> String {
     separated(camel, '_')
 }
 
-/// A name in camel case as words in small letters.
+/// A name in camel case as words in small letters; capitals in a row are one word.
 fn separated(camel: &str, by: char) -> String {
     let mut words = String::new();
     for (index, letter) in camel.char_indices() {
-        let after_small =
-            camel[..index].ends_with(|before: char| before.is_ascii_lowercase() || before.is_ascii_digit());
-        if letter.is_ascii_uppercase() && after_small {
+        let before = camel[..index].chars().next_back();
+        let ends_capitals = before.is_some_and(|before| before.is_ascii_uppercase())
+            && camel[index + letter.len_utf8()..].starts_with(|next: char| next.is_ascii_lowercase());
+        let ends_small = before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit());
+        if letter.is_ascii_uppercase() && (ends_small || ends_capitals) {
             words.push(by);
         }
         words.push(letter.to_ascii_lowercase());
@@ -95,6 +97,7 @@ mod tests {
         let alerts = [
             (AlertDescription::UnknownCA, "unknown_ca"),
             (AlertDescription::BadRecordMac, "bad_record_mac"),
+            (AlertDescription::UnknownPSKIdentity, "unknown_psk_identity"),
             (AlertDescription::from(200), "200"),
         ];
         for (alert, expected) in alerts {
