@@ -48,7 +48,7 @@ pub use config::{
     ClientConfig, ClientOptions, ConfigError, HANDSHAKE_TIMEOUT, MAX_EARLY_DATA_BYTES, SESSIONS,
     ServerConfig, ServerOptions, Suites, Trust, Versions,
 };
-pub use fault::certificate::OF_AN_AUTHORITY;
+pub use fault::certificate::Flaw;
 pub use negotiated::Negotiated;
 pub use quic::{QuicClient, QuicServer, quic_fault};
 pub use server::Server;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirecost_live::Clock;
-use wirecost_security::tls::OF_AN_AUTHORITY;
+use wirecost_security::tls::Flaw;
 
 use crate::probe::options::{Options, Trusted};
 use crate::probe::url::Url;
@@ -12,6 +12,9 @@ use crate::probe::x509::Certificate;
 use crate::probe::{look, surroundings};
 
 const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
+
+const SERVERS_OWN: &str = "give the server one that the authority has issued, or make it without that right: openssl req \
+                           -x509 with -addext basicConstraints=critical,CA:FALSE; ";
 
 /// How long a server has to show its certificate once more.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -35,35 +38,28 @@ impl Refused<'_> {
         let seen = self
             .seen
             .map_or_else(String::new, |certificate| format!(" (it is {certificate})"));
-        let is = |words: &[&str]| words.iter().any(|word| reason.contains(word));
-        if is(&["expired", "not valid before", "not valid yet"]) {
-            return [
-                format!("certificate for {host} is out of date: {reason}{seen}"),
-                format!("renew it on the server, and check this machine's clock; {ANYWAY}"),
-            ];
-        }
-        if is(&["it is not for"]) {
-            return [
-                format!("certificate for {host} has another name: {reason}{seen}"),
-                format!("use a name of the certificate in the URL; {ANYWAY}"),
-            ];
-        }
-        if is(&["its issuer", "its signature is wrong"]) {
-            return [
-                format!("certificate for {host} is not trusted: {}{seen}", self.issuer()),
-                format!("--cacert FILE.pem to trust its issuer, {ANYWAY}"),
-            ];
-        }
-        let hint = match *reason {
-            OF_AN_AUTHORITY => {
-                "give the server one that the authority has issued, or make it without that right: openssl req -x509 with \
-                 -addext basicConstraints=critical,CA:FALSE"
-            }
-            _ => "give the server another one",
+        let (cause, hint) = match Flaw::of(reason) {
+            Flaw::OutOfDate => (
+                format!("is out of date: {reason}"),
+                "renew it on the server, and check this machine's clock; ",
+            ),
+            Flaw::OtherName => (
+                format!("has another name: {reason}"),
+                "use a name of the certificate in the URL; ",
+            ),
+            Flaw::UnknownIssuer => (
+                format!("is not trusted: {}", self.issuer()),
+                "--cacert FILE.pem to trust its issuer, ",
+            ),
+            Flaw::OfAnAuthority => (format!("is not accepted: {reason}"), SERVERS_OWN),
+            Flaw::Other => (
+                format!("is not accepted: {reason}"),
+                "give the server another one; ",
+            ),
         };
         [
-            format!("certificate for {host} is not accepted: {reason}{seen}"),
-            format!("{hint}; {ANYWAY}"),
+            format!("certificate for {host} {cause}{seen}"),
+            format!("{hint}{ANYWAY}"),
         ]
     }
 
@@ -130,13 +126,34 @@ mod tests {
         assert_eq!(told("its issuer is not trusted", Some(&certificate)), issuer);
         assert_eq!(told("its signature is wrong", Some(&certificate)), issuer);
         assert!(told("its issuer is not trusted", None).contains("its issuer is unknown, not among the 2"));
-        let own = told(OF_AN_AUTHORITY, Some(&certificate));
+        let own = told(
+            "it is an authority's own (CA:TRUE), and no server's",
+            Some(&certificate),
+        );
         let cause = "is not accepted: it is an authority's own (CA:TRUE), and no server's (it is";
         assert!(
             own.contains(cause) && own.contains("CA:FALSE") && own.contains("--insecure"),
             "{own}"
         );
         assert!(!own.contains("--cacert"), "{own}");
+        let kind = told(
+            "its signature is of another kind than its issuer's key",
+            Some(&certificate),
+        );
+        assert!(
+            kind.contains("is not accepted: its signature is of another kind than its issuer's key (it is")
+                && !kind.contains("--cacert"),
+            "{kind}"
+        );
+        let name = told(
+            "it is not for expired.lab, but for broker.lab",
+            Some(&certificate),
+        );
+        assert!(
+            name.contains("has another name: it is not for expired.lab, but for broker.lab (it is")
+                && name.contains("use a name of the certificate"),
+            "{name}"
+        );
         let other = told("it has been revoked", None);
         assert!(
             other.contains("is not accepted: it has been revoked\ngive the server another one; "),

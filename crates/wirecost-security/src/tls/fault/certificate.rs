@@ -12,7 +12,46 @@ const CA_AS_END_ENTITY: &str = "CaUsedAsEndEntity";
 
 /// Why a server that presents an authority's own certificate is not trusted by those who trust the authority (RFC 5280,
 /// section 4.2.1.9).
-pub const OF_AN_AUTHORITY: &str = "it is an authority's own (CA:TRUE), and no server's";
+const OF_AN_AUTHORITY: &str = "it is an authority's own (CA:TRUE), and no server's";
+
+/// What is wrong with a certificate, as far as it can be mended in different ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It has expired, or is not valid yet.
+    OutOfDate,
+    /// It is for other names.
+    OtherName,
+    /// Nobody who is trusted has issued it.
+    UnknownIssuer,
+    /// It is an authority's own, and not a server's.
+    OfAnAuthority,
+    /// Anything else.
+    Other,
+}
+
+impl Flaw {
+    /// The flaw that a complaint is about, by how it begins: names and days behind that may hold any word.
+    pub fn of(complaint: &str) -> Self {
+        let begins = |with: &[&str]| with.iter().any(|words| complaint.starts_with(words));
+        if begins(&[
+            "it expired on ",
+            "it has expired",
+            "it is not valid before ",
+            "it is not valid yet",
+        ]) {
+            Self::OutOfDate
+        } else if begins(&["it is not for "]) {
+            Self::OtherName
+        } else if begins(&["its issuer is not trusted", "its signature is wrong"]) {
+            // Another authority of the same name has issued what its key does not verify.
+            Self::UnknownIssuer
+        } else if begins(&[OF_AN_AUTHORITY]) {
+            Self::OfAnAuthority
+        } else {
+            Self::Other
+        }
+    }
+}
 
 /// What an error says of the certificate that was judged.
 pub(crate) fn complaint(error: &Error) -> String {
@@ -125,6 +164,7 @@ const fn days_of(year: u64) -> u64 {
 mod tests {
     use super::*;
     use rustls::OtherError;
+    use rustls::pki_types::{ServerName, UnixTime};
     use std::sync::Arc;
 
     /// An error as the library below rustls prints it: by its name.
@@ -140,6 +180,54 @@ mod tests {
             certificate(&by_name("CaUsedAsEndEntity")),
             "it is an authority's own (CA:TRUE), and no server's"
         );
+    }
+
+    #[test]
+    fn a_complaint_tells_of_its_flaw() {
+        let day = UnixTime::since_unix_epoch(Duration::from_secs(1_767_225_600));
+        let expected = ServerName::try_from("expired.lab").expect("a name");
+        let errors = [
+            (CertificateError::Expired, Flaw::OutOfDate),
+            (
+                CertificateError::ExpiredContext {
+                    time: day,
+                    not_after: day,
+                },
+                Flaw::OutOfDate,
+            ),
+            (CertificateError::NotValidYet, Flaw::OutOfDate),
+            (
+                CertificateError::NotValidYetContext {
+                    time: day,
+                    not_before: day,
+                },
+                Flaw::OutOfDate,
+            ),
+            (CertificateError::NotValidForName, Flaw::OtherName),
+            (
+                CertificateError::NotValidForNameContext {
+                    expected,
+                    presented: vec!["DnsName(\"it has expired\")".to_owned()],
+                },
+                Flaw::OtherName,
+            ),
+            (CertificateError::UnknownIssuer, Flaw::UnknownIssuer),
+            (CertificateError::BadSignature, Flaw::UnknownIssuer),
+            (by_name(CA_AS_END_ENTITY), Flaw::OfAnAuthority),
+            (
+                CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+                    signature_algorithm_id: vec![1],
+                    public_key_algorithm_id: vec![2],
+                },
+                Flaw::Other,
+            ),
+            (CertificateError::ExpiredRevocationList, Flaw::Other),
+            (CertificateError::Revoked, Flaw::Other),
+        ];
+        for (error, flaw) in errors {
+            let complaint = certificate(&error);
+            assert_eq!(Flaw::of(&complaint), flaw, "{complaint}");
+        }
     }
 
     /// No name of the code of a library: two words without a blank between them.
