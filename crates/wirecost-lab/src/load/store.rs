@@ -237,11 +237,12 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
 }
 
 /// The part of a second in which times of a kind were measured, in seconds from the beginning of the phase: a warm-up cuts it
-/// at its beginning, and the phase at its end. What comes behind that has a whole second.
+/// at its beginning. At its end the offer cuts it for times that stand where their messages were intended, and the phase for
+/// those that stand where they came about. What comes behind that has a whole second.
 fn measured_of(figures: &PhaseFigures, kind: CurveKind, second: u32) -> [f64; 2] {
     let end = match kind {
-        CurveKind::Connect => figures.duration_s,
-        _ => figures.warm_up_s + figures.measured_s,
+        CurveKind::Connect | CurveKind::Delay => figures.duration_s,
+        CurveKind::Response | CurveKind::Service | CurveKind::Lag => figures.warm_up_s + figures.measured_s,
     };
     let whole = [f64::from(second), f64::from(second) + 1.0];
     let part = [whole[0].max(figures.warm_up_s), whole[1].min(end)];

@@ -194,11 +194,10 @@ fn a_logged_second_is_as_long_as_it_was_measured() {
     let part = |kind, second| measured_of(&phase, kind, second);
     let seconds = [0, 1, 2, 7].map(|second| part(CurveKind::Response, second));
     assert_eq!(seconds, [[0.5, 1.0], [1.0, 2.0], [2.0, 2.25], [7.0, 8.0]]);
-    assert_eq!(
-        part(CurveKind::Connect, 2),
-        [2.0, 2.5],
-        "also while the last are waited for"
-    );
+    for kind in [CurveKind::Connect, CurveKind::Delay] {
+        let last = part(kind, 2);
+        assert_eq!(last, [2.0, 2.5], "{kind:?} also while the last are waited for");
+    }
 }
 
 #[test]
