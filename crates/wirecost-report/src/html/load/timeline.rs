@@ -136,10 +136,15 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
         ]
     };
     let [(p50, median), (p99, tail)] = quantiles;
-    let of_messages = Slot::drawn;
+    // A delivery stands where the message arrives, which may be when nothing is offered any more.
+    let span = if is_delivery {
+        |slot: &Slot| slot.span
+    } else {
+        Slot::drawn
+    };
     let lines = [
-        line(p50, 0, slots, of_messages, |slot| millis(slot, median)),
-        line(p99, 1, slots, of_messages, |slot| millis(slot, tail)),
+        line(p50, 0, slots, span, |slot| millis(slot, median)),
+        line(p99, 1, slots, span, |slot| millis(slot, tail)),
     ];
     let scale = Scale::for_times(Line::range(&lines)?);
     let describe = |line: &Line| line.told(|most| format!("{} ms", number::latency(most * 1e6)));
@@ -201,6 +206,8 @@ pub(super) fn csv(lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use wirecost_lab::results::load::PhaseFigures;
+
     use super::*;
 
     #[test]
@@ -219,5 +226,40 @@ mod tests {
         let slots = [slot(0, 10), slot(1, 0), slot(2, 20), slot(3, 0), slot(4, 0)];
         let expected = "second,offered,carried\n0.5,10,10\n1.5,0,0\n2.5,20,20\n3.5,,\n4.5,,\n";
         assert_eq!(rate(&[], &slots).data, expected);
+    }
+    #[test]
+    fn times_are_drawn_where_they_stand() {
+        let slot = Slot {
+            span: [2.0, 3.0],
+            offering: [2.0, 2.2],
+            row: SecondRow {
+                response_p50_ns: Some(1_000_000),
+                delay_p50_ns: Some(2_000_000),
+                ..SecondRow::default()
+            },
+        };
+        let phase = PhaseFigures {
+            valid: true,
+            ..PhaseFigures::default()
+        };
+        let load = Load {
+            phases: vec![phase],
+            ..Load::default()
+        };
+        let drawn = |is_delivery| {
+            times(&[], std::slice::from_ref(&slot), &load, is_delivery).map(|figure| figure.data)
+        };
+        let of_responses = "second,p50,p99\n2.1,1,\n";
+        assert_eq!(
+            drawn(false).as_deref(),
+            Some(of_responses),
+            "in the time of the offer"
+        );
+        let of_deliveries = "second,p50,p99\n2.5,2,\n";
+        assert_eq!(
+            drawn(true).as_deref(),
+            Some(of_deliveries),
+            "also behind the offer"
+        );
     }
 }
