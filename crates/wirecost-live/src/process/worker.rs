@@ -202,14 +202,22 @@ mod tests {
 
     #[test]
     fn a_worker_that_does_not_read_holds_nobody_up_and_hears_all_when_it_does() {
-        let mut worker = shell("sleep 1; wc -c");
+        let mut worker = shell("exec wc -c");
+        let pid = worker.pid().cast_signed();
         let orders = worker.orders();
-        // More than a pipe holds.
-        for _ in 0..3 {
-            orders.send("x".repeat(1 << 20)).expect("it is given");
-        }
-        drop(orders);
+        calls::kill(pid, libc::SIGSTOP).expect("it stops");
+        let (tell, given) = mpsc::channel();
+        std::thread::spawn(move || {
+            // More than a pipe holds.
+            for _ in 0..3 {
+                orders.send("x".repeat(1 << 20)).expect("it is given");
+            }
+            drop(orders);
+            tell.send(()).expect("somebody waits");
+        });
+        given.recv_timeout(PATIENCE).expect("giving waits for nobody");
         assert!(worker.say("more").is_err());
+        calls::kill(pid, libc::SIGCONT).expect("it goes on");
         let heard = worker.hear(PATIENCE).expect("it counts");
         assert_eq!(heard.trim(), (3 * ((1 << 20) + 1)).to_string());
     }
