@@ -51,7 +51,9 @@ pub struct Interval {
     /// never left.
     #[serde(default)]
     pub dropped_datagrams: u64,
-    /// How often each reason was given: by the server (`refused`), by the connection (`failed`, `unknown`).
+    /// How often each reason was given: by the server (`refused`), by the connection (`failed`, `unknown`), and by the machine for
+    /// a socket that devices share, once for each error that a system call returned. Such an error does not say whose datagram
+    /// it is about, so that no message and no connect counts by it.
     pub reasons: BTreeMap<String, u64>,
     /// From the intended send to the answer, in nanoseconds.
     pub response_time: Option<Histogram>,
