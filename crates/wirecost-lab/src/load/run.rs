@@ -145,7 +145,7 @@ fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
 /// Runs a load from this thread, over a link that is at work where there is to be one.
 fn run_here(
     options: &LoadOptions,
-    place: Place<'_>,
+    mut place: Place<'_>,
     link: Option<LoadLink>,
 ) -> Result<Option<LoadFile>, LoadError> {
     let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
@@ -158,21 +158,8 @@ fn run_here(
     let vigil = Vigil::hold();
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
-    place.watcher.begin(&Announcement::of(options, place.place));
-    let mut outcome = Coordinator::new(
-        options,
-        generator.parts,
-        Surroundings {
-            clock,
-            target: &mut server,
-            watcher: place.watcher,
-            interrupted: place.interrupted,
-            used: &mut || used_by(&generator.pids),
-            demands: place.demands,
-        },
-    )
-    .run();
-    place.watcher.end();
+    let Generator { parts, pids, .. } = generator;
+    let mut outcome = conduct(options, &mut place, clock, &mut server, parts, &pids);
     let steal = MachineLoad::read().steal_share_since(&machine);
     let (address, version) = (server.address(), server.version().map(str::to_owned));
     // Symbols are looked up while the target still lives.
@@ -199,6 +186,29 @@ fn run_here(
         source_addresses,
         server: version,
     }))
+}
+
+/// Takes the parts, those of the worker processes `pids` among them, through the phases of a load, while somebody watches.
+fn conduct(
+    options: &LoadOptions,
+    place: &mut Place<'_>,
+    clock: Clock,
+    server: &mut Server,
+    parts: Parts,
+    pids: &[u32],
+) -> Outcome {
+    place.watcher.begin(&Announcement::of(options, place.place));
+    let surroundings = Surroundings {
+        clock,
+        target: server,
+        watcher: place.watcher,
+        interrupted: place.interrupted,
+        used: &mut || used_by(pids),
+        demands: place.demands,
+    };
+    let outcome = Coordinator::new(options, parts, surroundings).run();
+    place.watcher.end();
+    outcome
 }
 
 /// Starts or finds the target; `None` where the run was interrupted meanwhile.
