@@ -118,25 +118,26 @@ fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
         field("socket_bytes_down", phase.socket_bytes_down),
         optional("response_kind", phase.response_kind.as_ref()),
     ];
-    for (name, times) in [
+    fields.extend(of_distributions(phase));
+    fields.extend(of_way("up", phase.link.map(|link| link.up)));
+    fields.extend(of_way("down", phase.link.map(|link| link.down)));
+    fields
+}
+
+fn of_distributions(phase: &PhaseFigures) -> impl Iterator<Item = Field> {
+    let distributions = [
         ("response_time", &phase.response_time_ns),
         ("service_time", &phase.service_time_ns),
         ("schedule_lag", &phase.schedule_lag_ns),
         ("connect_time", &phase.connect_time_ns),
         ("one_way_delay", &phase.one_way_delay_ns),
-    ] {
-        fields.extend(of_times(name, times.as_ref()));
-    }
-    for (way, of) in [
-        ("up", phase.link.map(|link| link.up)),
-        ("down", phase.link.map(|link| link.down)),
-    ] {
-        fields.extend(of_link(way, of));
-    }
-    fields
+    ];
+    distributions
+        .into_iter()
+        .flat_map(|(name, times)| of_times(name, times.as_ref()))
 }
 
-fn of_link(way: &str, used: Option<DirectionUse>) -> [Field; 5] {
+fn of_way(way: &str, used: Option<DirectionUse>) -> [Field; 5] {
     let named = |quantity: &str| format!("link_{way}_{quantity}");
     [
         optional(&named("packets"), used.map(|used| used.packets)),
