@@ -37,11 +37,11 @@ impl LoadOptions {
         ))
     }
 
-    /// How many lost connections may be made again in a second, of all devices together; `None` where that is for those to say
-    /// who own the target. A load that needs no consent for its plan shall need none for what its target makes of it.
+    /// How many lost connections may be made again in a second, of all devices together; `None` is any number. What the target
+    /// makes of a load that needs no permission for its plan shall need none.
     pub fn most_reconnects_in_a_second(&self) -> Option<f64> {
         self.strangers_url()?;
-        self.needs_consent().is_none().then_some(STRANGERS_RATE)
+        (!self.is_permitted).then_some(STRANGERS_RATE)
     }
 
     /// The URL of a target that is not on this machine.

@@ -262,17 +262,22 @@ impl Devices {
         if self.part.fleet.state(device) == State::Connecting {
             self.part.book.connects(now).refused += 1;
         }
-        self.went_down(device, Some(reason), now);
+        self.ended_by_others(device, reason, now);
     }
 
     fn lost(&mut self, device: usize, reason: &str, now: Instant) {
-        let state = self.part.fleet.state(device);
-        if state == State::Connecting {
+        if self.part.fleet.state(device) == State::Connecting {
             self.part.book.connects(now).failed += 1;
         }
+        self.ended_by_others(device, reason, now);
+    }
+
+    /// A connection has ended that the device has not ended itself: the next phase that keeps its devices connected finds it,
+    /// where this one does not.
+    fn ended_by_others(&mut self, device: usize, reason: &str, now: Instant) {
+        let was_up = self.part.fleet.is_up(device);
         self.went_down(device, Some(reason), now);
-        if state == State::Up {
-            // The next phase that keeps its devices connected finds it, where this one does not.
+        if was_up {
             self.part.fleet.miss(device);
         }
     }

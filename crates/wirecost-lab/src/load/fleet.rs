@@ -6,13 +6,17 @@
 //!   `- wait --+----------'    where the phase keeps its devices connected; a back-off where it was of no use to anybody
 //! ```
 
+mod turns;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
 
+use super::activity::earlier;
 use super::options::Backoff;
+use turns::Turns;
 
 /// Where a device's connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +66,7 @@ pub struct Fleet {
     awake: VecDeque<u32>,
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
     connect_timeout: Duration,
-    /// The least time from one connection that is made again to the next.
-    reconnect_gap: Duration,
-    /// When the next connection may be made again.
-    next_reconnect: Instant,
+    turns: Turns,
     rng: Rng,
     /// How many connections are in each state.
     counts: [usize; 4],
@@ -82,6 +83,8 @@ struct Link {
     is_proven: bool,
     /// Whether it was lost when nobody made it again.
     is_missing: bool,
+    /// Whether it waits for its turn to connect again.
+    is_in_turn: bool,
     /// Connects that have failed, and connections that were lost before they were of use, since the last one that was.
     failures: u8,
     /// When the connect began, or the connection came up.
@@ -104,6 +107,7 @@ impl Fleet {
             is_awake: false,
             is_proven: false,
             is_missing: false,
+            is_in_turn: false,
             failures: 0,
             since: Instant::START,
             timer: None,
@@ -113,21 +117,18 @@ impl Fleet {
             awake: VecDeque::new(),
             timers: BinaryHeap::new(),
             connect_timeout,
-            reconnect_gap: Duration::ZERO,
-            next_reconnect: Instant::START,
+            turns: Turns::default(),
             rng,
             counts: [devices, 0, 0, 0],
             wishing: 0,
         }
     }
 
-    /// The same, with no more connections made again than one in each `gap`.
+    /// The same, with no more connections made again than one in each `gap`, or a second's at once.
     #[must_use]
-    pub fn with_reconnect_gap(self, gap: Duration) -> Self {
-        Self {
-            reconnect_gap: gap,
-            ..self
-        }
+    pub fn with_reconnect_gap(mut self, gap: Duration) -> Self {
+        self.turns.gap = gap;
+        self
     }
 
     /// How many connections are being made, or about to be.
@@ -135,10 +136,11 @@ impl Fleet {
         self.count(State::Connecting) + self.wishing
     }
 
-    /// A device that waits before it connects again does not.
+    /// A device that waits before it connects again does not, and nobody misses it.
     pub fn stay_down(&mut self, device: usize) {
         self.set_wish(device, Wish::Stay);
-        self.links[device].timer = None;
+        let link = &mut self.links[device];
+        (link.timer, link.is_in_turn, link.is_missing) = (None, false, false);
     }
 
     /// How many devices there are.
@@ -213,7 +215,8 @@ impl Fleet {
             Wish::Stay => {}
             Wish::Connect => {
                 let link = &mut self.links[device];
-                (link.since, link.is_proven, link.is_missing) = (now, false, false);
+                (link.since, link.is_proven) = (now, false);
+                (link.is_missing, link.is_in_turn) = (false, false);
                 self.go(device, State::Connecting, Some(now + self.connect_timeout));
             }
             Wish::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
@@ -237,7 +240,8 @@ impl Fleet {
     /// The device has lost its connection, and nobody makes it again for now.
     pub fn miss(&mut self, device: usize) {
         let link = &mut self.links[device];
-        link.is_missing = link.state == State::Down && link.timer.is_none() && link.wish == Wish::Stay;
+        let comes_back = link.timer.is_some() || link.is_in_turn || link.wish != Wish::Stay;
+        link.is_missing = link.state == State::Down && !comes_back;
     }
 
     /// Whether a device has lost its connection when nobody made it again; told once.
@@ -272,15 +276,40 @@ impl Fleet {
         before
     }
 
-    /// Connects again: at once where the last connection was of use, else after a wait that grows.
+    /// Connects again when it is its turn: at once where the last connection was of use, else after a wait that grows.
     pub fn connect_again(&mut self, device: usize, backoff: &Backoff, now: Instant) {
-        let turn = self.next_reconnect.max(now);
-        self.next_reconnect = turn + self.reconnect_gap;
-        let at = turn.max(now + self.wait(device, backoff));
-        if at <= now {
-            return self.wish(device, Wish::Connect);
+        let wait = self.wait(device, backoff);
+        if !wait.is_zero() {
+            self.go(device, State::Down, Some(now + wait));
+        } else if self.takes_turn(device, now) {
+            self.wish(device, Wish::Connect);
         }
-        self.go(device, State::Down, Some(at));
+    }
+
+    /// Whether it is a device's turn to connect again; else it waits for it behind the others.
+    fn takes_turn(&mut self, device: usize, now: Instant) -> bool {
+        let is_free = self.turns.take(now);
+        if !is_free {
+            self.links[device].is_in_turn = true;
+            self.turns.waiting.push_back(device as u32);
+        }
+        is_free
+    }
+
+    /// The next device whose turn has come.
+    fn next_in_turn(&mut self, now: Instant) -> Option<usize> {
+        while let Some(device) = self.turns.waiting.front().copied() {
+            let is_in_turn = self.links[device as usize].is_in_turn;
+            if is_in_turn && !self.turns.take_next(now) {
+                return None;
+            }
+            self.turns.waiting.pop_front();
+            if is_in_turn {
+                self.links[device as usize].is_in_turn = false;
+                return Some(device as usize);
+            }
+        }
+        None
     }
 
     /// How long a device waits after so many failures.
@@ -301,6 +330,9 @@ impl Fleet {
 
     /// The next device whose time has come.
     pub fn next_timer(&mut self, now: Instant) -> Option<(usize, Timer)> {
+        if let Some(device) = self.next_in_turn(now) {
+            return Some((device, Timer::Backoff));
+        }
         while let Some(Reverse((at, device))) = self.timers.peek().copied() {
             let device = device as usize;
             let is_set = self.links[device].timer == Some(at);
@@ -308,16 +340,17 @@ impl Fleet {
                 return None;
             }
             self.timers.pop();
-            if is_set {
-                self.links[device].timer = None;
-                return Some((
-                    device,
-                    match self.links[device].state {
-                        State::Connecting => Timer::Connect,
-                        State::Closing => Timer::Close,
-                        State::Down | State::Up => Timer::Backoff,
-                    },
-                ));
+            if !is_set {
+                continue;
+            }
+            self.links[device].timer = None;
+            let timer = match self.links[device].state {
+                State::Connecting => Timer::Connect,
+                State::Closing => Timer::Close,
+                State::Down | State::Up => Timer::Backoff,
+            };
+            if timer != Timer::Backoff || self.takes_turn(device, now) {
+                return Some((device, timer));
             }
         }
         None
@@ -325,7 +358,8 @@ impl Fleet {
 
     /// When the next device's time comes.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+        let timer = self.timers.peek().map(|Reverse((at, _))| *at);
+        earlier(timer, self.turns.next_deadline())
     }
 
     fn go(&mut self, device: usize, state: State, timer: Option<Instant>) {
@@ -341,166 +375,4 @@ impl Fleet {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn fleet() -> Fleet {
-        Fleet::new(3, SECOND * 10, Rng::new(5))
-    }
-
-    const BACKOFF: Backoff = Backoff {
-        first: SECOND,
-        max: Duration::from_secs(5),
-        full_jitter: false,
-    };
-
-    #[test]
-    fn a_device_is_woken_once_however_often_it_is_called() {
-        let mut fleet = fleet();
-        fleet.wake(2);
-        fleet.wake(0);
-        fleet.wake(2);
-        assert_eq!(
-            [fleet.next_awake(), fleet.next_awake(), fleet.next_awake()],
-            [Some(2), Some(0), None]
-        );
-    }
-
-    #[test]
-    fn a_connect_that_takes_too_long_is_told_once() {
-        let mut fleet = fleet();
-        fleet.wish(1, Wish::Connect);
-        assert_eq!(fleet.take_wish(1, Instant::START), Wish::Connect);
-        assert_eq!(fleet.count(State::Connecting), 1);
-        let late = Instant::START + SECOND * 10;
-        assert_eq!(fleet.next_timer(Instant::START + SECOND * 9), None);
-        assert_eq!(fleet.next_timer(late), Some((1, Timer::Connect)));
-        assert_eq!(fleet.next_timer(late), None);
-    }
-
-    #[test]
-    fn a_connection_in_time_leaves_no_timer() {
-        let mut fleet = fleet();
-        fleet.wish(1, Wish::Connect);
-        fleet.take_wish(1, Instant::START);
-        fleet.came_up(1, Instant::START);
-        assert_eq!(fleet.next_timer(Instant::START + SECOND * 99), None);
-        assert_eq!(fleet.next_deadline(), None);
-    }
-
-    /// A device connects, is connected for so long, and loses its connection; returns how long it waits then.
-    fn lose(fleet: &mut Fleet, device: usize, lasted: Duration, is_proven: bool) -> Duration {
-        fleet.wish(device, Wish::Connect);
-        fleet.take_wish(device, Instant::START);
-        fleet.came_up(device, Instant::START + SECOND);
-        if is_proven {
-            fleet.prove(device);
-        }
-        fleet.went_down(device, Instant::START + SECOND + lasted);
-        fleet.wait(device, &BACKOFF)
-    }
-
-    #[test]
-    fn waits_double_up_to_the_longest_and_the_first_is_none() {
-        let mut fleet = fleet();
-        let mut waits = Vec::new();
-        for _ in 0..5 {
-            waits.push(fleet.wait(0, &BACKOFF).as_secs());
-            fleet.wish(0, Wish::Connect);
-            fleet.take_wish(0, Instant::START);
-            fleet.went_down(0, Instant::START);
-        }
-        assert_eq!(waits, [0, 1, 2, 4, 5]);
-        assert_eq!(lose(&mut fleet, 0, Duration::ZERO, true), Duration::ZERO);
-    }
-
-    #[test]
-    fn whoever_accepts_and_leaves_is_waited_for_longer_and_longer() {
-        let mut fleet = fleet();
-        let short = Duration::from_millis(999);
-        let waits = [(); 4].map(|()| lose(&mut fleet, 0, short, false).as_secs());
-        assert_eq!(waits, [1, 2, 4, 5]);
-        assert_eq!(
-            lose(&mut fleet, 0, SECOND, false),
-            Duration::ZERO,
-            "it has lasted"
-        );
-        assert_eq!(lose(&mut fleet, 0, short, false), SECOND);
-        assert_eq!(lose(&mut fleet, 0, short, true), Duration::ZERO, "it answered");
-        assert_eq!(
-            lose(&mut fleet, 0, short, false),
-            SECOND,
-            "each connection for itself"
-        );
-    }
-
-    #[test]
-    fn what_a_device_ends_itself_has_not_failed() {
-        let mut fleet = fleet();
-        for wish in [Wish::Abort { reset: true }, Wish::Close] {
-            fleet.wish(0, Wish::Connect);
-            fleet.take_wish(0, Instant::START);
-            fleet.came_up(0, Instant::START);
-            fleet.wish(0, wish);
-            fleet.take_wish(0, Instant::START);
-            fleet.went_down(0, Instant::START);
-            assert_eq!(fleet.wait(0, &BACKOFF), Duration::ZERO, "{wish:?}");
-        }
-    }
-
-    #[test]
-    fn connections_are_made_again_no_faster_than_asked() {
-        let mut fleet = fleet().with_reconnect_gap(SECOND * 3);
-        for device in 0..3 {
-            lose(&mut fleet, device, Duration::ZERO, device != 1);
-        }
-        while fleet.next_awake().is_some() {}
-        let now = Instant::START + SECOND;
-        (0..3).for_each(|device| fleet.connect_again(device, &BACKOFF, now));
-        let mut due = |at| fleet.next_timer(now + at).map(|(device, _)| device);
-        assert_eq!(due(Duration::ZERO), None, "the first one has its turn at once");
-        assert_eq!(
-            [due(SECOND * 3), due(SECOND * 5), due(SECOND * 6)],
-            [Some(1), None, Some(2)]
-        );
-        assert_eq!((fleet.next_awake(), fleet.next_awake()), (Some(0), None));
-    }
-
-    #[test]
-    fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
-        let mut fleet = fleet();
-        lose(&mut fleet, 0, SECOND, false);
-        lose(&mut fleet, 1, SECOND, false);
-        fleet.connect_again(1, &BACKOFF, Instant::START);
-        fleet.miss(0);
-        fleet.miss(1);
-        assert_eq!(
-            [0, 0, 1].map(|device| fleet.take_missing(device)),
-            [true, false, false]
-        );
-        fleet.miss(0);
-        fleet.wish(0, Wish::Connect);
-        fleet.take_wish(0, Instant::START);
-        assert!(!fleet.take_missing(0), "it is being made");
-    }
-
-    #[test]
-    fn jitter_is_the_devices_own_and_stays_below_the_wait() {
-        let mut fleet = fleet();
-        for device in 0..3 {
-            fleet.wish(device, Wish::Connect);
-            fleet.take_wish(device, Instant::START);
-            fleet.went_down(device, Instant::START);
-        }
-        let jittered = Backoff {
-            full_jitter: true,
-            ..BACKOFF
-        };
-        let waits = [0, 1, 2].map(|device| fleet.wait(device, &jittered));
-        assert!(waits.iter().all(|wait| !wait.is_zero() && *wait <= SECOND));
-        assert!(waits[0] != waits[1] && waits[1] != waits[2]);
-        assert_eq!(waits, [0, 1, 2].map(|device| fleet.wait(device, &jittered)));
-    }
-}
+mod tests;

@@ -70,6 +70,8 @@ pub struct LoadOptions {
     pub ca: Option<PathBuf>,
     /// Whether the target's certificate is not checked.
     pub insecure: bool,
+    /// Whether whoever runs the load may load its target, wherever it is. It is no part of what a load is.
+    pub is_permitted: bool,
     /// Whether a CPU profile of the target is taken.
     pub profile: bool,
     /// Whether every packet on the emulated link is recorded.

@@ -130,6 +130,7 @@ impl LoadOptions {
             link: None,
             ca: None,
             insecure: false,
+            is_permitted: false,
             profile: false,
             capture: false,
             keys: true,

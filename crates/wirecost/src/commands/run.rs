@@ -16,6 +16,7 @@ use super::load::options::consent;
 use crate::arguments::{LoadOutputArguments, RunArguments};
 use crate::exit::{self, Failure};
 use crate::output;
+use wirecost_lab::load::options::LoadOptions;
 
 /// Runs the command: every file is read before the first one is run.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
@@ -137,12 +138,15 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             job.run(interrupt)
         }
         Work::Loads(loads) => {
-            for load in loads {
-                consent(load, arguments.i_own_this_target)?;
-            }
+            let permitted = |load: &LoadOptions| LoadOptions {
+                is_permitted: arguments.i_own_this_target,
+                ..load.clone()
+            };
+            let loads: Vec<LoadOptions> = loads.iter().map(permitted).collect();
+            loads.iter().try_for_each(consent)?;
             let job = load::job::Job {
                 name: scenario.name.clone().unwrap_or_else(|| "run".into()),
-                loads,
+                loads: &loads,
                 shard: arguments.shard,
                 resolved: scenario.to_yaml(),
                 output: &load_output(arguments)?,

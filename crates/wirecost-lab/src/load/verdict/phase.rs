@@ -129,7 +129,7 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
     })
 }
 
-/// Connections that do not last: each device has lost more than one.
+/// Connections that do not last: more were lost than there are devices.
 pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let options = evidence.options;
     let keeps_up = matches!(
@@ -141,14 +141,14 @@ pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warni
     let is_foreign = matches!(options.target, LoadTarget::Url(_));
     let known = match options.stack.is_mqtt() && is_foreign {
         true => {
-            ": a broker ends it where another client comes with the same identifier (--client-id, client_id)"
+            ": a broker ends one where another client comes with the same identifier (--client-id, client_id)"
         }
         false => "",
     };
     (keeps_up && lost > u64::from(devices)).then(|| {
         warning(
             "connections-lost",
-            format!("{lost} connections of {devices} devices were lost and made again{known}"),
+            format!("{devices} devices lost {lost} connections{known}"),
         )
     })
 }

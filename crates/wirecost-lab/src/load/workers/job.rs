@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::load::destination::Destination;
+use crate::load::options::LoadOptions;
 use crate::load::part::{FromPart, ToPart};
 use crate::load::share::Share;
 use crate::scenario::load::print::{Resolved, Secrets};
@@ -16,6 +17,8 @@ use crate::scenario::{ScenarioError, load};
 pub struct Job {
     /// The load as a scenario has it, passwords included.
     load: String,
+    /// Whether whoever runs it may load its target; no scenario says that.
+    is_permitted: bool,
     /// Where it goes; absent where there are no parts.
     destination: Option<Destination>,
     parts: Vec<Piece>,
@@ -56,6 +59,7 @@ impl Job {
         };
         Self {
             load: Resolved::new(&first.options, Secrets::Shown).to_json(),
+            is_permitted: first.options.is_permitted,
             destination: Some(first.destination.clone()),
             parts: shares.iter().map(piece).collect(),
         }
@@ -73,7 +77,10 @@ impl Job {
     pub fn shares(line: &str) -> Result<Vec<Share>, JobError> {
         let job: Self = serde_json::from_str(line)?;
         let destination = job.destination.ok_or(JobError::Empty)?;
-        let options = Arc::new(load::parse(&job.load)?);
+        let options = Arc::new(LoadOptions {
+            is_permitted: job.is_permitted,
+            ..load::parse(&job.load)?
+        });
         let share = |piece: Piece| Share {
             options: Arc::clone(&options),
             destination: destination.clone(),

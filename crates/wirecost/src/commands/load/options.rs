@@ -112,6 +112,7 @@ fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> R
         link: choice.link,
         ca: arguments.cacert.clone(),
         insecure: arguments.insecure,
+        is_permitted: arguments.i_own_this_target,
         profile: arguments.output.profile,
         capture: arguments.output.capture,
         keys: !arguments.output.no_keys,
@@ -219,7 +220,7 @@ fn check(arguments: &LoadArguments, options: &LoadOptions) -> Result<(), Failure
         return Err(Failure::usage("--count must be above 0"));
     }
     options.validate().map_err(refused)?;
-    consent(options, arguments.i_own_this_target)
+    consent(options)
 }
 
 /// The refusal with the flag that it is about, where one flag says it.
@@ -233,8 +234,8 @@ fn refused(refusal: Refusal) -> Failure {
 }
 
 /// A stranger's server is not loaded by mistake.
-pub fn consent(options: &LoadOptions, is_given: bool) -> Result<(), Failure> {
-    match options.needs_consent().filter(|_| !is_given) {
+pub fn consent(options: &LoadOptions) -> Result<(), Failure> {
+    match options.needs_consent().filter(|_| !options.is_permitted) {
         Some(why) => Err(Failure::usage(why)
             .with_hint("add --i-own-this-target if you may load it, or stay at 100/s of messages, those to subscribers among them, and of connects \
              (--connect-rate 100/s)")),
