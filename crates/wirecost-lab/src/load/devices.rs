@@ -19,6 +19,7 @@ use wirecost_security::Start;
 
 use super::activity::{Activity, Ended, Part, earlier};
 use super::book::Span;
+use super::figures::Connects;
 use super::fleet::{State, Timer, Wish};
 use super::nanos;
 use super::part::{FromPart, Inbox, ToPart};
@@ -134,7 +135,7 @@ impl Devices {
         while let Some((device, timer)) = self.part.fleet.next_timer(now) {
             match timer {
                 Timer::Connect => {
-                    self.part.book.connects(now).timed_out += 1;
+                    self.connect(device, now).timed_out += 1;
                     self.went_down(device, Some("no connection in time"), now);
                     self.part.fleet.abort(device, false);
                 }
@@ -223,6 +224,12 @@ impl Devices {
         }
     }
 
+    /// Where a device's connect counts that ends now.
+    fn connect(&mut self, device: usize, now: Instant) -> &mut Connects {
+        let began = self.part.fleet.since(device);
+        self.part.book.connects_begun(began, now)
+    }
+
     /// A connection has ended, or did not come about; `reason` is why where nobody had asked for it.
     fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
         let state = self.part.fleet.went_down(device, now);
@@ -260,14 +267,14 @@ impl Devices {
 
     fn rejected(&mut self, device: usize, reason: &str, now: Instant) {
         if self.part.fleet.state(device) == State::Connecting {
-            self.part.book.connects(now).refused += 1;
+            self.connect(device, now).refused += 1;
         }
         self.ended_by_others(device, reason, now);
     }
 
     fn lost(&mut self, device: usize, reason: &str, now: Instant) {
         if self.part.fleet.state(device) == State::Connecting {
-            self.part.book.connects(now).failed += 1;
+            self.connect(device, now).failed += 1;
         }
         self.ended_by_others(device, reason, now);
     }
@@ -296,8 +303,8 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             Event::Ready { .. } => self.came_up(device, now),
             Event::Established { start } => match start {
                 Start::Cold => {}
-                Start::Resumed => self.part.book.connects(now).resumed += 1,
-                Start::ZeroRtt => self.part.book.connects(now).early += 1,
+                Start::Resumed => self.connect(device, now).resumed += 1,
+                Start::ZeroRtt => self.connect(device, now).early += 1,
             },
             Event::Sent { message } => self.part.book.handed_out(device, *message, now),
             Event::Acknowledged { message } => {
@@ -351,7 +358,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             }
             Wish::Abort { reset } => {
                 let gives_up = self.part.fleet.state(device) == State::Connecting;
-                self.part.book.connects(context.now).given_up += u64::from(gives_up);
+                self.connect(device, context.now).given_up += u64::from(gives_up);
                 self.went_down(device, Some("left"), context.now);
                 return Step::Abort { reset };
             }
@@ -386,8 +393,10 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
     fn woken(&mut self, now: Instant) -> ControlFlow<()> {
         self.take_messages(now);
         if self.is_over {
-            let given_up = self.part.fleet.count(State::Connecting) as u64;
-            self.part.book.connects(now).given_up += given_up;
+            for device in 0..self.part.fleet.len() {
+                let gives_up = self.part.fleet.state(device) == State::Connecting;
+                self.connect(device, now).given_up += u64::from(gives_up);
+            }
             self.hand_over(now);
             return ControlFlow::Break(());
         }

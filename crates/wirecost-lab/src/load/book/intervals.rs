@@ -70,6 +70,11 @@ impl Intervals {
         self.phase.key(at, at)
     }
 
+    /// The key of what happens `now` in the current phase and began earlier: warm-up where that is when it began.
+    pub(super) fn key_of_begun(&self, began: Instant, now: Instant) -> u64 {
+        self.phase.key(began, now)
+    }
+
     /// The key of what happens `now` to a message that was intended earlier: in the phase of the message, and warm-up
     /// where the message is.
     pub(super) fn key_of_message(&self, intended: Instant, now: Instant) -> u64 {

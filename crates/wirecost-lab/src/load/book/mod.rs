@@ -409,6 +409,16 @@ impl Book {
         &mut self.now(now).connects
     }
 
+    /// What is counted of connects that have ended `now`, and began earlier: those that were begun in the warm-up are its.
+    pub fn connects_begun(&mut self, began: Instant, now: Instant) -> &mut Connects {
+        &mut self.begun(began, now).connects
+    }
+
+    fn begun(&mut self, began: Instant, now: Instant) -> &mut Interval {
+        let key = self.intervals.key_of_begun(began, now);
+        self.intervals.of(key)
+    }
+
     /// The interval of a time: for what counts in the second in which it happens.
     pub fn now(&mut self, now: Instant) -> &mut Interval {
         let key = self.intervals.key_of(now);
@@ -429,7 +439,7 @@ impl Book {
     /// Counts a connect that has come about, and its time where it takes any.
     pub fn connected(&mut self, began: Instant, now: Instant) {
         let takes_time = self.rules.connects;
-        let interval = self.now(now);
+        let interval = self.begun(began, now);
         interval.connects.established += 1;
         if takes_time {
             record(&mut interval.connect_time, now.saturating_since(began));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
+use wirecost_security::Start;
 
 use super::rig::{Answers, READY, Request, Rig};
 use crate::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
@@ -181,4 +182,40 @@ fn a_strangers_server_sees_no_more_reconnects_than_it_may_have_messages() {
         (900..=1_101).contains(&on_anothers),
         "{on_anothers} in some nine seconds"
     );
+}
+
+/// Ten connects a second, which take a second each, for two seconds behind a warm-up of one.
+#[test]
+fn a_connect_that_is_begun_in_the_warm_up_belongs_to_it() {
+    let handshakes = Phase::Handshakes {
+        offer: Offer {
+            arrivals: Arrivals::Open {
+                rate: 10.0,
+                per_client: false,
+                poisson: false,
+            },
+            duration: Some(Duration::from_secs(3)),
+            count: None,
+            warm_up: Duration::from_secs(1),
+            ramp: Duration::ZERO,
+        },
+        start: Start::Cold,
+    };
+    let options = LoadOptions {
+        clients: 100,
+        phases: vec![handshakes],
+        ..load(builtin(), None)
+    };
+    for is_taken in [true, false] {
+        let mut rig = Rig::new(options.clone(), |_, _, _| {
+            let refused = Event::Rejected {
+                reason: "full".into(),
+            };
+            vec![(Duration::from_secs(1), if is_taken { READY } else { refused })]
+        });
+        let connects = rig.phase(0).measured.connects;
+        let ended = [connects.established, connects.refused];
+        let expected = if is_taken { [20, 0] } else { [0, 20] };
+        assert_eq!((connects.attempted, ended), (20, expected));
+    }
 }
