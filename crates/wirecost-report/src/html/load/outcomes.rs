@@ -83,7 +83,9 @@ fn description(slots: &[Slot], present: &[(&str, Count)]) -> String {
             format!("{} {name}", number::grouped(all))
         })
         .collect();
-    told.join(", ")
+    let has_warm_up = slots.iter().any(|slot| slot.row.warm_up > 0);
+    let of = if has_warm_up { ", warm-up included" } else { "" };
+    format!("{}{of}", told.join(", "))
 }
 
 fn csv(slots: &[Slot], present: &[(&str, Count)]) -> String {
