@@ -20,8 +20,8 @@ fn load(arguments: &[&str]) -> Output {
         .expect("the program runs")
 }
 
-/// The publishing phase of a load that has figures. A busy machine makes times invalid, never counts.
-fn published(arguments: &[&str]) -> Value {
+/// A load that has figures. A busy machine makes times invalid, never counts.
+fn loaded(arguments: &[&str]) -> Value {
     let output = load(arguments);
     let code = output.status.code();
     assert!(
@@ -30,7 +30,13 @@ fn published(arguments: &[&str]) -> Value {
         String::from_utf8_lossy(&output.stderr)
     );
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
-    let phases = summary["loads"][0]["phases"].as_array().expect("phases");
+    summary["loads"][0].clone()
+}
+
+/// The publishing phase of such a load.
+fn published(arguments: &[&str]) -> Value {
+    let load = loaded(arguments);
+    let phases = load["phases"].as_array().expect("phases");
     let publish = phases.iter().find(|phase| phase["name"] == "publish");
     publish.expect("a publishing phase").clone()
 }
@@ -97,6 +103,20 @@ fn the_warm_up_is_in_no_figure() {
         "{bytes} B, {} B",
         without[4]
     );
+}
+
+#[test]
+fn cpu_time_of_the_warm_up_is_that_of_its_messages() {
+    let load = loaded(&["udp", "-c", "3", "-r", "500/s", "-d", "2s", "--warmup", "1900ms"]);
+    for side in ["generator", "target_use"] {
+        let used = |name: &str| load[side][name].as_f64().expect("CPU time");
+        let of_all_messages = used("cpu_s_per_million") / 1e6 * 1_000.0;
+        let in_all = used("user_s") + used("system_s");
+        assert!(
+            of_all_messages <= in_all + 1e-9,
+            "{side}: {of_all_messages} s of {in_all} s"
+        );
+    }
 }
 
 #[test]

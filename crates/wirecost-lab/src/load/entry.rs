@@ -32,9 +32,15 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         phase.warnings = of_phase;
     }
     missing::note(&mut phases);
-    let with_offers = options.phases.iter().zip(&phases);
-    let with_offers = with_offers.filter(|(phase, _)| phase.offer().is_some());
-    let sent: u64 = with_offers.map(|(_, figures)| figures.sent).sum();
+    // What both sides used for the warm-up is in what they used.
+    let offers = |phase: u32| {
+        options
+            .phases
+            .get(phase as usize)
+            .is_some_and(|phase| phase.offer().is_some())
+    };
+    let offered = outcome.intervals.iter().filter(|interval| offers(interval.phase));
+    let sent: u64 = offered.map(|interval| interval.sent).sum();
     Load {
         stack: options.stack.to_string(),
         start: options.start.to_string(),

@@ -211,7 +211,7 @@ pub struct PhaseFigures {
     pub link: Option<LinkUse>,
 }
 
-/// CPU and memory of one side over the measured phases.
+/// CPU and memory of one side over the phases that tell, their warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// CPU time in user mode, in seconds.
@@ -230,7 +230,8 @@ pub struct ProcessUse {
     pub resident_bytes: u64,
     /// Processes at the end.
     pub processes: u32,
-    /// CPU time per million messages that were sent, in seconds; null where none were.
+    /// CPU time of the phases that offer something per million messages that were sent in them, warm-up included, in seconds;
+    /// null where none were.
     pub cpu_s_per_million: Option<f64>,
 }
 
@@ -283,6 +284,18 @@ impl LoadFile {
         !self.load.interrupted && self.load.aborted.is_none()
     }
 
+    /// Messages and handshakes that were sent, those of warm-ups among them.
+    pub fn sent_in_all(&self) -> u64 {
+        let offers = |phase: u32| {
+            self.load
+                .phases
+                .get(phase as usize)
+                .is_some_and(PhaseFigures::has_offer)
+        };
+        let offered = self.intervals.iter().filter(|interval| offers(interval.phase));
+        offered.map(|interval| interval.sent).sum()
+    }
+
     /// The intervals of the phase with this index.
     pub fn phase(&self, phase: u32) -> impl Iterator<Item = &Interval> {
         self.intervals
@@ -312,6 +325,11 @@ impl LoadFile {
 }
 
 impl PhaseFigures {
+    /// Whether messages or handshakes were offered in it.
+    pub fn has_offer(&self) -> bool {
+        matches!(self.name.as_str(), "publish" | "request" | "handshakes")
+    }
+
     /// Whether every message of it was carried, as far as anybody knows.
     pub fn is_carried(&self) -> bool {
         self.not_carried().is_empty()
@@ -389,6 +407,35 @@ mod tests {
             measured_s: 2.0,
             ..PhaseFigures::default()
         }
+    }
+
+    #[test]
+    fn what_was_sent_is_that_of_offers_and_their_warm_up() {
+        let named = |name: &str| PhaseFigures {
+            name: name.into(),
+            ..PhaseFigures::default()
+        };
+        let sent = |phase, warm_up, sent| Interval {
+            sent,
+            ..Interval::new(phase, 0, warm_up)
+        };
+        let file = LoadFile {
+            load: Load {
+                phases: ["publish", "reconnect", "handshakes"].map(named).into(),
+                ..Load::default()
+            },
+            intervals: vec![
+                sent(0, true, 1),
+                sent(0, false, 10),
+                sent(1, false, 100),
+                sent(2, false, 1_000),
+            ],
+            usage: Vec::new(),
+            profile: None,
+            source_addresses: Vec::new(),
+            server: None,
+        };
+        assert_eq!(file.sent_in_all(), 1_011);
     }
 
     #[test]

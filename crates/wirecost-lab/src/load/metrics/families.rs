@@ -186,13 +186,13 @@ fn afterwards(page: &mut Page, loads: &[LoadMetrics]) {
     page.gauge(
         "wirecost_cpu_user_seconds",
         "seconds",
-        "CPU time in user mode over the measured phases.",
+        "CPU time in user mode over the phases that tell, warm-up included.",
         of(|used| used.user_s),
     );
     page.gauge(
         "wirecost_cpu_system_seconds",
         "seconds",
-        "CPU time in the kernel over the measured phases.",
+        "CPU time in the kernel over the phases that tell, warm-up included.",
         of(|used| used.system_s),
     );
     page.gauge(

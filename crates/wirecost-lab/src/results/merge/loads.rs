@@ -96,6 +96,7 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
             folder: folder.path().to_owned(),
         });
     }
+    let sent = [sum.sent_in_all(), other.sent_in_all()];
     sum.intervals = added(std::mem::take(&mut sum.intervals), other.intervals);
     // Seconds of two machines do not begin together: what each used then has no sum.
     sum.usage.clear();
@@ -104,7 +105,7 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
     let phases = both.map(|(index, (phase, other))| frame(phase, other).counted(sum.phase(index)));
     let mut phases: Vec<PhaseFigures> = phases.collect();
     missing::note(&mut phases);
-    add_load(&mut sum.load, other.load, &phases);
+    add_load(&mut sum.load, other.load, sent);
     sum.load.phases = phases;
     Ok(())
 }
@@ -148,8 +149,8 @@ fn all_of(mut warnings: Vec<Warning>, others: &[Warning]) -> Vec<Warning> {
     warnings
 }
 
-/// Adds what belongs to the load as a whole.
-fn add_load(sum: &mut Load, other: Load, phases: &[PhaseFigures]) {
+/// Adds what belongs to the load as a whole; `sent` is what each of the two has sent.
+fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
     sum.clients += other.clients;
     sum.subscribers += other.subscribers;
     sum.processes += other.processes;
@@ -158,8 +159,6 @@ fn add_load(sum: &mut Load, other: Load, phases: &[PhaseFigures]) {
     sum.interrupted |= other.interrupted;
     sum.warnings = all_of(std::mem::take(&mut sum.warnings), &other.warnings);
     sum.aborted = sum.aborted.take().or(other.aborted);
-    let messages = phases.iter().filter(|phase| phase.outcomes.offered > 0);
-    let sent = messages.map(|phase| phase.sent).sum();
     sum.generator = both(sum.generator.take(), other.generator, sent);
     sum.target_use = if sum.target == "builtin" {
         // Each generator has started one of its own.
@@ -172,12 +171,19 @@ fn add_load(sum: &mut Load, other: Load, phases: &[PhaseFigures]) {
 }
 
 /// The use of two sides together; what only one has measured is not the sum.
-fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: u64) -> Option<ProcessUse> {
+fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: [u64; 2]) -> Option<ProcessUse> {
     let (one, other) = one.zip(other)?;
-    let (user_s, system_s) = (one.user_s + other.user_s, one.system_s + other.system_s);
+    let messages: u64 = sent.iter().sum();
+    // Of the CPU time in all, each has counted what belongs to messages.
+    let of_messages = [&one, &other].map(|used| used.cpu_s_per_million.unwrap_or(0.0));
+    let cpu_s: f64 = of_messages
+        .iter()
+        .zip(sent)
+        .map(|(each, sent)| each * sent as f64)
+        .sum();
     Some(ProcessUse {
-        user_s,
-        system_s,
+        user_s: one.user_s + other.user_s,
+        system_s: one.system_s + other.system_s,
         wall_s: one.wall_s.max(other.wall_s),
         cpu_share: one.cpu_share.zip(other.cpu_share).map(|(one, other)| one + other),
         busiest_thread_share: one
@@ -186,7 +192,7 @@ fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: u64) -> Option
             .map(|(one, other)| one.max(other)),
         resident_bytes: one.resident_bytes + other.resident_bytes,
         processes: one.processes + other.processes,
-        cpu_s_per_million: (sent > 0).then(|| (user_s + system_s) / sent as f64 * 1e6),
+        cpu_s_per_million: (messages > 0).then(|| cpu_s / messages as f64),
     })
 }
 
@@ -207,5 +213,30 @@ fn worse(one: Option<Bottleneck>, other: Option<Bottleneck>) -> Option<Bottlenec
     match (one, other) {
         (Some(one), Some(other)) => Some(if is_none(&one) { other } else { one }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_for_a_message_is_the_mean_of_the_parts_by_what_they_sent() {
+        let used = |seconds, per_million| ProcessUse {
+            user_s: seconds,
+            cpu_s_per_million: per_million,
+            ..ProcessUse::default()
+        };
+        // Of the 9 s of the first one 8 s were for other phases.
+        let sum = both(
+            Some(used(9.0, Some(10.0))),
+            Some(used(6.0, Some(20.0))),
+            [100_000, 300_000],
+        );
+        let sum = sum.expect("both were measured");
+        assert_eq!((sum.user_s, sum.cpu_s_per_million), (15.0, Some(17.5)));
+        let nothing = both(Some(used(1.0, None)), Some(used(1.0, None)), [0, 0]);
+        assert_eq!(nothing.expect("both were measured").cpu_s_per_million, None);
+        assert_eq!(both(Some(used(1.0, None)), None, [1, 0]), None);
     }
 }
