@@ -313,7 +313,11 @@ fn what_is_wrong_with_a_file_is_exit_code_2_with_its_line() {
             "error: a.yaml:8: timeout: \"5\" has no unit: write 40ms or 15min",
             "",
         ),
-        ("count: 3\n", "error: a.yaml:8: duplicate", ""),
+        (
+            "count: 3\n",
+            "error: a.yaml:8: count stands twice in this table",
+            "hint: leave one of them out",
+        ),
         (
             "thresholds: {bytes: sum<1B}\n",
             "error: a.yaml:8: thresholds: unknown metric \"bytes\"",
