@@ -357,8 +357,9 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
                 return Step::Command(Command::Close);
             }
             Wish::Abort { reset } => {
-                let gives_up = self.part.fleet.state(device) == State::Connecting;
-                self.connect(device, context.now).given_up += u64::from(gives_up);
+                if self.part.fleet.state(device) == State::Connecting {
+                    self.connect(device, context.now).given_up += 1;
+                }
                 self.went_down(device, Some("left"), context.now);
                 return Step::Abort { reset };
             }
@@ -394,8 +395,9 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         self.take_messages(now);
         if self.is_over {
             for device in 0..self.part.fleet.len() {
-                let gives_up = self.part.fleet.state(device) == State::Connecting;
-                self.connect(device, now).given_up += u64::from(gives_up);
+                if self.part.fleet.state(device) == State::Connecting {
+                    self.connect(device, now).given_up += 1;
+                }
             }
             self.hand_over(now);
             return ControlFlow::Break(());
