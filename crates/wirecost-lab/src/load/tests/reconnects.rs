@@ -5,8 +5,8 @@ use std::time::Duration;
 use wirecost_proto::Instant;
 use wirecost_security::Start;
 
-use super::rig::{Answers, READY, Request, Rig};
-use crate::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use super::rig::{Answers, CONNECT, READY, Request, Rig, open};
+use crate::load::options::{LoadOptions, LoadTarget, Offer, Phase, Who};
 use crate::stack::Event;
 use crate::target::Target;
 
@@ -14,24 +14,10 @@ const AT_ONCE: Duration = Duration::ZERO;
 
 /// Two devices that connect and send ten messages a second for a minute.
 fn load(target: LoadTarget, between: Option<Phase>) -> LoadOptions {
-    let connect = Phase::Connect {
-        who: Who::All,
-        rate: None,
-    };
-    let publish = Phase::Publish(Offer {
-        arrivals: Arrivals::Open {
-            rate: 10.0,
-            per_client: false,
-            poisson: false,
-        },
-        duration: Some(Duration::from_secs(60)),
-        count: None,
-        warm_up: Duration::ZERO,
-        ramp: Duration::ZERO,
-    });
+    let publish = Phase::Publish(open(10.0, Duration::from_secs(60)));
     LoadOptions {
         clients: 2,
-        phases: [connect].into_iter().chain(between).chain([publish]).collect(),
+        phases: [CONNECT].into_iter().chain(between).chain([publish]).collect(),
         ..LoadOptions::new("mqtt-qos1".parse().expect("a stack"), target)
     }
 }
@@ -189,15 +175,8 @@ fn a_strangers_server_sees_no_more_reconnects_than_it_may_have_messages() {
 fn a_connect_that_is_begun_in_the_warm_up_belongs_to_it() {
     let handshakes = Phase::Handshakes {
         offer: Offer {
-            arrivals: Arrivals::Open {
-                rate: 10.0,
-                per_client: false,
-                poisson: false,
-            },
-            duration: Some(Duration::from_secs(3)),
-            count: None,
             warm_up: Duration::from_secs(1),
-            ramp: Duration::ZERO,
+            ..open(10.0, Duration::from_secs(3))
         },
         start: Start::Cold,
     };

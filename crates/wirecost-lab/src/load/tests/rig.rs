@@ -16,7 +16,7 @@ use wirecost_proto::script::{Context, Step};
 use crate::load::destination::{Destination, Trust};
 use crate::load::devices::Devices;
 use crate::load::figures::Interval;
-use crate::load::options::LoadOptions;
+use crate::load::options::{Arrivals, LoadOptions, Offer, Phase, Who};
 use crate::load::part::{FromPart, Inbox, ToPart};
 use crate::load::share::Share;
 use crate::stack::{Client, Command, Event};
@@ -313,6 +313,27 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         self.numbered += 1;
         self.events.push(Reverse((self.now + after, self.numbered)));
         self.pending.insert(self.numbered, (device, event));
+    }
+}
+
+/// All devices connect, as fast as they come.
+pub(super) const CONNECT: Phase = Phase::Connect {
+    who: Who::All,
+    rate: None,
+};
+
+/// Messages at equal gaps, so many a second over all devices.
+pub(super) const fn open(rate: f64, duration: Duration) -> Offer {
+    Offer {
+        arrivals: Arrivals::Open {
+            rate,
+            per_client: false,
+            poisson: false,
+        },
+        duration: Some(duration),
+        count: None,
+        warm_up: Duration::ZERO,
+        ramp: Duration::ZERO,
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::rig::{READY, Request, Rig};
-use crate::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use super::rig::{CONNECT, READY, Request, Rig, open};
+use crate::load::options::{LoadOptions, LoadTarget, Phase};
 use crate::stack::Event;
 use crate::target::Target;
 
@@ -13,23 +13,9 @@ const ANSWER: Duration = Duration::from_micros(200);
 
 /// 1,000 messages/s from 10 publishers for 10 s.
 fn load() -> LoadOptions {
-    let publish = Phase::Publish(Offer {
-        arrivals: Arrivals::Open {
-            rate: 1_000.0,
-            per_client: false,
-            poisson: false,
-        },
-        duration: Some(Duration::from_secs(10)),
-        count: None,
-        warm_up: Duration::ZERO,
-        ramp: Duration::ZERO,
-    });
-    let connect = Phase::Connect {
-        who: Who::All,
-        rate: None,
-    };
+    let publish = Phase::Publish(open(1_000.0, Duration::from_secs(10)));
     LoadOptions {
-        phases: vec![connect, publish],
+        phases: vec![CONNECT, publish],
         ..LoadOptions::new(
             "mqtt-qos1".parse().expect("a stack"),
             LoadTarget::Started(Target::Builtin),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::rig::{MESSAGE_BYTES, Outcome, READY, Request, Rig};
-use crate::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use super::rig::{CONNECT, MESSAGE_BYTES, Outcome, READY, Request, Rig, open};
+use crate::load::options::{LoadOptions, LoadTarget, Offer, Phase};
 use crate::stack::Event;
 use crate::target::Target;
 
@@ -19,23 +19,12 @@ fn prompt(_: usize, request: Request, _: Instant) -> Vec<(Duration, Event)> {
 
 /// 200 messages/s for 4 s.
 fn published(warm_up: Duration) -> Outcome {
-    let connect = Phase::Connect {
-        who: Who::All,
-        rate: None,
-    };
     let publish = Phase::Publish(Offer {
-        arrivals: Arrivals::Open {
-            rate: 200.0,
-            per_client: false,
-            poisson: false,
-        },
-        duration: Some(Duration::from_secs(4)),
-        count: None,
         warm_up,
-        ramp: Duration::ZERO,
+        ..open(200.0, Duration::from_secs(4))
     });
     let options = LoadOptions {
-        phases: vec![connect, publish],
+        phases: vec![CONNECT, publish],
         ..LoadOptions::new(
             "mqtt-qos1".parse().expect("a stack"),
             LoadTarget::Started(Target::Builtin),
