@@ -1,5 +1,5 @@
-//! Real servers as child processes: in the server's network namespace, first of a PID namespace of their own, killed
-//! with us however we end.
+//! Real servers as child processes: in the server's network namespace, in a PID namespace of their own, killed with us
+//! however we end.
 //!
 //! - [`usage`]: CPU time and memory of a server and everything it started
 //! - [`foreground`]: a program on the device's side, with our terminal
@@ -8,6 +8,7 @@
 //! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: where the program is, how it is configured, when it is ready
 
 pub mod caddy;
+mod contained;
 pub mod foreground;
 pub mod libcoap;
 pub mod listening;
@@ -17,15 +18,15 @@ pub mod usage;
 pub mod worker;
 
 use crate::error::{Doing, EnvironmentError, Errno};
-use crate::sys::process::{self as calls, Child, Program};
+use crate::sys::init::{Slate, pidfd_of};
+use crate::sys::process as calls;
 use crate::topology::Side;
-use std::ffi::CString;
+use contained::{Contained, Container};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use usage::Usage;
 
@@ -71,61 +72,50 @@ pub struct ServerProcess {
     name: String,
     log: PathBuf,
     side: Side,
-    pid: libc::pid_t,
+    contained: Contained,
     pidfd: std::os::fd::OwnedFd,
     ended: Option<ExitStatus>,
 }
 
 impl ServerProcess {
-    /// Starts a server in `side`. Call it from a thread that outlives the server, best the main thread: the kernel
-    /// kills the child when the *thread* that started it ends (prctl(2), `PR_SET_PDEATHSIG`).
+    /// Starts a server in `side`.
     ///
     /// # Errors
-    /// When the log cannot be written, the namespace is refused or the program cannot be run.
+    /// When the log cannot be written, a namespace is refused or the program cannot be run.
     pub fn start(launch: &Launch, side: &Side) -> Result<Self, EnvironmentError> {
         let name = name_of(&launch.program);
         let log = File::create(&launch.log).doing("open", || format!("write {}", launch.log.display()))?;
-        let input = File::open("/dev/null").doing("open", || "open /dev/null".into())?;
         let starting = || format!("start {}", launch.program.display());
-        let path = c_string(&launch.program.to_string_lossy()).doing("execve", starting)?;
-        let program = Program {
-            path: path.clone(),
-            arguments: c_strings(launch.arguments.iter().cloned(), Some(path)).doing("execve", starting)?,
-            environment: c_strings(
-                launch
-                    .environment
-                    .iter()
-                    .map(|(key, value)| format!("{key}={value}")),
-                None,
-            )
-            .doing("execve", starting)?,
-            network: (!side.namespace().is_current()).then(|| side.namespace().as_fd()),
-            input: input.as_fd(),
-            output: log.as_fd(),
-        };
-        let Child { pid, pidfd } = calls::spawn(&program).doing("clone", starting)?;
+        let mut command = Command::new(&launch.program);
+        command.args(&launch.arguments).env_clear();
+        command.envs(launch.environment.iter().cloned());
+        command.stdin(Stdio::null());
+        command.stdout(log.try_clone().doing("dup", starting)?).stderr(log);
+        let started = Container::new()?.start(command, side, Slate::Clean)?;
+        let contained = started.doing("execve", starting)?;
         Ok(Self {
             name,
             log: launch.log.clone(),
             side: side.clone(),
-            pid,
-            pidfd,
+            pidfd: pidfd_of(contained.pid()).doing("pidfd_open", starting)?,
+            contained,
             ended: None,
         })
     }
 
     /// The server's process id, as this process sees it.
     pub fn pid(&self) -> i32 {
-        self.pid
+        self.contained.pid()
     }
 
-    /// How the server ended; `None` while it runs.
+    /// How the server ended; `None` while it runs. What it started has ended with it then.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
-            self.ended = calls::wait(self.pid, false)
-                .ok()
-                .flatten()
-                .map(ExitStatus::from_raw);
+            self.ended = self.contained.exit_status();
+            if self.ended.is_some() {
+                // A process of ours can be killed and waited for.
+                let _ = self.contained.end();
+            }
         }
         self.ended
     }
@@ -140,7 +130,7 @@ impl ServerProcess {
     /// # Errors
     /// ESRCH or ENOENT once it has ended.
     pub fn usage(&self) -> io::Result<Usage> {
-        Usage::of_pid_namespace(self.pid)
+        Usage::of_pid_namespace(self.pid(), self.contained.first())
     }
 
     /// Asks `probe` again and again, in the server's namespace, until it is ready; returns how long that took.
@@ -206,24 +196,11 @@ impl ServerProcess {
             return Ok(status);
         }
         let stopping = || format!("stop {}", self.name);
-        calls::kill(self.pid, libc::SIGTERM).doing("kill", stopping)?;
+        calls::kill(self.pid(), libc::SIGTERM).doing("kill", stopping)?;
         let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-        if !calls::is_readable(self.pidfd.as_fd(), milliseconds).doing("poll", stopping)? {
-            calls::kill(self.pid, libc::SIGKILL).doing("kill", stopping)?;
-        }
-        let status = calls::wait(self.pid, true)
-            .doing("waitpid", stopping)?
-            .unwrap_or_default();
-        Ok(*self.ended.insert(ExitStatus::from_raw(status)))
-    }
-}
-
-impl Drop for ServerProcess {
-    fn drop(&mut self) {
-        if self.is_alive() && calls::kill(self.pid, libc::SIGKILL).is_ok() {
-            // Nobody is left to tell, and the kernel has the last word anyway.
-            let _ = calls::wait(self.pid, true);
-        }
+        calls::is_readable(self.pidfd.as_fd(), milliseconds).doing("poll", stopping)?;
+        let status = self.contained.end().doing("waitpid", stopping)?;
+        Ok(*self.ended.insert(status))
     }
 }
 
@@ -240,18 +217,6 @@ fn name_of(program: &Path) -> String {
         .unwrap_or(program.as_os_str())
         .to_string_lossy()
         .into_owned()
-}
-
-fn c_string(text: &str) -> io::Result<CString> {
-    CString::new(text).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
-}
-
-fn c_strings(texts: impl Iterator<Item = String>, first: Option<CString>) -> io::Result<Vec<CString>> {
-    first
-        .into_iter()
-        .map(Ok)
-        .chain(texts.map(|text| c_string(&text)))
-        .collect()
 }
 
 fn tail(text: &str) -> String {

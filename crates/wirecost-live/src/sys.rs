@@ -1,8 +1,10 @@
 //! The system calls, each behind a safe function that returns `io::Result`. All `unsafe` of the workspace is here.
 
 pub(crate) mod datagrams;
+pub(crate) mod init;
 pub(crate) mod memory;
 pub(crate) mod process;
+pub(crate) mod terminal;
 pub(crate) mod time;
 
 use std::ffi::c_int;

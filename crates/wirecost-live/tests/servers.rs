@@ -55,6 +55,11 @@ fn main() -> ExitCode {
         case("nothing_survives_a_sigkill", User::Caller, || {
             leaves_nothing(libc::SIGKILL)
         }),
+        case("nothing_survives_a_sigkill_of_nobody", User::Nobody, || {
+            leaves_nothing(libc::SIGKILL)
+        }),
+        case("a_server_sees_its_own_processes", User::Caller, own_processes),
+        case("a_server_of_nobody_sees_its_own_processes", User::Nobody, own_processes),
         case("nothing_survives_a_panic", User::Caller, || leaves_nothing(0)),
         case(
             "the_first_signal_sets_a_flag_and_the_second_ends_us",
@@ -234,7 +239,7 @@ fn cannot_run() -> Result<(), String> {
         ..shell(folder.path(), "")
     };
     let error = ServerProcess::start(&launch, &topology.server).unwrap_err();
-    assert_eq!(error.to_string(), "cannot start /no/such/program (clone: ENOENT)");
+    assert_eq!(error.to_string(), "cannot start /no/such/program (execve: ENOENT)");
     Ok(())
 }
 
@@ -254,11 +259,8 @@ fn family() -> Result<(), String> {
     }
     assert!(server.is_alive());
     let namespace = fs::read_link(format!("/proc/{}/ns/pid", server.pid())).unwrap();
-    // A shell that is the first process of its namespace does not hear SIGTERM: it is killed.
-    assert_eq!(
-        server.stop(Duration::from_millis(50)).unwrap().signal(),
-        Some(libc::SIGKILL)
-    );
+    // The shell is not the first process of its namespace: that would be deaf to SIGTERM.
+    assert_eq!(server.stop(PATIENCE).unwrap().signal(), Some(libc::SIGTERM));
     assert_eq!(members(&namespace), Vec::<String>::new());
     Ok(())
 }
@@ -296,6 +298,22 @@ fn clean_slate() -> Result<(), String> {
     Ok(())
 }
 
+/// The numbers in /proc are those that the server sees of itself.
+fn own_processes() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let script = "read -r me rest </proc/self/stat; [ $me = $$ ] && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'";
+    let launch = shell(folder.path(), script);
+    let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while server.is_alive() {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    // The first process, the shell, ls and grep.
+    assert_eq!(fs::read_to_string(&launch.log).unwrap(), "wirecost-init\n4\n");
+    Ok(())
+}
+
 /// A victim of our own kind that runs a server is ended by `signal`, or panics if that is 0.
 fn leaves_nothing(signal: i32) -> Result<(), String> {
     if std::env::var(ROLE).is_ok() {
@@ -325,10 +343,10 @@ fn leaves_nothing(signal: i32) -> Result<(), String> {
 
 fn be_the_victim(signal: i32) -> Result<(), String> {
     let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
-    let launch = shell(
-        folder.path(),
-        "trap '' TERM INT HUP; sleep 1000 & wait; sleep 1000",
-    );
+    // A change of user clears the parent-death signal (prctl(2)).
+    let script = "trap '' TERM INT HUP; setpriv --reuid 65534 --clear-groups sleep 1000 & \
+                  setsid sleep 1000 & wait; sleep 1000";
+    let launch = shell(folder.path(), script);
     let server = ServerProcess::start(&launch, &topology.server).unwrap();
     println!(
         "namespace {}",

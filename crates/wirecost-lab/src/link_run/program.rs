@@ -61,12 +61,18 @@ pub fn run(
         warnings: Vec::new(),
         note,
     };
+    if let Some(refusal) = program.looseness() {
+        watch.warn(format!(
+            "{refusal}: what the program starts outlives a wirecost that is killed by SIGKILL"
+        ));
+    }
     let status = watch.until_end(&mut program, relay)?;
     // What ended the program was for the program.
     relay.forget().map_err(doing("take signals"))?;
     let duration = emulation.clock.now().saturating_since(started);
     let keep: Vec<i32> = watch.server.pid().into_iter().collect();
     let left = program.end_leftovers(&keep);
+    let left = left.map_err(doing("end what the program left running"))?;
     if left > 0 {
         let processes = if left == 1 { "process" } else { "processes" };
         watch.warn(format!(

@@ -71,20 +71,20 @@ fn cpu_ticks(stat: &str) -> Option<[u32; 2]> {
 }
 
 impl Usage {
-    /// The use of the processes in the PID namespace of which `first` is one.
+    /// The use of the processes in the PID namespace of which `server` is one, without that of the process `ours`.
     ///
     /// # Errors
-    /// ENOENT or ESRCH once `first` has ended.
-    pub(super) fn of_pid_namespace(first: i32) -> io::Result<Self> {
-        let namespace = fs::read_link(namespace_link(first))?;
+    /// ENOENT or ESRCH once `server` has ended.
+    pub(super) fn of_pid_namespace(server: i32, ours: Option<i32>) -> io::Result<Self> {
+        let namespace = fs::read_link(namespace_link(server))?;
         let mut usage = Self {
-            cpu_time: Duration::from_nanos(cpu_nanos(first)?),
+            cpu_time: Duration::from_nanos(cpu_nanos(server)?),
             ..Self::default()
         };
-        for pid in processes()? {
+        for pid in processes()?.filter(|pid| Some(*pid) != ours) {
             // Processes of other users cannot be looked into, and are not ours.
             if fs::read_link(namespace_link(pid)).is_ok_and(|found| found == namespace) {
-                usage.add(pid, pid == first);
+                usage.add(pid, pid == server);
             }
         }
         Ok(usage)
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn counts_this_process() {
-        let usage = Usage::of_pid_namespace(std::process::id() as i32).unwrap();
+        let usage = Usage::of_pid_namespace(std::process::id() as i32, None).unwrap();
         assert!(usage.resident_bytes > 0 && usage.processes > 0 && usage.cpu_time > Duration::ZERO);
     }
 

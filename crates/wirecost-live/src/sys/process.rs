@@ -1,7 +1,7 @@
-//! Processes: clone into a PID namespace, wait, signal; and functions run in a forked child.
+//! Processes: wait, signal, tie to us; and functions run in a forked child.
 
 use super::{check, owned};
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -10,125 +10,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::time::Duration;
 
-/// A program to run, with everything that must exist before the clone: afterwards the child may not allocate.
-pub(crate) struct Program<'a> {
-    pub(crate) path: CString,
-    pub(crate) arguments: Vec<CString>,
-    pub(crate) environment: Vec<CString>,
-    /// The network namespace it is to live in; `None` is the caller's.
-    pub(crate) network: Option<BorrowedFd<'a>>,
-    pub(crate) input: BorrowedFd<'a>,
-    /// Its standard output and error.
-    pub(crate) output: BorrowedFd<'a>,
-}
-
-/// A child and the descriptor that becomes readable when it ends.
-pub(crate) struct Child {
-    pub(crate) pid: libc::pid_t,
-    pub(crate) pidfd: OwnedFd,
-}
-
 /// A pipe, closed on exec: where to read, where to write.
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [-1; 2];
     // SAFETY: the kernel writes two descriptors into `ends`.
     check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
     Ok((owned(ends[0])?, owned(ends[1])?))
 }
 
-/// Starts `program` as the first process of a PID namespace of its own: when it dies, everything it started dies.
-/// It is killed when the calling thread ends, however that comes about.
-pub(crate) fn spawn(program: &Program<'_>) -> io::Result<Child> {
-    let pointers = |strings: &[CString]| -> Vec<*const c_char> {
-        strings
-            .iter()
-            .map(|string| string.as_ptr())
-            .chain([std::ptr::null()])
-            .collect()
-    };
-    let (arguments, environment) = (pointers(&program.arguments), pointers(&program.environment));
-    let (failure, report) = pipe()?;
-    let mut pidfd: c_int = -1;
-    let flags = libc::c_long::from(libc::CLONE_NEWPID | libc::CLONE_PIDFD | libc::SIGCHLD);
-    const NONE: libc::c_long = 0;
-    // SAFETY: without CLONE_VM this is a fork: stack 0 keeps the caller's, and the pidfd goes into `pidfd`.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, NONE, &raw mut pidfd, NONE, NONE) };
-    if pid == 0 {
-        // SAFETY: this is the child, which only makes system calls until it execs or exits.
-        unsafe {
-            become_program(
-                program,
-                &arguments,
-                &environment,
-                failure.as_raw_fd(),
-                report.as_raw_fd(),
-            )
-        }
-    }
-    let pid = check(pid as c_int)?;
-    let child = Child {
-        pid,
-        pidfd: owned(pidfd)?,
-    };
-    drop(report);
-    let mut errno = [0; 4];
-    // The pipe closes without a word when exec succeeds.
-    if File::from(failure).read_exact(&mut errno).is_err() {
-        return Ok(child);
-    }
-    wait(pid, true)?;
-    Err(io::Error::from_raw_os_error(c_int::from_ne_bytes(errno)))
-}
-
-/// # Safety
-/// Only in a child just cloned. Allocates nothing and takes no lock: other threads may have held both.
-unsafe fn become_program(
-    program: &Program<'_>,
-    arguments: &[*const c_char],
-    environment: &[*const c_char],
-    failure: RawFd,
-    report: RawFd,
-) -> ! {
-    // SAFETY: system calls on descriptors and strings that the parent prepared; the arrays end with null.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        libc::close(failure);
-        // A parent that died before the line above sends no signal, but nobody holds the pipe's other end then.
-        let mut pipe = libc::pollfd {
-            fd: report,
-            events: 0,
-            revents: 0,
-        };
-        if libc::poll(&raw mut pipe, 1, 0) == 1 && pipe.revents & libc::POLLERR != 0 {
-            libc::_exit(127);
-        }
-        let is_there = match program.network {
-            Some(network) => libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) == 0,
-            None => true,
-        };
-        if is_there {
-            libc::setsid();
-            reset_signals();
-            libc::dup2(program.input.as_raw_fd(), 0);
-            libc::dup2(program.output.as_raw_fd(), 1);
-            libc::dup2(program.output.as_raw_fd(), 2);
-            let (first, last, how) = (
-                3 as libc::c_long,
-                libc::c_long::from(u32::MAX),
-                libc::CLOSE_RANGE_CLOEXEC as libc::c_long,
-            );
-            libc::syscall(libc::SYS_close_range, first, last, how);
-            libc::execve(program.path.as_ptr(), arguments.as_ptr(), environment.as_ptr());
-        }
-        let errno = *libc::__errno_location();
-        libc::write(report, (&raw const errno).cast(), size_of::<c_int>());
-        libc::_exit(127)
-    }
-}
-
 /// # Safety
 /// Only in a child just cloned.
-unsafe fn reset_signals() {
+pub(super) unsafe fn reset_signals() {
     const LAST_SIGNAL: c_int = 64;
     // SAFETY: the default action needs no handler.
     unsafe {
@@ -141,7 +33,7 @@ unsafe fn reset_signals() {
 
 /// # Safety
 /// Only in a child just cloned.
-unsafe fn unblock_signals() {
+pub(super) unsafe fn unblock_signals() {
     // SAFETY: an all-zero set is the empty one.
     unsafe {
         let none: libc::sigset_t = std::mem::zeroed();
@@ -365,7 +257,7 @@ pub(crate) fn let_through(signals: &[c_int]) -> io::Result<()> {
 }
 
 /// Changes the calling thread's mask by a set of signals, and returns the set.
-fn set_mask(how: c_int, signals: &[c_int]) -> io::Result<libc::sigset_t> {
+pub(super) fn set_mask(how: c_int, signals: &[c_int]) -> io::Result<libc::sigset_t> {
     // SAFETY: all-zero is the empty set; the calls write and read this one.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();

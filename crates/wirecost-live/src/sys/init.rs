@@ -1,0 +1,138 @@
+//! The first process of a PID namespace (pid_namespaces(7)), and programs that are started into it.
+
+use super::process::{kill, pipe, reset_signals, unblock_signals, wait};
+use super::{check, owned};
+use std::ffi::{c_int, c_long};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// A first process: it does nothing but end when we have ended, and everything in its namespace ends with it. Dropped, it is
+/// killed. It has not ended before everybody in its namespace has been waited for.
+#[derive(Debug)]
+pub(crate) struct Init {
+    pub(crate) pid: libc::pid_t,
+    pub(crate) pidfd: OwnedFd,
+    /// Closed when our process ends, however that comes about: it reads that at the other end.
+    _lifeline: OwnedFd,
+}
+
+impl Drop for Init {
+    fn drop(&mut self) {
+        if kill(self.pid, libc::SIGKILL).is_ok() {
+            // Nobody is left to tell.
+            let _ = wait(self.pid, true);
+        }
+    }
+}
+
+/// Starts the first process of a new PID namespace. It keeps the user that we are, so that what a program becomes has no
+/// influence on its end; a parent-death signal is cleared by a change of user (prctl(2)), and belongs to a thread.
+pub(crate) fn start() -> io::Result<Init> {
+    const NONE: c_long = 0;
+    let (life, lifeline) = pipe()?;
+    let mut pidfd: c_int = -1;
+    let flags = c_long::from(libc::CLONE_NEWPID | libc::CLONE_PIDFD | libc::SIGCHLD);
+    // SAFETY: without CLONE_VM this is a fork: stack 0 keeps the caller's, and the pidfd goes into `pidfd`.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, NONE, &raw mut pidfd, NONE, NONE) };
+    if pid == 0 {
+        // SAFETY: this is the child, which only makes system calls.
+        unsafe { live_until_the_end_of(life.as_raw_fd()) }
+    }
+    Ok(Init {
+        pid: check(pid as c_int)?,
+        pidfd: owned(pidfd)?,
+        _lifeline: lifeline,
+    })
+}
+
+/// # Safety
+/// Only in a child just cloned. Allocates nothing and takes no lock: other threads may have held both.
+unsafe fn live_until_the_end_of(life: RawFd) -> ! {
+    let mut byte = 0u8;
+    // SAFETY: system calls on a descriptor and strings that the parent prepared.
+    unsafe {
+        // The terminal is the program's.
+        libc::setsid();
+        libc::chdir(c"/".as_ptr());
+        libc::prctl(libc::PR_SET_NAME, c"wirecost-init".as_ptr());
+        reset_signals();
+        // Nobody asks how the orphans ended that become its children (wait(2)).
+        libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+        libc::dup2(life, 0);
+        close_from(1, 0);
+        while libc::read(0, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
+        libc::_exit(0)
+    }
+}
+
+/// Closes every descriptor from `first` on, as `how` says (`close_range(2)`).
+///
+/// # Safety
+/// Only in a child just cloned, whose descriptors nobody else uses.
+unsafe fn close_from(first: c_int, how: u32) {
+    let (first, last, how) = (c_long::from(first), c_long::from(u32::MAX), c_long::from(how));
+    // SAFETY: takes no pointers.
+    unsafe { libc::syscall(libc::SYS_close_range, first, last, how) };
+}
+
+/// What a program finds when it starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Slate {
+    /// A session of its own, no signal ignored, and no descriptor but the standard ones.
+    Clean,
+    /// Our terminal, the signals that we were told to ignore, and the descriptors that we were given.
+    Ours,
+}
+
+/// Makes `command`, which is about to be started in a PID namespace of its own, see that namespace's processes in /proc, if
+/// the machine lets it.
+pub(crate) fn prepare(command: &mut Command, slate: Slate) {
+    let before_exec = move || {
+        // SAFETY: this is the child before exec, which makes system calls only.
+        unsafe {
+            match slate {
+                Slate::Clean => {
+                    libc::setsid();
+                    reset_signals();
+                    close_from(3, libc::CLOSE_RANGE_CLOEXEC);
+                }
+                Slate::Ours => unblock_signals(),
+            }
+            mount_proc();
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing and takes no lock.
+    unsafe { command.pre_exec(before_exec) };
+}
+
+/// # Safety
+/// Only in a child just cloned.
+unsafe fn mount_proc() {
+    const NOTHING: *const libc::c_char = std::ptr::null();
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    // SAFETY: the strings end with zero, and null is allowed where it stands (mount(2)).
+    unsafe {
+        // What is mounted outside from now on appears here, what is mounted here not there.
+        let is_apart = libc::unshare(libc::CLONE_NEWNS) == 0
+            && libc::mount(NOTHING, c"/".as_ptr(), NOTHING, libc::MS_REC | libc::MS_SLAVE, std::ptr::null()) == 0;
+        if is_apart {
+            let proc = c"proc".as_ptr();
+            libc::mount(proc, c"/proc".as_ptr(), proc, flags, std::ptr::null());
+        }
+    }
+}
+
+/// Lets what the calling thread starts from now on be in the PID namespace of the process behind `pidfd`.
+pub(crate) fn start_children_in(pidfd: BorrowedFd<'_>) -> io::Result<()> {
+    super::setns(pidfd, libc::CLONE_NEWPID)
+}
+
+/// A descriptor that becomes readable when the child `pid`, which has not been waited for, ends (`pidfd_open(2)`).
+pub(crate) fn pidfd_of(pid: libc::pid_t) -> io::Result<OwnedFd> {
+    const NO_FLAGS: c_long = 0;
+    // SAFETY: takes no pointers; the kernel returns a descriptor closed on exec.
+    owned(unsafe { libc::syscall(libc::SYS_pidfd_open, c_long::from(pid), NO_FLAGS) } as c_int)
+}

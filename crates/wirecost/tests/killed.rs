@@ -1,0 +1,168 @@
+//! SIGKILL at any moment: nothing that the program has started or made is left.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::{as_nobody, eventually, need_program, need_root, open_folder, signal, wirecost};
+use tempfile::TempDir;
+
+const SERVER: &str = "mosquitto -c {folder}/../mosquitto.conf";
+/// What one that is root makes Mosquitto become another user for.
+const CONFIGURATION: &str = "listener 1883\nallow_anonymous true\nuser mosquitto\n";
+
+#[test]
+fn a_server_that_changes_its_user_ends_with_us() {
+    need_program("mosquitto", "mosquitto");
+    let home = home();
+    let words = ["link", "--settle", "300ms", "--out", "run", "--server", SERVER, "--", "sh", "-c"];
+    let mut command = wirecost(home.path());
+    command.args(words).arg("touch {folder}/up; sleep 77");
+    kill_when_up(&home, command);
+}
+
+#[test]
+fn what_the_program_has_started_ends_with_us() {
+    let home = home();
+    kill_when_up(&home, families(&home));
+}
+
+#[test]
+fn what_the_program_of_an_ordinary_user_has_started_ends_with_us() {
+    let home = home();
+    let command = families(&home);
+    kill_when_up(&home, as_nobody(command, home.path()));
+}
+
+#[test]
+fn nothing_is_left_of_a_link_at_any_moment() {
+    need_program("mosquitto", "mosquitto");
+    at_random_moments(4, Duration::from_secs(2), &["link", "--server", SERVER, "--", "sh", "-c", "sleep 77; true"]);
+}
+
+#[test]
+fn nothing_is_left_of_mosquitto() {
+    need_program("mosquitto", "mosquitto");
+    target(3, Duration::from_secs(3), "mosquitto", "mqtt-qos1+tls1.3");
+}
+
+#[test]
+fn nothing_is_left_of_caddy() {
+    need_program("caddy", "caddy");
+    target(3, Duration::from_secs(3), "caddy", "http1");
+}
+
+#[test]
+fn nothing_is_left_of_libcoap() {
+    need_program("coap-server-openssl", "libcoap3-bin");
+    target(3, Duration::from_secs(3), "libcoap", "coap-con");
+}
+
+#[test]
+fn nothing_is_left_of_rabbitmq() {
+    need_program("rabbitmq-server", "rabbitmq-server");
+    target(2, Duration::from_secs(9), "rabbitmq", "amqp-unsettled");
+}
+
+#[test]
+fn nothing_is_left_of_a_load() {
+    let words = ["load", "mqtt-qos1", "-c", "20", "-r", "200/s", "-d", "30s", "--processes", "2", "-q"];
+    at_random_moments(3, Duration::from_secs(2), &words);
+}
+
+#[test]
+fn nothing_is_left_of_a_load_of_mosquitto_behind_a_link() {
+    need_program("mosquitto", "mosquitto");
+    let words = "load mqtt-qos1 --target mosquitto --rtt 20ms -c 5 -r 50/s -d 30s -q";
+    at_random_moments(3, Duration::from_secs(3), &words.split(' ').collect::<Vec<_>>());
+}
+
+/// `wirecost compare` with a server of another maker.
+fn target(times: u32, within: Duration, name: &str, stack: &str) {
+    let words = ["compare", "--engine", "live", "-q", "-n", "20", "--target", name, stack];
+    at_random_moments(times, within, &words);
+}
+
+/// A program whose children and grandchildren are in sessions of their own.
+fn families(home: &TempDir) -> Command {
+    let script = "setsid sh -c 'sleep 78; true' & (sleep 79 & setsid sleep 80 &) ; touch {folder}/up; sleep 81; true";
+    let mut command = wirecost(home.path());
+    command.args(["link", "--settle", "300ms", "--out", "run", "--", "sh", "-c", script]);
+    command
+}
+
+fn home() -> TempDir {
+    need_root();
+    let home = open_folder();
+    fs::write(home.path().join("mosquitto.conf"), CONFIGURATION).expect("a file");
+    home
+}
+
+fn start(command: &mut Command, home: &Path) -> Child {
+    let command = command.env(MARK, home).stdin(Stdio::null());
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
+    silent.spawn().expect("the program starts")
+}
+
+fn kill_when_up(home: &TempDir, mut command: Command) {
+    let child = start(&mut command, home.path());
+    eventually("the program runs", || home.path().join("run/up").exists());
+    killed(child, home.path());
+}
+
+/// Kills the command so often, each time at another moment.
+fn at_random_moments(times: u32, within: Duration, words: &[&str]) {
+    for time in 0..times {
+        let home = home();
+        let mut command = wirecost(home.path());
+        let out = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+        command.args(&words[..out]).args(["--out", "run"]).args(&words[out..]);
+        let child = start(&mut command, home.path());
+        let part = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
+        let moment = within.mul_f64((f64::from(time) + part) / f64::from(times));
+        thread::sleep(moment);
+        println!("killed after {moment:?}");
+        killed(child, home.path());
+    }
+}
+
+/// The variable by which what a run has started is known: the folder that it was started in.
+const MARK: &str = "WIRECOST_TEST_FOLDER";
+
+/// Kills a run, and waits until nobody is left of it.
+fn killed(mut child: Child, home: &Path) {
+    let ours = fs::read_link("/proc/self/ns/net").expect("a namespace");
+    let namespaces: BTreeSet<PathBuf> = marked(home).into_iter().filter_map(network_of).collect();
+    signal(child.id(), "KILL");
+    child.wait().expect("it has ended");
+    eventually("nothing is left of the run", || marked(home).is_empty());
+    let left = processes().filter_map(|pid| network_of(pid));
+    let left: Vec<PathBuf> = left.filter(|found| *found != ours && namespaces.contains(found)).collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+}
+
+/// The processes that name the folder in their environment or command line.
+fn marked(home: &Path) -> Vec<u32> {
+    let mark = home.as_os_str().as_encoded_bytes();
+    let names = |pid: u32, file: &str| {
+        let text = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        text.windows(mark.len()).any(|window| window == mark)
+    };
+    let is_marked = |pid: &u32| ["environ", "cmdline"].iter().any(|file| names(*pid, file));
+    processes().filter(is_marked).collect()
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn network_of(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/net")).ok()
+}
