@@ -30,5 +30,6 @@ pub mod probe;
 pub mod provenance;
 pub mod results;
 pub mod scenario;
+pub mod secret;
 pub mod stack;
 pub mod target;

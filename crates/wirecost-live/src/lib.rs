@@ -52,6 +52,7 @@ pub mod sniffer;
 #[allow(unsafe_code)]
 mod sys;
 pub mod sysctl;
+pub mod terminal;
 pub mod timerfd;
 pub mod topology;
 pub mod tun;

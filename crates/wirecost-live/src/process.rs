@@ -22,9 +22,10 @@ use crate::sys::init::{Slate, pidfd_of};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use contained::{Contained, Container};
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -84,7 +85,8 @@ impl ServerProcess {
     /// When the log cannot be written, a namespace is refused or the program cannot be run.
     pub fn start(launch: &Launch, side: &Side) -> Result<Self, EnvironmentError> {
         let name = name_of(&launch.program);
-        let log = File::create(&launch.log).doing("open", || format!("write {}", launch.log.display()))?;
+        // What a server says may hold what its clients have told it.
+        let log = owners_file(&launch.log).doing("open", || format!("write {}", launch.log.display()))?;
         let starting = || format!("start {}", launch.program.display());
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).env_clear();
@@ -211,6 +213,16 @@ impl AsRawFd for ServerProcess {
     }
 }
 
+/// A new file that only its owner may read.
+fn owners_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let file = options.open(path)?;
+    // One that was there before keeps its mode when it is opened.
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
 fn name_of(program: &Path) -> String {
     program
         .file_name()
@@ -253,7 +265,11 @@ fn find(program: &'static str, package: &'static str) -> Result<PathBuf, Environ
 
 /// The version that `program` prints when asked with `argument`, whatever it thinks of the question.
 fn version_of(program: &Path, argument: &str) -> Option<String> {
-    let output = Command::new(program).arg(argument).output().ok()?;
+    let mut command = Command::new(program);
+    command.arg(argument).env_clear();
+    command.envs(plain_environment(&std::env::temp_dir()));
+    calls::tie_to_thread(&mut command);
+    let output = command.output().ok()?;
     let text = [output.stdout, output.stderr].concat();
     version_in(&String::from_utf8_lossy(&text))
 }

@@ -4,6 +4,7 @@ mod compare;
 mod emulation;
 mod link;
 mod load;
+mod login;
 mod object;
 mod probe;
 mod results;
@@ -21,6 +22,7 @@ pub use compare::{CompareArguments, OutputArguments};
 pub use emulation::{LinkArguments, LinkShapeArguments, LoadLinkArguments, PacketPath, RateSetting};
 pub use link::LinkRunArguments;
 pub use load::{LoadArguments, LoadOutputArguments};
+pub use login::LoginArguments;
 pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,

@@ -12,6 +12,7 @@ mod arguments;
 mod commands;
 mod exit;
 mod load_view;
+mod login;
 mod output;
 mod progress;
 mod prometheus;

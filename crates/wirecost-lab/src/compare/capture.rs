@@ -40,7 +40,7 @@ pub struct CaptureFile<'a> {
 
 impl<'a> CaptureFile<'a> {
     /// A capture at `path` of the devices that are `recorded`. `drawn` gives the cell for whose ladder a device's
-    /// packets are kept. With `keys`, the secrets of its connections, only its owner may read it.
+    /// packets are kept. `keys` are the secrets of its connections. Only its owner may read it.
     ///
     /// # Errors
     /// The file system refuses.
@@ -151,9 +151,10 @@ impl PacketSink for CaptureFile<'_> {
     }
 }
 
-/// A capture at `path` to write packets to. With `keys`, the secrets of connections, only its owner may read it.
+/// A capture at `path` to write packets to, with `keys`, the secrets of connections. Only its owner may read it: packets
+/// hold what was said, passwords among it.
 pub(crate) fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
-    if !keys.is_empty() && path.exists() {
+    if path.exists() {
         // A file that is there keeps its mode, and whoever has it open reads on.
         fs::remove_file(path)?;
     }
@@ -161,7 +162,7 @@ pub(crate) fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<Fil
         .write(true)
         .create(true)
         .truncate(true)
-        .mode(if keys.is_empty() { 0o644 } else { 0o600 })
+        .mode(0o600)
         .open(path)?;
     let capture = Capture {
         user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
@@ -186,14 +187,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_capture_with_secrets_takes_no_mode_over_from_one_without() {
+    fn a_capture_takes_no_mode_over_from_a_file_that_was_there() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("all.pcapng");
-        for (keys, mode) in [("", 0o644), ("CLIENT_RANDOM 00 00\n", 0o600)] {
+        for keys in ["", "CLIENT_RANDOM 00 00\n"] {
+            fs::write(&path, "old").expect("a file");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("its mode");
             flush(writer(&path, keys).expect("a capture")).expect("written");
             let metadata = path.metadata().expect("a file");
-            // The umask may take more away.
-            assert_eq!(metadata.permissions().mode() & 0o777 & !mode, 0, "{keys:?}");
+            assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{keys:?}");
         }
     }
 }

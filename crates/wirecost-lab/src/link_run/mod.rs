@@ -100,7 +100,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
         ended.warnings.push(line);
     }
     let summary = summary::summary(options, description, &ended, round_trip, written, &left, report);
-    folder.write_json("link.json", &summary)?;
+    folder.write_secret_json("link.json", &summary)?;
     Ok(Finished { summary, failure })
 }
 

@@ -14,6 +14,7 @@ use super::server::Serving;
 use super::words::Places;
 use super::{LinkError, Options, RESIDENT};
 use crate::emulation::Emulation;
+use crate::secret::PASSWORD_VARIABLE;
 
 /// How often ends are looked for.
 const TICK: Duration = Duration::from_millis(100);
@@ -96,7 +97,7 @@ fn start(
 ) -> Result<Foreground, LinkError> {
     let mut words = options.command.iter().map(|word| places.fill_word(word));
     let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words);
+    command.args(words).env_remove(PASSWORD_VARIABLE);
     if let Some(path) = key_log {
         command.env(keys::VARIABLE, path);
     }

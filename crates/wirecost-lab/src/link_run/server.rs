@@ -26,6 +26,7 @@ use crate::compare::device::datagram_bytes;
 use crate::compare::live::RunError;
 use crate::emulation::{Emulation, join};
 use crate::results::RunFolder;
+use crate::secret::PASSWORD_VARIABLE;
 use crate::stack::channels::{ChannelOptions, ServerChannels};
 use crate::stack::server::{Clients, Discard};
 use crate::stack::{Credentials, Server, Stack};
@@ -217,13 +218,14 @@ impl Watch {
     }
 }
 
-/// The server's command, with our own environment.
+/// The server's command, with our own environment but for what is ours alone.
 fn launch(line: &str, folder: &RunFolder, key_log: Option<&Path>) -> Result<Launch, LinkError> {
     let mut words = split(line)?.into_iter();
     let program = words.next().ok_or(LinkError::NoServer)?;
     let ours = std::env::vars_os().filter_map(|(name, value)| {
         let pair = (name.into_string().ok()?, value.into_string().ok()?);
-        (key_log.is_none() || pair.0 != keys::VARIABLE).then_some(pair)
+        let is_ours = pair.0 == PASSWORD_VARIABLE || (key_log.is_some() && pair.0 == keys::VARIABLE);
+        (!is_ours).then_some(pair)
     });
     let logged = key_log.map(|path| {
         let path = path.display().to_string();

@@ -14,6 +14,7 @@ use crate::compare::options::resolved_link;
 use crate::emulation::Left;
 use crate::emulation::capture::Written;
 use crate::scenario::ResolvedLink;
+use crate::secret::without_passwords;
 
 /// The version of `link.json`.
 pub const SCHEMA: u32 = 1;
@@ -25,7 +26,7 @@ pub struct LinkSummary {
     pub schema: u32,
     /// The version of wirecost.
     pub version: String,
-    /// The program and its arguments as they were given.
+    /// The program and its arguments as they were given, without the passwords of URLs.
     pub command: Vec<String>,
     /// What answered it; null for nothing but the kernel.
     pub server: Option<String>,
@@ -71,8 +72,10 @@ pub(super) fn summary(
     LinkSummary {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
-        command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
-        server,
+        command: words
+            .map(|word| without_passwords(&word.to_string_lossy()))
+            .collect(),
+        server: server.as_deref().map(without_passwords),
         link: resolved_link(&options.link),
         seed: options.seed,
         ipv6: options.ipv6,

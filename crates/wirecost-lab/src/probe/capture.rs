@@ -10,9 +10,12 @@ use wirecost_wire::pcapng::{Capture, Writer};
 use super::Probe;
 use crate::compare::capture::INTERFACES;
 
+/// Packets hold what was said, passwords among it.
+const OWNERS: u32 = 0o600;
+
 impl Probe {
-    /// Writes the packets that were seen, with the secrets that open them where they were kept; a file with secrets can
-    /// be read by its owner alone.
+    /// Writes the packets that were seen, with the secrets that open them where they were kept; the file can be
+    /// read by its owner alone.
     ///
     /// # Errors
     /// The file system refuses.
@@ -20,11 +23,10 @@ impl Probe {
         let keys = self.keys.text();
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
-        let mode = if keys.is_empty() { 0o644 } else { 0o600 };
-        let file = options.mode(mode).open(path)?;
+        let file = options.mode(OWNERS).open(path)?;
         // A file that was there before keeps its mode when it is opened.
-        if !keys.is_empty() && file.metadata()?.is_file() {
-            file.set_permissions(Permissions::from_mode(mode))?;
+        if file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(OWNERS))?;
         }
         self.write(file, &keys).map_err(io::Error::other)
     }

@@ -213,13 +213,25 @@ impl RunFolder {
     /// # Errors
     /// The file system refused.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), ResultsError> {
+        self.write(name, &self.json(name, value)?)
+    }
+
+    /// The same for secrets: only the owner may read them.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_secret_json(&self, name: &str, value: &impl Serialize) -> Result<(), ResultsError> {
+        self.write_secret(name, &self.json(name, value)?)
+    }
+
+    fn json(&self, name: &str, value: &impl Serialize) -> Result<Vec<u8>, ResultsError> {
         let format = |error: serde_json::Error| ResultsError::Format {
             path: self.file(name),
             reason: error.to_string(),
         };
-        let mut text = serde_json::to_string_pretty(value).map_err(format)?;
-        text.push('\n');
-        self.write(name, text.as_bytes())
+        let mut text = serde_json::to_vec_pretty(value).map_err(format)?;
+        text.push(b'\n');
+        Ok(text)
     }
 
     /// Reads everything that a report may use.

@@ -13,6 +13,17 @@ use std::time::{Duration, Instant};
 /// How often a worker that is to end is looked at.
 const PAUSE: Duration = Duration::from_millis(2);
 
+/// What a worker finds of our environment: where programs and temporary files are, and how a defect is told. Secrets that we
+/// were given there are nothing to it.
+const KEPT: [&str; 6] = [
+    "HOME",
+    "LD_LIBRARY_PATH",
+    "LLVM_PROFILE_FILE",
+    "PATH",
+    "RUST_BACKTRACE",
+    "TMPDIR",
+];
+
 /// A process of our own program. Dropped, it is killed.
 #[derive(Debug)]
 pub struct Worker {
@@ -54,6 +65,9 @@ impl Worker {
         let mut command = Command::new(program);
         command.args(arguments).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.env_clear();
+        let kept = KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        command.envs(kept);
         calls::tie_to_thread(&mut command);
         let refused = |source| StartError::Program {
             program: program.display().to_string(),
@@ -187,6 +201,16 @@ mod tests {
         assert_eq!(worker.stop(PATIENCE).expect("it ends").code(), Some(7));
         assert!(matches!(worker.hear(PATIENCE), Err(Silence::Ended { .. })));
         assert!(worker.say("three").is_err());
+    }
+
+    #[test]
+    fn a_worker_finds_nothing_of_our_environment_but_what_it_needs() {
+        // Cargo sets it.
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
+        let mut worker = shell("echo ${CARGO_PKG_NAME-none} $PATH; read line");
+        let heard = worker.hear(PATIENCE).expect("it answers");
+        let path = std::env::var("PATH").expect("a path");
+        assert_eq!(heard, format!("none {path}"));
     }
 
     #[test]

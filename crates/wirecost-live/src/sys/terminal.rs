@@ -29,18 +29,23 @@ pub(crate) fn take(terminal: BorrowedFd<'_>) -> io::Result<()> {
     taken.map(drop)
 }
 
-/// Turns the terminal's echo of what is typed off or on; newlines are shown all the same. Returns whether it was on.
-pub(crate) fn set_echo(terminal: BorrowedFd<'_>, on: bool) -> io::Result<bool> {
-    // SAFETY: all-zero is a valid termios, which the kernel then fills, and reads back.
-    unsafe {
+/// Shows nothing of what is typed, lets no key send a signal, and ends a line with `end`, too. Returns the settings before.
+pub(crate) fn hide(terminal: BorrowedFd<'_>, end: u8) -> io::Result<libc::termios> {
+    // SAFETY: all-zero is a valid termios, which the kernel then fills.
+    let mut settings = unsafe {
         let mut settings: libc::termios = std::mem::zeroed();
         check(libc::tcgetattr(terminal.as_raw_fd(), &raw mut settings))?;
-        let was_on = settings.c_lflag & libc::ECHO != 0;
-        match on {
-            true => settings.c_lflag |= libc::ECHO,
-            false => settings.c_lflag = settings.c_lflag & !libc::ECHO | libc::ECHONL,
-        }
-        check(libc::tcsetattr(terminal.as_raw_fd(), libc::TCSAFLUSH, &raw const settings))?;
-        Ok(was_on)
-    }
+        settings
+    };
+    let before = settings;
+    settings.c_lflag &= !(libc::ECHO | libc::ISIG);
+    settings.c_cc[libc::VEOL] = end;
+    restore(terminal, &settings)?;
+    Ok(before)
+}
+
+/// Puts the terminal's settings back; what has been typed and not read is forgotten.
+pub(crate) fn restore(terminal: BorrowedFd<'_>, settings: &libc::termios) -> io::Result<()> {
+    // SAFETY: the kernel reads one termios.
+    check(unsafe { libc::tcsetattr(terminal.as_raw_fd(), libc::TCSAFLUSH, &raw const *settings) }).map(drop)
 }

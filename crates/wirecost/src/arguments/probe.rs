@@ -10,6 +10,7 @@ use wirecost_proto::units::parse_duration;
 use wirecost_security::Start;
 use wirecost_security::dtls::Psk;
 
+use super::login::LoginArguments;
 use super::serve::parse_psk;
 
 /// `wirecost probe`.
@@ -60,17 +61,12 @@ pub struct ProbeArguments {
     #[arg(long, conflicts_with = "cacert")]
     pub insecure: bool,
 
-    /// Pre-shared key for coaps; KEY is text, or hex behind 0x
+    /// Pre-shared key for coaps; KEY is text, or hex behind 0x; @FILE holds both
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, conflicts_with_all = ["cacert", "insecure", "tls", "cert"])]
     pub psk: Option<Psk>,
 
-    /// User for MQTT and AMQP
-    #[arg(long, value_name = "NAME")]
-    pub user: Option<String>,
-
-    /// Password of the user
-    #[arg(long, value_name = "PASSWORD", requires = "user")]
-    pub password: Option<String>,
+    #[command(flatten)]
+    pub login: LoginArguments,
 
     /// MQTT client identifier and AMQP container
     #[arg(long, value_name = "ID", default_value = "wc-1")]

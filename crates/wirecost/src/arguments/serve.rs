@@ -7,6 +7,8 @@ use clap::{Args, ValueEnum};
 use wirecost_coap::oscore::Parameters;
 use wirecost_security::dtls::Psk;
 
+use super::login::given_or_in_file;
+
 /// `wirecost serve`.
 #[derive(Debug, Args)]
 #[command(
@@ -36,12 +38,12 @@ pub struct ServeArguments {
     pub dtls: bool,
 
     /// coap, udp: protect datagrams by DTLS 1.2 with this key, beside certificates where --dtls is there as well; KEY
-    /// is text, or hex behind 0x
+    /// is text, or hex behind 0x; @FILE holds both
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk)]
     pub psk: Vec<Psk>,
 
     /// coap: take requests protected by OSCORE, and no others; all in hex, an id may be empty, a secret is good for one
-    /// run
+    /// run; @FILE holds it all
     #[arg(
         long,
         value_name = "CLIENT_ID:SERVER_ID:SECRET[:SALT]",
@@ -74,9 +76,10 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     pub keylog: Option<PathBuf>,
 
-    /// mqtt, amqp: let in users by name and password, and nobody else
+    /// mqtt, amqp: let in users by name and password, and nobody else; everybody on the machine can read them in the list of
+    /// processes, but for @FILE, which holds both, and for a name alone: its password is in WIRECOST_PASSWORD, or asked for
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = parse_user)]
-    pub user: Vec<(String, String)>,
+    pub user: Vec<User>,
 
     /// Connections at a time that are expected: where one process may not open as many files, several share the port, each
     /// a server of its own [default: what one process can hold]
@@ -111,13 +114,32 @@ pub enum Protocol {
     Udp,
 }
 
-fn parse_user(text: &str) -> Result<(String, String), String> {
-    let (name, password) = text.split_once(':').ok_or("expected NAME:PASSWORD")?;
-    Ok((name.to_owned(), password.to_owned()))
+/// A user of a server.
+#[derive(Clone, Debug)]
+pub struct User {
+    pub name: String,
+    /// `None` where it is in the environment, or to be asked for.
+    pub password: Option<String>,
+}
+
+fn parse_user(text: &str) -> Result<User, String> {
+    let text = given_or_in_file(text)?;
+    let (name, password) = match text.split_once(':') {
+        Some((name, password)) => (name, Some(password.to_owned())),
+        None => (text.as_ref(), None),
+    };
+    match name {
+        "" => Err("expected NAME:PASSWORD".into()),
+        name => Ok(User {
+            name: name.to_owned(),
+            password,
+        }),
+    }
 }
 
 /// An identity and its key; the key is text, or hex behind 0x.
 pub(super) fn parse_psk(text: &str) -> Result<Psk, String> {
+    let text = given_or_in_file(text)?;
     let (identity, key) = text.split_once(':').ok_or("expected IDENTITY:KEY")?;
     let key = match key.strip_prefix("0x") {
         Some(digits) => parse_hex(digits)?,
@@ -133,6 +155,7 @@ pub(super) fn parse_psk(text: &str) -> Result<Psk, String> {
 }
 
 fn parse_oscore(text: &str) -> Result<Parameters, String> {
+    let text = given_or_in_file(text)?;
     let parts: Result<Vec<_>, _> = text.split(':').map(parse_hex).collect();
     let (recipient_id, sender_id, master_secret, master_salt) = match parts?.as_slice() {
         [client, server, secret] => (client.clone(), server.clone(), secret.clone(), Vec::new()),

@@ -8,6 +8,8 @@ use wirecost_lab::load::options::Backoff;
 use wirecost_lab::scenario::load::{CLIENT_ID, clients};
 use wirecost_proto::units::parse_duration;
 
+use super::login::LoginArguments;
+
 /// What a storm does not use. What belongs to a storm conflicts with it, too: clap does not miss the storm that a flag requires
 /// where something stands beside it that a storm conflicts with.
 const NO_STORM: [&str; 16] = [
@@ -91,9 +93,8 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["size", "payload_file"])]
     pub payload_template: Option<String>,
 
-    /// User name, with %d for the device's number; the password is taken from WIRECOST_PASSWORD (MQTT, AMQP)
-    #[arg(long, value_name = "NAME")]
-    pub user: Option<String>,
+    #[command(flatten)]
+    pub login: LoginArguments,
 
     /// Client identifiers; %d is the device's number
     #[arg(long, value_name = "TEXT", default_value = CLIENT_ID)]

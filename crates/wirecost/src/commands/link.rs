@@ -13,6 +13,7 @@ use wirecost_lab::stack::{Application, Channel, Stack};
 
 use super::compare::default_folder;
 use super::link_flags::links;
+use super::object::files::{self, Readers};
 use super::{pcap, serve};
 use crate::arguments::LinkRunArguments;
 use crate::exit::{self, Failure};
@@ -110,12 +111,11 @@ fn server(arguments: &LinkRunArguments) -> Result<Option<ServerChoice>, Failure>
 fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSummary) -> Result<(), Failure> {
     let page = wirecost_report::link::report(summary);
     let page = page.map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    folder.write("report.html", page.as_bytes())?;
+    folder.write_secret("report.html", page.as_bytes())?;
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(summary);
         let text = text.map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        std::fs::write(path, text + "\n")
-            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+        files::write(path, (text + "\n").as_bytes(), Readers::Owner)?;
     }
     if arguments.quiet {
         return Ok(());

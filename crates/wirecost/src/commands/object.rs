@@ -1,6 +1,6 @@
 //! `wirecost object`: payloads that carry their own protection, sealed, opened and looked at.
 
-mod files;
+pub(super) mod files;
 mod inspect;
 mod keygen;
 mod open;

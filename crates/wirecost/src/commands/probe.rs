@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_lab::probe::options::{Family, MqttVersion, TlsVersion, Trusted};
-use wirecost_lab::probe::url::Login;
 use wirecost_lab::probe::{self, FailureKind, Options, Probe, ProbeError};
 use wirecost_security::certificate::{Identity, authorities_from_pem};
 
 use crate::arguments::{self, ProbeArguments};
 use crate::exit::{self, Failure};
+use crate::login;
 use crate::output;
 use crate::progress;
 
@@ -65,10 +65,6 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
     let url = arguments.url.clone();
     let size = usize::try_from(arguments.size.bytes());
     let size = size.map_err(|_| Failure::usage(format!("--size {} is too large", arguments.size)))?;
-    let login = arguments.user.clone().map(|user| Login {
-        user,
-        password: arguments.password.clone().unwrap_or_default(),
-    });
     let options = Options {
         payload: vec![b'x'; size],
         qos: arguments.qos,
@@ -84,7 +80,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
         trusted: trusted(arguments)?,
         identity: identity(arguments)?,
         psk: arguments.psk.clone(),
-        login: login.or_else(|| url.login.clone()),
+        login: login::login(&arguments.login, url.login.as_ref())?,
         client_id: arguments.client_id.clone(),
         timeout: arguments.timeout,
         start: arguments.start,

@@ -25,7 +25,7 @@ use wirecost_security::entropy::Entropy;
 
 use self::files::{AuthorityFile, KeyFile};
 use self::security::Admitted;
-use self::workers::{Share, Workers};
+use self::workers::{Share, Told, Workers};
 use crate::arguments::{Protocol, ServeArguments};
 use crate::exit::{self, Failure};
 use crate::output;
@@ -47,9 +47,16 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let processes = workers::needed(arguments, stack)?;
     let clock = Clock::start();
     let given = share.as_ref().and_then(|share| share.identity.clone());
+    let users = match &share {
+        Some(share) => share.users.clone(),
+        None => security::users(arguments)?,
+    };
     let Admitted { admission, authority } =
-        security::admitted(arguments, stack, address.ip(), epoch_of(clock), given)?;
-    let identity = admission.identity.clone();
+        security::admitted(arguments, stack, address.ip(), epoch_of(clock), given, users)?;
+    let told = Told {
+        identity: admission.identity.clone(),
+        users: admission.users.clone(),
+    };
     let key_log = arguments.keylog.as_ref().map(|_| KeyLog::new());
     let key_file = arguments.keylog.as_deref().zip(key_log.clone());
     let key_file = key_file.map(|(path, log)| KeyFile::open(path, log)).transpose()?;
@@ -75,7 +82,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         return serve(server, key_file, || Ok(!share.is_over.load(Ordering::Relaxed)));
     }
     let address = server.address().unwrap_or(address);
-    let mut workers = Workers::start(processes - 1, address, identity.as_ref())?;
+    let mut workers = Workers::start(processes - 1, address, &told)?;
     let authority = authority_file(arguments, authority)?;
     if !arguments.quiet {
         announce(arguments, stack, address, authority.as_ref());

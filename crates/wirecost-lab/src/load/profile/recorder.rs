@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use super::{Folded, fold};
+use crate::secret::PASSWORD_VARIABLE;
 
 /// Samples per second of CPU time: not a divisor of the kernel's tick, so that both do not keep step.
 const FREQUENCY: &str = "99";
@@ -49,7 +50,7 @@ impl Recorder {
     pub fn start(pids: impl IntoIterator<Item = u32>) -> Result<Self, ProfileError> {
         let folder = tempfile::tempdir()?;
         let pids: Vec<String> = pids.into_iter().map(|pid| pid.to_string()).collect();
-        let mut command = Command::new("perf");
+        let mut command = perf();
         command
             .args(["record", "--quiet", "--event", "cpu-clock", "--freq", FREQUENCY])
             .args([
@@ -86,7 +87,7 @@ impl Recorder {
         if !data.exists() || std::fs::metadata(&data)?.len() == 0 {
             return Err(ProfileError::Refused(first_line(&output.stderr)));
         }
-        let script = Command::new("perf")
+        let script = perf()
             .args(["script", "--no-inline", "--fields", "comm,ip,sym", "--input"])
             .arg(&data)
             .output()
@@ -102,6 +103,12 @@ impl Recorder {
     fn data(&self) -> PathBuf {
         self.folder.path().join("perf.data")
     }
+}
+
+fn perf() -> Command {
+    let mut command = Command::new("perf");
+    command.env_remove(PASSWORD_VARIABLE);
+    command
 }
 
 fn missing(error: io::Error) -> ProfileError {

@@ -10,6 +10,7 @@ use super::phases::WHO;
 use crate::compare::options::resolved_link;
 use crate::load::options::{Arrivals, Backoff, LoadOptions, LoadTarget, Offer, Payload, Phase, Who};
 use crate::scenario::ResolvedLink;
+use crate::secret::PASSWORD_VARIABLE;
 
 /// A load without anything left open: what a results folder keeps, and what worker processes are given.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,9 +67,6 @@ pub enum Secrets {
     /// For a file: it names the environment's variable that is to hold the password.
     Hidden,
 }
-
-/// The variable that a printed load takes its password from.
-pub const PASSWORD_VARIABLE: &str = "WIRECOST_PASSWORD";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct ResolvedRecord {

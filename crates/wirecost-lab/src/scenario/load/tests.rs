@@ -165,7 +165,7 @@ fn a_password_is_not_printed_into_files() {
     let load = load(FULL);
     let yaml = serde_saphyr::to_string(&Resolved::new(&load, Secrets::Hidden)).expect("YAML");
     assert!(!yaml.contains("s3cret"), "{yaml}");
-    let variable = |name: &str| (name == print::PASSWORD_VARIABLE).then(|| "s3cret".to_owned());
+    let variable = |name: &str| (name == crate::secret::PASSWORD_VARIABLE).then(|| "s3cret".to_owned());
     let surroundings = Surroundings {
         folder: None,
         variable: &variable,

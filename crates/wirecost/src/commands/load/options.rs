@@ -6,6 +6,7 @@ use wirecost_lab::compare::options::LinkConfig;
 use wirecost_lab::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Payload};
 use wirecost_lab::load::valid::{About, Refusal};
 use wirecost_lab::probe::Url;
+use wirecost_lab::probe::url::Login;
 use wirecost_lab::scenario::edit::MAX_COMBINATIONS;
 use wirecost_lab::scenario::table::combined;
 use wirecost_lab::stack::{Application, Stack};
@@ -16,6 +17,7 @@ use super::shape;
 use crate::arguments::LoadArguments;
 use crate::commands::link_flags::links;
 use crate::exit::Failure;
+use crate::login;
 
 /// How long messages are offered, where nobody says otherwise.
 pub(super) const DURATION: Duration = Duration::from_secs(10);
@@ -29,9 +31,14 @@ pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
             "the lists make more than {MAX_COMBINATIONS} loads: make them shorter"
         )));
     }
+    let of_url = match &target {
+        LoadTarget::Url(url) => url.login.as_ref(),
+        LoadTarget::Started(_) => None,
+    };
+    let login = login::login(&arguments.shape.login, of_url)?;
     let loads = choices
         .iter()
-        .map(|choice| options(arguments, &target, choice))
+        .map(|choice| options(arguments, &target, login.as_ref(), choice))
         .collect::<Result<Vec<_>, Failure>>()?;
     match (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
         Some(double) => Err(Failure::usage(format!(
@@ -89,17 +96,18 @@ fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, F
     }))
 }
 
-fn options(arguments: &LoadArguments, target: &LoadTarget, choice: &Choice) -> Result<LoadOptions, Failure> {
-    let login = match target {
-        LoadTarget::Url(url) => url.login.clone().map(|login| (login.user, login.password)),
-        LoadTarget::Started(_) => None,
-    };
+fn options(
+    arguments: &LoadArguments,
+    target: &LoadTarget,
+    login: Option<&Login>,
+    choice: &Choice,
+) -> Result<LoadOptions, Failure> {
     let options = LoadOptions {
         start: choice.start,
         clients: choice.clients,
         payload: Payload::Size(choice.size),
         resource: resource(arguments, target, choice.stack),
-        login,
+        login: login.cloned().map(|login| (login.user, login.password)),
         keep_alive: keep_alive(arguments)?,
         inflight: choice.inflight,
         timeout: arguments.timeout,

@@ -11,9 +11,6 @@ use super::options::{Choice, DURATION, offer};
 use crate::arguments::{LoadArguments, ShapeArguments};
 use crate::exit::Failure;
 
-/// Where the password of `--user` is.
-const PASSWORD: &str = "WIRECOST_PASSWORD";
-
 /// The same load with what the flags say of its devices, and the phases that follow.
 pub(super) fn shaped(
     arguments: &LoadArguments,
@@ -24,7 +21,6 @@ pub(super) fn shaped(
     let mut options = LoadOptions {
         subscribers: subscribers(asked, &options),
         payload: payload(asked)?.unwrap_or(options.payload),
-        login: login(asked).or(options.login),
         retain: asked.retain,
         session_expiry: asked.session_expiry,
         will: asked.will_topic.clone().map(|topic| Will {
@@ -94,10 +90,4 @@ fn payload(asked: &ShapeArguments) -> Result<Option<Payload>, Failure> {
             path.display()
         ))),
     }
-}
-
-/// A password on a command line would be seen by everybody on the machine, and stay in the results.
-fn login(asked: &ShapeArguments) -> Option<(String, String)> {
-    let user = asked.user.clone()?;
-    Some((user, std::env::var(PASSWORD).unwrap_or_default()))
 }

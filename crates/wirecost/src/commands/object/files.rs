@@ -12,7 +12,7 @@ use crate::exit::{self, Failure};
 
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Readers {
+pub(in crate::commands) enum Readers {
     /// The owner: keys and what was opened.
     Owner,
     /// Everybody.
@@ -69,7 +69,7 @@ pub(super) fn signers(files: &[std::path::PathBuf]) -> Result<Vec<Signer>, Failu
 }
 
 /// Writes a file, over one that is there.
-pub(super) fn write(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
+pub(in crate::commands) fn write(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
     if is_standard(file) {
         let mut out = io::stdout().lock();
         let written = out.write_all(content).and_then(|()| out.flush());

@@ -12,6 +12,7 @@ use wirecost_security::{Epoch, tls};
 use super::files;
 use crate::arguments::ServeArguments;
 use crate::exit::{self, Failure};
+use crate::login;
 use crate::output;
 
 /// Whom a server lets in, and who vouches for it.
@@ -81,6 +82,7 @@ pub(super) fn admitted(
     address: IpAddr,
     epoch: Epoch,
     made: Option<Identity>,
+    users: Vec<(String, String)>,
 ) -> Result<Admitted, Failure> {
     let (identity, authority) = match (&arguments.cert, &arguments.key) {
         _ if !has_certificate(stack) => (None, None),
@@ -96,10 +98,19 @@ pub(super) fn admitted(
         client_authorities: client_authorities(arguments)?,
         psks: arguments.psk.clone(),
         oscore: contexts(arguments)?,
-        users: arguments.user.clone(),
+        users,
         suites: tls::Suites::Wide,
     };
     Ok(Admitted { admission, authority })
+}
+
+/// The names and passwords of those that are let in.
+pub(super) fn users(arguments: &ServeArguments) -> Result<Vec<(String, String)>, Failure> {
+    let users = arguments.user.iter().map(|user| {
+        let password = user.password.clone().map_or_else(|| login::password_of(&user.name), Ok)?;
+        Ok((user.name.clone(), password))
+    });
+    users.collect()
 }
 
 /// Whether clients must show who they are.

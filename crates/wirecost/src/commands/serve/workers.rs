@@ -1,7 +1,7 @@
 //! A server of several processes on one port, where one may not open as many files as there are connections.
 //!
 //! Each process is a server of its own: the kernel gives a connection to one of them by chance. Workers run the command
-//! line of the first process; what that has made itself, they are told on their standard input, with which they end.
+//! line of the first process; what that has made or asked for, they are told on their standard input, with which they end.
 
 use std::io::BufRead as _;
 use std::net::SocketAddr;
@@ -70,12 +70,12 @@ impl Workers {
     pub(super) fn start(
         count: u32,
         address: SocketAddr,
-        identity: Option<&Identity>,
+        told: &Told,
     ) -> Result<Self, Failure> {
         if count == 0 {
             return Ok(Self::default());
         }
-        let share = share(address, identity)?;
+        let share = share(address, told)?;
         let program = own_program().map_err(internal)?;
         let own: Result<Vec<String>, _> = std::env::args_os()
             .skip(1)
@@ -121,20 +121,28 @@ impl Workers {
     }
 }
 
+/// What the first process has made, or been told by a person.
+pub(super) struct Told {
+    pub(super) identity: Option<Identity>,
+    pub(super) users: Vec<(String, String)>,
+}
+
 /// What a worker is told.
 pub(super) struct Share {
     pub(super) address: SocketAddr,
     pub(super) identity: Option<Identity>,
+    pub(super) users: Vec<(String, String)>,
     /// Whether the first process wants it to end, or has ended.
     pub(super) is_over: Arc<AtomicBool>,
 }
 
-fn share(address: SocketAddr, identity: Option<&Identity>) -> Result<String, Failure> {
-    let texts = identity.map(|identity| -> Result<_, Failure> {
+fn share(address: SocketAddr, told: &Told) -> Result<String, Failure> {
+    let texts = told.identity.as_ref().map(|identity| -> Result<_, Failure> {
         let certificates = identity.certificates_to_pem().map_err(internal)?;
         Ok([certificates, identity.private_key_to_pem().map_err(internal)?])
     });
-    Ok(json!({"address": address.to_string(), "identity": texts.transpose()?}).to_string())
+    let (address, identity) = (address.to_string(), texts.transpose()?);
+    Ok(json!({"address": address, "identity": identity, "users": told.users}).to_string())
 }
 
 impl Share {
@@ -149,6 +157,7 @@ impl Share {
             (Some(certificates), Some(key)) => Some(Identity::from_pem(certificates, key).map_err(internal)?),
             _ => None,
         };
+        let users = serde_json::from_value(share["users"].clone()).map_err(|_| unreadable())?;
         let is_over = Arc::new(AtomicBool::new(false));
         let tell = Arc::clone(&is_over);
         std::thread::spawn(move || {
@@ -159,6 +168,7 @@ impl Share {
         Ok(Self {
             address: address.ok_or_else(unreadable)?,
             identity,
+            users,
             is_over,
         })
     }

@@ -1,0 +1,85 @@
+//! What must not be kept of what somebody typed.
+
+/// The variable of the environment from which passwords are taken. No program of others is given it.
+pub const PASSWORD_VARIABLE: &str = "WIRECOST_PASSWORD";
+
+/// Stands where a secret stood.
+const HIDDEN: &str = "***";
+
+/// A word of a command line with `***` for the passwords of the URLs in it.
+pub fn without_passwords(word: &str) -> String {
+    let parts: Vec<String> = word.split(',').map(without_password).collect();
+    parts.join(",")
+}
+
+/// The words of a command line of ours, with `***` for every secret that an option among them holds.
+pub fn without_secrets(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut follows_option = false;
+    let kept = words.map(|word| {
+        if std::mem::replace(&mut follows_option, SECRET_OPTIONS.contains(&word.as_str())) {
+            return hidden(&word);
+        }
+        match word.split_once('=') {
+            // A scenario's values are set by their keys: login.password=...
+            Some((option, value)) if SECRET_OPTIONS.contains(&option) || option.ends_with(".password") => {
+                format!("{option}={}", hidden(value))
+            }
+            _ => without_passwords(&word),
+        }
+    });
+    kept.collect()
+}
+
+/// Options whose values are secrets, or hold one behind a colon.
+const SECRET_OPTIONS: [&str; 3] = ["--password", "--psk", "--oscore"];
+
+/// What says where a secret is, is none.
+fn hidden(value: &str) -> String {
+    match value == "-" || value.starts_with('@') {
+        true => value.to_owned(),
+        false => HIDDEN.to_owned(),
+    }
+}
+
+/// RFC 3986, section 3.2.1: user information stands in front of the host.
+fn without_password(url: &str) -> String {
+    let login = url.split_once("://").and_then(|(scheme, rest)| {
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (login, host) = rest.split_at(end).0.rsplit_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some((scheme, user, host, &rest[end..]))
+    });
+    match login {
+        Some((scheme, user, host, resource)) => format!("{scheme}://{user}:{HIDDEN}@{host}{resource}"),
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_of_urls_are_not_kept() {
+        let kept = without_passwords("mqtt://me:a:b@c@host:1883/t/a@b:c?q,mqtt://me@host,http://[::1]:80/");
+        assert_eq!(
+            kept,
+            "mqtt://me:***@host:1883/t/a@b:c?q,mqtt://me@host,http://[::1]:80/"
+        );
+        assert_eq!(without_passwords("t/a@b:c"), "t/a@b:c");
+    }
+
+    #[test]
+    fn secrets_of_options_are_not_kept() {
+        let of = |line: &str| without_secrets(line.split(' ').map(str::to_owned)).join(" ");
+        assert_eq!(
+            of("load mqtt://h --user me --password s3cret -c 3 --password=s3cret"),
+            "load mqtt://h --user me --password *** -c 3 --password=***"
+        );
+        assert_eq!(
+            of("load --password - --psk @file --password-file f mqtt://a:b@h"),
+            "load --password - --psk @file --password-file f mqtt://a:***@h"
+        );
+        assert_eq!(of("run a.yaml --set login.password=x"), "run a.yaml --set login.password=***");
+    }
+}

@@ -1,0 +1,77 @@
+//! Passwords: from the command line, a file, the environment, standard input or the terminal.
+//!
+//! Whoever runs `ps` reads a command line, also after a program has written over its own: others may have looked before
+//! that. So there is always another way.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use wirecost_lab::probe::url::Login;
+use wirecost_lab::secret::PASSWORD_VARIABLE;
+use wirecost_live::terminal;
+
+use crate::arguments::LoginArguments;
+use crate::exit::{self, Failure};
+
+/// The user that the options or the URL name, and its password; `None` where neither names one.
+pub fn login(asked: &LoginArguments, of_url: Option<&Login>) -> Result<Option<Login>, Failure> {
+    let user = asked.user.as_ref().or(of_url.map(|login| &login.user));
+    let Some(user) = user else {
+        let is_given = asked.password.is_some() || asked.password_file.is_some();
+        return match is_given {
+            true => Err(Failure::usage("a password is of no use without a user").with_hint("name one with --user")),
+            false => Ok(None),
+        };
+    };
+    let of_url = of_url.filter(|login| asked.user.is_none() && !login.password.is_empty());
+    let password = match (&asked.password, &asked.password_file, of_url) {
+        (Some(dash), _, _) if dash == "-" => typed(user)?,
+        (Some(password), _, _) => password.clone(),
+        (_, Some(file), _) => in_file(file)?,
+        (_, _, Some(login)) => login.password.clone(),
+        _ => in_environment().unwrap_or_default(),
+    };
+    Ok(Some(Login {
+        user: user.clone(),
+        password,
+    }))
+}
+
+/// The password of a user whose name alone was given: from the environment, else from the terminal.
+pub fn password_of(user: &str) -> Result<String, Failure> {
+    match in_environment() {
+        Some(password) => Ok(password),
+        None if std::io::stdin().is_terminal() => typed(user),
+        None => Err(
+            Failure::usage(format_args!("--user {user}: expected NAME:PASSWORD, or @FILE with that in it"))
+                .with_hint(format!("or put the password into {PASSWORD_VARIABLE}, or type it at a terminal")),
+        ),
+    }
+}
+
+fn in_environment() -> Option<String> {
+    std::env::var(PASSWORD_VARIABLE).ok()
+}
+
+fn in_file(path: &Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format_args!("cannot read --password-file {}: {error}", path.display()))
+            .with_hint("give a file with the password in its first line")
+    })?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// The password as a person types it unseen, or a line of standard input where that is no terminal.
+fn typed(user: &str) -> Result<String, Failure> {
+    let unreadable = |error| {
+        Failure::usage(format_args!("cannot ask for the password of {user}: {error}"))
+            .with_hint("name a file with --password-file")
+    };
+    if std::io::stdin().is_terminal() {
+        let answer = terminal::ask(&format!("Password of {user}")).map_err(unreadable)?;
+        return answer.ok_or_else(|| Failure::new(exit::INTERRUPTED, "interrupted before the password was given"));
+    }
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).map_err(unreadable)?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
