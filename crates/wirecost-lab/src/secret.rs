@@ -80,6 +80,9 @@ mod tests {
             of("load --password - --psk @file --password-file f mqtt://a:b@h"),
             "load --password - --psk @file --password-file f mqtt://a:***@h"
         );
-        assert_eq!(of("run a.yaml --set login.password=x"), "run a.yaml --set login.password=***");
+        assert_eq!(
+            of("run a.yaml --set login.password=x"),
+            "run a.yaml --set login.password=***"
+        );
     }
 }

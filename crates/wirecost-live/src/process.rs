@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use usage::Usage;
+use wirecost_proto::PeerText;
 
 const TAIL_LINES: usize = 5;
 const POLL_MILLISECONDS: i32 = 10;
@@ -92,7 +93,9 @@ impl ServerProcess {
         command.args(&launch.arguments).env_clear();
         command.envs(launch.environment.iter().cloned());
         command.stdin(Stdio::null());
-        command.stdout(log.try_clone().doing("dup", starting)?).stderr(log);
+        command
+            .stdout(log.try_clone().doing("dup", starting)?)
+            .stderr(log);
         let started = Container::new()?.start(command, side, Slate::Clean)?;
         let contained = started.doing("execve", starting)?;
         Ok(Self {
@@ -232,15 +235,14 @@ fn name_of(program: &Path) -> String {
 }
 
 fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut last: Vec<String> = lines
+        .rev()
+        .take(TAIL_LINES)
+        .map(|line| PeerText::new(line).to_string())
         .collect();
-    lines
-        .split_at(lines.len().saturating_sub(TAIL_LINES))
-        .1
-        .join(" | ")
+    last.reverse();
+    last.join(" | ")
 }
 
 /// The environment that every server gets: no locale, no session, a home that is ours.
@@ -321,5 +323,6 @@ mod tests {
     fn keeps_the_last_lines_of_a_log() {
         assert_eq!(tail("a\nb\n\nc\nd\ne\nf\n"), "b | c | d | e | f");
         assert_eq!(tail(""), "");
+        assert_eq!(tail("\x1b[2Ja\n"), "\\x1b[2Ja");
     }
 }

@@ -59,7 +59,11 @@ fn main() -> ExitCode {
             leaves_nothing(libc::SIGKILL)
         }),
         case("a_server_sees_its_own_processes", User::Caller, own_processes),
-        case("a_server_of_nobody_sees_its_own_processes", User::Nobody, own_processes),
+        case(
+            "a_server_of_nobody_sees_its_own_processes",
+            User::Nobody,
+            own_processes,
+        ),
         case("nothing_survives_a_panic", User::Caller, || leaves_nothing(0)),
         case(
             "the_first_signal_sets_a_flag_and_the_second_ends_us",
@@ -239,7 +243,10 @@ fn cannot_run() -> Result<(), String> {
         ..shell(folder.path(), "")
     };
     let error = ServerProcess::start(&launch, &topology.server).unwrap_err();
-    assert_eq!(error.to_string(), "cannot start /no/such/program (execve: ENOENT)");
+    assert_eq!(
+        error.to_string(),
+        "cannot start /no/such/program (execve: ENOENT)"
+    );
     Ok(())
 }
 
@@ -301,7 +308,8 @@ fn clean_slate() -> Result<(), String> {
 /// The numbers in /proc are those that the server sees of itself.
 fn own_processes() -> Result<(), String> {
     let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
-    let script = "read -r me rest </proc/self/stat; [ $me = $$ ] && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'";
+    let script =
+        "read -r me rest </proc/self/stat; [ $me = $$ ] && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'";
     let launch = shell(folder.path(), script);
     let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
     let deadline = Instant::now() + PATIENCE;

@@ -15,6 +15,7 @@
 //! - [`log`]: what an endpoint said of the bytes of one flow
 //! - [`hosts`]: the addresses of server and devices
 //! - [`record`]: what a link's recorder notes
+//! - [`peer_text`]: what a peer has said, fit to be shown
 //! - [`bare`]: the stacks without a protocol, bare TCP and bare UDP; the smallest example of the contract
 //! - `pair` (feature `pair`): two endpoints over any path in virtual time, for tests
 //!
@@ -43,6 +44,7 @@ pub mod log;
 #[cfg(any(test, feature = "pair"))]
 pub mod pair;
 pub mod path;
+pub mod peer_text;
 pub mod random;
 pub mod record;
 pub mod script;
@@ -57,6 +59,7 @@ pub use content::Content;
 pub use director::Director;
 pub use endpoint::{Endpoint, FlowId, Input, Output, Peer, ResetReason};
 pub use path::{Delivery, Direction, Fate, Path};
+pub use peer_text::PeerText;
 pub use random::Rng;
 pub use script::Script;
 pub use span::{Buffer, Cause, Layer, Phase, Span};

@@ -1,6 +1,6 @@
 //! What every layer reports.
 
-use wirecost_proto::FlowId;
+use wirecost_proto::{FlowId, PeerText};
 
 use crate::Start;
 
@@ -37,22 +37,22 @@ pub enum Event<E> {
 /// What is said of a certificate, before the reason.
 const NOT_ACCEPTED: &str = "the peer's certificate is not accepted: ";
 
-/// Why a flow's security failed.
+/// Why a flow's security failed. The reasons hold what a peer has sent: names of its certificate, its reason phrase.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The peer's certificate is not accepted.
     #[error("{NOT_ACCEPTED}{0}")]
-    Certificate(String),
+    Certificate(PeerText),
     /// The peer refused with an alert.
     #[error("the peer sent the alert {0}")]
-    Alert(String),
+    Alert(PeerText),
     /// What the peer sent is not the protocol.
     #[error("the peer does not speak {protocol}: {reason}")]
     Protocol {
         /// `TLS`, `DTLS 1.2`, ...
         protocol: &'static str,
         /// What was wrong.
-        reason: String,
+        reason: PeerText,
     },
     /// A start was asked for that the server did not grant.
     #[error("asked for {asked}, the server granted {granted}")]
@@ -70,7 +70,7 @@ pub enum Fault {
     },
     /// Anything else.
     #[error("{0}")]
-    Other(String),
+    Other(PeerText),
 }
 
 impl Fault {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_certificate_is_found_in_its_text() {
-        let fault = Fault::Certificate("it expired".to_owned()).to_string();
+        let fault = Fault::Certificate("it expired".into()).to_string();
         assert_eq!(Fault::certificate_reason(&fault), Some("it expired"));
         assert_eq!(
             Fault::certificate_reason("the peer sent the alert bad_certificate"),

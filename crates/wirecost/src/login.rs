@@ -19,7 +19,10 @@ pub fn login(asked: &LoginArguments, of_url: Option<&Login>) -> Result<Option<Lo
     let Some(user) = user else {
         let is_given = asked.password.is_some() || asked.password_file.is_some();
         return match is_given {
-            true => Err(Failure::usage("a password is of no use without a user").with_hint("name one with --user")),
+            true => {
+                Err(Failure::usage("a password is of no use without a user")
+                    .with_hint("name one with --user"))
+            }
             false => Ok(None),
         };
     };
@@ -42,10 +45,12 @@ pub fn password_of(user: &str) -> Result<String, Failure> {
     match in_environment() {
         Some(password) => Ok(password),
         None if std::io::stdin().is_terminal() => typed(user),
-        None => Err(
-            Failure::usage(format_args!("--user {user}: expected NAME:PASSWORD, or @FILE with that in it"))
-                .with_hint(format!("or put the password into {PASSWORD_VARIABLE}, or type it at a terminal")),
-        ),
+        None => Err(Failure::usage(format_args!(
+            "--user {user}: expected NAME:PASSWORD, or @FILE with that in it"
+        ))
+        .with_hint(format!(
+            "or put the password into {PASSWORD_VARIABLE}, or type it at a terminal"
+        ))),
     }
 }
 
@@ -55,8 +60,11 @@ fn in_environment() -> Option<String> {
 
 fn in_file(path: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format_args!("cannot read --password-file {}: {error}", path.display()))
-            .with_hint("give a file with the password in its first line")
+        Failure::usage(format_args!(
+            "cannot read --password-file {}: {error}",
+            path.display()
+        ))
+        .with_hint("give a file with the password in its first line")
     })?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
@@ -69,7 +77,8 @@ fn typed(user: &str) -> Result<String, Failure> {
     };
     if std::io::stdin().is_terminal() {
         let answer = terminal::ask(&format!("Password of {user}")).map_err(unreadable)?;
-        return answer.ok_or_else(|| Failure::new(exit::INTERRUPTED, "interrupted before the password was given"));
+        return answer
+            .ok_or_else(|| Failure::new(exit::INTERRUPTED, "interrupted before the password was given"));
     }
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).map_err(unreadable)?;

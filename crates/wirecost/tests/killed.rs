@@ -21,7 +21,9 @@ const CONFIGURATION: &str = "listener 1883\nallow_anonymous true\nuser mosquitto
 fn a_server_that_changes_its_user_ends_with_us() {
     need_program("mosquitto", "mosquitto");
     let home = home();
-    let words = ["link", "--settle", "300ms", "--out", "run", "--server", SERVER, "--", "sh", "-c"];
+    let words = [
+        "link", "--settle", "300ms", "--out", "run", "--server", SERVER, "--", "sh", "-c",
+    ];
     let mut command = wirecost(home.path());
     command.args(words).arg("touch {folder}/up; sleep 77");
     kill_when_up(&home, command);
@@ -43,7 +45,11 @@ fn what_the_program_of_an_ordinary_user_has_started_ends_with_us() {
 #[test]
 fn nothing_is_left_of_a_link_at_any_moment() {
     need_program("mosquitto", "mosquitto");
-    at_random_moments(4, Duration::from_secs(2), &["link", "--server", SERVER, "--", "sh", "-c", "sleep 77; true"]);
+    at_random_moments(
+        4,
+        Duration::from_secs(2),
+        &["link", "--server", SERVER, "--", "sh", "-c", "sleep 77; true"],
+    );
 }
 
 #[test]
@@ -72,28 +78,45 @@ fn nothing_is_left_of_rabbitmq() {
 
 #[test]
 fn nothing_is_left_of_a_load() {
-    let words = ["load", "mqtt-qos1", "-c", "20", "-r", "200/s", "-d", "30s", "--processes", "2", "-q"];
+    let words = [
+        "load",
+        "mqtt-qos1",
+        "-c",
+        "20",
+        "-r",
+        "200/s",
+        "-d",
+        "30s",
+        "--processes",
+        "2",
+        "--quiet",
+    ];
     at_random_moments(3, Duration::from_secs(2), &words);
 }
 
 #[test]
 fn nothing_is_left_of_a_load_of_mosquitto_behind_a_link() {
     need_program("mosquitto", "mosquitto");
-    let words = "load mqtt-qos1 --target mosquitto --rtt 20ms -c 5 -r 50/s -d 30s -q";
+    let words = "load mqtt-qos1 --target mosquitto --rtt 20ms -c 5 -r 50/s -d 30s --quiet";
     at_random_moments(3, Duration::from_secs(3), &words.split(' ').collect::<Vec<_>>());
 }
 
 /// `wirecost compare` with a server of another maker.
 fn target(times: u32, within: Duration, name: &str, stack: &str) {
-    let words = ["compare", "--engine", "live", "-q", "-n", "20", "--target", name, stack];
+    let words = [
+        "compare", "--engine", "live", "-q", "-n", "60", "--target", name, stack,
+    ];
     at_random_moments(times, within, &words);
 }
 
 /// A program whose children and grandchildren are in sessions of their own.
 fn families(home: &TempDir) -> Command {
-    let script = "setsid sh -c 'sleep 78; true' & (sleep 79 & setsid sleep 80 &) ; touch {folder}/up; sleep 81; true";
+    let script =
+        "setsid sh -c 'sleep 78; true' & (sleep 79 & setsid sleep 80 &) ; touch {folder}/up; sleep 81; true";
     let mut command = wirecost(home.path());
-    command.args(["link", "--settle", "300ms", "--out", "run", "--", "sh", "-c", script]);
+    command.args([
+        "link", "--settle", "300ms", "--out", "run", "--", "sh", "-c", script,
+    ]);
     command
 }
 
@@ -122,7 +145,10 @@ fn at_random_moments(times: u32, within: Duration, words: &[&str]) {
         let home = home();
         let mut command = wirecost(home.path());
         let out = words.iter().position(|word| *word == "--").unwrap_or(words.len());
-        command.args(&words[..out]).args(["--out", "run"]).args(&words[out..]);
+        command
+            .args(&words[..out])
+            .args(["--out", "run"])
+            .args(&words[out..]);
         let child = start(&mut command, home.path());
         let part = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
         let moment = within.mul_f64((f64::from(time) + part) / f64::from(times));
@@ -139,11 +165,17 @@ const MARK: &str = "WIRECOST_TEST_FOLDER";
 fn killed(mut child: Child, home: &Path) {
     let ours = fs::read_link("/proc/self/ns/net").expect("a namespace");
     let namespaces: BTreeSet<PathBuf> = marked(home).into_iter().filter_map(network_of).collect();
+    assert!(
+        child.try_wait().is_ok_and(|ended| ended.is_none()),
+        "it has ended by itself"
+    );
     signal(child.id(), "KILL");
     child.wait().expect("it has ended");
     eventually("nothing is left of the run", || marked(home).is_empty());
     let left = processes().filter_map(|pid| network_of(pid));
-    let left: Vec<PathBuf> = left.filter(|found| *found != ours && namespaces.contains(found)).collect();
+    let left: Vec<PathBuf> = left
+        .filter(|found| *found != ours && namespaces.contains(found))
+        .collect();
     assert_eq!(left, Vec::<PathBuf>::new());
 }
 

@@ -1,7 +1,8 @@
 //! Error conditions (section 2.8.14) and the states of a delivery (section 3.4).
 
-use alloc::string::String;
 use core::fmt;
+
+use wirecost_proto::PeerText;
 
 use crate::codec::Malformed;
 use crate::codec::reader::{Fields, mandatory};
@@ -52,16 +53,16 @@ impl<'a> Condition<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct OwnedCondition {
     /// The condition, such as `amqp:not-found`.
-    pub name: String,
+    pub name: PeerText,
     /// More about it.
-    pub description: Option<String>,
+    pub description: Option<PeerText>,
 }
 
 impl fmt::Display for OwnedCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.description {
             Some(description) => write!(f, "{}: {description}", self.name),
-            None => f.write_str(&self.name),
+            None => write!(f, "{}", self.name),
         }
     }
 }
@@ -70,7 +71,7 @@ impl From<Condition<'_>> for OwnedCondition {
     fn from(condition: Condition<'_>) -> Self {
         Self {
             name: condition.name.into(),
-            description: condition.description.map(String::from),
+            description: condition.description.map(PeerText::new),
         }
     }
 }

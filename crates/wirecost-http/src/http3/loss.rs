@@ -58,7 +58,7 @@ pub(crate) fn handshake_fault(reason: &ConnectionError, fault: Option<&rustls::E
     }
     let protocol = |reason: String| Fault::Protocol {
         protocol: "QUIC",
-        reason,
+        reason: reason.into(),
     };
     match reason {
         // RFC 9001 section 4.8: 0x100 and the number of an alert.

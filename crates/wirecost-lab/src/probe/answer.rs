@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wirecost_proto::PeerText;
+
 use super::application::hex;
 use super::url::Scheme;
 
@@ -15,7 +17,7 @@ pub(crate) enum Answer {
     /// Some other TLS record.
     TlsHandshake,
     /// A status line.
-    Http(String),
+    Http(PeerText),
     /// An MQTT CONNACK.
     Mqtt,
     /// An AMQP protocol header.
@@ -54,9 +56,9 @@ impl Answer {
     }
 }
 
-fn first_line(bytes: &[u8]) -> String {
+fn first_line(bytes: &[u8]) -> PeerText {
     let line = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next();
-    String::from_utf8_lossy(line.unwrap_or_default()).into_owned()
+    PeerText::from_bytes(line.unwrap_or_default())
 }
 
 impl fmt::Display for Answer {

@@ -8,7 +8,7 @@ use wirecost_http::client as http;
 use wirecost_http::message::Status;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::ReasonCode;
-use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
+use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, PeerText};
 use wirecost_security::layer;
 
 use super::event::{Command, Fact, Happening, Refusal, RefusalKind, Said};
@@ -185,7 +185,7 @@ fn option(option: OptionValue<'_>) -> String {
         return format!("option {number} {}", hex(option.value));
     };
     let value = match definition.format {
-        Format::String => option.text().map(str::to_owned),
+        Format::String => option.text().map(|text| PeerText::new(text).to_string()),
         Format::Uint => option.uint().map(|value| value.to_string()),
         Format::Empty | Format::Opaque => None,
     };

@@ -1,5 +1,6 @@
 //! What was agreed on with the server, for the reader.
 
+use wirecost_proto::PeerText;
 use wirecost_security::tls::Negotiated;
 
 use super::event::Fact;
@@ -28,7 +29,7 @@ pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
         negotiated
             .protocol
             .as_deref()
-            .map(|protocol| format!("ALPN {}", String::from_utf8_lossy(protocol))),
+            .map(|protocol| format!("ALPN {}", PeerText::from_bytes(protocol))),
     ];
     let words: Vec<String> = words.into_iter().flatten().collect();
     let mut facts = vec![Fact::new("TLS", words.join(", "))];

@@ -2,15 +2,17 @@
 
 use std::fmt;
 
+use wirecost_proto::PeerText;
+
 /// What a certificate says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificate {
     /// The common name of its subject, or else the organisation.
-    pub subject: String,
+    pub subject: PeerText,
     /// The same of its issuer.
-    pub issuer: String,
+    pub issuer: PeerText,
     /// The last day of its validity, as YYYY-MM-DD.
-    pub expires: String,
+    pub expires: PeerText,
 }
 
 impl fmt::Display for Certificate {
@@ -55,24 +57,24 @@ impl Certificate {
         Some(Self {
             subject: name(subject),
             issuer: name(issuer),
-            expires: validity.date()?,
+            expires: validity.date()?.into(),
         })
     }
 }
 
 /// The common name of a Name, or its organisation; empty where there is neither.
-fn name(name: Der<'_>) -> String {
+fn name(name: Der<'_>) -> PeerText {
     let found = NAMES.iter().find_map(|wanted| attribute(name, wanted));
     found.unwrap_or_default()
 }
 
-fn attribute(mut name: Der<'_>, wanted: &[u8]) -> Option<String> {
+fn attribute(mut name: Der<'_>, wanted: &[u8]) -> Option<PeerText> {
     while let Some(mut set) = name.take(tag::SET) {
         let mut pair = set.take(tag::SEQUENCE)?;
         let Der(identifier) = pair.take(tag::OBJECT_IDENTIFIER)?;
         if identifier == wanted {
             let (_, Der(value)) = pair.next()?;
-            return Some(String::from_utf8_lossy(value).into_owned());
+            return Some(PeerText::from_bytes(value));
         }
     }
     None

@@ -66,7 +66,9 @@ impl Worker {
         command.args(arguments).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.env_clear();
-        let kept = KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        let kept = KEPT
+            .iter()
+            .filter_map(|name| Some((name, std::env::var_os(name)?)));
         command.envs(kept);
         calls::tie_to_thread(&mut command);
         let refused = |source| StartError::Program {

@@ -117,7 +117,13 @@ unsafe fn mount_proc() {
     unsafe {
         // What is mounted outside from now on appears here, what is mounted here not there.
         let is_apart = libc::unshare(libc::CLONE_NEWNS) == 0
-            && libc::mount(NOTHING, c"/".as_ptr(), NOTHING, libc::MS_REC | libc::MS_SLAVE, std::ptr::null()) == 0;
+            && libc::mount(
+                NOTHING,
+                c"/".as_ptr(),
+                NOTHING,
+                libc::MS_REC | libc::MS_SLAVE,
+                std::ptr::null(),
+            ) == 0;
         if is_apart {
             let proc = c"proc".as_ptr();
             libc::mount(proc, c"/proc".as_ptr(), proc, flags, std::ptr::null());

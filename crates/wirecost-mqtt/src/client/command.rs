@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wirecost_proto::{Content, ResetReason, Stamp};
+use wirecost_proto::{Content, PeerText, ResetReason, Stamp};
 
 use crate::codec::properties::Variable;
 use crate::codec::text::OwnedText;
@@ -253,7 +253,7 @@ pub struct ServerProperties {
     /// What to build response topics from.
     pub response_information: Option<OwnedText>,
     /// A reason for humans.
-    pub reason_string: Option<OwnedText>,
+    pub reason_string: Option<PeerText>,
 }
 
 impl Default for ServerProperties {
@@ -299,7 +299,7 @@ impl ServerProperties {
             Property::SharedSubscriptionAvailable(flag) => self.shared_subscriptions = flag != 0,
             Property::ServerKeepAlive(seconds) => self.keep_alive = Some(seconds),
             Property::ResponseInformation(text) => self.response_information = Some(text.into()),
-            Property::ReasonString(text) => self.reason_string = Some(text.into()),
+            Property::ReasonString(text) => self.reason_string = Some(text.as_str().into()),
             _ => {}
         }
     }

@@ -247,9 +247,10 @@ impl Connection {
         }
         result.map_err(|error| match error {
             // RFC 4279 section 2: a server may treat an unknown identity as it does a key that does not fit.
-            Error::CryptoError(error) if !self.is_established => Fault::Other(format!(
-                "the two ends came to different keys ({error}): the pre-shared key or its identity is not the same"
-            )),
+            Error::CryptoError(error) if !self.is_established => {
+                let keys = format!("the two ends came to different keys ({error})");
+                Fault::Other(format!("{keys}: the pre-shared key or its identity is not the same").into())
+            }
             error => fault(self.protocol, &error),
         })
     }
@@ -274,13 +275,13 @@ fn fault(protocol: Protocol, error: &Error) -> Fault {
     let protocol = protocol.name();
     match error {
         Error::SecurityError(SecurityError::FatalAlert { description }) => {
-            Fault::Alert(alert::name(*description))
+            Fault::Alert(alert::name(*description).into())
         }
         Error::Timeout(_) => Fault::TimedOut { protocol },
-        Error::CertificateError(error) => Fault::Certificate(error.to_string()),
+        Error::CertificateError(error) => Fault::Certificate(error.to_string().into()),
         _ => Fault::Protocol {
             protocol,
-            reason: error.to_string(),
+            reason: error.to_string().into(),
         },
     }
 }

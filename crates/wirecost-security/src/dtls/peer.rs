@@ -61,7 +61,7 @@ impl Judge {
     pub(super) fn judge(&self, der: &[u8], unix: Duration) -> Result<(), Fault> {
         let certificate = CertificateDer::from(der);
         let now = UnixTime::since_unix_epoch(unix);
-        let refused = |error: rustls::Error| Fault::Certificate(complaint(&error));
+        let refused = |error: rustls::Error| Fault::Certificate(complaint(&error).into());
         match self {
             Self::Server { verifier, name } => verifier
                 .verify_server_cert(&certificate, &[], name, &[], now)
@@ -72,7 +72,7 @@ impl Judge {
                 .map(drop)
                 .map_err(refused),
             Self::Exactly(expected) if expected != der => {
-                Err(Fault::Certificate("it is not the one expected".to_owned()))
+                Err(Fault::Certificate("it is not the one expected".into()))
             }
             Self::Exactly(_) | Self::Anyone => Ok(()),
         }

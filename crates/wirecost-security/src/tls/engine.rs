@@ -271,7 +271,7 @@ impl<E: Endpoint> Engine<E> {
     fn reset(&mut self, flow: FlowId, reason: ResetReason) {
         match self.remove(flow) {
             Some(state) if !state.opened => {
-                let fault = Fault::Other(format!("{reason} during the TLS handshake"));
+                let fault = Fault::Other(format!("{reason} during the TLS handshake").into());
                 self.report(Event::Failed { flow, fault });
             }
             Some(state) if state.stage == Stage::Failed => {}

@@ -14,12 +14,12 @@ const PROTOCOL: &str = "TLS";
 pub(super) fn fault(error: &Error) -> Fault {
     match error {
         Error::InvalidCertificate(_) | Error::NoCertificatesPresented => {
-            Fault::Certificate(certificate::complaint(error))
+            Fault::Certificate(certificate::complaint(error).into())
         }
-        Error::AlertReceived(alert) => Fault::Alert(name(*alert)),
-        Error::General(reason) => Fault::Other(reason.clone()),
+        Error::AlertReceived(alert) => Fault::Alert(name(*alert).into()),
+        Error::General(reason) => Fault::Other(reason.as_str().into()),
         Error::FailedToGetCurrentTime | Error::FailedToGetRandomBytes | Error::Other(_) => {
-            Fault::Other(error.to_string())
+            Fault::Other(error.to_string().into())
         }
         _ => protocol(reason(error)),
     }
@@ -51,13 +51,13 @@ fn words(name: impl Debug) -> String {
 pub(super) fn protocol(reason: impl ToString) -> Fault {
     Fault::Protocol {
         protocol: PROTOCOL,
-        reason: reason.to_string(),
+        reason: reason.to_string().into(),
     }
 }
 
 /// The connection ended without a close_notify (RFC 8446 section 6.1).
 pub(super) fn truncated() -> Fault {
-    Fault::Other("the peer ended the connection without close_notify: something may be missing".to_owned())
+    Fault::Other("the peer ended the connection without close_notify: something may be missing".into())
 }
 
 /// The handshake took too long.

@@ -130,7 +130,7 @@ impl Client {
         let name = self.tls.server_name();
         let (handle, quic) = match self.endpoint.connect(now, self.quic.clone(), peer, name) {
             Ok(connected) => connected,
-            Err(error) => return self.refuse(flow, Fault::Other(error.to_string())),
+            Err(error) => return self.refuse(flow, Fault::Other(error.to_string().into())),
         };
         let granted = self.can_start(&quic);
         if granted < asked {

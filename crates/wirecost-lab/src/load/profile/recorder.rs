@@ -7,6 +7,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use wirecost_proto::PeerText;
+
 use super::{Folded, fold};
 use crate::secret::PASSWORD_VARIABLE;
 
@@ -125,5 +127,5 @@ fn first_line(text: &[u8]) -> String {
         .lines()
         .map(str::trim)
         .find(|line| !line.is_empty() && *line != "Error:");
-    line.unwrap_or("it gave no reason").to_owned()
+    PeerText::new(line.unwrap_or("it gave no reason")).to_string()
 }

@@ -8,10 +8,10 @@ use super::{Cause, Diagnosis};
 impl Diagnosis<'_> {
     pub(super) fn insecure(&self, fault: &Fault) -> Cause {
         match fault {
-            Fault::Certificate(reason) => self.certificate(reason),
+            Fault::Certificate(reason) => self.certificate(reason.as_str()),
             Fault::Alert(name) => Cause::refused(
                 format!("{} ended the handshake by the alert {name}", self.remote),
-                alert_hint(name),
+                alert_hint(name.as_str()),
             ),
             Fault::Start { .. } => Cause::refused(
                 fault.to_string(),

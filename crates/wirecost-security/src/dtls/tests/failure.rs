@@ -10,7 +10,7 @@ fn a_server_that_nobody_known_vouches_for_is_refused() {
         let refused = fault(&pair);
         let at = Instant::START + 2 * ONE_WAY;
         assert!(
-            matches!(&refused, Some((when, Fault::Certificate(reason))) if *when == at && reason == "its signature is wrong"),
+            matches!(&refused, Some((when, Fault::Certificate(reason))) if *when == at && *reason == "its signature is wrong"),
             "{version:?}: {refused:?}"
         );
         assert_eq!(received(&pair), 0);
@@ -25,14 +25,14 @@ fn a_server_of_another_name_or_out_of_date_is_refused() {
     world.server_name = "elsewhere";
     let refused = fault(&world.sending(100));
     assert!(
-        matches!(&refused, Some((_, Fault::Certificate(reason))) if reason.starts_with("it is not for elsewhere, but for ")),
+        matches!(&refused, Some((_, Fault::Certificate(reason))) if reason.as_str().starts_with("it is not for elsewhere, but for ")),
         "{refused:?}"
     );
     let mut world = World::new(Version::Dtls12);
     world.common.epoch = epoch(VALID_UNTIL + DAY);
     let refused = fault(&world.sending(100));
     assert!(
-        matches!(&refused, Some((_, Fault::Certificate(reason))) if reason == "it expired on 2036-01-01"),
+        matches!(&refused, Some((_, Fault::Certificate(reason))) if *reason == "it expired on 2036-01-01"),
         "{refused:?}"
     );
 }

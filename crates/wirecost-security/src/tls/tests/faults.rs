@@ -34,7 +34,7 @@ fn certificates_are_refused_in_words() {
         late.epoch.unix += 10 * YEAR;
         let (reason, alert) = certificate_fault(late, server_options());
         assert_eq!(reason, "it expired on 2036-01-01");
-        assert_eq!(alert, [Fault::Alert("certificate_expired".to_owned())]);
+        assert_eq!(alert, [Fault::Alert("certificate_expired".into())]);
 
         let mut soon = client_options(versions);
         soon.epoch.unix -= 2 * YEAR;
@@ -75,10 +75,7 @@ fn versions_that_do_not_meet_are_refused_on_both_sides() {
     let mut pair = bare_pair(client_options(Versions::Tls13), server);
     pair.open();
     pair.drive_for(Duration::from_secs(1));
-    assert_eq!(
-        client_faults(&pair),
-        [Fault::Alert("protocol_version".to_owned())]
-    );
+    assert_eq!(client_faults(&pair), [Fault::Alert("protocol_version".into())]);
     assert!(matches!(&server_faults(&pair)[..], [Fault::Protocol { .. }]));
 }
 
@@ -117,7 +114,7 @@ fn a_connection_that_breaks_during_the_handshake_is_reported() {
     pair.open();
     pair.reset(FIRST_FLOW, ResetReason::ByPeer);
     let reason = "connection reset by the peer during the TLS handshake";
-    assert_eq!(client_faults(&pair), [Fault::Other(reason.to_owned())]);
+    assert_eq!(client_faults(&pair), [Fault::Other(reason.into())]);
 }
 
 /// A server with a flow, and what it says to bytes.

@@ -116,7 +116,7 @@ fn a_client_certificate_is_asked_for_and_checked() {
                 let negotiated = pair.server.negotiated(FIRST_FLOW).expect("a connection");
                 assert_eq!(negotiated.peer_certificates.len(), 1);
             } else {
-                let fault = Fault::Certificate("there is none".to_owned());
+                let fault = Fault::Certificate("there is none".into());
                 assert_eq!(server_faults(&pair), [fault]);
                 assert_eq!(client_faults(&pair).len(), 1, "the alert arrives");
             }
@@ -173,6 +173,6 @@ fn the_protocol_is_agreed_on() {
     pair.drive_for(Duration::from_secs(1));
     assert_eq!(
         client_faults(&pair),
-        [Fault::Alert("no_application_protocol".to_owned())]
+        [Fault::Alert("no_application_protocol".into())]
     );
 }

@@ -107,7 +107,10 @@ pub(super) fn admitted(
 /// The names and passwords of those that are let in.
 pub(super) fn users(arguments: &ServeArguments) -> Result<Vec<(String, String)>, Failure> {
     let users = arguments.user.iter().map(|user| {
-        let password = user.password.clone().map_or_else(|| login::password_of(&user.name), Ok)?;
+        let password = user
+            .password
+            .clone()
+            .map_or_else(|| login::password_of(&user.name), Ok)?;
         Ok((user.name.clone(), password))
     });
     users.collect()

@@ -67,11 +67,7 @@ pub(super) struct Workers(Vec<Worker>);
 
 impl Workers {
     /// Starts `count` workers that listen when this returns.
-    pub(super) fn start(
-        count: u32,
-        address: SocketAddr,
-        told: &Told,
-    ) -> Result<Self, Failure> {
+    pub(super) fn start(count: u32, address: SocketAddr, told: &Told) -> Result<Self, Failure> {
         if count == 0 {
             return Ok(Self::default());
         }
