@@ -25,31 +25,49 @@ fn words_of_an_amqp_server_are_shown_as_escapes_by_probe() {
 }
 
 #[test]
-fn words_of_an_amqp_server_are_shown_as_escapes_by_load_and_in_its_files() {
-    let address = served(amqp());
+fn words_of_an_amqp_server_are_shown_as_escapes_by_load() {
+    let said = load(TempDir::new().expect("a folder").path(), served(amqp()));
+    assert_eq!(said.code, Some(12), "{}", said.stderr);
+    assert!(said.stderr.contains(SHOWN), "{}", said.stderr);
+}
+
+#[test]
+fn words_of_an_amqp_server_do_nothing_in_the_files_of_a_load() {
     let home = TempDir::new().expect("a folder");
-    let line = format!("load amqp://{address}/test -c 2 -r 10/s -d 1s --timeout 1s --out run");
-    let said = said(wirecost(home.path()).args(line.split(' ')));
-    assert!(is_clean(&said.stdout) && is_clean(&said.stderr), "{said:?}");
-    let mut shown = said.stdout.matches(SHOWN).count() + said.stderr.matches(SHOWN).count();
-    for name in [
+    let [opening, rejection] = amqp_that_rejects();
+    let said = load(home.path(), served_on(opening, rejection));
+    let names = [
         "report.html",
         "summary.csv",
         "summary.md",
         "summary.json",
         "junit.xml",
         "metrics.om",
-    ] {
-        let text = std::fs::read_to_string(home.path().join("run").join(name)).expect(name);
-        assert!(is_clean(&text), "{name}: {text}");
-        shown += text.matches("]0;owned").count();
-        // What is shown ends nothing: no field, no label, no script.
+    ];
+    let texts = names.map(|name| {
+        std::fs::read_to_string(home.path().join("run").join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}: {}", said.stderr))
+    });
+    for (name, text) in names.iter().zip(&texts) {
+        assert!(is_clean(text), "{name}: {text}");
+        // What is shown ends nothing: no element, no script.
         assert!(
-            name == "summary.json" || !text.contains("well,\"</script>"),
+            *name == "summary.json" || !text.contains("well,\"</script>"),
             "{name}: {text}"
         );
     }
-    assert!(shown > 0, "nobody is told why: {}", said.stderr);
+    assert!(
+        texts.concat().contains("]0;owned"),
+        "nobody is told why: {}",
+        said.stderr
+    );
+}
+
+fn load(home: &Path, address: SocketAddr) -> Said {
+    let line = format!("load amqp://{address}/test -c 2 -r 10/s -d 1s --timeout 1s --out run");
+    let said = said(wirecost(home).args(line.split(' ')));
+    assert!(is_clean(&said.stdout) && is_clean(&said.stderr), "{said:?}");
+    said
 }
 
 #[test]
@@ -185,56 +203,89 @@ fn is_clean(text: &str) -> bool {
 
 /// A server that says this to everybody once it has heard something, and listens on.
 fn served(answer: Vec<u8>) -> SocketAddr {
+    served_on(answer, Vec::new())
+}
+
+/// A server that says the second whenever it hears more.
+fn served_on(first: Vec<u8>, more: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = listener.local_addr().expect("an address");
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let answer = answer.clone();
-            thread::spawn(move || answer_once(stream, &answer));
+            let answers = (first.clone(), more.clone());
+            thread::spawn(move || answer(stream, &answers.0, &answers.1));
         }
     });
     address
 }
 
-fn answer_once(mut stream: TcpStream, answer: &[u8]) {
+fn answer(mut stream: TcpStream, first: &[u8], more: &[u8]) {
     let mut heard = [0; 4_096];
+    let mut next = first;
+    // A client that has enough closes.
     let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
-    if stream.read(&mut heard).is_ok_and(|length| length > 0) {
-        let _ = stream.write_all(answer);
+    while stream.read(&mut heard).is_ok_and(|length| length > 0) {
+        let _ = stream.write_all(next);
+        next = more;
     }
-    // What comes then is taken until the client has enough.
-    while stream.read(&mut heard).is_ok_and(|length| length > 0) {}
 }
 
 /// What an AMQP server says that lets a client in and ends the connection with a condition (AMQP 1.0, sections 2.7.9, 5.3).
 fn amqp() -> Vec<u8> {
-    let frame = |kind: u8, code: u8, count: u32, fields: &[u8]| {
-        let list = [
-            &[0xd0][..],
-            &(fields.len() as u32 + 4).to_be_bytes(),
-            &count.to_be_bytes(),
-            fields,
-        ]
-        .concat();
-        let length = 8 + 3 + list.len() as u32;
-        [&length.to_be_bytes()[..], &[2, kind, 0, 0, 0, 0x53, code], &list].concat()
-    };
-    let text = |constructor: u8, text: &str| [&[constructor, text.len() as u8], text.as_bytes()].concat();
-    let condition = [text(0xa3, "amqp:connection:forced\x1b[2J"), text(0xa1, WORDS)].concat();
-    let error = [
-        &[0, 0x53, 0x1d, 0xd0][..],
-        &(condition.len() as u32 + 4).to_be_bytes(),
-        &2u32.to_be_bytes(),
-        &condition,
+    [amqp_opening(), frame(0, 0x18, 1, &error())].concat()
+}
+
+/// What one says that takes messages, and what it says of them: that they are rejected (sections 2.7 and 3.4.2).
+fn amqp_that_rejects() -> [Vec<u8>; 2] {
+    const WINDOW: [u8; 5] = [0x70, 0, 0, 0xff, 0xff];
+    let begin = [&[0x60, 0, 0, 0x43][..], &WINDOW, &WINDOW].concat();
+    let terminus = |code| [0, 0x53, code, 0x45];
+    let attach = [
+        &text(0xa1, "link")[..],
+        &[0x43, 0x41, 0x40, 0x40],
+        &terminus(0x28),
+        &terminus(0x29),
     ]
     .concat();
+    let flow = [&[0x43][..], &WINDOW, &[0x43], &WINDOW, &[0x43, 0x43], &WINDOW].concat();
+    let opening = [
+        amqp_opening(),
+        frame(0, 0x11, 4, &begin),
+        frame(0, 0x12, 7, &attach),
+        frame(0, 0x13, 7, &flow),
+    ];
+    let rejected = [&[0, 0x53, 0x25][..], &list(1, &error())].concat();
+    let disposition = [&[0x41, 0x43][..], &WINDOW, &[0x41], &rejected].concat();
+    [opening.concat(), frame(0, 0x15, 5, &disposition)]
+}
+
+fn amqp_opening() -> Vec<u8> {
     [
         b"AMQP\x03\x01\x00\x00".to_vec(),
         frame(1, 0x40, 1, &text(0xa3, "ANONYMOUS")),
         frame(1, 0x44, 1, &[0x50, 0]),
         b"AMQP\x00\x01\x00\x00".to_vec(),
         frame(0, 0x10, 1, &text(0xa1, "server")),
-        frame(0, 0x18, 1, &error),
     ]
     .concat()
+}
+
+fn frame(kind: u8, code: u8, count: u32, fields: &[u8]) -> Vec<u8> {
+    let list = list(count, fields);
+    let length = 8 + 3 + list.len() as u32;
+    [&length.to_be_bytes()[..], &[2, kind, 0, 0, 0, 0x53, code], &list].concat()
+}
+
+fn list(count: u32, fields: &[u8]) -> Vec<u8> {
+    let length = fields.len() as u32 + 4;
+    [&[0xd0][..], &length.to_be_bytes(), &count.to_be_bytes(), fields].concat()
+}
+
+fn text(constructor: u8, text: &str) -> Vec<u8> {
+    [&[constructor, text.len() as u8], text.as_bytes()].concat()
+}
+
+fn error() -> Vec<u8> {
+    let condition = [text(0xa3, "amqp:connection:forced\x1b[2J"), text(0xa1, WORDS)].concat();
+    [&[0, 0x53, 0x1d][..], &list(2, &condition)].concat()
 }

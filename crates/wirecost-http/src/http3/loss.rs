@@ -74,3 +74,20 @@ pub(crate) fn handshake_fault(reason: &ConnectionError, fault: Option<&rustls::E
         other => protocol(other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_phrase_of_a_server_is_shown_as_escapes() {
+        let close = quinn_proto::ConnectionClose {
+            error_code: quinn_proto::TransportErrorCode::CONNECTION_REFUSED,
+            frame_type: None,
+            reason: b"\x1b]0;owned\x07\x1b[2J\n\xff".to_vec().into(),
+        };
+        let fault = handshake_fault(&ConnectionError::ConnectionClosed(close), None).to_string();
+        assert!(fault.contains("\\x1b]0;owned\\x07\\x1b[2J\\n"), "{fault}");
+        assert!(!fault.contains(char::is_control), "{fault}");
+    }
+}
