@@ -172,7 +172,7 @@ fn without_keys_there_is_nothing_to_open_it_by() {
         run(home.path(), &format!("{stack} {LOAD} --no-keys --processes 2"));
         let capture = capture(home.path());
         assert!(!has_secrets(&capture), "{stack}");
-        assert_eq!(mode(&capture), 0o644, "{stack}");
+        assert_eq!(mode(&capture), 0o600, "{stack}");
         let opened = fields(&capture, "mqtt || dtls && coap || http3", &["frame.number"]);
         assert!(opened.is_empty(), "{stack}");
         assert_eq!(

@@ -132,7 +132,7 @@ fn without_keys_there_is_nothing_to_decrypt_by() {
     let run =
         Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,coap-con+oscore,http3 -n 2 --settle 200ms --no-keys");
     let capture = run.file("capture/all.pcapng");
-    assert_eq!(mode(&capture), 0o644);
+    assert_eq!(mode(&capture), 0o600);
     assert!(
         blocks(&capture)
             .iter()

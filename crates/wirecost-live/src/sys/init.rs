@@ -38,7 +38,7 @@ pub(crate) fn start() -> io::Result<Init> {
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, NONE, &raw mut pidfd, NONE, NONE) };
     if pid == 0 {
         // SAFETY: this is the child, which only makes system calls.
-        unsafe { live_until_the_end_of(life.as_raw_fd()) }
+        unsafe { live_until_the_end_of(life.as_raw_fd(), lifeline.as_raw_fd()) }
     }
     Ok(Init {
         pid: check(pid as c_int)?,
@@ -49,9 +49,9 @@ pub(crate) fn start() -> io::Result<Init> {
 
 /// # Safety
 /// Only in a child just cloned. Allocates nothing and takes no lock: other threads may have held both.
-unsafe fn live_until_the_end_of(life: RawFd) -> ! {
+unsafe fn live_until_the_end_of(life: RawFd, lifeline: RawFd) -> ! {
     let mut byte = 0u8;
-    // SAFETY: system calls on a descriptor and strings that the parent prepared.
+    // SAFETY: system calls on descriptors and strings that the parent prepared.
     unsafe {
         // The terminal is the program's.
         libc::setsid();
@@ -61,6 +61,7 @@ unsafe fn live_until_the_end_of(life: RawFd) -> ! {
         // Nobody asks how the orphans ended that become its children (wait(2)).
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
         libc::dup2(life, 0);
+        libc::close(lifeline);
         close_from(1, 0);
         while libc::read(0, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
         libc::_exit(0)

@@ -1,9 +1,9 @@
 //! How the program ends is how the command ends.
 
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use super::common::{ended, need_program};
+use super::common::{ended, need_program, said};
 use super::{Home, MOSQUITTO, assert_code};
 
 #[test]
@@ -87,6 +87,36 @@ fn what_the_program_left_running_ends_with_it() {
     drop(std::fs::remove_file(&marker));
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(!marker.exists(), "it runs on");
+}
+
+#[test]
+fn where_pid_namespaces_are_refused_one_line_says_so() {
+    need_program("unshare", "util-linux");
+    let home = Home::new();
+    let refuse = "echo 0 > /proc/sys/user/max_pid_namespaces && exec \"$@\"";
+    let link = home.command("--packet-path veth", &["sh", "-c", "sleep 60 & exit 3"]);
+    let mut command = Command::new("unshare");
+    command
+        .current_dir(home.path())
+        .args(["--user", "--map-root-user", "sh", "-c", refuse, "sh"]);
+    command.arg(link.get_program()).args(link.get_args());
+    let said = said(&mut command);
+    assert_code(&said, 3);
+    let warnings: Vec<&str> = said
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("warning: "))
+        .collect();
+    assert_eq!(warnings.len(), 2, "{}", said.stderr);
+    assert!(
+        warnings[0].starts_with("cannot create a process namespace (clone: ENOSPC"),
+        "{}",
+        warnings[0]
+    );
+    assert_eq!(
+        warnings[1],
+        "1 process that the program had left running ended with it"
+    );
 }
 
 #[test]

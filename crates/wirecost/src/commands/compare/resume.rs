@@ -6,6 +6,7 @@ use wirecost_lab::results::RunFolder;
 use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::resume::{Earlier, ResumeError};
 use wirecost_lab::scenario::Scenario;
+use wirecost_lab::secret::without_secrets;
 
 use crate::arguments::OutputArguments;
 use crate::commands::command_line;
@@ -64,7 +65,7 @@ pub(super) fn is_possible(folder: &RunFolder) -> bool {
     entries.iter().any(Entry::is_finished)
 }
 
-/// The command that goes on with the run of this process in its folder.
+/// The command that goes on with the run of this process in its folder; what is secret in it is to be filled in again.
 pub fn command(folder: &Path) -> String {
     let mut arguments = Vec::new();
     let mut given = std::env::args().skip(1).peekable();
@@ -78,5 +79,5 @@ pub fn command(folder: &Path) -> String {
         }
     }
     arguments.extend(["--resume".into(), folder.display().to_string()]);
-    command_line::quoted(arguments.into_iter())
+    command_line::quoted(without_secrets(arguments.into_iter()).into_iter())
 }
