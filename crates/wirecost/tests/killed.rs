@@ -172,7 +172,7 @@ fn killed(mut child: Child, home: &Path) {
     signal(child.id(), "KILL");
     child.wait().expect("it has ended");
     eventually("nothing is left of the run", || marked(home).is_empty());
-    let left = processes().filter_map(|pid| network_of(pid));
+    let left = processes().filter_map(network_of);
     let left: Vec<PathBuf> = left
         .filter(|found| *found != ours && namespaces.contains(found))
         .collect();
