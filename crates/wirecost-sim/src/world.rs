@@ -25,7 +25,7 @@ use services::ServiceSlot;
 pub enum Wake {
     /// After each of them.
     EachSegment,
-    /// When TCP has taken all of them.
+    /// When TCP has taken all of them, or ten; after each of those that follow.
     #[default]
     AfterBurst,
 }

@@ -311,10 +311,10 @@ impl Connection {
 
     /// Takes up to `limit` bytes that have arrived in order, as one read of the application; appends them to `out`. May
     /// cause an acknowledgment or a window update.
-    pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, _: Instant) -> usize {
+    pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
         match &mut self.stage {
             Stage::Opening(_) => 0,
-            Stage::Synchronized(open) => open.read(out, limit),
+            Stage::Synchronized(open) => open.read(out, limit, now),
             Stage::TimeWait(_) | Stage::Closed => {
                 let count = limit.min(self.leftover.len());
                 out.extend(self.leftover.drain(..count));

@@ -210,15 +210,13 @@ impl Synchronized {
         self.send.len()
     }
 
-    pub(crate) fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
-        self.receiver.read(out, limit)
+    pub(crate) fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
+        self.receiver.read(out, limit, now)
     }
 
     /// Moves what was not read to `out`.
     pub(crate) fn take_unread(&mut self, out: &mut Vec<u8>) {
-        if self.receiver.unread() {
-            self.receiver.read(out, usize::MAX);
-        }
+        self.receiver.take_unread(out);
     }
 
     /// RFC 9293, section 3.10.4.

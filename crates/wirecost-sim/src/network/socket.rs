@@ -30,6 +30,8 @@ pub(crate) struct Socket {
     pub(crate) wakes: Option<Instant>,
     /// Whether the queue holds a wake-up of the application.
     pub(crate) wakes_application: bool,
+    /// When the last segment with data came, and how many have come at that instant.
+    burst: (Instant, u32),
 }
 
 /// What reading found.
@@ -43,6 +45,10 @@ pub(crate) enum Readable {
     /// The connection is gone.
     Reset(ResetReason),
 }
+
+/// Segments with data that come at one instant before their reader runs: as many as leave at once at first (RFC 6928). A
+/// longer burst takes longer than a reader needs to wake, and from then on it takes each segment as it comes.
+const SEGMENTS_BEFORE_A_READ: u32 = 10;
 
 /// Bytes that an application reads at once at most.
 const READ_BYTES: usize = 65_536;
@@ -74,7 +80,20 @@ impl Socket {
             broken: false,
             wakes: None,
             wakes_application: false,
+            burst: (Instant::START, 0),
         }
+    }
+
+    /// Takes note of a segment with data.
+    pub(crate) fn note_data(&mut self, now: Instant) {
+        let (at, count) = self.burst;
+        self.burst = (now, if at == now { count + 1 } else { 1 });
+    }
+
+    /// Whether so many have come at this instant that the application runs beside the rest of them.
+    pub(crate) fn is_followed(&self, now: Instant) -> bool {
+        let (at, count) = self.burst;
+        at == now && count > SEGMENTS_BEFORE_A_READ
     }
 
     /// Takes what the connection has to say; whether there was anything.

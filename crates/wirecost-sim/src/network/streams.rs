@@ -138,6 +138,9 @@ impl<L: Links, T: Tap> Network<L, T> {
             described.release(segment.acknowledgment);
         }
         if let Some(socket) = entry.socket_mut(receiver) {
+            if !payload.is_empty() {
+                socket.note_data(now);
+            }
             socket.connection.handle_segment(segment, payload, now);
         } else if self.can_answer(flow, direction, segment) {
             self.answer(flow, segment);
@@ -229,12 +232,13 @@ impl<L: Links, T: Tap> Network<L, T> {
             let flight = self.take_outgoing();
             self.send_segment(flow, direction, &transmit, flight);
         };
-        let wakes_application = socket.take_events() && !socket.wakes_application;
+        let is_followed = socket.is_followed(now);
+        let wakes_application = socket.take_events() && (is_followed || !socket.wakes_application);
         socket.wakes_application |= wakes_application;
         let timer = earlier(&mut socket.wakes, socket.connection.next_timeout());
         let is_over = socket.is_over();
         if wakes_application {
-            self.wake_application(flow, direction);
+            self.wake_application(flow, direction, is_followed);
         }
         if let Some(at) = timer {
             let sends = direction;
@@ -245,11 +249,11 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
     }
 
-    fn wake_application(&mut self, flow: u32, sends: Direction) {
+    fn wake_application(&mut self, flow: u32, sends: Direction, is_followed: bool) {
         let what = What::Application { flow, sends };
         match self.settings.wake {
-            Wake::EachSegment => self.queue.push_at_once(what),
-            Wake::AfterBurst => self.queue.push(self.now, what),
+            Wake::AfterBurst if !is_followed => self.queue.push(self.now, what),
+            Wake::EachSegment | Wake::AfterBurst => self.queue.push_at_once(what),
         }
     }
 

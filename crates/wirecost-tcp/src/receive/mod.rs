@@ -66,7 +66,13 @@ pub struct Receiver {
     terms: Terms,
     /// When the last segment came or left.
     touched: Instant,
+    /// When the last segment with data came.
+    arrived: Instant,
 }
+
+/// Segments that have arrived behind the first of a burst before its reader runs, on a machine whose reader has a CPU of
+/// its own: 1 to 3 in captures, 2 in the most.
+const BEFORE_A_READ: u32 = 2;
 
 impl Receiver {
     /// A receiver that expects `next`, after a handshake with these `terms`.
@@ -82,6 +88,7 @@ impl Receiver {
             },
             terms,
             touched: now,
+            arrived: now,
         }
     }
 
@@ -119,6 +126,7 @@ impl Receiver {
             return Arrived::default();
         }
         self.touched = now;
+        self.arrived = now;
         self.sack.forget_duplicate();
         let arrived = self.place(sequence, payload, fin, push, now);
         let situation = self.situation();
@@ -128,11 +136,11 @@ impl Receiver {
 
     /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. May make an acknowledgment
     /// due.
-    pub fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
+    pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
         if !self.unread() {
             return self.read_nothing();
         }
-        self.note_read(limit);
+        self.note_read(limit, now);
         let kept = self.kept();
         let count = self.reassembly.read(out, limit);
         if let Window::Linux(space) = &mut self.window {
@@ -148,6 +156,11 @@ impl Receiver {
             self.acknowledgment.at_once();
         }
         count
+    }
+
+    /// Moves to `out` what was not read: the connection ends, and acknowledges nothing more.
+    pub(crate) fn take_unread(&mut self, out: &mut Vec<u8>) {
+        self.reassembly.read(out, usize::MAX);
     }
 
     /// A read that finds nothing may make an acknowledgment due too.
@@ -311,12 +324,15 @@ impl Receiver {
     }
 
     /// Measures what the application takes. The kernel does so segment by segment, but in one read only the first can
-    /// find that a round-trip time has passed.
-    fn note_read(&mut self, limit: usize) {
+    /// find that a round-trip time has passed. Who reads what comes at one instant has begun before all of it was there.
+    fn note_read(&mut self, limit: usize, now: Instant) {
         let available = self.available();
         let first = (self.segment_bytes() as usize).min(limit).min(available);
-        let waiting = (available - first) as u32;
+        let mut waiting = (available - first) as u32;
         let read = self.next_expected().wrapping_sub(waiting);
+        if self.arrived == now {
+            waiting = waiting.min(BEFORE_A_READ * self.segment_bytes());
+        }
         let held = self.held_bytes();
         if let Window::Linux(space) = &mut self.window
             && first > 0

@@ -90,7 +90,7 @@ impl Host {
 
     /// The application reads all there is.
     pub(super) fn reads(&mut self) -> usize {
-        self.receiver.read(&mut self.read, usize::MAX)
+        self.receiver.read(&mut self.read, usize::MAX, self.now)
     }
 
     pub(super) fn after_millis(&mut self, millis: u64) {

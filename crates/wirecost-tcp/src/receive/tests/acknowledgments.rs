@@ -184,7 +184,7 @@ fn two_small_segments_are_acknowledged_by_the_read_also_of_an_interactive_end() 
 fn a_read_that_leaves_bytes_behind_does_not_acknowledge() {
     let mut host = patient();
     host.follows(64, true);
-    host.receiver.read(&mut host.read, 63);
+    host.receiver.read(&mut host.read, 63, host.now);
     assert!(!host.acknowledges());
 }
 

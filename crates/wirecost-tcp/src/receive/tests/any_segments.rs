@@ -91,7 +91,8 @@ impl Run {
         match step {
             Step::Segment { offset, bytes, push } => self.segment(offset, bytes, push),
             Step::Read(limit) => {
-                self.host.receiver.read(&mut self.host.read, limit);
+                let now = self.host.now;
+                self.host.receiver.read(&mut self.host.read, limit, now);
             }
             Step::Acknowledge => {
                 self.host.receiver.ack_sent(self.host.now);

@@ -113,7 +113,7 @@ fn a_fixed_window_moves_by_a_segment_or_half_the_buffer() {
     host.follows(536, true);
     host.receiver.ack_sent(host.now);
     assert_eq!(host.receiver.window_bytes(), 2144 - 536);
-    host.receiver.read(&mut host.read, 100);
+    host.receiver.read(&mut host.read, 100, host.now);
     assert_eq!(
         host.receiver.window_bytes(),
         2144 - 536,
