@@ -11,6 +11,7 @@ pub(crate) enum Purpose {
     Reorder = 4,
     Duplicate = 5,
     Corrupt = 6,
+    Tie = 7,
 }
 
 /// The random numbers of one purpose in one direction of one link; those of a packet depend on its number alone.

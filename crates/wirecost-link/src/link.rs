@@ -6,6 +6,7 @@ use crate::config::LinkConfig;
 use crate::corrupt::CorruptStage;
 use crate::counters::Counters;
 use crate::delay::DelayStage;
+use crate::dice::{Dice, Purpose};
 use crate::duplicate::DuplicateStage;
 use crate::loss::LossStage;
 use crate::queue::Queue;
@@ -30,6 +31,16 @@ impl Link {
             up: Lane::new(&config, rng, Direction::Up),
             down: Lane::new(&config, rng, Direction::Down),
         }
+    }
+
+    /// Lets chance decide which was first where a packet finds the queue full but for another that leaves at the same
+    /// instant: for virtual time, in which hosts answer at once. Hosts of a real machine answer some microseconds late, now
+    /// more and now less.
+    #[must_use]
+    pub fn with_chance_in_ties(mut self, rng: Rng) -> Self {
+        self.up.ties = Some(Dice::new(rng, Direction::Up, Purpose::Tie));
+        self.down.ties = Some(Dice::new(rng, Direction::Down, Purpose::Tie));
+        self
     }
 
     /// The configuration it was made with.
@@ -75,11 +86,16 @@ impl Path for Link {
     }
 }
 
+/// How often a packet that comes as another leaves was earlier: 97 of 478 times in captures of Linux 6.18, on a queue of three
+/// packets at 1 Mbit/s. It is fewer than half, because what leaves entered first of its burst, and the other one behind.
+const EARLIER: f64 = 0.2;
+
 /// One direction: the stages in the order in which a packet meets them.
 #[derive(Clone, Debug)]
 struct Lane {
     mtu: usize,
     queue: Option<Queue>,
+    ties: Option<Dice>,
     loss: LossStage,
     delay: DelayStage,
     reorder: ReorderStage,
@@ -95,6 +111,7 @@ impl Lane {
         Self {
             mtu: usize::from(config.mtu),
             queue: config.rate.map(|rate| Queue::new(rate, limit)),
+            ties: None,
             loss: LossStage::new(config.loss, rng, direction),
             delay: DelayStage::new(config.delay, config.delay_variation, rng, direction),
             reorder: ReorderStage::new(config.reorder, rng, direction),
@@ -119,7 +136,7 @@ impl Lane {
             self.counters.too_large += 1;
             return Fate::TooLarge;
         }
-        let Some(departure) = self.serialise(wire_bytes as u64, now, horizon) else {
+        let Some(departure) = self.serialise(index, wire_bytes as u64, now, horizon) else {
             self.counters.queue_dropped += 1;
             return Fate::QueueDropped;
         };
@@ -132,11 +149,13 @@ impl Lane {
     }
 
     /// When the packet's last bit is sent, or `None` where the queue is full.
-    fn serialise(&mut self, bytes: u64, now: Instant, horizon: Instant) -> Option<Instant> {
+    fn serialise(&mut self, index: u64, bytes: u64, now: Instant, horizon: Instant) -> Option<Instant> {
         let Some(queue) = &mut self.queue else {
             return Some(now);
         };
-        let admitted = queue.admit(bytes, now, horizon)?;
+        let ties = self.ties;
+        let is_earlier = || ties.is_some_and(|dice| dice.packet(index).next_f64() < EARLIER);
+        let admitted = queue.admit(bytes, now, horizon, is_earlier)?;
         self.counters.serialised.add(bytes);
         self.counters.busy += admitted.service;
         self.counters.raise_high_water(admitted.backlog);

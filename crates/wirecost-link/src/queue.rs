@@ -76,12 +76,21 @@ impl Queue {
         }
     }
 
-    /// Takes a packet that enters at `now`, or refuses it where the queue is full. No later call has a `now`
-    /// before `horizon`.
-    pub(crate) fn admit(&mut self, bytes: u64, now: Instant, horizon: Instant) -> Option<Admitted> {
-        self.forget_until(horizon);
+    /// Takes a packet that enters at `now`, or refuses it where the queue is full. What leaves at `now` has left, unless the
+    /// packet `is_earlier`, which is asked where it matters. No later call has a `now` before `horizon`.
+    pub(crate) fn admit(
+        &mut self,
+        bytes: u64,
+        now: Instant,
+        horizon: Instant,
+        is_earlier: impl FnOnce() -> bool,
+    ) -> Option<Admitted> {
+        self.forget_before(horizon);
         let mut backlog = self.backlog(now);
         if !self.limit.admits(backlog, bytes) {
+            return None;
+        }
+        if !self.limit.admits(self.backlog_with_leaving(backlog, now), bytes) && is_earlier() {
             return None;
         }
         backlog.add(bytes);
@@ -94,9 +103,9 @@ impl Queue {
         })
     }
 
-    /// Forgets packets that have left by `horizon`.
-    fn forget_until(&mut self, horizon: Instant) {
-        while let Some(first) = self.bookings.front().filter(|first| first.departs <= horizon) {
+    /// Forgets packets that have left before `horizon`.
+    fn forget_before(&mut self, horizon: Instant) {
+        while let Some(first) = self.bookings.front().filter(|first| first.departs < horizon) {
             self.booked.remove(first.bytes);
             self.bookings.pop_front();
         }
@@ -111,6 +120,14 @@ impl Queue {
             let later = self.bookings.iter().filter(|booking| booking.entered > now);
             later.for_each(|booking| backlog.remove(booking.bytes));
         }
+        backlog
+    }
+
+    /// The same with what leaves at `now`.
+    fn backlog_with_leaving(&self, mut backlog: Traffic, now: Instant) -> Traffic {
+        let ahead = self.bookings.iter().take_while(|booking| booking.departs <= now);
+        let leaving = ahead.filter(|booking| booking.departs == now);
+        leaving.for_each(|booking| backlog.add(booking.bytes));
         backlog
     }
 
@@ -161,7 +178,7 @@ mod tests {
     }
 
     fn departs(queue: &mut Queue, bytes: u64, at: u64, horizon: u64) -> Option<u64> {
-        let admitted = queue.admit(bytes, us(at), us(horizon))?;
+        let admitted = queue.admit(bytes, us(at), us(horizon), || false)?;
         Some(admitted.departs.as_nanos() / 1_000)
     }
 
@@ -180,6 +197,25 @@ mod tests {
         assert_eq!(departs(&mut queue, 100, 0, 0), Some(200));
         assert_eq!(departs(&mut queue, 100, 99, 99), None);
         assert_eq!(departs(&mut queue, 100, 100, 100), Some(300));
+    }
+
+    #[test]
+    fn a_packet_that_comes_as_another_leaves_is_refused_where_it_was_earlier() {
+        let full = || {
+            let mut queue = queue(QueueLimit::Packets(2));
+            assert_eq!(departs(&mut queue, 100, 0, 0), Some(100));
+            assert_eq!(departs(&mut queue, 100, 0, 0), Some(200));
+            queue
+        };
+        let enters = |queue: &mut Queue, at, is_earlier| {
+            let admitted = queue.admit(100, us(at), us(at), || is_earlier);
+            admitted.is_some()
+        };
+        assert!(!enters(&mut full(), 100, true));
+        assert!(enters(&mut full(), 100, false));
+        assert!(enters(&mut full(), 101, true), "the first has left");
+        let mut half = full();
+        assert!(enters(&mut half, 200, true), "two have left, or one: there is room");
     }
 
     #[test]

@@ -20,6 +20,7 @@
 //! again > 2 500ms                  a second copy arrives 500 ms after the first
 //! option client keep-alive 3s 1s 2 or nagle, or fast-open; of `client`, `server` or `both`
 //! lazy server                      reads only when told so; otherwise all that is there, after each instant's packets
+//! beside                           both sides run after each packet, as on a machine with a CPU for each
 //! at 1s client write 132           or connect, open N (Fast Open), read N, eager, shutdown, close, abort
 //! packets
 //!   1000.066 > PA  1+132 1 win 502 milliseconds, direction, flags, sequence+length, acknowledgment, options
@@ -87,6 +88,7 @@ traces! {
     time_wait "time-wait"
     two_losses "two-losses"
     window_lost "window-lost"
+    window_of_a_burst "window-of-a-burst"
     window_update "window-update"
     zero_window "zero-window"
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
+use wirecost_tcp::receive::Reader;
 use wirecost_tcp::{Config, Connection, Segment, Transmit};
 use wirecost_wire::tcp::Flags;
 
@@ -93,15 +94,15 @@ impl<L: Links, T: Tap> Network<L, T> {
             .at(u64::from(flow.client.port())) as u32
     }
 
-    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, and nobody
-    /// knows where its ticks stand when they open.
+    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, which has a CPU
+    /// for each, and nobody knows where its ticks stand when they open.
     fn config(&self, config: &Config, flow: &Flow) -> Config {
         let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
-        Config {
-            clock_phase: Duration::from_nanos(phase),
-            ..config.clone()
-        }
+        let mut config = config.clone();
+        config.clock_phase = Duration::from_nanos(phase);
+        config.receive.reader = Reader::Beside;
+        config
     }
 
     /// Opens a connection from the device's side.

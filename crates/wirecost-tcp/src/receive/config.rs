@@ -9,6 +9,18 @@ pub struct ReceiveConfig {
     pub acknowledgments: AckPolicy,
     /// How much may be on its way to this end.
     pub window: WindowPolicy,
+    /// When the application reads.
+    pub reader: Reader,
+}
+
+/// When an application reads what comes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// After all of it, as a process does that has to wait for its CPU.
+    After,
+    /// While it comes, as a process does that has a CPU of its own, whatever the instant of its read: it has taken the first
+    /// segment when the second behind it is there.
+    Beside,
 }
 
 /// When acknowledgments leave.
@@ -54,6 +66,7 @@ impl ReceiveConfig {
                 buffer_bytes: 131_072,
                 maximum_buffer_bytes: 6_291_456,
             },
+            reader: Reader::After,
         }
     }
 
@@ -66,6 +79,7 @@ impl ReceiveConfig {
                 timer: Duration::from_millis(250),
             },
             window: WindowPolicy::Fixed { bytes: 4 * 536 },
+            reader: Reader::After,
         }
     }
 
@@ -77,6 +91,7 @@ impl ReceiveConfig {
                 timer: Duration::from_millis(200),
             },
             window: WindowPolicy::Fixed { bytes: 65_535 },
+            reader: Reader::After,
         }
     }
 

@@ -20,7 +20,7 @@ mod sequence;
 mod tests;
 mod window;
 
-pub use config::{AckPolicy, ReceiveConfig, Terms, WindowPolicy};
+pub use config::{AckPolicy, Reader, ReceiveConfig, Terms, WindowPolicy};
 
 use acknowledgment::{Acknowledgment, AfterRead, Situation};
 use reassembly::Reassembly;
@@ -68,11 +68,11 @@ pub struct Receiver {
     touched: Instant,
     /// When the last segment with data came.
     arrived: Instant,
+    reader: Reader,
 }
 
-/// Segments that have arrived behind the first of a burst before its reader runs, on a machine whose reader has a CPU of
-/// its own: 1 to 3 in captures, 2 in the most.
-const BEFORE_A_READ: u32 = 2;
+/// Segments that wait behind the first when a reader beside the burst takes it: 1 to 3 in live captures, most often 2.
+const WAITING_BESIDE: u32 = 2;
 
 impl Receiver {
     /// A receiver that expects `next`, after a handshake with these `terms`.
@@ -89,6 +89,7 @@ impl Receiver {
             terms,
             touched: now,
             arrived: now,
+            reader: config.reader,
         }
     }
 
@@ -324,14 +325,14 @@ impl Receiver {
     }
 
     /// Measures what the application takes. The kernel does so segment by segment, but in one read only the first can
-    /// find that a round-trip time has passed. Who reads what comes at one instant has begun before all of it was there.
+    /// find that a round-trip time has passed.
     fn note_read(&mut self, limit: usize, now: Instant) {
         let available = self.available();
         let first = (self.segment_bytes() as usize).min(limit).min(available);
         let mut waiting = (available - first) as u32;
         let read = self.next_expected().wrapping_sub(waiting);
-        if self.arrived == now {
-            waiting = waiting.min(BEFORE_A_READ * self.segment_bytes());
+        if self.reader == Reader::Beside && self.arrived == now {
+            waiting = waiting.min(WAITING_BESIDE * self.segment_bytes());
         }
         let held = self.held_bytes();
         if let Window::Linux(space) = &mut self.window

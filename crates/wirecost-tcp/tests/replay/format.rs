@@ -116,6 +116,8 @@ pub(crate) struct Trace {
     pub(crate) tolerance: Duration,
     pub(crate) until: Duration,
     pub(crate) push: bool,
+    /// Whether both sides run after each packet.
+    pub(crate) beside: bool,
     pub(crate) lazy: Vec<Side>,
     pub(crate) options: Vec<(Side, SocketOption)>,
     pub(crate) faults: BTreeMap<(Side, usize), Vec<Fault>>,
@@ -148,6 +150,7 @@ impl Trace {
             ["tolerance", time] => self.tolerance = duration(time),
             ["until", time] => self.until = duration(time),
             ["push"] => self.push = true,
+            ["beside"] => self.beside = true,
             ["lazy", side] => self.lazy.push(Side::parse(side)),
             ["lose", side, packets] => self.fault(side, packets, Fault::Lose),
             ["hold", side, packets, time] => self.fault(side, packets, Fault::Hold(duration(time))),

@@ -234,6 +234,9 @@ impl Replay<'_> {
                 host.is_open = false;
             }
             self.transmit(to);
+            if self.trace.beside {
+                self.turn();
+            }
         }
     }
 

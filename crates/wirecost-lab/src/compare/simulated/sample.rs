@@ -57,7 +57,7 @@ impl World<'_> {
     /// Lets the device do everything it is to do.
     pub(super) fn play(&self, mut sink: Sink<'_>) -> Result<Outcome, SimulationError> {
         let link = OnlyLink {
-            link: Link::new(self.options.links[self.planned.link], self.rng()),
+            link: Link::new(self.options.links[self.planned.link], self.rng()).with_chance_in_ties(self.rng()),
             stopped: self.stopped,
         };
         let world = wirecost_sim::World::new(
