@@ -22,9 +22,10 @@ pub struct Config {
     pub max_body_bytes: usize,
     /// Unfinished bodies per peer; the oldest gives way.
     pub max_assemblies_per_peer: usize,
-    /// Observers of all resources together; further registrations are answered as a plain GET. The time of a change grows
-    /// with the square of their number.
+    /// Observers of all resources together; further registrations are answered as a plain GET.
     pub max_observers: usize,
+    /// Observations that one peer may hold; its further registrations are answered as a plain GET.
+    pub max_observers_per_peer: usize,
     /// How long `/separate` takes for its response.
     pub separate_delay: Duration,
     /// How often the observable resources change by themselves.
@@ -44,7 +45,8 @@ impl Config {
             block_size: 1024,
             max_body_bytes: 16 << 20,
             max_assemblies_per_peer: 4,
-            max_observers: 4_096,
+            max_observers: 65_536,
+            max_observers_per_peer: 1_024,
             separate_delay: Duration::from_secs(1),
             observe_interval: Duration::from_secs(5),
             oscore: Vec::new(),
@@ -94,7 +96,7 @@ pub enum Event {
         /// The resource's path.
         path: &'static str,
     },
-    /// A separate response was not acknowledged.
+    /// A separate response was not acknowledged, or waited for one that was not.
     ResponseTimedOut {
         /// Whose.
         flow: FlowId,

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use wirecost_proto::{FlowId, Instant};
 
+use super::kept::{Kept, Place};
 use crate::block::Block;
 use crate::code::{Code, Method};
 
@@ -42,13 +43,12 @@ struct Assembly {
     key: Key,
     tag: Option<Vec<u8>>,
     body: Vec<u8>,
-    expires: Instant,
 }
 
 /// The unfinished bodies of all peers.
 #[derive(Debug, Default)]
 pub(super) struct Assemblies {
-    list: Vec<Assembly>,
+    kept: Kept<Assembly>,
 }
 
 impl Assemblies {
@@ -67,64 +67,54 @@ impl Assemblies {
         if !fits {
             return Progress::Refused(Code::BAD_REQUEST);
         }
-        self.list.retain(|assembly| assembly.expires > now);
-        let place = self
-            .list
-            .iter()
-            .position(|a| a.key == key && a.tag.as_deref() == tag);
+        self.kept.expire(now);
+        let is_of_body = |assembly: &Assembly| assembly.key == key && assembly.tag.as_deref() == tag;
+        let place = self.kept.find(key.flow, is_of_body);
         let announced = size1.map_or(0, |size| size as usize);
         if announced.max(block.offset() + payload.len()) > limits.max_body {
-            place.map(|at| self.list.swap_remove(at));
+            place.and_then(|place| self.kept.remove(place));
             return Progress::Refused(Code::REQUEST_ENTITY_TOO_LARGE);
         }
-        let at = match (block.number, place) {
-            (0, place) => self.begin(place, key, tag, limits),
-            (_, Some(at)) => at,
+        let expires = now + limits.lifetime;
+        let place = match (block.number, place) {
+            (0, place) => {
+                place.and_then(|place| self.kept.remove(place));
+                let (tag, body) = (tag.map(<[u8]>::to_vec), Vec::new());
+                let begun = Assembly { key, tag, body };
+                self.kept.push(key.flow, begun, expires, limits.max_per_peer)
+            }
+            (_, Some(place)) => place,
             // RFC 7959 section 2.9.2: blocks before this one are missing.
             (_, None) => return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE),
         };
-        self.append(at, block, payload, now + limits.lifetime)
+        self.kept.postpone(place, expires);
+        self.append(place, block, payload)
     }
 
-    /// Begins a body anew and returns its place.
-    fn begin(&mut self, place: Option<usize>, key: Key, tag: Option<&[u8]>, limits: Limits) -> usize {
-        place.map(|at| self.list.remove(at));
-        let of_peer = |assembly: &Assembly| assembly.key.flow == key.flow;
-        if self.list.iter().filter(|assembly| of_peer(assembly)).count() >= limits.max_per_peer {
-            let oldest = self.list.iter().position(of_peer);
-            oldest.map(|at| self.list.remove(at));
-        }
-        self.list.push(Assembly {
-            key,
-            tag: tag.map(<[u8]>::to_vec),
-            body: Vec::new(),
-            expires: Instant::START,
-        });
-        self.list.len() - 1
-    }
-
-    fn append(&mut self, at: usize, block: Block, payload: &[u8], expires: Instant) -> Progress {
-        let Some(assembly) = self.list.get_mut(at) else {
+    fn append(&mut self, place: Place, block: Block, payload: &[u8]) -> Progress {
+        let Some(assembly) = self.kept.get_mut(place) else {
             return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
         };
         let (have, offset) = (assembly.body.len(), block.offset());
         let is_repeated = offset + payload.len() == have && assembly.body.ends_with(payload);
-        assembly.expires = expires;
         if offset == have {
             assembly.body.extend_from_slice(payload);
         } else if !is_repeated {
-            self.list.remove(at);
+            self.kept.remove(place);
             return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
         }
         match block.more {
             true => Progress::Continue,
-            false => Progress::Whole(self.list.remove(at).body),
+            false => match self.kept.remove(place) {
+                Some(whole) => Progress::Whole(whole.body),
+                None => Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE),
+            },
         }
     }
 
     /// Forgets the bodies of a peer that is gone.
     pub(super) fn forget(&mut self, flow: FlowId) {
-        self.list.retain(|assembly| assembly.key.flow != flow);
+        self.kept.forget(flow);
     }
 }
 
@@ -164,7 +154,7 @@ mod tests {
             panic!("the last block makes the body whole");
         };
         assert_eq!((body.len(), body[15], body[16], body[47]), (48, 0, 1, 2));
-        assert!(all.list.is_empty());
+        assert_eq!(all.kept.len(), 0);
     }
 
     #[test]
@@ -174,7 +164,9 @@ mod tests {
         assert_eq!(take(&mut all, 0, 0, true, 0), Progress::Continue);
         assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
         assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
-        assert_eq!(all.list[0].body.len(), 32);
+        let place = all.kept.find(FlowId(0), |_| true).expect("a body");
+        let body = all.kept.get_mut(place).map(|assembly| assembly.body.len());
+        assert_eq!(body, Some(32));
         assert_eq!(take(&mut all, 0, 3, true, 0), INCOMPLETE);
     }
 
@@ -186,7 +178,7 @@ mod tests {
         }
         let too_large = Progress::Refused(Code::REQUEST_ENTITY_TOO_LARGE);
         assert_eq!(take(&mut all, 0, 4, true, 0), too_large);
-        assert!(all.list.is_empty());
+        assert_eq!(all.kept.len(), 0);
     }
 
     #[test]
@@ -197,7 +189,7 @@ mod tests {
         for resource in 0..3 {
             take(&mut all, resource, 0, true, 300);
         }
-        assert_eq!(all.list.len(), 2);
+        assert_eq!(all.kept.len(), 2);
         assert_eq!(take(&mut all, 0, 1, true, 300), INCOMPLETE);
         assert_eq!(take(&mut all, 2, 1, true, 300), Progress::Continue);
     }

@@ -11,14 +11,19 @@
 
 mod api;
 mod assembly;
+mod kept;
 mod links;
+mod observe;
 mod observers;
 mod outgoing;
 mod plugtest;
 mod protection;
+mod queue;
 mod receive;
 mod resource;
 mod respond;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use alloc::collections::BTreeMap;
@@ -29,9 +34,10 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 
 pub use self::api::{Config, Event, Stats};
 use self::assembly::Assemblies;
+use self::kept::Kept;
 use self::observers::Observers;
-use self::outgoing::Outgoings;
 use self::protection::Sessions;
+use self::queue::Outgoings;
 use self::resource::Resource;
 use self::respond::Continuation;
 use crate::duplicates::Duplicates;
@@ -47,7 +53,7 @@ pub struct Server {
     tree: Vec<Resource>,
     duplicates: Duplicates,
     assemblies: Assemblies,
-    continuations: Vec<Continuation>,
+    continuations: Kept<Continuation>,
     observers: Observers,
     outgoings: Outgoings,
     timeout_rng: Rng,
@@ -67,9 +73,9 @@ impl Server {
             tree: resource::tree(),
             duplicates: Duplicates::new(&config.parameters),
             assemblies: Assemblies::default(),
-            continuations: Vec::new(),
+            continuations: Kept::default(),
             observers: Observers::default(),
-            outgoings: Outgoings::default(),
+            outgoings: Outgoings::new(config.parameters.nstart),
             timeout_rng: config.rng.purpose(1),
             outbox: Outbox::new(),
             scratch: Options::new(),
@@ -116,13 +122,9 @@ impl Server {
     fn forget_flow(&mut self, flow: FlowId) {
         self.message_ids.remove(&flow);
         self.assemblies.forget(flow);
-        self.continuations
-            .retain(|continuation| continuation.key.flow != flow);
-        self.outgoings.forget(flow);
-        while let Some(resource) = self.observers.remove_any(flow) {
-            let path = self.path(resource);
-            self.outbox.event(Event::ObserverRemoved { flow, path });
-        }
+        self.continuations.forget(flow);
+        self.forget_observers(flow);
+        while self.outgoings.remove_any(flow).is_some() {}
     }
 
     fn next_timeout(&self) -> Option<Instant> {

@@ -6,8 +6,8 @@ use wirecost_proto::{FlowId, Instant};
 
 use super::Server;
 use super::assembly::Key;
-use super::outgoing::{Outgoing, Purpose, State};
 use super::protection::Protected;
+use super::queue::{Outgoing, Purpose, State};
 use super::resource::{Answer, Content};
 use super::write::{Asked, Envelope};
 use crate::code::{Code, Method};
@@ -19,9 +19,11 @@ use crate::oscore::ResponseNonce;
 use crate::outbox::Datagram;
 use crate::token::Token;
 
-/// Responses and notifications under way, above which no response is sent separately any more: it waits a minute and a
-/// half for an ACK, and for those before it (RFC 7252 sections 4.7 and 4.8.2).
-const MAX_SEPARATE: usize = 256;
+/// Separate responses under way to a peer, above which it gets no further one: each waits a minute and a half for an ACK,
+/// and for those before it (RFC 7252 sections 4.7 and 4.8.2).
+const MAX_SEPARATE_PER_PEER: usize = 16;
+/// The same to all peers together.
+const MAX_SEPARATE: usize = 4_096;
 
 /// What a response needs of its request.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +81,6 @@ pub(super) struct Continuation {
     code: Code,
     format: u16,
     body: Vec<u8>,
-    expires: Instant,
 }
 
 impl Server {
@@ -110,7 +111,7 @@ impl Server {
             return;
         }
         let resource = Some(key.resource);
-        if answer.separate && self.outgoings.len() < MAX_SEPARATE {
+        if answer.separate && self.may_separate(exchange.flow) {
             return self.respond_separately(exchange, resource, &answer, &asked, now);
         }
         let message_id = self.response_id(exchange);
@@ -119,6 +120,11 @@ impl Server {
             self.send_response(exchange, layout);
             self.keep_continuation(key, answer, layout.payload as usize, now);
         }
+    }
+
+    fn may_separate(&self, flow: FlowId) -> bool {
+        let (of_peer, of_all) = self.outgoings.separate(flow);
+        of_peer < MAX_SEPARATE_PER_PEER && of_all < MAX_SEPARATE
     }
 
     /// Leaves out a response that the client does not want; true where it did.
@@ -198,22 +204,18 @@ impl Server {
         if key.method == Method::Get || body.len() <= sent {
             return;
         }
-        self.continuations
-            .retain(|kept| kept.key != key && kept.expires > now);
-        let of_peer = |kept: &Continuation| kept.key.flow == key.flow;
-        if self.continuations.iter().filter(|kept| of_peer(kept)).count()
-            >= self.config.max_assemblies_per_peer
-        {
-            let oldest = self.continuations.iter().position(of_peer);
-            oldest.map(|at| self.continuations.remove(at));
-        }
-        self.continuations.push(Continuation {
+        self.continuations.expire(now);
+        let earlier = self.continuations.find(key.flow, |kept| kept.key == key);
+        earlier.and_then(|place| self.continuations.remove(place));
+        let expires = now + self.config.parameters.exchange_lifetime();
+        let made = Continuation {
             key,
             code: answer.code,
             format,
             body,
-            expires: now + self.config.parameters.exchange_lifetime(),
-        });
+        };
+        let most = self.config.max_assemblies_per_peer;
+        self.continuations.push(key.flow, made, expires, most);
     }
 
     /// Answers a request for a further block of a kept body; false where it is not such a request.
@@ -230,26 +232,25 @@ impl Server {
         let Some(block) = further else {
             return false;
         };
-        let matches = |kept: &Continuation| kept.key == key && kept.expires > now;
-        let Some(at) = self.continuations.iter().position(matches) else {
+        self.continuations.expire(now);
+        let place = self.continuations.find(key.flow, |kept| kept.key == key);
+        let Some(kept) = place.and_then(|place| self.continuations.get_mut(place)) else {
             // RFC 7959 section 2.9.2: what the block belongs to is not known any more.
-            self.respond_bare(
-                exchange,
-                &Answer::code(Code::REQUEST_ENTITY_INCOMPLETE),
-                &Asked::default(),
-            );
+            let incomplete = Answer::code(Code::REQUEST_ENTITY_INCOMPLETE);
+            self.respond_bare(exchange, &incomplete, &Asked::default());
             return true;
         };
-        let kept = self.continuations.swap_remove(at);
         let mut answer = Answer::code(kept.code);
-        answer.content = Content::Made(kept.format, kept.body);
+        // The body is lent to the answer, which is written from it.
+        answer.content = Content::Made(kept.format, core::mem::take(&mut kept.body));
         let asked = Asked {
             block2: Some(block),
             ..Asked::default()
         };
         self.respond_bare(exchange, &answer, &asked);
-        if let Content::Made(format, body) = answer.content {
-            self.continuations.push(Continuation { format, body, ..kept });
+        let kept = place.and_then(|place| self.continuations.get_mut(place));
+        if let (Content::Made(_, body), Some(kept)) = (answer.content, kept) {
+            kept.body = body;
         }
         true
     }

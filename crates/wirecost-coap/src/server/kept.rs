@@ -1,0 +1,96 @@
+//! What is kept of the exchanges of all peers: a few entries of each, each until it expires.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use wirecost_proto::{FlowId, Instant};
+
+/// Whose entry, and its number in the order in which entries were made.
+pub(super) type Place = (FlowId, u64);
+
+/// Entries with the times at which they expire. What is asked of a peer looks at its entries only.
+#[derive(Debug)]
+pub(super) struct Kept<T> {
+    entries: BTreeMap<Place, (Instant, T)>,
+    expiries: BTreeSet<(Instant, Place)>,
+    /// Entries made so far.
+    made: u64,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            expiries: BTreeSet::new(),
+            made: 0,
+        }
+    }
+}
+
+impl<T> Kept<T> {
+    /// Removes what has expired.
+    pub(super) fn expire(&mut self, now: Instant) {
+        while let Some(&(at, place)) = self.expiries.first() {
+            if at > now {
+                return;
+            }
+            self.remove(place);
+        }
+    }
+
+    /// The first entry of a peer that `is_wanted`.
+    pub(super) fn find(&self, flow: FlowId, is_wanted: impl Fn(&T) -> bool) -> Option<Place> {
+        let mut of_peer = self.of_peer(flow);
+        of_peer.find(|(_, (_, entry))| is_wanted(entry)).map(|(place, _)| *place)
+    }
+
+    /// The entry at a place.
+    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+        self.entries.get_mut(&place).map(|(_, entry)| entry)
+    }
+
+    /// Keeps an entry of a peer, which has at most `most`: the oldest gives way.
+    pub(super) fn push(&mut self, flow: FlowId, entry: T, expires: Instant, most: usize) -> Place {
+        while self.of_peer(flow).count() >= most.max(1) {
+            let oldest = self.of_peer(flow).next().map(|(place, _)| *place);
+            oldest.and_then(|place| self.remove(place));
+        }
+        let place = (flow, self.made);
+        self.made += 1;
+        self.entries.insert(place, (expires, entry));
+        self.expiries.insert((expires, place));
+        place
+    }
+
+    /// Lets an entry expire at another time.
+    pub(super) fn postpone(&mut self, place: Place, expires: Instant) {
+        if let Some((at, _)) = self.entries.get_mut(&place) {
+            let before = core::mem::replace(at, expires);
+            self.expiries.remove(&(before, place));
+            self.expiries.insert((expires, place));
+        }
+    }
+
+    /// Removes an entry.
+    pub(super) fn remove(&mut self, place: Place) -> Option<T> {
+        let (expires, entry) = self.entries.remove(&place)?;
+        self.expiries.remove(&(expires, place));
+        Some(entry)
+    }
+
+    /// Removes the entries of a peer that is gone.
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        while let Some(place) = self.find(flow, |_| true) {
+            self.remove(place);
+        }
+    }
+
+    /// How many entries are kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn of_peer(&self, flow: FlowId) -> impl Iterator<Item = (&Place, &(Instant, T))> {
+        self.entries.range((flow, 0)..=(flow, u64::MAX))
+    }
+}

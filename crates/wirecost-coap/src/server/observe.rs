@@ -1,0 +1,234 @@
+//! Registrations and notifications (RFC 7641).
+
+use core::time::Duration;
+
+use wirecost_proto::{FlowId, Instant};
+
+use super::assembly::Key;
+use super::observers::Observer;
+use super::protection::Protected;
+use super::queue::{Outgoing, Place, Purpose, State};
+use super::resource::{Answer, Content};
+use super::respond::Exchange;
+use super::write::{Asked, Envelope};
+use super::{Event, Server};
+use crate::code::{Code, Method};
+use crate::describe::Kind;
+use crate::layout::Layout;
+use crate::message::Type;
+use crate::option::OptionsView;
+use crate::oscore::ResponseNonce;
+use crate::outbox::Datagram;
+use crate::token::Token;
+
+/// An observer gets a confirmable notification at least this often (RFC 7641 section 4.5).
+const CONFIRM_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+/// Sequence numbers have 24 bits (RFC 7641 section 4.4).
+const SEQUENCE_MASK: u32 = 0xff_ffff;
+
+/// A notification that was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    pub(super) message_id: u16,
+    pub(super) layout: Layout,
+    confirmable: bool,
+}
+
+impl Server {
+    /// Registers or deregisters the sender of a GET (RFC 7641 section 4.1); returns the sequence number of a
+    /// registration.
+    pub(super) fn observe(
+        &mut self,
+        exchange: &Exchange,
+        key: Key,
+        options: OptionsView<'_>,
+        answer: &Answer,
+        now: Instant,
+    ) -> Option<u32> {
+        let resource = self.tree.get(key.resource)?;
+        let (flow, token) = (exchange.flow, exchange.token);
+        let (path, changes) = (resource.definition.path, resource.changes);
+        let observable = resource.definition.observable.is_some() && key.method == Method::Get;
+        // A further block of a notification is a plain GET (RFC 7959 section 3.4).
+        let further = options.block2().is_some_and(|block| block.number > 0);
+        let wanted = options.observe().filter(|_| observable && !further)?;
+        let session = |protected: Protected| protected.session;
+        let owner = self.observers.find(flow, token);
+        if owner.is_some_and(|observer| observer.protected.map(session) != key.session) {
+            // Who cannot protect a request must not end a protected observation, and is answered as a plain GET.
+            return None;
+        }
+        let known = self.take_observer(flow, token).is_some();
+        // RFC 7641 section 4.1: 0 registers, 1 deregisters; what cannot be added is answered as a plain GET.
+        if wanted != 0 || !answer.code.is_success() || self.is_full(flow) {
+            if known {
+                self.outbox.event(Event::ObserverRemoved { flow, path });
+            }
+            return None;
+        }
+        if !known {
+            self.outbox.event(Event::ObserverAdded { flow, path });
+        }
+        let first_tick = now + self.config.observe_interval;
+        let observer = Observer::new(key.resource, changes, exchange.protected, options.block2(), now);
+        self.observers.insert(flow, token, observer, first_tick);
+        Some(changes & SEQUENCE_MASK)
+    }
+
+    /// Whether no further observation of a peer is taken.
+    fn is_full(&self, flow: FlowId) -> bool {
+        self.observers.len() >= self.config.max_observers
+            || self.observers.of_peer(flow) >= self.config.max_observers_per_peer
+    }
+
+    /// Removes an observer with its notification that is not acknowledged; returns its resource.
+    fn take_observer(&mut self, flow: FlowId, token: Token) -> Option<usize> {
+        let (resource, pending) = self.observers.remove(flow, token)?;
+        pending.and_then(|place| self.outgoings.remove(place));
+        Some(resource)
+    }
+
+    pub(super) fn remove_observer(&mut self, flow: FlowId, token: Token) {
+        if let Some(resource) = self.take_observer(flow, token) {
+            let path = self.path(resource);
+            self.outbox.event(Event::ObserverRemoved { flow, path });
+        }
+    }
+
+    /// Ends every observation of a peer.
+    pub(super) fn forget_observers(&mut self, flow: FlowId) {
+        while let Some(token) = self.observers.any_of(flow) {
+            self.remove_observer(flow, token);
+        }
+    }
+
+    /// Lets the observed resources change whose time has come.
+    pub(super) fn tick(&mut self, now: Instant) {
+        let next = now + self.config.observe_interval.max(Duration::from_millis(1));
+        while let Some(resource) = self.observers.take_tick(now, next) {
+            if let Some(resource) = self.tree.get_mut(resource) {
+                resource.tick();
+            }
+            self.notify(resource, now);
+        }
+    }
+
+    /// Notifies every observer of a resource. Those that have not acknowledged their last notification are not looked
+    /// at: each is told when it has, if the resource has changed by then.
+    pub(super) fn notify(&mut self, resource: usize, now: Instant) {
+        let mut from = 0;
+        while let Some((next, (flow, token))) = self.observers.next_ready(resource, from) {
+            self.notify_one(flow, token, now);
+            from = next;
+        }
+    }
+
+    /// Whether the resource of an observer has changed since the observer was told.
+    pub(super) fn is_outdated(&mut self, flow: FlowId, token: Token) -> bool {
+        let Some(observer) = self.observers.find(flow, token) else {
+            return false;
+        };
+        let resource = self.tree.get(observer.resource);
+        resource.is_some_and(|resource| resource.changes != observer.told)
+    }
+
+    /// Notifies an observer that has no unacknowledged notification: no more than one is under way (RFC 7641
+    /// section 4.5.2).
+    pub(super) fn notify_one(&mut self, flow: FlowId, token: Token, now: Instant) {
+        let Some(written) = self.write_notification(flow, token, now) else {
+            return;
+        };
+        self.stats.notifications += 1;
+        if !written.confirmable {
+            let datagram = Datagram::new(written.layout, Kind::ORIGINAL);
+            self.outbox.send_encoded(flow, &self.datagram, datagram);
+            return;
+        }
+        let place = self.push_notification(flow, written, Purpose::Notification { token });
+        self.observers.set_pending(flow, token, Some(place));
+    }
+
+    fn push_notification(&mut self, flow: FlowId, written: Written, purpose: Purpose) -> Place {
+        self.outgoings.push(Outgoing {
+            flow,
+            message_id: written.message_id,
+            confirmable: written.confirmable,
+            datagram: self.datagram.clone(),
+            layout: written.layout,
+            purpose,
+            state: State::Waiting,
+        })
+    }
+
+    /// Writes the present state of an observer's resource to `self.datagram`.
+    pub(super) fn write_notification(&mut self, flow: FlowId, token: Token, now: Instant) -> Option<Written> {
+        let message_id = self.next_message_id(flow);
+        self.observers.set_message_id(flow, token, message_id);
+        let observer = self.observers.find(flow, token)?;
+        let (resource, block2, protected) = (observer.resource, observer.block2, observer.protected);
+        let state = self.tree.get(resource)?;
+        let overdue = now >= observer.confirmed + CONFIRM_INTERVAL;
+        let confirmable = state.definition.observable == Some(true) || overdue;
+        observer.told = state.changes;
+        if confirmable {
+            observer.confirmed = now;
+        }
+        let mut answer = Answer::code(Code::CONTENT);
+        answer.content = Content::Stored;
+        let asked = Asked {
+            observe: Some(state.changes & SEQUENCE_MASK),
+            block2,
+            ..Asked::default()
+        };
+        let envelope = envelope(kind(confirmable), (token, message_id), protected);
+        let layout = self.write(&envelope, Some(resource), &answer, &asked)?;
+        Some(Written {
+            message_id,
+            layout,
+            confirmable,
+        })
+    }
+
+    /// Forgets the observers of a resource; `code` is what they are told, if anything.
+    pub(super) fn dismiss(&mut self, resource: usize, code: Option<Code>) {
+        while let Some((flow, token)) = self.observers.first_of(resource) {
+            let protected = self.observers.find(flow, token);
+            let protected = protected.and_then(|observer| observer.protected);
+            self.remove_observer(flow, token);
+            let Some(code) = code else {
+                continue;
+            };
+            let message_id = self.next_message_id(flow);
+            let (answer, asked) = (Answer::code(code), Asked::default());
+            // RFC 7641 section 4.2: a notification with an error has no Observe.
+            let envelope = envelope(Type::Confirmable, (token, message_id), protected);
+            let Some(layout) = self.write(&envelope, None, &answer, &asked) else {
+                continue;
+            };
+            let written = Written {
+                message_id,
+                layout,
+                confirmable: true,
+            };
+            self.push_notification(flow, written, Purpose::Ending);
+        }
+    }
+}
+
+/// What is around a notification. All but the first response to a registration must have a Partial IV (RFC 8613
+/// section 4.1.3.5.2).
+fn envelope(kind: Type, (token, message_id): (Token, u16), protected: Option<Protected>) -> Envelope {
+    Envelope {
+        kind,
+        token,
+        message_id,
+        protection: protected.map(|protected| (protected, ResponseNonce::Own)),
+    }
+}
+
+fn kind(confirmable: bool) -> Type {
+    match confirmable {
+        true => Type::Confirmable,
+        false => Type::NonConfirmable,
+    }
+}

@@ -1,0 +1,274 @@
+//! The server's own messages under way, of all peers: those that wait, and those that wait for an ACK.
+//!
+//! What an input asks for is found by an index, so that the many messages of one peer cost the others nothing.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use wirecost_proto::{FlowId, Instant};
+
+use crate::layout::Layout;
+use crate::parameters::{Backoff, Expiry, TransmissionParameters};
+use crate::token::Token;
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The response to a request that was acknowledged before.
+    Separate,
+    /// The state of what the observer with this token observes.
+    Notification { token: Token },
+    /// The last message of an observation that the server ended.
+    Ending,
+}
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    /// Not to be sent before `due`.
+    Delayed { due: Instant },
+    /// Waits for its turn under NSTART.
+    Waiting,
+    /// Sent, and not acknowledged yet.
+    AwaitAck(Backoff),
+}
+
+/// A message of the server's own.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) flow: FlowId,
+    pub(super) message_id: u16,
+    pub(super) confirmable: bool,
+    pub(super) datagram: Vec<u8>,
+    pub(super) layout: Layout,
+    pub(super) purpose: Purpose,
+    pub(super) state: State,
+}
+
+/// Which message: its number in the order in which they were made, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    number: u64,
+    pub(super) flow: FlowId,
+}
+
+/// What is under way to one peer.
+#[derive(Debug, Default)]
+struct Peer {
+    /// Sent and not acknowledged, at most NSTART.
+    sent: Vec<u64>,
+    /// Confirmable, and wait for their turn.
+    waiting: BTreeSet<u64>,
+    separate: usize,
+}
+
+/// All messages under way.
+#[derive(Debug)]
+pub(super) struct Outgoings {
+    nstart: usize,
+    messages: BTreeMap<(FlowId, u64), Outgoing>,
+    peers: BTreeMap<FlowId, Peer>,
+    delays: BTreeSet<(Instant, Place)>,
+    backoffs: BTreeSet<(Instant, Place)>,
+    /// What may be sent: of a peer's confirmable messages the first that waits, where NSTART lets it go.
+    turns: BTreeSet<Place>,
+    /// Messages made so far.
+    made: u64,
+    separate: usize,
+    /// Messages looked at so far.
+    #[cfg(test)]
+    pub(super) visits: u64,
+}
+
+impl Outgoings {
+    pub(super) const fn new(nstart: usize) -> Self {
+        Self {
+            nstart,
+            messages: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            delays: BTreeSet::new(),
+            backoffs: BTreeSet::new(),
+            turns: BTreeSet::new(),
+            made: 0,
+            separate: 0,
+            #[cfg(test)]
+            visits: 0,
+        }
+    }
+
+    /// Adds a message that is delayed or waits.
+    pub(super) fn push(&mut self, outgoing: Outgoing) -> Place {
+        let flow = outgoing.flow;
+        let number = self.made;
+        let place = Place { number, flow };
+        self.made += 1;
+        let separate = usize::from(outgoing.purpose == Purpose::Separate);
+        self.separate += separate;
+        self.peers.entry(flow).or_default().separate += separate;
+        let (state, confirmable) = (outgoing.state, outgoing.confirmable);
+        self.messages.insert((flow, number), outgoing);
+        match state {
+            State::Delayed { due } => drop(self.delays.insert((due, place))),
+            _ => self.wait(place, confirmable),
+        }
+        place
+    }
+
+    /// Separate responses under way to a peer, and to all.
+    pub(super) fn separate(&self, flow: FlowId) -> (usize, usize) {
+        let of_peer = self.peers.get(&flow).map_or(0, |peer| peer.separate);
+        (of_peer, self.separate)
+    }
+
+    /// When a message wants to be sent, for the first time or again.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let firsts = [self.delays.first(), self.backoffs.first()];
+        firsts.into_iter().flatten().map(|(at, _)| *at).min()
+    }
+
+    /// Ends the delay of messages whose time has come; they may still have to wait for their turn.
+    pub(super) fn end_delays(&mut self, now: Instant) {
+        while let Some((_, place)) = pop_due(&mut self.delays, now) {
+            let Some(outgoing) = self.get_mut(place) else {
+                continue;
+            };
+            outgoing.state = State::Waiting;
+            let confirmable = outgoing.confirmable;
+            self.wait(place, confirmable);
+        }
+    }
+
+    /// Takes the first message that may be sent: its peer has less than NSTART outstanding ones.
+    pub(super) fn next_turn(&mut self) -> Option<Place> {
+        while let Some(place) = self.turns.pop_first() {
+            let confirmable = self.get_mut(place).is_some_and(|outgoing| outgoing.confirmable);
+            if !confirmable || self.may_send(place.flow) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// Notes that a confirmable message was sent.
+    pub(super) fn await_ack(&mut self, place: Place, backoff: Backoff) {
+        let Some(outgoing) = self.get_mut(place) else {
+            return;
+        };
+        outgoing.state = State::AwaitAck(backoff);
+        self.backoffs.insert((backoff.deadline(), place));
+        if let Some(peer) = self.peers.get_mut(&place.flow) {
+            peer.waiting.remove(&place.number);
+            peer.sent.push(place.number);
+        }
+        self.offer_turn(place.flow);
+    }
+
+    /// Takes the first message whose time-out is due, and what that asks for.
+    pub(super) fn expire(
+        &mut self,
+        parameters: &TransmissionParameters,
+        now: Instant,
+    ) -> Option<(Place, Expiry)> {
+        while let Some((_, place)) = pop_due(&mut self.backoffs, now) {
+            let Some(State::AwaitAck(backoff)) = self.get_mut(place).map(|outgoing| &mut outgoing.state)
+            else {
+                continue;
+            };
+            let expiry = backoff.expire(parameters, now);
+            let again = backoff.deadline();
+            self.backoffs.insert((again, place));
+            if let Some(expiry) = expiry {
+                return Some((place, expiry));
+            }
+        }
+        None
+    }
+
+    /// Removes the message that an ACK or RST refers to.
+    pub(super) fn settle(&mut self, flow: FlowId, message_id: u16) -> Option<Outgoing> {
+        let sent = &self.peers.get(&flow)?.sent;
+        let matches = |number: &&u64| {
+            let outgoing = self.messages.get(&(flow, **number));
+            outgoing.is_some_and(|outgoing| outgoing.message_id == message_id)
+        };
+        let number = *sent.iter().find(matches)?;
+        self.remove(Place { number, flow })
+    }
+
+    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut Outgoing> {
+        #[cfg(test)]
+        {
+            self.visits += 1;
+        }
+        self.messages.get_mut(&(place.flow, place.number))
+    }
+
+    /// Removes a message; the next one of its peer may have its turn.
+    pub(super) fn remove(&mut self, place: Place) -> Option<Outgoing> {
+        let outgoing = self.messages.remove(&(place.flow, place.number))?;
+        match &outgoing.state {
+            State::Delayed { due } => drop(self.delays.remove(&(*due, place))),
+            State::Waiting => drop(self.turns.remove(&place)),
+            State::AwaitAck(backoff) => drop(self.backoffs.remove(&(backoff.deadline(), place))),
+        }
+        let separate = usize::from(outgoing.purpose == Purpose::Separate);
+        self.separate -= separate;
+        if let Some(peer) = self.peers.get_mut(&place.flow) {
+            peer.separate -= separate;
+            peer.waiting.remove(&place.number);
+            peer.sent.retain(|number| *number != place.number);
+        }
+        self.offer_turn(place.flow);
+        Some(outgoing)
+    }
+
+    /// Removes the first message of a peer.
+    pub(super) fn remove_any(&mut self, flow: FlowId) -> Option<Outgoing> {
+        let mut of_peer = self.messages.range((flow, 0)..=(flow, u64::MAX));
+        let number = of_peer.next().map(|((_, number), _)| *number);
+        match number {
+            Some(number) => self.remove(Place { number, flow }),
+            None => {
+                self.peers.remove(&flow);
+                None
+            }
+        }
+    }
+
+    fn wait(&mut self, place: Place, confirmable: bool) {
+        if !confirmable {
+            self.turns.insert(place);
+            return;
+        }
+        self.peers
+            .entry(place.flow)
+            .or_default()
+            .waiting
+            .insert(place.number);
+        self.offer_turn(place.flow);
+    }
+
+    fn may_send(&self, flow: FlowId) -> bool {
+        let peer = self.peers.get(&flow);
+        peer.is_none_or(|peer| peer.sent.len() < self.nstart)
+    }
+
+    /// Lets the first confirmable message that waits for a peer have its turn, where NSTART lets it.
+    fn offer_turn(&mut self, flow: FlowId) {
+        let may_send = self.may_send(flow);
+        let Some(peer) = self.peers.get(&flow) else {
+            return;
+        };
+        let idle = peer.sent.is_empty() && peer.waiting.is_empty() && peer.separate == 0;
+        match peer.waiting.first() {
+            Some(&number) if may_send => drop(self.turns.insert(Place { number, flow })),
+            _ if idle => drop(self.peers.remove(&flow)),
+            _ => {}
+        }
+    }
+}
+
+fn pop_due(times: &mut BTreeSet<(Instant, Place)>, now: Instant) -> Option<(Instant, Place)> {
+    times.first().filter(|(at, _)| *at <= now)?;
+    times.pop_first()
+}
