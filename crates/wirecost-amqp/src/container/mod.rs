@@ -43,7 +43,7 @@ use crate::codec::{Condition, OwnedCondition};
 use connection::{Connection, SessionState, State};
 use fault::CONNECTION_FORCED;
 use link::Link;
-use queue::{LinkKey, QueueId, Queues};
+use queue::{LinkKey, QueueId, Queues, Readiness};
 
 /// What a container can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ impl Container {
             while let Some((key, message)) = self
                 .shared
                 .queues
-                .next(id, |key| is_ready(connections, key, most))
+                .next(id, |key| readiness(connections, key, most))
             {
                 let Some(connection) = connections.get_mut(&key.flow) else {
                     break;
@@ -244,10 +244,14 @@ impl Container {
 }
 
 /// Whether a receiver takes another message: it has credit, and not too many deliveries wait for its outcome.
-fn is_ready(connections: &mut BTreeMap<FlowId, Connection>, key: LinkKey, most: usize) -> bool {
+fn readiness(connections: &mut BTreeMap<FlowId, Connection>, key: LinkKey, most: usize) -> Readiness {
     let connection = connections.get_mut(&key.flow);
     let sending = connection.and_then(|connection| connection.sending(key.channel, key.handle));
-    sending.is_some_and(|(_, sending)| sending.credit > 0 && sending.pending() < most.max(1))
+    match sending {
+        Some((_, sending)) if sending.credit > 0 && sending.pending() < most.max(1) => Readiness::Ready,
+        Some((_, sending)) if sending.credit > 0 => Readiness::Busy,
+        _ => Readiness::WithoutCredit,
+    }
 }
 
 impl Shared {

@@ -17,7 +17,7 @@ const SPARE_BYTES: usize = 64 << 10;
 pub(super) struct QueueId(usize);
 
 /// A link on which a container sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LinkKey {
     pub(super) flow: FlowId,
     pub(super) channel: u16,
@@ -27,11 +27,79 @@ pub(super) struct LinkKey {
 /// The encoded sections of a message.
 pub(super) type Stored = Vec<u8>;
 
+/// Whether a receiver can be given a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readiness {
+    Ready,
+    /// Too many of its deliveries are not done.
+    Busy,
+    /// It takes none before it says so by a flow.
+    WithoutCredit,
+}
+
 #[derive(Debug)]
 struct Queue {
     address: Arc<str>,
     messages: VecDeque<Stored>,
-    receivers: VecDeque<LinkKey>,
+    receivers: Receivers,
+}
+
+/// The receivers of a queue. Those without credit have no turn, so that a message does not make anybody look at them.
+#[derive(Debug, Default)]
+struct Receivers {
+    /// Who has a turn, each with its ticket; an entry whose ticket is not its receiver's is void.
+    turns: VecDeque<(u64, LinkKey)>,
+    /// The ticket of each receiver, `None` of those without a turn.
+    tickets: BTreeMap<LinkKey, Option<u64>>,
+    /// Tickets given out so far.
+    given: u64,
+}
+
+impl Receivers {
+    /// Gives a receiver a turn, unless it has one.
+    fn wake(&mut self, key: LinkKey) {
+        let ticket = self.given;
+        if let Some(place @ None) = self.tickets.get_mut(&key) {
+            *place = Some(ticket);
+            self.given += 1;
+            self.turns.push_back((ticket, key));
+        }
+    }
+
+    fn insert(&mut self, key: LinkKey) {
+        self.tickets.insert(key, None);
+        self.wake(key);
+    }
+
+    fn remove(&mut self, key: LinkKey) {
+        self.tickets.remove(&key);
+        // Void entries are swept out once they are as many as the others.
+        if self.turns.len() > 2 * self.tickets.len() {
+            let tickets = &self.tickets;
+            self.turns
+                .retain(|(ticket, key)| tickets.get(key) == Some(&Some(*ticket)));
+        }
+    }
+
+    /// The next receiver in turn that is ready; it is the last one afterwards.
+    fn next(&mut self, mut readiness: impl FnMut(LinkKey) -> Readiness) -> Option<LinkKey> {
+        for _ in 0..self.turns.len() {
+            let (ticket, key) = self.turns.pop_front()?;
+            let Some(place) = self.tickets.get_mut(&key).filter(|place| **place == Some(ticket)) else {
+                continue;
+            };
+            let readiness = readiness(key);
+            if readiness == Readiness::WithoutCredit {
+                *place = None;
+                continue;
+            }
+            self.turns.push_back((ticket, key));
+            if readiness == Readiness::Ready {
+                return Some(key);
+            }
+        }
+        None
+    }
 }
 
 /// Every queue of a container.
@@ -73,7 +141,7 @@ impl Queues {
         self.queues.push(Queue {
             address,
             messages: VecDeque::new(),
-            receivers: VecDeque::new(),
+            receivers: Receivers::default(),
         });
         Some(id)
     }
@@ -114,32 +182,36 @@ impl Queues {
         }
     }
 
-    /// The first message and the next receiver in turn that `is_ready` for it, if there are both.
+    /// The first message and the next receiver in turn that is ready for it, if there are both.
     pub(super) fn next(
         &mut self,
         id: QueueId,
-        mut is_ready: impl FnMut(LinkKey) -> bool,
+        readiness: impl FnMut(LinkKey) -> Readiness,
     ) -> Option<(LinkKey, Stored)> {
         let queue = self.queues.get_mut(id.0)?;
         if queue.messages.is_empty() {
             return None;
         }
-        let at = queue.receivers.iter().position(|key| is_ready(*key))?;
-        queue.receivers.rotate_left(at);
-        let receiver = queue.receivers.pop_front()?;
-        queue.receivers.push_back(receiver);
+        let receiver = queue.receivers.next(readiness)?;
         Some((receiver, queue.messages.pop_front()?))
     }
 
     pub(super) fn subscribe(&mut self, id: QueueId, key: LinkKey) {
         if let Some(queue) = self.queues.get_mut(id.0) {
-            queue.receivers.push_back(key);
+            queue.receivers.insert(key);
         }
     }
 
     pub(super) fn unsubscribe(&mut self, id: QueueId, key: LinkKey) {
         if let Some(queue) = self.queues.get_mut(id.0) {
-            queue.receivers.retain(|receiver| *receiver != key);
+            queue.receivers.remove(key);
+        }
+    }
+
+    /// Gives a receiver whose credit may have changed a turn again.
+    pub(super) fn wake(&mut self, id: QueueId, key: LinkKey) {
+        if let Some(queue) = self.queues.get_mut(id.0) {
+            queue.receivers.wake(key);
         }
     }
 
@@ -164,5 +236,71 @@ fn discard(spare: &mut Vec<Stored>, mut message: Stored) {
     if spare.len() < SPARE_BUFFERS && message.capacity() <= SPARE_BYTES {
         message.clear();
         spare.push(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn key(number: u32) -> LinkKey {
+        LinkKey {
+            flow: FlowId(number),
+            channel: 0,
+            handle: 0,
+        }
+    }
+
+    /// A queue with so many receivers, and its id.
+    fn queue(receivers: u32) -> (Queues, QueueId) {
+        let mut queues = Queues::new(1, 1_000, 1 << 20);
+        let id = queues.at("q").expect("there is room");
+        (0..receivers).for_each(|number| queues.subscribe(id, key(number)));
+        (queues, id)
+    }
+
+    #[test]
+    fn receivers_without_credit_are_looked_at_once() {
+        let (mut queues, id) = queue(1_000);
+        let mut looks = 0;
+        for _ in 0..100 {
+            queues.push(id, Vec::new());
+            let given = queues.next(id, |_| {
+                looks += 1;
+                Readiness::WithoutCredit
+            });
+            assert_eq!(given, None);
+        }
+        assert_eq!(looks, 1_000);
+        queues.wake(id, key(7));
+        queues.wake(id, key(7));
+        let given = queues.next(id, |_| Readiness::Ready);
+        assert_eq!(given.map(|(key, _)| key), Some(key(7)));
+    }
+
+    #[test]
+    fn receivers_have_their_turns_and_those_that_left_have_none() {
+        let (mut queues, id) = queue(4);
+        queues.unsubscribe(id, key(1));
+        let turns = (0..6).map(|_| {
+            queues.push(id, Vec::new());
+            let readiness = |key| match key {
+                LinkKey { flow: FlowId(2), .. } => Readiness::Busy,
+                _ => Readiness::Ready,
+            };
+            queues.next(id, readiness).map(|(key, _)| key.flow.0)
+        });
+        let turns: Vec<_> = turns.collect();
+        assert_eq!(turns, [0, 3, 0, 3, 0, 3].map(Some));
+    }
+
+    #[test]
+    fn who_comes_and_goes_leaves_nothing() {
+        let (mut queues, id) = queue(1);
+        for _ in 0..1_000 {
+            queues.subscribe(id, key(9));
+            queues.unsubscribe(id, key(9));
+        }
+        assert!(queues.queues[id.0].receivers.turns.len() <= 4);
     }
 }

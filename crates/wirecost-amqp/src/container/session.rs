@@ -212,7 +212,7 @@ impl SessionFrame<'_> {
         }
     }
 
-    const fn key(&self, handle: u32) -> LinkKey {
+    pub(super) const fn key(&self, handle: u32) -> LinkKey {
         LinkKey {
             flow: self.connection.flow,
             channel: self.channel,

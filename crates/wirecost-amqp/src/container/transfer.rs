@@ -48,6 +48,8 @@ impl SessionFrame<'_> {
             Some(Link::Sending(sending)) => {
                 sending.grant(&flow);
                 let queue = sending.queue;
+                let key = self.key(handle);
+                self.shared.queues.wake(queue, key);
                 self.shared.wait(queue);
                 self.connection.activate(self.channel, handle);
             }

@@ -64,6 +64,14 @@ pub struct Exchange {
     pub request: u64,
 }
 
+impl Exchange {
+    /// Before all others in their order.
+    const FIRST: Self = Self {
+        flow: FlowId(0),
+        request: 0,
+    };
+}
+
 /// What the resources need to know of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
@@ -176,12 +184,13 @@ impl Resources {
 
     /// Forgets the requests of a flow that wait.
     pub fn forget(&mut self, flow: FlowId) {
-        self.polls.forget(|exchange| exchange.flow == flow);
+        let number = |request| Exchange { flow, request };
+        self.polls.forget(number(0)..=number(u64::MAX));
     }
 
     /// Forgets one request that waits.
     pub fn forget_exchange(&mut self, exchange: Exchange) {
-        self.polls.forget(|waiting| waiting == exchange);
+        self.polls.forget(exchange..=exchange);
     }
 
     /// What the request is about, if it may be.

@@ -1,6 +1,8 @@
 //! Long polls: requests that wait for a value.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use wirecost_proto::{Content, Instant};
 
@@ -11,6 +13,8 @@ use crate::message::{Response, Status};
 #[derive(Debug)]
 pub(super) struct Polls {
     waiting: BTreeMap<Exchange, Poll>,
+    /// Who waits for what.
+    by_name: BTreeSet<(Arc<str>, Exchange)>,
     deadlines: BTreeSet<(Instant, Exchange)>,
     answers: VecDeque<(Exchange, Response)>,
     max_waiting: usize,
@@ -18,7 +22,7 @@ pub(super) struct Polls {
 
 #[derive(Debug)]
 struct Poll {
-    name: String,
+    name: Arc<str>,
     deadline: Instant,
 }
 
@@ -26,6 +30,7 @@ impl Polls {
     pub(super) const fn new(max_waiting: usize) -> Self {
         Self {
             waiting: BTreeMap::new(),
+            by_name: BTreeSet::new(),
             deadlines: BTreeSet::new(),
             answers: VecDeque::new(),
             max_waiting,
@@ -37,7 +42,8 @@ impl Polls {
         if self.waiting.len() >= self.max_waiting {
             return false;
         }
-        let name = name.into();
+        let name: Arc<str> = name.into();
+        self.by_name.insert((Arc::clone(&name), exchange));
         self.waiting.insert(exchange, Poll { name, deadline });
         self.deadlines.insert((deadline, exchange));
         true
@@ -45,8 +51,9 @@ impl Polls {
 
     /// Answers everyone who waits for `name`.
     pub(super) fn post(&mut self, name: &str, content_type: Option<&str>, bytes: &[u8]) {
-        let waits = |(exchange, poll): (&Exchange, &Poll)| (poll.name == name).then_some(*exchange);
-        let answered: Vec<Exchange> = self.waiting.iter().filter_map(waits).collect();
+        let first = (Arc::from(name), Exchange::FIRST);
+        let waiting = self.by_name.range(first..).take_while(|(own, _)| **own == *name);
+        let answered: Vec<Exchange> = waiting.map(|(_, exchange)| *exchange).collect();
         if answered.is_empty() {
             return;
         }
@@ -76,18 +83,18 @@ impl Polls {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    pub(super) fn forget(&mut self, is_forgotten: impl Fn(Exchange) -> bool) {
-        let keys = self.waiting.keys().copied();
-        let forgotten: Vec<Exchange> = keys.filter(|exchange| is_forgotten(*exchange)).collect();
-        for exchange in forgotten {
+    /// Forgets the requests of a range; what is to be answered leaves with the input that caused it.
+    pub(super) fn forget(&mut self, range: RangeInclusive<Exchange>) {
+        while let Some((&exchange, _)) = self.waiting.range(range.clone()).next() {
             self.remove(exchange);
         }
-        self.answers.retain(|(exchange, _)| !is_forgotten(*exchange));
+        self.answers.retain(|(exchange, _)| !range.contains(exchange));
     }
 
     fn remove(&mut self, exchange: Exchange) {
         if let Some(poll) = self.waiting.remove(&exchange) {
             self.deadlines.remove(&(poll.deadline, exchange));
+            self.by_name.remove(&(poll.name, exchange));
         }
     }
 }
