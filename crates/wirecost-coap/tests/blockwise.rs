@@ -5,11 +5,12 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use wirecost_coap::client::{Event, Failure, Request};
+use wirecost_coap::client::{Client, Event, Failure, Request};
 use wirecost_coap::code::{Code, Method};
 use wirecost_coap::message::Repr;
 use wirecost_coap::option::{OptionNumber, content_format};
-use wirecost_proto::{Cause, Direction, Instant};
+use wirecost_proto::pair::FIRST_FLOW;
+use wirecost_proto::{Buffer, Cause, Direction, Endpoint, Input, Instant, Output};
 
 fn blocks(pair: &CoapPair, number: OptionNumber, direction: Direction) -> Vec<(u32, bool, usize)> {
     let block = |sent: &&wirecost_proto::pair::Sent| {
@@ -275,4 +276,59 @@ fn size2_is_told_when_it_is_asked_for() {
     let first = sent(&pair, Direction::Down)[0];
     let repr = Repr::parse(&first.bytes).expect("we send messages");
     assert_eq!(repr.options.uint(OptionNumber::SIZE2), Some(1280));
+}
+
+/// What a client reports of one response to its request; `options` and what follows them as they are on the wire.
+fn reported(what: Request, code: u8, options: &[u8]) -> Vec<Event> {
+    let mut client = Client::new(client_config());
+    open(&mut client);
+    client
+        .handle_input(Input::Command(request(what)), Instant::START)
+        .expect("a request");
+    let sent = drain(&mut client, 0).remove(0);
+    let mut bytes = vec![0x62, code, sent[2], sent[3], sent[4], sent[5]];
+    bytes.extend(options);
+    let (flow, bytes) = (FIRST_FLOW, &bytes);
+    client
+        .handle_input(Input::Received { flow, bytes }, Instant::START)
+        .expect("no datagram ends a client");
+    let (mut out, mut events) = (Buffer::new(), Vec::new());
+    loop {
+        out.clear();
+        match client.poll_output(&mut out) {
+            Output::Event(event) => events.push(event),
+            Output::Timeout(_) => return events,
+            _ => {}
+        }
+    }
+}
+
+fn failed(failure: Failure) -> Vec<Event> {
+    vec![Event::Failed { message: 1, failure }]
+}
+
+#[test]
+fn a_continue_is_no_response() {
+    // RFC 7959 section 2.9.1: 2.31 asks for the next block.
+    let refused = failed(Failure::UnexpectedContinue);
+    assert_eq!(reported(Request::get("/test"), 0x5f, &[]), refused);
+    assert_eq!(reported(Request::put("/test", pattern(10)), 0x5f, &[]), refused);
+    // To a first block of several, without saying which.
+    assert_eq!(reported(Request::put("/test", pattern(2000)), 0x5f, &[]), refused);
+}
+
+#[test]
+fn a_block_of_the_reserved_size_is_no_response() {
+    // RFC 7959 section 2.2; Block2 is option 23, Block1 option 27.
+    let refused = failed(Failure::ReservedBlockSize);
+    for (code, number) in [(0x45, 23), (0x44, 27)] {
+        for value in [0x07, 0x0f, 0x17] {
+            let options = [0xd1, number - 13, value];
+            assert_eq!(reported(Request::get("/test"), code, &options), refused);
+            assert_eq!(
+                reported(Request::put("/test", pattern(2000)), code, &options),
+                refused
+            );
+        }
+    }
 }

@@ -147,6 +147,35 @@ fn a_deleted_resource_tells_its_observers_4_04_and_a_changed_format_5_00() {
 }
 
 #[test]
+fn an_observation_starts_afresh_after_one_that_ended_with_another_format() {
+    // TD_COAP_OBS_08 and then 09.
+    let mut pair = observing("/obs", Lossy::default());
+    pair.command(request(Request {
+        content_format: Some(content_format::XML),
+        ..Request::put("/obs", *b"<x/>")
+    }));
+    pair.drive_for(INTERVAL);
+    assert_eq!(pair.server.observers(), 0);
+    pair.client_events.clear();
+    pair.command(observe(2, "/obs"));
+    pair.drive_for(Duration::from_secs(1));
+    let begun = responses(&pair).pop().expect("a response");
+    assert_eq!(
+        begun.options.view().content_format(),
+        Some(content_format::TEXT_PLAIN)
+    );
+    let text = Request {
+        content_format: Some(content_format::TEXT_PLAIN),
+        ..Request::put("/obs", *b"New value")
+    };
+    pair.command(request(text));
+    pair.drive_for(Duration::from_secs(1));
+    let told = notifications(&pair).pop().expect("a notification");
+    assert_eq!((told.code, &told.payload[..]), (Code::CONTENT, &b"New value"[..]));
+    assert_eq!(pair.server.observers(), 1);
+}
+
+#[test]
 fn a_post_to_obs_reset_makes_the_server_forget() {
     let mut pair = observing("/obs", Lossy::default());
     assert_eq!(

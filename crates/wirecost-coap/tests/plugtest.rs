@@ -36,7 +36,7 @@ fn core_01_to_08_the_four_methods_confirmable_and_not() {
         for (method, code) in [
             (Method::Get, Code::CONTENT),
             (Method::Put, Code::CHANGED),
-            (Method::Post, Code::CHANGED),
+            (Method::Post, Code::CREATED),
             (Method::Delete, Code::DELETED),
         ] {
             let mut pair = pair(Lossy::default());
@@ -106,6 +106,24 @@ fn core_15_and_16_a_lossy_context() {
 }
 
 #[test]
+fn core_18_location_path() {
+    let mut pair = pair(Lossy::default());
+    let post = Request {
+        method: Method::Post,
+        ..Request::put("/test", *b"new")
+    };
+    let created = exchange(&mut pair, post);
+    assert_eq!(created.code, Code::CREATED);
+    let location = texts(&created, OptionNumber::LOCATION_PATH);
+    assert_eq!(location, ["location1", "location2", "location3"]);
+    assert_eq!(
+        exchange(&mut pair, Request::get(location.join("/"))).payload,
+        b"new"
+    );
+    assert_eq!(exchange(&mut pair, Request::get("/test")).payload, b"wirecost");
+}
+
+#[test]
 fn core_19_location_query() {
     let response = ask(Request::new(Method::Post, "/location-query"));
     assert_eq!(response.code, Code::CREATED);
@@ -121,6 +139,8 @@ fn core_20_the_format_that_is_accepted() {
         (None, 0, &b"wirecost"[..]),
         (Some(content_format::TEXT_PLAIN), 0, b"wirecost"),
         (Some(content_format::XML), 41, b"<wirecost/>"),
+        (Some(content_format::JSON), 50, b"\"wirecost\""),
+        (Some(content_format::CBOR), 60, b"hwirecost"),
     ] {
         let response = ask(Request {
             accept,
@@ -216,6 +236,8 @@ fn link_02_to_09_filters() {
         ),
         ("if=foo", "</link3>;rt=\"Type1 Type3\";if=\"foo\""),
         ("href=/link2", "</link2>;rt=\"Type2 Type3\";if=\"If2\""),
+        ("sz=*", "</large>;sz=1280,</large-update>;sz=1280"),
+        ("ct=40", "</path>;ct=40,</.well-known/core>;ct=40"),
         ("rt=nothing", ""),
     ] {
         let response = ask(query("/.well-known/core", &[filter]));

@@ -205,6 +205,12 @@ pub enum Failure {
         /// The limit in bytes.
         limit: usize,
     },
+    /// A 2.31 to a request that is not a block of a content with further ones.
+    #[error("the server asked for a next block (2.31) where there is none, expected a response")]
+    UnexpectedContinue,
+    /// A block whose size means nothing (RFC 7959 section 2.2).
+    #[error("the response has a block of the reserved size 7, expected 0 to 6")]
+    ReservedBlockSize,
     /// The request cannot be protected.
     #[error(transparent)]
     Unprotectable(ProtectError),

@@ -91,7 +91,7 @@ impl Client {
             last_ping: None,
             identity: Identity::new(&config),
             timeout_rng: config.rng.purpose(1),
-            duplicates: Duplicates::new(&config.parameters),
+            duplicates: Duplicates::new(&config.parameters, config.rng.purpose(3).at(0)),
             outbox: Outbox::new(),
             scratch: Options::new(),
             answer: Vec::new(),

@@ -176,6 +176,9 @@ impl Transfer {
 
     /// Takes the response to the request sent last.
     pub(super) fn take_response(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
+        if let Some(failure) = reserved_block(response) {
+            return Step::Failed(failure);
+        }
         match &mut self.stage {
             Stage::Whole => match block_asked_for(response) {
                 Some(size) if self.template.content.len() > size.bytes() => self.upload_again(size, response),
@@ -212,7 +215,7 @@ impl Transfer {
 
     fn upload_again(&mut self, size: BlockSize, response: &Repr<'_>) -> Step {
         if self.restarts >= MAX_RESTARTS {
-            return Step::Done(response.payload.to_vec());
+            return done(response);
         }
         self.restarts += 1;
         self.stage = Stage::Upload { offset: 0, size };
@@ -221,6 +224,9 @@ impl Transfer {
 
     /// Takes a response that may be the first block of many.
     pub(super) fn begin_download(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
+        if let Some(failure) = reserved_block(response) {
+            return Step::Failed(failure);
+        }
         match response.options.block2() {
             Some(block) if block.more && block.number == 0 => {
                 self.stage = Stage::Download(Download {
@@ -230,16 +236,16 @@ impl Transfer {
                 });
                 self.append(response, max_body)
             }
-            _ => Step::Done(response.payload.to_vec()),
+            _ => done(response),
         }
     }
 
     fn append(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
         let Stage::Download(download) = &mut self.stage else {
-            return Step::Done(response.payload.to_vec());
+            return done(response);
         };
         let Some(block) = response.options.block2().filter(|_| response.code.is_success()) else {
-            return Step::Done(response.payload.to_vec());
+            return done(response);
         };
         let etag = response.options.etag();
         // RFC 7959 section 2.4: blocks of different representations must not be put together.
@@ -274,6 +280,28 @@ impl Transfer {
         download.etag = None;
         Step::Continue
     }
+}
+
+/// The end of a transfer by a response that is whole. A 2.31 is none: it asks for the next block (RFC 7959 section
+/// 2.9.1).
+fn done(response: &Repr<'_>) -> Step {
+    match response.code {
+        Code::CONTINUE => Step::Failed(Failure::UnexpectedContinue),
+        _ => Step::Done(response.payload.to_vec()),
+    }
+}
+
+/// Why a response cannot be taken whose blocks have the reserved size.
+fn reserved_block(response: &Repr<'_>) -> Option<Failure> {
+    let blocks = [OptionNumber::BLOCK1, OptionNumber::BLOCK2];
+    let is_reserved = |number| {
+        let value = response.options.uint(number);
+        value.is_some_and(|value| Block::from_value(value).is_none())
+    };
+    blocks
+        .into_iter()
+        .any(is_reserved)
+        .then_some(Failure::ReservedBlockSize)
 }
 
 impl Download {

@@ -16,13 +16,17 @@ struct Slot {
 pub(super) struct Index {
     slots: Vec<Slot>,
     taken: usize,
+    /// What scatters the keys of this map: who sends the messages does not know it, and cannot choose ids that lie
+    /// together.
+    seed: u64,
 }
 
 impl Index {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(seed: u64) -> Self {
         Self {
             slots: Vec::new(),
             taken: 0,
+            seed,
         }
     }
 
@@ -99,6 +103,19 @@ impl Index {
         }
     }
 
+    /// Where a key would be put in a map that is empty.
+    #[cfg(test)]
+    pub(super) fn place_of(&self, key: u64) -> usize {
+        self.home(key)
+    }
+
+    /// The most slots that are taken side by side.
+    #[cfg(test)]
+    pub(super) fn longest_run(&self) -> usize {
+        let runs = self.slots.split(|slot| !slot.taken);
+        runs.map(<[Slot]>::len).max().unwrap_or(0)
+    }
+
     fn after(&self, at: usize) -> usize {
         (at + 1) & self.mask()
     }
@@ -108,7 +125,8 @@ impl Index {
     }
 
     fn home(&self, key: u64) -> usize {
-        // Fibonacci hashing: message ids run, so the high bits of a product scatter them.
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & self.mask()
+        // The high bits of a product scatter ids that run; folded in between, they do so differently for each seed.
+        let product = (key ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize & self.mask()
     }
 }

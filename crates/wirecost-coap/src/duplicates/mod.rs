@@ -30,11 +30,12 @@ pub(crate) struct Duplicates {
 }
 
 impl Duplicates {
-    pub(crate) fn new(parameters: &TransmissionParameters) -> Self {
+    /// `seed` is one that no peer knows.
+    pub(crate) fn new(parameters: &TransmissionParameters, seed: u64) -> Self {
         Self {
             // RFC 7252 section 4.5: within EXCHANGE_LIFETIME for CON, NON_LIFETIME for NON.
-            confirmable: Window::new(parameters.exchange_lifetime()),
-            non_confirmable: Window::new(parameters.non_lifetime()),
+            confirmable: Window::new(parameters.exchange_lifetime(), seed),
+            non_confirmable: Window::new(parameters.non_lifetime(), seed),
         }
     }
 
@@ -101,14 +102,14 @@ impl Entry {
 }
 
 impl Window {
-    fn new(lifetime: Duration) -> Self {
+    const fn new(lifetime: Duration, seed: u64) -> Self {
         Self {
             lifetime,
             entries: VecDeque::new(),
             answers: VecDeque::new(),
             gone: 0,
             answers_gone: 0,
-            index: Index::new(),
+            index: Index::new(seed),
         }
     }
 

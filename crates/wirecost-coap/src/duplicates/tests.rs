@@ -20,19 +20,19 @@ fn known(duplicates: &mut Duplicates, id: u16, kind: Type, at: u64) -> bool {
 
 #[test]
 fn a_confirmable_id_stays_taken_for_the_exchange_lifetime_and_a_non_confirmable_for_the_non_lifetime() {
-    let mut duplicates = Duplicates::new(&TransmissionParameters::default());
+    let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     for (kind, lifetime) in [(Type::Confirmable, 247), (Type::NonConfirmable, 145)] {
         assert!(!known(&mut duplicates, 7, kind, 0));
         assert!(known(&mut duplicates, 7, kind, 1));
         assert!(known(&mut duplicates, 7, kind, lifetime - 1));
         assert!(!known(&mut duplicates, 7, kind, lifetime));
-        duplicates = Duplicates::new(&TransmissionParameters::default());
+        duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     }
 }
 
 #[test]
 fn the_answer_of_a_confirmable_message_is_kept() {
-    let mut duplicates = Duplicates::new(&TransmissionParameters::default());
+    let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     let mut answer = Vec::new();
     for id in 0..100u16 {
         known(&mut duplicates, id, Type::Confirmable, u64::from(id));
@@ -56,7 +56,7 @@ fn the_answer_of_a_confirmable_message_is_kept() {
 
 #[test]
 fn one_id_of_two_peers_is_two_messages() {
-    let mut duplicates = Duplicates::new(&TransmissionParameters::default());
+    let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     let mut is_known = |flow| {
         let message = (FlowId(flow), 1, Type::Confirmable);
         knows(&mut duplicates, message, Instant::START)
@@ -69,7 +69,7 @@ fn one_id_of_two_peers_is_two_messages() {
 
 #[test]
 fn the_index_behaves_like_a_map() {
-    let (mut index, mut model, mut rng) = (Index::new(), BTreeMap::new(), Rng::new(1));
+    let (mut index, mut model, mut rng) = (Index::new(1), BTreeMap::new(), Rng::new(1));
     for number in 0..20_000 {
         let key = rng.next_below(500);
         match model.remove(&key) {
@@ -82,4 +82,27 @@ fn the_index_behaves_like_a_map() {
         let probe = rng.next_below(500);
         assert_eq!(index.find(probe), model.get(&probe).copied());
     }
+}
+
+#[test]
+fn ids_that_lie_together_for_one_seed_do_not_for_another() {
+    // Of each of 200 peers the id whose place comes first in a map with the seed 0.
+    let mut alone = Index::new(0);
+    (0..4_096).for_each(|number| alone.insert(u64::MAX - number, number));
+    let first_of = |flow: u64| {
+        let ids = (0..=u64::from(u16::MAX)).map(|id| flow << 16 | id);
+        ids.min_by_key(|key| alone.place_of(*key)).expect("there are ids")
+    };
+    let keys: Vec<u64> = (0..200).map(first_of).collect();
+    let run = |seed| {
+        let mut index = Index::new(seed);
+        keys.iter().for_each(|key| index.insert(*key, 0));
+        index.longest_run()
+    };
+    assert_eq!(
+        run(0),
+        200,
+        "chosen so that every look-up goes through all of them"
+    );
+    assert!((1..20).all(|seed| run(seed << 40 | seed) < 60));
 }

@@ -114,6 +114,8 @@ pub struct Context {
 }
 
 struct Secrets {
+    /// What all was derived from.
+    parameters: Parameters,
     id_context: Option<Vec<u8>>,
     sender: End,
     recipient: End,
@@ -144,6 +146,7 @@ impl Context {
         let mut common_iv = [0; NONCE_BYTES];
         expand(parameters, &[], "IV", &mut common_iv)?;
         let secrets = Secrets {
+            parameters: parameters.clone(),
             id_context,
             sender: End::derive(parameters, &parameters.sender_id)?,
             recipient: End::derive(parameters, &parameters.recipient_id)?,
@@ -152,6 +155,14 @@ impl Context {
         Ok(Self {
             secrets: Arc::new(secrets),
             first: PartialIv::ZERO,
+        })
+    }
+
+    /// The context of the same secret and ids with another ID context.
+    pub(super) fn with_id_context(&self, id_context: &[u8]) -> Result<Self, ContextError> {
+        Self::new(&Parameters {
+            id_context: Some(id_context.to_vec()),
+            ..self.secrets.parameters.clone()
         })
     }
 

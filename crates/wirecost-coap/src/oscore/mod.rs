@@ -5,6 +5,7 @@
 //! - `class`: which options are encrypted, which stay visible, and which do both
 //! - [`ReplayWindow`]: which sequence numbers of the peer were taken
 //! - `session`: protects and opens messages of one context
+//! - `rederivation`: contexts that are derived again because the client lost theirs
 //! - [`Refusal`]: why a message was not taken, and what the server answers
 //!
 //! A protected datagram, and the layer of its bytes:
@@ -29,6 +30,7 @@ mod class;
 mod context;
 mod nonce;
 pub mod option;
+mod rederivation;
 mod refusal;
 mod session;
 #[cfg(test)]
@@ -39,6 +41,7 @@ mod window;
 
 pub use context::{Context, ContextError, MAX_ID_BYTES, MAX_ID_CONTEXT_BYTES, Parameters, Role};
 pub use nonce::PartialIv;
+pub(crate) use rederivation::{R2_BYTES, byte_string};
 pub use refusal::{ProtectError, Refusal};
-pub(crate) use session::{Binding, ResponseNonce, Session, inner_message};
+pub(crate) use session::{Binding, ResponseNonce, Session, Stage, inner_message};
 pub use window::ReplayWindow;

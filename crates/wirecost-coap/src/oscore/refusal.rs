@@ -93,6 +93,9 @@ pub enum ProtectError {
         /// Bytes to encrypt.
         len: usize,
     },
+    /// The response to a request whose context gave way to another one.
+    #[error("the context of the request was derived again, expected the response before that")]
+    Superseded,
     /// Proxy-Uri would tell the path (RFC 8613 section 4.1.3.3).
     #[error("Proxy-Uri cannot be protected, expected Proxy-Scheme, Uri-Host, Uri-Path and the like")]
     ProxyUri,

@@ -10,6 +10,7 @@ use super::class::Class;
 use super::context::{Context, End, Id, NONCE_BYTES};
 use super::nonce::{Aad, PartialIv};
 use super::option::OscoreOption;
+use super::rederivation::{Opening, R2_BYTES, Rederivation, joined};
 use super::{ProtectError, Refusal, ReplayWindow};
 use crate::code::Code;
 use crate::layout::{Layout, TAG_BYTES, bytes};
@@ -23,6 +24,16 @@ pub(crate) struct Session {
     /// The number of the next message, or `None` where the last was used.
     next: Option<PartialIv>,
     window: ReplayWindow,
+    rederivation: Rederivation,
+}
+
+/// Which request of a context that is derived again a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The first one, which may have been sent before: its response offers an R2.
+    First,
+    /// Any other.
+    Settled,
 }
 
 /// What ties responses to their request: both are authenticated with the request's kid and Partial IV.
@@ -56,10 +67,16 @@ impl Session {
             next: Some(context.first()),
             context,
             window: ReplayWindow::default(),
+            rederivation: Rederivation::default(),
         }
     }
 
-    /// Whether a request with this option is of this context.
+    /// Whether a request with this option says that it is of this context.
+    pub(crate) fn is_named_by(&self, option: &OscoreOption<'_>) -> bool {
+        option.kid == Some(self.peer()) && option.kid_context == self.context.id_context()
+    }
+
+    /// Whether a request with this option may be of this context.
     pub(crate) fn owns(&self, option: &OscoreOption<'_>) -> bool {
         // RFC 8613 section 5.1: who leaves out the kid context leaves it to the recipient to find the context.
         let context = option.kid_context;
@@ -93,6 +110,64 @@ impl Session {
         };
         let layout = seal.write(self.context.sender(), request, out)?;
         Ok((Binding { kid, partial_iv }, layout))
+    }
+
+    /// Opens a request whose kid context is that of no context, but may be the `id_context` of one that the client wants
+    /// derived (RFC 8613 appendix B.2). `r2`: what is offered to the client; `None` where the request was answered
+    /// before.
+    pub(crate) fn rederive(
+        &mut self,
+        id_context: &[u8],
+        (option, request): (&OscoreOption<'_>, &Repr<'_>),
+        r2: Option<[u8; R2_BYTES]>,
+        plaintext: &mut Vec<u8>,
+    ) -> Result<(Binding, Stage), Refusal> {
+        let derive = |id_context: &[u8]| {
+            let context = self.context.with_id_context(id_context);
+            context.map_err(|_| Refusal::ContextNotFound)
+        };
+        let derived = Self::new(derive(id_context)?);
+        let binding = derived.open_request(option, request, plaintext)?;
+        if self.rederivation.is_answered_by(id_context) {
+            // Its R2 is good for no further request 2.
+            *self = derived;
+            self.take_fresh(binding.partial_iv);
+            return Ok((binding, Stage::Settled));
+        }
+        if let Some(r2) = r2 {
+            let context = derive(&joined(&r2, id_context))?;
+            self.rederivation.open(Opening {
+                binding,
+                context,
+                nonce: derived.context.nonce(&binding.kid, binding.partial_iv),
+                r2,
+            });
+        }
+        Ok((binding, Stage::First))
+    }
+
+    /// Appends the `response` to the first request of a context that is derived again, which offers R2.
+    pub(crate) fn protect_first_response(
+        &mut self,
+        binding: Binding,
+        response: &Repr<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Layout, ProtectError> {
+        check_protectable(response)?;
+        let opening = self.rederivation.take(binding).ok_or(ProtectError::Superseded)?;
+        let mut kid_context = [0x40 | R2_BYTES as u8; 1 + R2_BYTES];
+        kid_context[1..].copy_from_slice(&opening.r2);
+        let seal = Seal {
+            code: Code::CHANGED,
+            option: OscoreOption {
+                kid_context: Some(&kid_context),
+                ..OscoreOption::default()
+            },
+            nonce: opening.nonce,
+            aad: Aad::new(&binding.kid, binding.partial_iv),
+            is_response: true,
+        };
+        seal.write(opening.context.sender(), response, out)
     }
 
     /// Appends the `response` to the request of `binding` to `out`, protected (RFC 8613 section 8.3).

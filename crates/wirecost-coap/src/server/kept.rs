@@ -40,7 +40,9 @@ impl<T> Kept<T> {
     /// The first entry of a peer that `is_wanted`.
     pub(super) fn find(&self, flow: FlowId, is_wanted: impl Fn(&T) -> bool) -> Option<Place> {
         let mut of_peer = self.of_peer(flow);
-        of_peer.find(|(_, (_, entry))| is_wanted(entry)).map(|(place, _)| *place)
+        of_peer
+            .find(|(_, (_, entry))| is_wanted(entry))
+            .map(|(place, _)| *place)
     }
 
     /// The entry at a place.

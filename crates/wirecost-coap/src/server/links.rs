@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::resource::Definition;
+use super::resource::{Access, Definition};
 
 /// The links of `definitions` that `query` lets through, in link format.
 pub(super) fn write(definitions: &[Definition], query: Option<&str>) -> Vec<u8> {
@@ -23,7 +23,18 @@ fn write_link(definition: &Definition, out: &mut Vec<u8>) {
     text(definition.path);
     text(">");
     for (name, value) in definition.attributes {
-        [";", name, "=\"", value, "\""].into_iter().for_each(&mut text);
+        // A number stands by itself (RFC 6690 section 3.3, RFC 7252 section 7.2.1).
+        let quote = match value.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => "",
+            false => "\"",
+        };
+        [";", name, "=", quote, value, quote]
+            .into_iter()
+            .for_each(&mut text);
+    }
+    if definition.access == Access::Protected {
+        // RFC 8613 section 9.
+        text(";osc");
     }
     if definition.observable.is_some() {
         // RFC 7641 section 6: a hint that the resource is worth observing.
@@ -73,6 +84,8 @@ mod tests {
         assert_eq!(paths("if=foo"), ["/link3"]);
         assert_eq!(paths("href=/link1"), ["/link1"]);
         assert_eq!(paths("href=/link*"), ["/link1", "/link2", "/link3"]);
+        assert_eq!(paths("sz=*"), ["/large", "/large-update"]);
+        assert_eq!(paths("ct=40"), ["/path", "/.well-known/core"]);
         assert!(paths("rt=None").is_empty());
         assert!(paths("none=1").is_empty());
     }
@@ -82,5 +95,8 @@ mod tests {
         let text = |query| String::from_utf8(write(DEFINITIONS, Some(query))).expect("links are text");
         assert_eq!(text("href=/link1"), "</link1>;rt=\"Type1 Type2\";if=\"If1\"");
         assert_eq!(text("href=/obs"), "</obs>;obs");
+        assert_eq!(text("href=/large"), "</large>;sz=1280");
+        assert_eq!(text("href=/multi-format"), "</multi-format>;ct=\"0 41 50 60\"");
+        assert_eq!(text("href=/oscore/hello/1"), "</oscore/hello/1>;osc");
     }
 }

@@ -7,6 +7,7 @@
 //! 3. CON: the response in the ACK, or an empty ACK and then a separate CON response; NON: a NON response
 //! 4. a request that OSCORE protects is opened before, its response protected after; one that cannot be opened is
 //!    answered 4.00, 4.01 or 4.02 without protection (RFC 8613 section 8.2)
+//!    a request by which the client has its context derived again (appendix B.2) may only read: it may be an old one
 //! 5. what No-Response suppresses is left out; a CON request gets an empty ACK all the same
 
 mod api;
@@ -71,7 +72,7 @@ impl Server {
         Self {
             message_ids: BTreeMap::new(),
             tree: resource::tree(),
-            duplicates: Duplicates::new(&config.parameters),
+            duplicates: Duplicates::new(&config.parameters, config.rng.purpose(3).at(0)),
             assemblies: Assemblies::default(),
             continuations: Kept::default(),
             observers: Observers::default(),
@@ -80,7 +81,7 @@ impl Server {
             outbox: Outbox::new(),
             scratch: Options::new(),
             datagram: Vec::new(),
-            sessions: Sessions::new(&config.oscore),
+            sessions: Sessions::new(&config.oscore, config.rng.purpose(2)),
             plaintext: Vec::new(),
             stats: Stats::default(),
             config,

@@ -8,7 +8,7 @@ use super::assembly::Key;
 use super::observers::Observer;
 use super::protection::Protected;
 use super::queue::{Outgoing, Place, Purpose, State};
-use super::resource::{Answer, Content};
+use super::resource::{Answer, Content, Resource};
 use super::respond::Exchange;
 use super::write::{Asked, Envelope};
 use super::{Event, Server};
@@ -52,6 +52,9 @@ impl Server {
         // A further block of a notification is a plain GET (RFC 7959 section 3.4).
         let further = options.block2().is_some_and(|block| block.number > 0);
         let wanted = options.observe().filter(|_| observable && !further)?;
+        if exchange.protected.is_some_and(Protected::may_be_old) {
+            return None;
+        }
         let session = |protected: Protected| protected.session;
         let owner = self.observers.find(flow, token);
         if owner.is_some_and(|observer| observer.protected.map(session) != key.session) {
@@ -73,6 +76,21 @@ impl Server {
         let observer = Observer::new(key.resource, changes, exchange.protected, options.block2(), now);
         self.observers.insert(flow, token, observer, first_tick);
         Some(changes & SEQUENCE_MASK)
+    }
+
+    /// Prepares a resource for a GET that registers its first observer, where the GET takes the resource's own format.
+    pub(super) fn begin_observation(&mut self, key: Key, options: OptionsView<'_>) {
+        let registers = key.method == Method::Get && options.observe() == Some(0);
+        if !registers || self.observers.first_of(key.resource).is_some() {
+            return;
+        }
+        let resource = self.tree.get_mut(key.resource);
+        let accepts = |format| options.accept().is_none_or(|accepted| accepted == format);
+        if let Some(resource) = resource.filter(|resource| {
+            resource.definition.observable.is_some() && accepts(resource.definition.format)
+        }) {
+            resource.begin_observation();
+        }
     }
 
     /// Whether no further observation of a peer is taken.
@@ -106,10 +124,11 @@ impl Server {
     pub(super) fn tick(&mut self, now: Instant) {
         let next = now + self.config.observe_interval.max(Duration::from_millis(1));
         while let Some(resource) = self.observers.take_tick(now, next) {
-            if let Some(resource) = self.tree.get_mut(resource) {
-                resource.tick();
+            let ending = self.tree.get_mut(resource).and_then(Resource::tick);
+            match ending {
+                Some(last) => self.dismiss(resource, Some(&last)),
+                None => self.notify(resource, now),
             }
-            self.notify(resource, now);
         }
     }
 
@@ -189,20 +208,20 @@ impl Server {
         })
     }
 
-    /// Forgets the observers of a resource; `code` is what they are told, if anything.
-    pub(super) fn dismiss(&mut self, resource: usize, code: Option<Code>) {
+    /// Forgets the observers of a resource; `last` is what they are told, if anything.
+    pub(super) fn dismiss(&mut self, resource: usize, last: Option<&Answer>) {
         while let Some((flow, token)) = self.observers.first_of(resource) {
             let protected = self.observers.find(flow, token);
             let protected = protected.and_then(|observer| observer.protected);
             self.remove_observer(flow, token);
-            let Some(code) = code else {
+            let Some(last) = last else {
                 continue;
             };
             let message_id = self.next_message_id(flow);
-            let (answer, asked) = (Answer::code(code), Asked::default());
+            let asked = Asked::default();
             // RFC 7641 section 4.2: a notification with an error has no Observe.
             let envelope = envelope(Type::Confirmable, (token, message_id), protected);
-            let Some(layout) = self.write(&envelope, None, &answer, &asked) else {
+            let Some(layout) = self.write(&envelope, None, last, &asked) else {
                 continue;
             };
             let written = Written {

@@ -1,8 +1,9 @@
-//! The resources of the ETSI CoAP plugtests (test descriptions TD_COAP_CORE, LINK, BLOCK and OBS).
+//! The resources of the ETSI CoAP plugtests (test descriptions TD_COAP_CORE, LINK, BLOCK and OBS), and of the OSCORE
+//! interoperability tests.
 
-use super::resource::{Behaviour, Definition, Initial};
+use super::resource::{Access, Behaviour, Definition, Initial};
 use crate::code::Method::{self, Delete, Get, Post, Put};
-use crate::option::content_format::{LINK_FORMAT, TEXT_PLAIN, XML};
+use crate::option::content_format::{CBOR, JSON, LINK_FORMAT, TEXT_PLAIN, XML};
 
 const READ: &[Method] = &[Get];
 const WRITE: &[Method] = &[Get, Put];
@@ -16,6 +17,9 @@ const DEFAULT: Definition = Definition {
     initial: Initial::Text("wirecost"),
     format: TEXT_PLAIN,
     observable: None,
+    access: Access::Either,
+    etag: &[],
+    max_age: None,
 };
 
 const fn store(path: &'static str, methods: &'static [Method], initial: Initial) -> Definition {
@@ -35,10 +39,24 @@ const fn link(path: &'static str, attributes: &'static [(&'static str, &'static 
     }
 }
 
+/// A resource that is absent until it is created.
 const fn create(path: &'static str) -> Definition {
+    store(path, ALL, Initial::Absent)
+}
+
+/// A resource for requests under OSCORE only.
+const fn protected(path: &'static str, methods: &'static [Method], initial: Initial) -> Definition {
     Definition {
-        behaviour: Behaviour::Create,
-        ..store(path, ALL, Initial::Absent)
+        access: Access::Protected,
+        ..store(path, methods, initial)
+    }
+}
+
+/// A resource under OSCORE that takes its steps while it is observed.
+const fn protected_steps(path: &'static str) -> Definition {
+    Definition {
+        observable: Some(true),
+        ..protected(path, READ, Initial::Steps(&["one", "two"]))
     }
 }
 
@@ -51,7 +69,11 @@ const fn observable(path: &'static str, confirmable: bool, initial: Initial) -> 
 
 /// Every resource, the busiest first.
 pub(super) static DEFINITIONS: &[Definition] = &[
-    store("/test", ALL, Initial::Text("wirecost")),
+    Definition {
+        behaviour: Behaviour::Create("/location1/location2/location3"),
+        ..store("/test", ALL, Initial::Text("wirecost"))
+    },
+    store("/location1/location2/location3", &[Get, Delete], Initial::Absent),
     Definition {
         behaviour: Behaviour::Validate,
         ..store("/validate", WRITE, Initial::Text("validate"))
@@ -71,10 +93,16 @@ pub(super) static DEFINITIONS: &[Definition] = &[
         behaviour: Behaviour::Separate,
         ..store("/separate", READ, Initial::Text("separate"))
     },
-    store("/large", READ, Initial::Generated(1280)),
-    store("/large-update", WRITE, Initial::Generated(1280)),
     Definition {
-        behaviour: Behaviour::CreateBelow("/large-create/1"),
+        attributes: &[("sz", "1280")],
+        ..store("/large", READ, Initial::Generated(1280))
+    },
+    Definition {
+        attributes: &[("sz", "1280")],
+        ..store("/large-update", WRITE, Initial::Generated(1280))
+    },
+    Definition {
+        behaviour: Behaviour::Create("/large-create/1"),
         ..store("/large-create", &[Post], Initial::Absent)
     },
     store("/large-create/1", &[Get, Delete], Initial::Absent),
@@ -92,13 +120,21 @@ pub(super) static DEFINITIONS: &[Definition] = &[
         ..store("/obs-reset", &[Post], Initial::Absent)
     },
     Definition {
-        behaviour: Behaviour::MultiFormat(&[(TEXT_PLAIN, "wirecost"), (XML, "<wirecost/>")]),
+        attributes: &[("ct", "0 41 50 60")],
+        // The last is a text string of CBOR: its head is the letter h.
+        behaviour: Behaviour::MultiFormat(&[
+            (TEXT_PLAIN, "wirecost"),
+            (XML, "<wirecost/>"),
+            (JSON, "\"wirecost\""),
+            (CBOR, "hwirecost"),
+        ]),
         ..store("/multi-format", READ, Initial::Absent)
     },
     link("/link1", &[("rt", "Type1 Type2"), ("if", "If1")]),
     link("/link2", &[("rt", "Type2 Type3"), ("if", "If2")]),
     link("/link3", &[("rt", "Type1 Type3"), ("if", "foo")]),
     Definition {
+        attributes: &[("ct", "40")],
         format: LINK_FORMAT,
         ..store(
             "/path",
@@ -112,7 +148,33 @@ pub(super) static DEFINITIONS: &[Definition] = &[
     store("/seg1", READ, Initial::Text("seg1")),
     store("/seg1/seg2", READ, Initial::Text("seg2")),
     store("/seg1/seg2/seg3", READ, Initial::Text("seg3")),
+    protected("/oscore", ALL, Initial::Text("wirecost")),
     Definition {
+        access: Access::Open,
+        ..store("/oscore/hello/coap", READ, Initial::Text("Hello World!"))
+    },
+    protected("/oscore/hello/1", READ, Initial::Text("Hello World!")),
+    Definition {
+        etag: &[0x2b],
+        ..protected("/oscore/hello/2", READ, Initial::Text("Hello World!"))
+    },
+    Definition {
+        max_age: Some(5),
+        ..protected("/oscore/hello/3", READ, Initial::Text("Hello World!"))
+    },
+    Definition {
+        behaviour: Behaviour::Uppercase,
+        ..protected("/oscore/hello/6", &[Post], Initial::Absent)
+    },
+    Definition {
+        etag: &[0x7b],
+        ..protected("/oscore/hello/7", WRITE, Initial::Text("wirecost"))
+    },
+    protected_steps("/oscore/observe1"),
+    protected_steps("/oscore/observe2"),
+    protected("/oscore/test", ALL, Initial::Text("wirecost")),
+    Definition {
+        attributes: &[("ct", "40")],
         behaviour: Behaviour::Core,
         format: LINK_FORMAT,
         ..store("/.well-known/core", READ, Initial::Absent)

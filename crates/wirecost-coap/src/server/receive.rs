@@ -3,7 +3,7 @@
 use wirecost_proto::{FlowId, Front, Instant};
 
 use super::assembly::{Key, Limits, Progress};
-use super::protection::Incoming;
+use super::protection::{Incoming, Protected};
 use super::resource::{self, Answer, Body, Effect, Request};
 use super::respond::Exchange;
 use super::write::Asked;
@@ -156,6 +156,10 @@ impl Server {
             Ok(admitted) => admitted,
             Err(code) => return self.respond_code(&exchange, code, None),
         };
+        let may_be_old = protected.is_some_and(Protected::may_be_old);
+        if may_be_old && method != Method::Get {
+            return self.respond_code(&exchange, Code::UNAUTHORIZED, None);
+        }
         let key = Key {
             flow,
             resource,
@@ -236,6 +240,7 @@ impl Server {
     ) {
         let (payload_bytes, front) = (body.bytes().len() as u64, Front::of(body.bytes()));
         let method = key.method;
+        self.begin_observation(key, options);
         let request = Request {
             method,
             options,
@@ -269,8 +274,8 @@ impl Server {
         match effect {
             Effect::Nothing => {}
             Effect::Changed => self.notify(resource, now),
-            Effect::FormatChanged => self.dismiss(resource, Some(Code::NOT_ACCEPTABLE)),
-            Effect::Removed => self.dismiss(resource, Some(Code::NOT_FOUND)),
+            Effect::FormatChanged => self.dismiss(resource, Some(&Answer::code(Code::NOT_ACCEPTABLE))),
+            Effect::Removed => self.dismiss(resource, Some(&Answer::code(Code::NOT_FOUND))),
             Effect::Forgets(path) => {
                 let forgotten = self
                     .tree

@@ -6,6 +6,7 @@ use super::links;
 use super::plugtest::DEFINITIONS;
 use crate::code::{Code, Method};
 use crate::option::{OptionNumber, OptionsView, content_format};
+use crate::short::ShortBytes;
 
 /// What a resource is, before anyone asked anything of it.
 #[derive(Debug)]
@@ -19,14 +20,28 @@ pub(super) struct Definition {
     pub(super) format: u16,
     /// Whether notifications are confirmable, where the resource can be observed.
     pub(super) observable: Option<bool>,
+    pub(super) access: Access,
+    /// The entity-tag that is always shown; empty where it counts the changes.
+    pub(super) etag: &'static [u8],
+    /// Seconds for which a representation may be cached, where it says so.
+    pub(super) max_age: Option<u32>,
+}
+
+/// Whether a request must be protected by OSCORE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Where the server says so.
+    Either,
+    /// Never.
+    Open,
+    /// Always.
+    Protected,
 }
 
 /// How a resource departs from one that is stored by PUT and read by GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
     Store,
-    /// Absent until it is created.
-    Create,
     /// Shows its entity-tag, and is text only.
     Validate,
     /// Answers with the arguments of the query.
@@ -35,8 +50,8 @@ pub(super) enum Behaviour {
     LocationQuery,
     /// Answers by a separate response.
     Separate,
-    /// A POST creates this resource.
-    CreateBelow(&'static str),
+    /// A POST creates this resource; otherwise as stored.
+    Create(&'static str),
     /// A POST is answered with its content in upper case.
     Uppercase,
     /// One representation per format.
@@ -56,6 +71,8 @@ pub(super) enum Initial {
     Generated(usize),
     /// The number of changes in this many bytes of text.
     Ticks(usize),
+    /// One text after the other, a change each; then the observation ends.
+    Steps(&'static [&'static str]),
 }
 
 /// What a resource holds.
@@ -74,6 +91,8 @@ pub(super) struct Resource {
     pub(super) changes: u32,
     /// Whether a client replaced what the resource says of itself.
     replaced: bool,
+    /// The number of changes with which its observation began.
+    begun: u32,
 }
 
 /// A whole request.
@@ -153,8 +172,8 @@ impl Answer {
     }
 }
 
-/// Bytes of an entity-tag.
-pub(super) const ETAG_BYTES: usize = 4;
+/// An entity-tag (RFC 7252 section 5.10.6).
+type Etag = ShortBytes<8>;
 
 impl Resource {
     fn new(definition: &'static Definition) -> Self {
@@ -163,6 +182,7 @@ impl Resource {
             representation: None,
             changes: 0,
             replaced: false,
+            begun: 0,
         };
         resource.restore();
         resource
@@ -181,21 +201,48 @@ impl Resource {
             Initial::Text(text) => bytes.extend_from_slice(text.as_bytes()),
             Initial::Generated(len) => fill(0, len, &mut bytes),
             Initial::Ticks(len) => fill(self.changes, len, &mut bytes),
+            Initial::Steps(steps) => bytes.extend_from_slice(self.step(steps).unwrap_or_default().as_bytes()),
         }
         let format = self.definition.format;
         self.representation = Some(Representation { format, bytes });
     }
 
-    /// Changes by itself; what a client put there stays and is announced again.
-    pub(super) fn tick(&mut self) {
+    fn step(&self, steps: &[&'static str]) -> Option<&'static str> {
+        let step = self.changes.wrapping_sub(self.begun);
+        steps.get(step as usize).copied()
+    }
+
+    /// Changes by itself; what a client put there stays and is announced again. What observers are told instead where
+    /// the observation ends with this change.
+    pub(super) fn tick(&mut self) -> Option<Answer> {
         self.changes = self.changes.wrapping_add(1);
-        if !self.replaced {
+        match self.definition.initial {
+            Initial::Steps(steps) if self.step(steps).is_none() => {
+                let text = Content::Text(content_format::TEXT_PLAIN, "Terminate Observe");
+                return Some(Answer::with(Code::INTERNAL_SERVER_ERROR, text));
+            }
+            _ if !self.replaced => self.restore(),
+            _ => {}
+        }
+        None
+    }
+
+    /// Begins an observation that nobody shares yet: what earlier ones left is no part of it. A representation in the
+    /// resource's own format stays, as a client may have put it there to see it.
+    pub(super) fn begin_observation(&mut self) {
+        let own = self.definition.format;
+        let foreign = self.representation.as_ref().is_none_or(|now| now.format != own);
+        if foreign || matches!(self.definition.initial, Initial::Steps(_)) {
+            self.changes = self.changes.wrapping_add(u32::from(foreign));
+            (self.begun, self.replaced) = (self.changes, false);
             self.restore();
         }
     }
 
-    pub(super) fn etag(&self) -> [u8; ETAG_BYTES] {
-        self.changes.to_be_bytes()
+    pub(super) fn etag(&self) -> Etag {
+        let fixed = Some(self.definition.etag).filter(|etag| !etag.is_empty());
+        let counted = self.changes.to_be_bytes();
+        Etag::new(fixed.unwrap_or(&counted)).unwrap_or_default()
     }
 
     /// Answers a request that the resource's methods allow.
@@ -218,7 +265,7 @@ impl Resource {
             return false;
         }
         let etag = self.etag();
-        let matches = |value: &[u8]| exists && (value.is_empty() || value == etag);
+        let matches = |value: &[u8]| exists && (value.is_empty() || value == etag.bytes());
         let mut conditions = options.all(OptionNumber::IF_MATCH).peekable();
         conditions.peek().is_none() || conditions.any(|condition| matches(condition.value))
     }
@@ -254,8 +301,11 @@ impl Resource {
             return Answer::code(Code::NOT_FOUND);
         };
         let etag = self.etag();
-        let is_fresh = options.all(OptionNumber::ETAG).any(|option| option.value == etag);
-        let shows_etag = self.definition.behaviour == Behaviour::Validate || is_fresh;
+        let is_fresh = options
+            .all(OptionNumber::ETAG)
+            .any(|option| option.value == etag.bytes());
+        let validates = self.definition.behaviour == Behaviour::Validate;
+        let shows_etag = validates || is_fresh || !self.definition.etag.is_empty();
         // RFC 7252 section 5.10.6.2: 2.03 tells that one of the tags is still good.
         let mut answer = match is_fresh {
             true => Answer::code(Code::VALID),
@@ -359,8 +409,9 @@ pub(super) fn answer(tree: &mut [Resource], at: usize, request: Request<'_>) -> 
     let Some(resource) = tree.get_mut(at) else {
         return Answer::code(Code::NOT_FOUND);
     };
-    let Behaviour::CreateBelow(path) = resource.definition.behaviour else {
-        return resource.answer(request);
+    let path = match resource.definition.behaviour {
+        Behaviour::Create(path) if request.method == Method::Post => path,
+        _ => return resource.answer(request),
     };
     if let Some(created) = tree.iter_mut().find(|resource| resource.definition.path == path) {
         let format = request.options.content_format();

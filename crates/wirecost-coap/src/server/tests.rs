@@ -47,7 +47,9 @@ fn visits_of_inputs(peers: u32) -> Vec<u64> {
     assert_eq!(server.observers(), peers as usize * 10);
     let put = [0x40, 3, 0, 1, 0xb3, b'o', b'b', b's', 0x10, 0xff, b'x'];
     let get = [0x40, 1, 0, 2, 0xb4, b't', b'e', b's', b't'];
-    let separate = [0x40, 1, 0, 3, 0xb8, b's', b'e', b'p', b'a', b'r', b'a', b't', b'e'];
+    let separate = [
+        0x40, 1, 0, 3, 0xb8, b's', b'e', b'p', b'a', b'r', b'a', b't', b'e',
+    ];
     let (ack, reset, ping) = ([0x60, 0, 0, 9], [0x70, 0, 0, 9], [0x40, 0, 0, 4]);
     let inputs: [&[u8]; 7] = [&get, &ack, &reset, &ping, &put, &separate, &[0xff]];
     let flow = FlowId(u32::MAX);

@@ -147,7 +147,7 @@ fn write_options(
     };
     let stored_in_blocks = part.block.is_some() && matches!(answer.content, Content::Stored);
     if let Some(resource) = resource.filter(|_| answer.shows_etag || stored_in_blocks) {
-        options.push(OptionNumber::ETAG, &resource.etag());
+        options.push(OptionNumber::ETAG, resource.etag().bytes());
     }
     uint(options, OptionNumber::OBSERVE, asked.observe);
     let segments = answer
@@ -156,7 +156,9 @@ fn write_options(
         .filter(|segment| !segment.is_empty());
     segments.for_each(|segment| options.push(OptionNumber::LOCATION_PATH, segment.as_bytes()));
     uint(options, OptionNumber::CONTENT_FORMAT, part.format.map(u32::from));
-    let max_age = asked.observe.map(|_| seconds(config.observe_interval));
+    let stated = resource.filter(|_| answer.code == Code::CONTENT);
+    let stated = stated.and_then(|resource| resource.definition.max_age);
+    let max_age = asked.observe.map(|_| seconds(config.observe_interval)).or(stated);
     uint(options, OptionNumber::MAX_AGE, max_age);
     for argument in answer.location_query {
         options.push(OptionNumber::LOCATION_QUERY, argument.as_bytes());

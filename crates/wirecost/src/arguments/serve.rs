@@ -46,7 +46,7 @@ pub struct ServeArguments {
     /// run; @FILE holds it all
     #[arg(
         long,
-        value_name = "CLIENT_ID:SERVER_ID:SECRET[:SALT]",
+        value_name = "CLIENT_ID:SERVER_ID:SECRET[:SALT[:ID_CONTEXT]]",
         value_parser = parse_oscore,
         conflicts_with_all = ["dtls", "psk"]
     )]
@@ -157,18 +157,23 @@ pub(super) fn parse_psk(text: &str) -> Result<Psk, String> {
 fn parse_oscore(text: &str) -> Result<Parameters, String> {
     let text = given_or_in_file(text)?;
     let parts: Result<Vec<_>, _> = text.split(':').map(parse_hex).collect();
-    let (recipient_id, sender_id, master_secret, master_salt) = match parts?.as_slice() {
-        [client, server, secret] => (client.clone(), server.clone(), secret.clone(), Vec::new()),
-        [client, server, secret, salt] => (client.clone(), server.clone(), secret.clone(), salt.clone()),
-        _ => return Err("expected CLIENT_ID:SERVER_ID:SECRET or CLIENT_ID:SERVER_ID:SECRET:SALT".into()),
+    let mut parts = parts?.into_iter();
+    let (Some(recipient_id), Some(sender_id), Some(master_secret)) =
+        (parts.next(), parts.next(), parts.next())
+    else {
+        return Err("expected CLIENT_ID:SERVER_ID:SECRET, and :SALT or :SALT:ID_CONTEXT behind it".into());
     };
+    let (master_salt, id_context) = (parts.next().unwrap_or_default(), parts.next());
+    if parts.next().is_some() {
+        return Err("expected at most CLIENT_ID:SERVER_ID:SECRET:SALT:ID_CONTEXT".into());
+    }
     if master_secret.is_empty() {
         return Err("the secret is empty".into());
     }
     Ok(Parameters {
         master_secret,
         master_salt,
-        id_context: None,
+        id_context,
         sender_id,
         recipient_id,
     })
@@ -207,7 +212,18 @@ mod tests {
         assert_eq!(parameters.recipient_id, [0; 0]);
         assert_eq!(parameters.master_secret, [1, 2]);
         assert_eq!(parameters.master_salt, [0x9e, 0x7c]);
-        for wrong in ["", "0102", "00:01", "00:01:", "00:01:x1", "00:01:0", "0:1:2:3:4"] {
+        assert_eq!(parameters.id_context, None);
+        let with_context = parse_oscore(":01:0102::37cb").expect("a key");
+        assert_eq!(with_context.id_context, Some(vec![0x37, 0xcb]));
+        for wrong in [
+            "",
+            "0102",
+            "00:01",
+            "00:01:",
+            "00:01:x1",
+            "00:01:0",
+            "00:01:02:03:04:05",
+        ] {
             assert!(parse_oscore(wrong).is_err(), "{wrong}");
         }
     }

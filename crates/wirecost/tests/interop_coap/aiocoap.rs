@@ -11,7 +11,7 @@ fn case(name: &str, expected: &[&str]) {
 fn every_method_is_answered() {
     let methods = [
         "('2.05', b'wirecost')",
-        "('2.04', b'')",
+        "('2.01', b'')",
         "('2.04', b'')",
         "('2.02', b'')",
     ];
@@ -43,6 +43,7 @@ fn a_created_resource_says_where_it_is() {
         "location",
         &[
             "('2.01', ('first=1', 'second=2'))",
+            "('2.01', ('location1', 'location2', 'location3'))",
             "('2.01', ('large-create', '1'))",
             "('2.05', b'small')",
         ],
@@ -56,6 +57,8 @@ fn a_representation_comes_in_the_format_asked_for() {
         &[
             "('2.05', b'wirecost', 0)",
             "('2.05', b'<wirecost/>', 41)",
+            "('2.05', b'\"wirecost\"', 50)",
+            "('2.05', b'hwirecost', 60)",
             "('4.06', b'', None)",
         ],
     );
@@ -98,6 +101,8 @@ fn links_are_listed_and_filtered() {
             "('if=foo', ['/link3'])",
             "('href=/link1', ['/link1'])",
             "('href=/link*', ['/link1', '/link2', '/link3'])",
+            "('sz=*', ['/large', '/large-update'])",
+            "('ct=40', ['/path', '/.well-known/core'])",
             "(True, b'</path/sub1>,</path/sub2>,</path/sub3>')",
         ],
     );
@@ -149,6 +154,21 @@ fn two_resources_are_observed_at_once() {
 #[test]
 fn an_observation_ends_with_its_resource_or_format() {
     case("observe_end", &["'4.04'", "'4.06'"]);
+}
+
+#[test]
+fn an_observation_starts_afresh() {
+    case(
+        "observe_afresh",
+        &[
+            "'4.06'",
+            "('2.05', 0, True)",
+            "'2.04'",
+            "('2.05', b'New value', True)",
+            "(b'New value', None)",
+            "'2.05'",
+        ],
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ from aiocoap.optiontypes import OpaqueOption
 
 PATIENCE = 20
 HOST = f"coap://127.0.0.1:{sys.argv[1]}"
-TEXT, LINKS, XML = 0, 40, 41
+TEXT, LINKS, XML, EXI, JSON, CBOR = 0, 40, 41, 47, 50, 60
 
 
 class Client:
@@ -91,9 +91,11 @@ async def paths(client):
 
 
 async def location(client):
-    """TD_COAP_CORE_19 and 20: where a POST created something."""
+    """TD_COAP_CORE_18 and 19: where a POST created something."""
     response = await client.ask(POST, "/location-query", b"x")
     yield response.code.dotted, response.opt.location_query
+    response = await client.ask(POST, "/test", b"x")
+    yield response.code.dotted, response.opt.location_path
     response = await client.ask(POST, "/large-create", b"small")
     yield response.code.dotted, response.opt.location_path
     yield said(await client.ask(GET, "/" + "/".join(response.opt.location_path)))
@@ -101,7 +103,7 @@ async def location(client):
 
 async def formats(client):
     """TD_COAP_CORE_20: the format asked for, or none."""
-    for accept in (TEXT, XML, 50):
+    for accept in (TEXT, XML, JSON, CBOR, EXI):
         response = await client.ask(GET, "/multi-format", accept=accept)
         form = response.opt.content_format
         yield *said(response), None if form is None else int(form)
@@ -141,7 +143,7 @@ async def links(client):
     """TD_COAP_LINK_01 to 09: the list of resources and its filters."""
     whole = await client.ask(GET, "/.well-known/core")
     yield whole.opt.content_format == LINKS, len(whole.payload) > 400
-    for query in ("rt=Type1", "rt=*", "rt=Type2", "if=If*", "if=foo", "href=/link1", "href=/link*"):
+    for query in ("rt=Type1", "rt=*", "rt=Type2", "if=If*", "if=foo", "href=/link1", "href=/link*", "sz=*", "ct=40"):
         response = await client.ask(GET, f"/.well-known/core?{query}")
         found = response.payload.decode().split(",") if response.payload else []
         yield query, [link.split(">")[0][1:] for link in found]
@@ -215,6 +217,22 @@ async def observe_end(client):
     yield (await notifications.next()).code.dotted
     _, notifications = await client.observe("/obs-non")
     await client.ask(PUT, "/obs-non", b"<x/>", content_format=XML)
+    yield (await notifications.next()).code.dotted
+
+
+async def observe_afresh(client):
+    """TD_COAP_OBS_08, 09, 10 and 12 in this order: what one observation leaves is no part of the next."""
+    _, notifications = await client.observe("/obs")
+    await client.ask(PUT, "/obs", b"<x/>", content_format=XML)
+    yield (await notifications.next()).code.dotted
+    first, notifications = await client.observe("/obs")
+    yield first.code.dotted, int(first.opt.content_format), first.opt.observe is not None
+    await notifications.next()
+    yield (await client.ask(PUT, "/obs", b"New value", content_format=TEXT)).code.dotted
+    told = await notifications.next()
+    yield told.code.dotted, told.payload, told.opt.observe is not None
+    plain = await client.ask(GET, "/obs")
+    yield plain.payload, plain.opt.observe
     yield (await notifications.next()).code.dotted
 
 

@@ -7,3 +7,4 @@ mod peers;
 
 mod aiocoap;
 mod libcoap;
+mod oscore;
