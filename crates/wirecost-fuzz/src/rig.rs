@@ -93,7 +93,8 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
                 Step::Receive(bytes) => self.receive(slot, bytes),
                 Step::PeerClosed => self.peer_closed(slot),
                 Step::Reset => self.reset(slot),
-                Step::Writable => self.writable(slot),
+                Step::Writable => self.tell_open(slot, |flow| Input::Writable { flow }),
+                Step::Congested => self.tell_open(slot, |flow| Input::Congested { flow }),
                 Step::Command(number) => self.command(command(number)),
                 Step::Wait(duration) => self.wait_until(self.now + duration),
                 Step::Wake => self.wait_until(self.now.max(self.wakes.unwrap_or(self.now))),
@@ -161,14 +162,14 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
         }
     }
 
-    fn writable(&mut self, slot: usize) {
+    fn tell_open(&mut self, slot: usize, input: impl FnOnce(FlowId) -> Input<'static, E::Command>) {
         if let Some(Flow {
             id: flow,
             state: State::Open,
             ..
         }) = self.flows[slot]
         {
-            self.input(Input::Writable { flow });
+            self.input(input(flow));
         }
     }
 

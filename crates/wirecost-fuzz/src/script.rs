@@ -71,7 +71,8 @@ impl<'a> Script<'a> {
             // A nanosecond to 39 hours.
             5 => Step::Wait(Duration::from_nanos(1 << (self.byte()? % 48))),
             6 => Step::Wake,
-            _ => Step::Writable,
+            _ if first & 0x08 == 0 => Step::Writable,
+            _ => Step::Congested,
         };
         Some((usize::from(first >> 6), step))
     }
@@ -101,6 +102,7 @@ pub(crate) enum Step<'a> {
     PeerClosed,
     Reset,
     Writable,
+    Congested,
     /// The user's command of this number.
     Command(u8),
     /// Time goes by.

@@ -14,6 +14,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::codec::{PacketType, ProtocolError};
 use crate::quality::{PacketId, QoS};
 
 /// What an exchange waits for.
@@ -33,6 +34,17 @@ impl Stage {
         matches!(self, Self::AwaitPuback | Self::AwaitPubrec)
     }
 
+    /// The packet that is awaited.
+    pub(crate) const fn answer(self) -> PacketType {
+        match self {
+            Self::AwaitPuback => PacketType::Puback,
+            Self::AwaitPubrec => PacketType::Pubrec,
+            Self::AwaitPubcomp => PacketType::Pubcomp,
+            Self::AwaitSuback => PacketType::Suback,
+            Self::AwaitUnsuback => PacketType::Unsuback,
+        }
+    }
+
     /// Whether it lives as long as the session; otherwise as long as the connection.
     const fn is_session_state(self) -> bool {
         !matches!(self, Self::AwaitSuback | Self::AwaitUnsuback)
@@ -49,6 +61,25 @@ pub(crate) struct Exchange<M> {
     holds_quota: bool,
 }
 
+/// Why an answer ends nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unasked {
+    /// Nothing was sent under its identifier, or the exchange is over: what a network can cause.
+    Unknown,
+    /// The exchange waits for an answer of another kind, which no receiver that keeps to section 4.3 can cause.
+    OtherKind,
+}
+
+impl Unasked {
+    /// The error of section 4.13.1 that an answer of another kind is.
+    pub(crate) const fn fault(self, answer: PacketType) -> Result<(), ProtocolError> {
+        match self {
+            Self::Unknown => Ok(()),
+            Self::OtherKind => Err(ProtocolError::Unexpected(answer)),
+        }
+    }
+}
+
 /// What a PUBREC leads to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pubrec<M> {
@@ -56,8 +87,6 @@ pub(crate) enum Pubrec<M> {
     Release,
     /// The receiver refused the message: the exchange is over.
     Refused(M),
-    /// No such exchange.
-    NotFound,
 }
 
 /// The exchanges that this side has started, in the order of their first packets.
@@ -154,41 +183,43 @@ impl<M> Outbound<M> {
     }
 
     /// Ends the exchange `id` that is in `stage`.
-    pub(crate) fn finish(&mut self, id: PacketId, stage: Stage) -> Option<M> {
-        let index = self.position(id)?;
-        self.exchanges
-            .get(index)
-            .filter(|exchange| exchange.stage == stage)?;
+    pub(crate) fn finish(&mut self, id: PacketId, stage: Stage) -> Result<M, Unasked> {
+        let index = self.position(id).ok_or(Unasked::Unknown)?;
+        let is_awaited = |exchange: &Exchange<M>| exchange.stage == stage;
+        if !self.exchanges.get(index).is_some_and(is_awaited) {
+            return Err(Unasked::OtherKind);
+        }
+        let exchange = match index {
+            0 => self.exchanges.pop_front(),
+            _ => self.exchanges.remove(index),
+        };
+        let exchange = exchange.ok_or(Unasked::Unknown)?;
         if index < self.resent {
             self.resent -= 1;
         }
-        let exchange = match index {
-            0 => self.exchanges.pop_front()?,
-            _ => self.exchanges.remove(index)?,
-        };
         // Section 4.9 gives one back for every PUBACK and PUBCOMP (and for a PUBREC that refuses, see `pubrec`), up
         // to the maximum. For a PUBREL that was resent it would give back what was not taken, and break
         // [MQTT-3.3.4-9] with the next messages.
         if exchange.holds_quota {
             self.quota = self.quota.saturating_add(1).min(self.receive_maximum);
         }
-        Some(exchange.message)
+        Ok(exchange.message)
     }
 
     /// Takes a PUBREC for `id`.
-    pub(crate) fn pubrec(&mut self, id: PacketId, refused: bool) -> Pubrec<M> {
+    pub(crate) fn pubrec(&mut self, id: PacketId, refused: bool) -> Result<Pubrec<M>, Unasked> {
         if refused {
-            let message = self.finish(id, Stage::AwaitPubrec);
-            return message.map_or(Pubrec::NotFound, Pubrec::Refused);
+            return self.finish(id, Stage::AwaitPubrec).map(Pubrec::Refused);
         }
         let index = self.position(id);
         match index.and_then(|index| self.exchanges.get_mut(index)) {
             Some(exchange) if matches!(exchange.stage, Stage::AwaitPubrec | Stage::AwaitPubcomp) => {
-                // [MQTT-4.3.3-5]: from now on PUBREL is resent, never PUBLISH.
+                // [MQTT-4.3.3-5]: from here on PUBREL is resent, never PUBLISH.
                 exchange.stage = Stage::AwaitPubcomp;
-                Pubrec::Release
+                Ok(Pubrec::Release)
             }
-            _ => Pubrec::NotFound,
+            Some(_) => Err(Unasked::OtherKind),
+            None => Err(Unasked::Unknown),
         }
     }
 
@@ -292,12 +323,12 @@ mod tests {
             assert_eq!(outbound.publish(QoS::AtLeastOnce, number), Some(id(number)));
         }
         assert_eq!(outbound.publish(QoS::AtLeastOnce, 0), None, "all are in use");
-        assert_eq!(outbound.finish(id(2), Stage::AwaitPuback), Some(2));
+        assert_eq!(outbound.finish(id(2), Stage::AwaitPuback), Ok(2));
         assert!(!outbound.is_ready(), "the oldest is in the way");
-        assert_eq!(outbound.finish(id(1), Stage::AwaitPuback), Some(1));
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPuback), Ok(1));
         assert_eq!(outbound.publish(QoS::AtLeastOnce, 7), Some(id(1)));
-        assert_eq!(outbound.finish(id(40_000), Stage::AwaitPuback), Some(40_000));
-        assert_eq!(outbound.finish(id(1), Stage::AwaitPuback), Some(7));
+        assert_eq!(outbound.finish(id(40_000), Stage::AwaitPuback), Ok(40_000));
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPuback), Ok(7));
     }
 
     #[test]
@@ -305,13 +336,16 @@ mod tests {
         let mut outbound = connected(2);
         outbound.publish(QoS::AtLeastOnce, 1);
         outbound.publish(QoS::ExactlyOnce, 2);
-        assert_eq!(outbound.finish(id(1), Stage::AwaitPubcomp), None);
-        assert_eq!(outbound.pubrec(id(1), false), Pubrec::NotFound);
-        assert_eq!(outbound.pubrec(id(1), true), Pubrec::NotFound);
-        assert_eq!(outbound.finish(id(2), Stage::AwaitPubcomp), None);
-        assert_eq!(outbound.pubrec(id(2), false), Pubrec::Release);
-        assert_eq!(outbound.pubrec(id(2), false), Pubrec::Release, "PUBREC again");
-        assert_eq!(outbound.finish(id(2), Stage::AwaitPubcomp), Some(2));
+        let (unknown, other_kind) = (Unasked::Unknown, Unasked::OtherKind);
+        assert_eq!(outbound.finish(id(3), Stage::AwaitPuback), Err(unknown));
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPubcomp), Err(other_kind));
+        assert_eq!(outbound.pubrec(id(1), false), Err(other_kind));
+        assert_eq!(outbound.pubrec(id(1), true), Err(other_kind));
+        assert_eq!(outbound.pubrec(id(3), true), Err(unknown));
+        assert_eq!(outbound.finish(id(2), Stage::AwaitPubcomp), Err(other_kind));
+        assert_eq!(outbound.pubrec(id(2), false), Ok(Pubrec::Release));
+        assert_eq!(outbound.pubrec(id(2), false), Ok(Pubrec::Release), "PUBREC again");
+        assert_eq!(outbound.finish(id(2), Stage::AwaitPubcomp), Ok(2));
         assert_eq!(outbound.len(), 1);
     }
 
@@ -321,7 +355,7 @@ mod tests {
         let mut outbound = connected(2);
         outbound.publish(QoS::ExactlyOnce, 1);
         outbound.publish(QoS::ExactlyOnce, 2);
-        outbound.pubrec(id(1), false);
+        assert_eq!(outbound.pubrec(id(1), false), Ok(Pubrec::Release));
         outbound.connect(2);
         let mut resent = Vec::new();
         while let Some(exchange) = outbound.next_resend() {
@@ -329,7 +363,7 @@ mod tests {
         }
         assert_eq!(resent, [Stage::AwaitPubcomp, Stage::AwaitPubrec]);
         assert!(outbound.publish(QoS::ExactlyOnce, 3).is_some());
-        outbound.finish(id(1), Stage::AwaitPubcomp);
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPubcomp), Ok(1));
         assert!(!outbound.is_ready(), "2 and 3 are on their way");
     }
 
@@ -343,7 +377,7 @@ mod tests {
         assert_eq!(outbound.next_resend().map(|exchange| exchange.message), Some(1));
         assert!(outbound.next_resend().is_none());
         assert!(!outbound.is_ready());
-        outbound.finish(id(1), Stage::AwaitPuback);
+        assert_eq!(outbound.finish(id(1), Stage::AwaitPuback), Ok(1));
         assert_eq!(outbound.next_resend().map(|exchange| exchange.message), Some(2));
     }
 }

@@ -12,6 +12,11 @@ pub fn has_wildcard(name: &str) -> bool {
     name.contains(['+', '#'])
 }
 
+/// Whether `name` is one that servers keep for themselves, so that clients do not exchange messages under it (section 4.7.2).
+pub fn is_reserved(name: &str) -> bool {
+    name.starts_with('$')
+}
+
 /// Whether `filter` is well-formed: wildcards take whole levels, `#` the last one [MQTT-4.7.1-1], and a shared
 /// filter names its group [MQTT-4.8.2-1].
 pub fn is_filter(filter: &str) -> bool {
@@ -47,7 +52,7 @@ pub fn split_shared(filter: &str) -> Option<(&str, &str)> {
 /// ```
 pub fn matches(filter: &str, name: &str) -> bool {
     // [MQTT-4.7.2-1]
-    if name.starts_with('$') && filter.starts_with(['+', '#']) {
+    if is_reserved(name) && filter.starts_with(['+', '#']) {
         return false;
     }
     let mut levels = name.split('/');

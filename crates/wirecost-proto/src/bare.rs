@@ -96,7 +96,7 @@ impl Endpoint for Client {
                 self.flow = None;
                 self.events.push_back(ClientEvent::Reset(reason));
             }
-            Input::Writable { .. } | Input::Timeout => {}
+            Input::Congested { .. } | Input::Writable { .. } | Input::Timeout => {}
         }
         Ok(())
     }
@@ -277,7 +277,7 @@ impl Endpoint for Server {
             Input::Reset { flow, .. } => {
                 self.flows.remove(&flow);
             }
-            Input::Opened { .. } | Input::Writable { .. } | Input::Timeout => {}
+            Input::Opened { .. } | Input::Congested { .. } | Input::Writable { .. } | Input::Timeout => {}
             Input::Command(never) => match never {},
         }
         Ok(())

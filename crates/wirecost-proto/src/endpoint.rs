@@ -76,6 +76,13 @@ pub enum Input<'a, C> {
         /// The bytes, valid during the call only.
         bytes: &'a [u8],
     },
+    /// The driver's unsent bytes of this flow reached its limit ([`UNSENT_LIMIT`](crate::driver::UNSENT_LIMIT)): what can wait
+    /// in another form than that of the wire does so until [`Input::Writable`]. What is transmitted is taken nevertheless.
+    /// Server drivers say so, also between two outputs of one input.
+    Congested {
+        /// The flow.
+        flow: FlowId,
+    },
     /// The driver's unsent bytes of this flow fell under its limit; it takes commands again.
     Writable {
         /// The flow.
@@ -106,6 +113,7 @@ impl<'a, C> Input<'a, C> {
             Self::Command(_) => None,
             Self::Opened { flow, peer } => Some(Input::Opened { flow, peer }),
             Self::Received { flow, bytes } => Some(Input::Received { flow, bytes }),
+            Self::Congested { flow } => Some(Input::Congested { flow }),
             Self::Writable { flow } => Some(Input::Writable { flow }),
             Self::PeerClosed { flow } => Some(Input::PeerClosed { flow }),
             Self::Reset { flow, reason } => Some(Input::Reset { flow, reason }),
@@ -118,6 +126,7 @@ impl<'a, C> Input<'a, C> {
         match self {
             Self::Opened { flow, peer } => Input::Opened { flow, peer },
             Self::Received { flow, bytes } => Input::Received { flow, bytes },
+            Self::Congested { flow } => Input::Congested { flow },
             Self::Writable { flow } => Input::Writable { flow },
             Self::PeerClosed { flow } => Input::PeerClosed { flow },
             Self::Reset { flow, reason } => Input::Reset { flow, reason },

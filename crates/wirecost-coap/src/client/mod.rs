@@ -340,7 +340,10 @@ impl Endpoint for Client {
                 self.abandon();
                 self.outbox.event(Event::FlowReset(reason));
             }
-            Input::Reset { .. } | Input::Writable { .. } | Input::PeerClosed { .. } => {}
+            Input::Reset { .. }
+            | Input::Congested { .. }
+            | Input::Writable { .. }
+            | Input::PeerClosed { .. } => {}
         }
         self.start_waiting(now);
         Ok(())

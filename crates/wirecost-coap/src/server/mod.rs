@@ -147,7 +147,7 @@ impl Endpoint for Server {
                 self.retransmit(now);
             }
             Input::Reset { flow, .. } | Input::PeerClosed { flow } => self.forget_flow(flow),
-            Input::Opened { .. } | Input::Writable { .. } => {}
+            Input::Opened { .. } | Input::Congested { .. } | Input::Writable { .. } => {}
             Input::Command(never) => match never {},
         }
         self.start_outgoing(now);

@@ -63,7 +63,7 @@ impl<E> Witness<E> {
             }
             Input::PeerClosed { .. } => self.after.push_back(Happening::PeerClosed),
             Input::Reset { reason, .. } => self.after.push_back(Happening::Reset(*reason)),
-            Input::Writable { .. } | Input::Command(_) | Input::Timeout => {}
+            Input::Congested { .. } | Input::Writable { .. } | Input::Command(_) | Input::Timeout => {}
         }
     }
 

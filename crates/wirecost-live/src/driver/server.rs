@@ -281,14 +281,16 @@ where
         let now = self.clock.now();
         let peer = flow.and_then(|flow| self.flows.get(flow)).map(|flow| flow.peer);
         let endpoint = &mut self.services[service].service.endpoint;
-        endpoint
-            .handle_input(input, now)
-            .map_err(|error| io::Error::other(error.to_string()))?;
+        endpoint.handle_input(input, now).map_err(ended)?;
         let mut out = std::mem::take(&mut self.out);
         loop {
             out.clear();
             match self.services[service].service.endpoint.poll_output(&mut out) {
-                Output::Transmit { flow } => self.transmit(flow, &out),
+                Output::Transmit { flow } => {
+                    if self.transmit(flow, &out) {
+                        self.tell_congested(service, flow, now)?;
+                    }
+                }
                 Output::Consumed { flow } => self.note_consumed(flow, received, &out),
                 Output::Close { flow, reset } => self.close_flow(flow, reset),
                 Output::Event(event) => self.observer.event(service, peer, event, now),
@@ -307,6 +309,13 @@ where
         Ok(())
     }
 
+    fn tell_congested(&mut self, service: usize, flow: FlowId, now: Instant) -> io::Result<()> {
+        let endpoint = &mut self.services[service].service.endpoint;
+        endpoint
+            .handle_input(Input::Congested { flow }, now)
+            .map_err(ended)
+    }
+
     fn note_consumed(&mut self, flow: FlowId, received: &[u8], out: &Buffer) {
         if !self.on_link {
             return;
@@ -317,9 +326,10 @@ where
         }
     }
 
-    fn transmit(&mut self, id: FlowId, out: &Buffer) {
+    /// Sends what an endpoint transmits; whether so much has come to wait that the endpoint is to hear of it.
+    fn transmit(&mut self, id: FlowId, out: &Buffer) -> bool {
         let Some(flow) = self.flows.get_mut(id) else {
-            return;
+            return false;
         };
         if let Some(account) = &mut flow.account {
             account.log.transmitted(Direction::Down, out);
@@ -334,6 +344,7 @@ where
                 self.send_datagrams(service);
             }
         }
+        false
     }
 
     fn close_flow(&mut self, id: FlowId, reset: bool) {
@@ -362,4 +373,8 @@ where
         let before = std::mem::replace(&mut self.lap, thread_cpu_time());
         self.lap.saturating_sub(before)
     }
+}
+
+fn ended(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(error.to_string())
 }

@@ -56,7 +56,7 @@ impl Endpoint for Pipe {
                 let flow = self.flow.expect("opened before it is to send");
                 self.outputs.push_back(Output::Transmit { flow });
             }
-            Input::Writable { .. } | Input::Timeout => {}
+            Input::Congested { .. } | Input::Writable { .. } | Input::Timeout => {}
         }
         Ok(())
     }

@@ -49,6 +49,9 @@ pub struct Config {
     pub maximum_queued: usize,
     /// Bytes of topics, properties and payloads waiting for a session; what does not fit beside others is dropped and counted.
     pub maximum_queued_bytes: usize,
+    /// Bytes held for all clients together, every message once. Who must wait may have as many bytes waiting as are free, and
+    /// half as many of QoS 0; retained messages may take half of them. What does not fit is dropped or refused, and counted.
+    pub maximum_held_bytes: usize,
     /// Topics with a retained message; more are not stored and counted.
     pub maximum_retained: usize,
     /// Levels of a topic name or filter.
@@ -69,6 +72,9 @@ const MAXIMUM_CONNECT_BYTES: u32 = 512 * 1024;
 
 /// As much as may wait unsent for a client that is connected and does not read.
 const MAXIMUM_QUEUED_BYTES: usize = 32 * 1024 * 1024;
+
+/// As much as a few clients may have waiting at their limits, and little beside a machine's memory.
+const MAXIMUM_HELD_BYTES: usize = 256 * 1024 * 1024;
 
 impl Default for Config {
     fn default() -> Self {
@@ -91,6 +97,7 @@ impl Default for Config {
             maximum_subscriptions: 10_000,
             maximum_queued: 10_000,
             maximum_queued_bytes: MAXIMUM_QUEUED_BYTES,
+            maximum_held_bytes: MAXIMUM_HELD_BYTES,
             maximum_retained: 100_000,
             maximum_topic_levels: 128,
             response_information: None,

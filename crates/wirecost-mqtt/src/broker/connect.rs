@@ -7,19 +7,21 @@ use core::time::Duration;
 
 use wirecost_proto::FlowId;
 
-use super::connection::{Link, Stage};
+use super::connection::{Link, PacketLimit, Stage};
 use super::lifetime::WillFate;
 use super::session::{NEVER, SessionId};
 use super::{Action, Broker, ConnackReply, Deadline, Event};
 use crate::aliases::{ReceivedAliases, SentAliases};
+use crate::codec::framing::packet_bytes;
 use crate::codec::properties::Property;
 use crate::codec::{Connect, Properties, PropertiesBuf, ReasonCode, Text, Version};
+use crate::topic;
 
 /// What the properties of a CONNECT ask for, with the standard's defaults (section 3.1.2.11).
 struct Wishes {
     session_expiry: u32,
     receive_maximum: u16,
-    maximum_packet_size: Option<u32>,
+    takes: PacketLimit,
     topic_alias_maximum: u16,
     response_information: bool,
     authentication_method: bool,
@@ -30,7 +32,7 @@ impl From<Properties<'_>> for Wishes {
         let mut wishes = Self {
             session_expiry: 0,
             receive_maximum: u16::MAX,
-            maximum_packet_size: None,
+            takes: PacketLimit::new(None),
             topic_alias_maximum: 0,
             response_information: false,
             authentication_method: false,
@@ -39,7 +41,7 @@ impl From<Properties<'_>> for Wishes {
             match property {
                 Property::SessionExpiryInterval(seconds) => wishes.session_expiry = seconds,
                 Property::ReceiveMaximum(maximum) => wishes.receive_maximum = maximum,
-                Property::MaximumPacketSize(bytes) => wishes.maximum_packet_size = Some(bytes),
+                Property::MaximumPacketSize(bytes) => wishes.takes = PacketLimit::new(Some(bytes)),
                 Property::TopicAliasMaximum(maximum) => wishes.topic_alias_maximum = maximum,
                 Property::RequestResponseInformation(flag) => wishes.response_information = flag != 0,
                 Property::AuthenticationMethod(_) => wishes.authentication_method = true,
@@ -54,7 +56,7 @@ impl Broker {
     pub(super) fn connect(&mut self, flow: FlowId, connect: &Connect<'_>) {
         let wishes = Wishes::from(connect.properties);
         if let Err(reason) = self.admit(connect, &wishes) {
-            return self.refuse(flow, connect.version, reason);
+            return self.refuse(flow, connect.version, reason, wishes.takes);
         }
         let mut properties = self.config.announced();
         let assigned;
@@ -68,19 +70,21 @@ impl Broker {
         } else {
             connect.client_id.as_str()
         };
-        let Some((id, session_present)) = self.claim_session(client_id, connect.clean_start) else {
-            return self.refuse(flow, connect.version, ReasonCode::QuotaExceeded);
-        };
         self.answer_wishes(connect.version, &wishes, &mut properties);
-        self.actions.push_back(Action::SendConnack(
-            flow,
-            connect.version,
-            Box::new(ConnackReply {
-                session_present,
-                reason: ReasonCode::Success,
-                properties,
-            }),
-        ));
+        // [MQTT-3.1.2-24]: nothing can be said to such a client.
+        if !wishes.takes.takes(connack_bytes(connect.version, &properties)) {
+            return self.refuse(flow, connect.version, ReasonCode::PacketTooLarge, wishes.takes);
+        }
+        let Some((id, session_present)) = self.claim_session(client_id, connect.clean_start) else {
+            return self.refuse(flow, connect.version, ReasonCode::QuotaExceeded, wishes.takes);
+        };
+        let connack = ConnackReply {
+            session_present,
+            reason: ReasonCode::Success,
+            properties,
+        };
+        self.actions
+            .push_back(Action::SendConnack(flow, connect.version, Box::new(connack)));
         self.attach(id, flow, connect, &wishes);
         self.link(id, flow, connect, &wishes);
         self.report_connected(id, flow, connect.version, session_present);
@@ -112,7 +116,7 @@ impl Broker {
         if will.retain && !self.config.retain_available {
             return Err(ReasonCode::RetainNotSupported);
         }
-        if !self.takes_levels(&will.topic) {
+        if !self.takes_topic(&will.topic) {
             return Err(ReasonCode::TopicNameInvalid);
         }
         Ok(())
@@ -127,22 +131,28 @@ impl Broker {
         expected.is_some_and(|expected| Some(expected.as_slice()) == password)
     }
 
+    /// Whether clients may publish to `topic`.
+    pub(super) fn takes_topic(&self, topic: &str) -> bool {
+        !topic::is_reserved(topic) && self.takes_levels(topic)
+    }
+
     pub(super) fn takes_levels(&self, topic: &str) -> bool {
         topic.split('/').count() <= self.config.maximum_topic_levels
     }
 
-    /// Refuses a CONNECT and closes [MQTT-3.2.2-7].
-    pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode) {
-        self.actions.push_back(Action::SendConnack(
-            flow,
-            version,
-            Box::new(ConnackReply {
+    /// Refuses a CONNECT, with a word where the client takes it, and closes [MQTT-3.2.2-7].
+    pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode, takes: PacketLimit) {
+        let properties = PropertiesBuf::new();
+        if takes.takes(connack_bytes(version, &properties)) {
+            let connack = ConnackReply {
                 // [MQTT-3.2.2-6]
                 session_present: false,
                 reason,
-                properties: PropertiesBuf::new(),
-            }),
-        ));
+                properties,
+            };
+            self.actions
+                .push_back(Action::SendConnack(flow, version, Box::new(connack)));
+        }
         self.report(Event::ClientRefused { flow, reason });
         self.end(flow, reason, WillFate::Discard);
     }
@@ -173,10 +183,10 @@ impl Broker {
             // [MQTT-3.1.2-4]
             self.end_session(id);
         }
-        if self.sessions.len() >= self.config.maximum_sessions {
+        if self.sessions.len() >= self.config.maximum_sessions || self.free_memory() == 0 {
             return None;
         }
-        Some((self.sessions.create(client_id), false))
+        Some((self.sessions.create(client_id, &self.memory), false))
     }
 
     /// Adds to CONNACK what depends on the client.
@@ -206,9 +216,10 @@ impl Broker {
             Version::V3_1_1 => NEVER,
         };
         // A will of an earlier connection that still waits is not published [MQTT-3.1.3-9].
-        session.will = connect.will.map(Into::into);
+        session.set_will(connect.will.map(Into::into));
         let maximum = wishes.receive_maximum.min(self.config.maximum_inflight);
         session.outbound.connect(maximum);
+        session.note_places();
     }
 
     fn link(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
@@ -228,9 +239,10 @@ impl Broker {
             session: id,
             version: connect.version,
             patience,
-            maximum_packet_size: wishes.maximum_packet_size,
+            takes: wishes.takes,
             sent_aliases: SentAliases::new(aliases),
             received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
+            is_congested: false,
         });
         self.timers.stop(Deadline::Connect(flow));
         if let Some(patience) = patience {
@@ -249,4 +261,13 @@ impl Broker {
             });
         }
     }
+}
+
+/// Bytes of a CONNACK with `properties`.
+fn connack_bytes(version: Version, properties: &PropertiesBuf) -> usize {
+    let properties = match version {
+        Version::V3_1_1 => 0,
+        Version::V5 => properties.as_properties().written_bytes(),
+    };
+    packet_bytes(2 + properties)
 }

@@ -4,7 +4,7 @@ use wirecost_proto::{Buffer, Cause, FlowId, Instant, Output};
 
 use super::connection::Link;
 use super::message::Delivery;
-use super::session::SessionId;
+use super::session::{Session, SessionId};
 use super::{Action, Broker, Event};
 use crate::aliases::Alias;
 use crate::codec::{Acknowledgement, Packet, PropertiesBuf, Publish, ReasonCode, Text};
@@ -20,6 +20,17 @@ impl Broker {
         let connection = self.connections.get(&flow);
         if let Some(link) = connection.and_then(|connection| connection.link()) {
             self.schedule(link.session);
+        }
+    }
+
+    /// Lets messages wait in the broker while the transport takes no more, and go on when it does.
+    pub(super) fn set_congested(&mut self, flow: FlowId, is_congested: bool) {
+        let connection = self.connections.get_mut(&flow);
+        if let Some(link) = connection.and_then(|connection| connection.link_mut()) {
+            link.is_congested = is_congested;
+        }
+        if !is_congested {
+            self.schedule_flow(flow);
         }
     }
 
@@ -40,6 +51,8 @@ impl Broker {
             None => {
                 if let Some(session) = self.sessions.get_mut(id) {
                     session.is_scheduled = false;
+                    session.is_dropping &= session.queue.len() > 0;
+                    session.note_places();
                 }
             }
         }
@@ -47,9 +60,13 @@ impl Broker {
     }
 
     fn deliver_next(&mut self, id: SessionId, out: &mut Buffer) -> Option<Output<Event>> {
+        let free = self.free_memory();
         let session = self.sessions.get_mut(id)?;
         let flow = session.flow?;
         let link = self.connections.get_mut(&flow)?.link_mut()?;
+        if link.is_congested {
+            return None;
+        }
         while let Some(exchange) = session.outbound.next_resend() {
             let (id, stage) = (exchange.id, exchange.stage);
             if resend(exchange, link, self.now, &mut self.properties, out) {
@@ -58,10 +75,10 @@ impl Broker {
             }
             // [MQTT-3.1.2-25]: as if it had been delivered.
             self.stats.dropped_too_large += 1;
-            session.outbound.finish(id, stage);
+            let _ = session.outbound.finish(id, stage);
         }
         loop {
-            let waits = session.queue.front()?.qos > QoS::AtMostOnce && !session.outbound.is_ready();
+            let waits = session.queue.front()?.qos > QoS::AtMostOnce && !may_send(session, free);
             if waits {
                 return None;
             }
@@ -89,6 +106,12 @@ impl Broker {
             return Some(Output::Transmit { flow });
         }
     }
+}
+
+/// Whether a session may have another message of QoS 1 or 2 in flight, where so much memory is free: who does not
+/// acknowledge has no more than one beyond it.
+pub(super) fn may_send(session: &Session, free: usize) -> bool {
+    session.outbound.is_ready() && (free > 0 || session.outbound.len() == 0)
 }
 
 /// A delivery whose topic is settled: as it is, or as an alias.

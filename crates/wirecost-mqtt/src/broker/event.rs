@@ -71,6 +71,13 @@ pub enum Event {
         /// Sessions that it goes to.
         receivers: usize,
     },
+    /// Messages for a client are dropped: it takes less than comes for it. Said once, until it has taken what waits.
+    Dropping {
+        /// Its identifier.
+        client_id: Arc<str>,
+        /// What is full.
+        limit: Limit,
+    },
     /// A client subscribed to a filter.
     Subscribed {
         /// On which flow.
@@ -78,6 +85,16 @@ pub enum Event {
         /// The granted QoS or the failure.
         reason: ReasonCode,
     },
+}
+
+/// A limit of what waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// That of each session: [`maximum_queued`](super::Config::maximum_queued) and
+    /// [`maximum_queued_bytes`](super::Config::maximum_queued_bytes).
+    Session,
+    /// That of all clients together: [`maximum_held_bytes`](super::Config::maximum_held_bytes).
+    Broker,
 }
 
 /// What a broker dropped or ignored, and what it holds.
@@ -93,13 +110,16 @@ pub struct Stats {
     pub resent: u64,
     /// Messages for sessions whose queue was full.
     pub dropped_queue_full: u64,
+    /// Messages for sessions that had to wait while what all clients hold together left no room.
+    pub dropped_memory_full: u64,
     /// Messages of QoS 0 for sessions without a connection.
     pub dropped_offline: u64,
     /// Messages whose expiry interval passed while they waited.
     pub dropped_expired: u64,
     /// Messages above a client's maximum packet size.
     pub dropped_too_large: u64,
-    /// Messages to topics with too many levels, and retained ones beyond the limit.
+    /// Messages to topics with too many levels or of the broker's own, retained ones beyond the limits, and connections whose
+    /// packet found no memory.
     pub dropped_by_limit: u64,
     /// Malformed packets and protocol errors, each of which ended a connection.
     pub faults: u64,

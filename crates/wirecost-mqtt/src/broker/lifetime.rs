@@ -5,7 +5,7 @@ use core::time::Duration;
 use wirecost_proto::FlowId;
 
 use super::connection::Stage;
-use super::session::{NEVER, SessionId};
+use super::session::{NEVER, Session, SessionId};
 use super::{Action, Broker, Command, Deadline, Event};
 use crate::codec::{ReasonCode, Version};
 use crate::reply::Reply;
@@ -82,10 +82,15 @@ impl Broker {
         true
     }
 
-    pub(super) fn peer_closed(&mut self, flow: FlowId) {
+    /// Closes a connection that was left to the client to close; nothing where it was not.
+    pub(super) fn close_now(&mut self, flow: FlowId) {
         if self.timers.stop(Deadline::Close(flow)) {
             self.actions.push_back(Action::Close(flow));
         }
+    }
+
+    pub(super) fn peer_closed(&mut self, flow: FlowId) {
+        self.close_now(flow);
         // Without a DISCONNECT the will is published [MQTT-3.1.2-8].
         self.end(flow, ReasonCode::UnspecifiedError, WillFate::Publish);
     }
@@ -104,10 +109,10 @@ impl Broker {
         let client_id = session.client_id.clone();
         if will == WillFate::Discard {
             // [MQTT-3.14.4-3]
-            session.will = None;
+            session.take_will();
         }
         let expiry = session.expiry;
-        let delay = session.will.as_ref().map(|will| will.delay);
+        let delay = session.will_delay();
         self.report(Event::ClientDisconnected {
             flow,
             client_id,
@@ -143,7 +148,7 @@ impl Broker {
 
     fn publish_will(&mut self, id: SessionId) {
         self.timers.stop(Deadline::Will(id));
-        let will = self.sessions.get_mut(id).and_then(|session| session.will.take());
+        let will = self.sessions.get_mut(id).and_then(Session::take_will);
         if let Some(will) = will {
             self.route_will(id, &will);
         }

@@ -7,13 +7,14 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
+use super::memory::{Memory, Share};
 use crate::codec::properties::{Property, Variable};
 use crate::codec::text::OwnedText;
 use crate::codec::{Properties, PropertiesBuf, Text};
 use crate::quality::QoS;
 
 /// A message that was published.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Message {
     pub(super) topic: OwnedText,
     pub(super) payload: Box<[u8]>,
@@ -21,7 +22,12 @@ pub(super) struct Message {
     /// What goes to subscribers unaltered [MQTT-3.3.2-17], [MQTT-3.3.2-18].
     pub(super) properties: PropertiesBuf,
     pub(super) expires: Option<Instant>,
+    /// What it takes of the broker's memory, for as long as somebody keeps it.
+    _held: Share,
 }
+
+/// Bytes that a message takes beside its topic, its properties and its payload.
+const MESSAGE_BYTES: usize = size_of::<Message>() + 2 * size_of::<usize>();
 
 impl Message {
     /// The message of a PUBLISH or a will that is published at `now`.
@@ -31,6 +37,7 @@ impl Message {
         qos: QoS,
         properties: Properties<'_>,
         now: Instant,
+        memory: &Memory,
     ) -> Self {
         let expires = properties.iter().find_map(|property| match property {
             Property::MessageExpiryInterval(seconds) => Some(now + Duration::from_secs(seconds.into())),
@@ -38,12 +45,14 @@ impl Message {
         });
         let mut forwarded = PropertiesBuf::new();
         forwarded.extend(properties.iter().filter(is_forwarded));
+        let bytes = topic.len() + forwarded.as_properties().written_bytes() + payload.len();
         Self {
             topic: topic.into(),
             payload: payload.into(),
             qos,
             properties: forwarded,
             expires,
+            _held: memory.share(MESSAGE_BYTES + bytes),
         }
     }
 

@@ -16,6 +16,7 @@ mod connection;
 mod deliver;
 mod event;
 mod lifetime;
+mod memory;
 mod message;
 mod publish;
 mod queue;
@@ -34,13 +35,14 @@ use core::convert::Infallible;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
 pub use config::Config;
-pub use event::{Command, Event, Stats};
+pub use event::{Command, Event, Limit, Stats};
 
 use crate::codec::framing::LARGEST_PACKET;
 use crate::codec::{Connack, Footprint, Outcomes, Packet, PacketType, PropertiesBuf, ReasonCode, Version};
 use crate::quality::PacketId;
 use crate::reply::Reply;
 use connection::Connection;
+use memory::Memory;
 use retained::Retained;
 use session::{SessionId, Sessions};
 use subscriptions::{Match, Subscriptions};
@@ -85,6 +87,7 @@ pub struct Broker {
     timers: Timers,
     actions: VecDeque<Action>,
     now: Instant,
+    memory: Memory,
     /// Client identifiers assigned so far.
     assigned: u64,
     /// Scratch for the subscriptions that one message matches.
@@ -106,6 +109,7 @@ impl Broker {
             timers: Timers::default(),
             actions: VecDeque::new(),
             now: Instant::START,
+            memory: Memory::default(),
             assigned: 0,
             matches: Vec::new(),
             properties: PropertiesBuf::new(),
@@ -128,9 +132,20 @@ impl Broker {
         self.retained.len()
     }
 
+    /// Bytes held for all clients together: messages, each once, with what they take in queues and in flight, sessions with
+    /// their subscriptions and wills, and packets that are not whole.
+    pub fn held_bytes(&self) -> usize {
+        self.memory.held()
+    }
+
+    fn free_memory(&self) -> usize {
+        self.memory.free(self.config.maximum_held_bytes)
+    }
+
     fn open(&mut self, flow: FlowId) {
         let limit = self.largest_packet().min(self.config.maximum_connect_size);
-        self.connections.insert(flow, Connection::new(limit, self.now));
+        let connection = Connection::new(limit, self.now, &self.memory);
+        self.connections.insert(flow, connection);
         self.timers
             .set(Deadline::Connect(flow), self.now + self.config.connect_timeout);
     }
@@ -211,7 +226,8 @@ impl Endpoint for Broker {
         match input {
             Input::Opened { flow, .. } => self.open(flow),
             Input::Received { flow, bytes } => self.receive(flow, bytes),
-            Input::Writable { .. } => {}
+            Input::Congested { flow } => self.set_congested(flow, true),
+            Input::Writable { flow } => self.set_congested(flow, false),
             Input::PeerClosed { flow } => self.peer_closed(flow),
             Input::Reset { flow, .. } => self.reset(flow),
             Input::Command(command) => self.command(command),

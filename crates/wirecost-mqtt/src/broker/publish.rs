@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 
 use wirecost_proto::{FlowId, Front};
 
+use super::deliver::may_send;
 use super::message::{Delivery, Message};
 use super::session::{PendingWill, SessionId};
 use super::subscriptions::Match;
-use super::{Broker, Event};
+use super::{Broker, Event, Limit};
 use crate::aliases::AliasError;
 use crate::client::PublishTemplate;
 use crate::codec::properties::Property;
@@ -120,7 +121,7 @@ impl Broker {
 
     /// Routes a message of a client; the reason code of its acknowledgement.
     fn publish(&mut self, flow: FlowId, session: SessionId, publish: &Publish<'_>) -> ReasonCode {
-        if !self.takes_levels(&publish.topic) {
+        if !self.takes_topic(&publish.topic) {
             self.stats.dropped_by_limit += 1;
             return ReasonCode::TopicNameInvalid;
         }
@@ -190,7 +191,14 @@ impl Broker {
         let mut receivers = 0;
         if routed.retain || !matches.is_empty() {
             let (topic, properties) = (routed.topic, routed.properties);
-            let message = Message::new(topic, routed.payload, routed.qos, properties, self.now);
+            let message = Message::new(
+                topic,
+                routed.payload,
+                routed.qos,
+                properties,
+                self.now,
+                &self.memory,
+            );
             let message = Arc::new(message);
             if routed.retain {
                 self.retain(&message);
@@ -213,15 +221,21 @@ impl Broker {
         if message.payload.is_empty() {
             return self.retained.remove(&name);
         }
-        let full = self.retained.len() >= self.config.maximum_retained;
-        if full && !self.retained.contains(&name) {
+        if !self.may_retain(message) {
             self.retained.purge(self.now);
-            if self.retained.len() >= self.config.maximum_retained {
+            if !self.may_retain(message) {
                 self.stats.dropped_by_limit += 1;
                 return;
             }
         }
         self.retained.store(message.clone());
+    }
+
+    fn may_retain(&self, message: &Message) -> bool {
+        let name = message.topic.as_text();
+        let has_place = self.retained.len() < self.config.maximum_retained || self.retained.contains(&name);
+        let bytes = self.retained.bytes_beside(&name) + message.bytes();
+        has_place && bytes <= self.config.maximum_held_bytes / 2
     }
 
     /// Gives a message once to a session of which `overlapping` subscriptions match it: the highest of their
@@ -257,9 +271,45 @@ impl Broker {
             self.stats.dropped_offline += 1;
             return;
         }
-        match session.queue.push_back(delivery, &self.config) {
-            true => self.schedule(id),
-            false => self.stats.dropped_queue_full += 1,
+        if !session.queue.has_room(&delivery, &self.config) {
+            self.stats.dropped_queue_full += 1;
+            return self.report_dropped(id, Limit::Session);
+        }
+        let bytes = session.queue.bytes() + delivery.message.bytes();
+        let allowed = match delivery.qos {
+            QoS::AtMostOnce => self.memory.free(self.config.maximum_held_bytes) / 2,
+            _ => self.memory.free(self.config.maximum_held_bytes),
+        };
+        if bytes > allowed && !self.goes_at_once(id, delivery.qos) {
+            self.stats.dropped_memory_full += 1;
+            return self.report_dropped(id, Limit::Broker);
+        }
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.queue.push_back(delivery);
+            session.note_places();
+        }
+        self.schedule(id);
+    }
+
+    /// Whether what comes to wait for a session leaves before the broker takes another input.
+    fn goes_at_once(&self, id: SessionId, qos: QoS) -> bool {
+        let Some(session) = self.sessions.get(id) else {
+            return false;
+        };
+        let connection = session.flow.and_then(|flow| self.connections.get(&flow));
+        let link = connection.and_then(|connection| connection.link());
+        let may_go = qos == QoS::AtMostOnce || may_send(session, self.free_memory());
+        link.is_some_and(|link| !link.is_congested) && may_go
+    }
+
+    /// Says once that messages for a session are dropped, until it has taken what waits.
+    fn report_dropped(&mut self, id: SessionId, limit: Limit) {
+        let Some(session) = self.sessions.get_mut(id) else {
+            return;
+        };
+        if !core::mem::replace(&mut session.is_dropping, true) {
+            let client_id = session.client_id.clone();
+            self.report(Event::Dropping { client_id, limit });
         }
     }
 }

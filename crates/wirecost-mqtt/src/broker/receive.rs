@@ -2,14 +2,14 @@
 
 use wirecost_proto::FlowId;
 
-use super::connection::Stage;
+use super::connection::{PacketLimit, Stage};
 use super::lifetime::WillFate;
 use super::session::Session;
 use super::{Action, Broker};
 use crate::codec::properties::Property;
 use crate::codec::{
-    Acknowledgement, DecodeError, Disconnect, Footprint, Frame, Packet, ProtocolError, ReasonCode, Version,
-    connect,
+    Acknowledgement, DecodeError, Disconnect, Footprint, Frame, Packet, PacketType, ProtocolError,
+    ReasonCode, Version, connect,
 };
 use crate::quality::PacketId;
 use crate::reply::Reply;
@@ -40,7 +40,22 @@ impl Broker {
             }
         }
         if let Some(connection) = self.connections.get_mut(&flow) {
+            connection.partial.set(framer.held());
             connection.framer = framer;
+        }
+        self.bound_partial(flow);
+    }
+
+    /// Ends a connection whose unfinished packet takes more than the memory leaves for it.
+    fn bound_partial(&mut self, flow: FlowId) {
+        let free = self.free_memory();
+        let partial = self
+            .connections
+            .get(&flow)
+            .map(|connection| connection.partial.bytes());
+        if partial.is_some_and(|bytes| bytes > free) {
+            self.stats.dropped_by_limit += 1;
+            self.disconnect(flow, ReasonCode::QuotaExceeded);
         }
     }
 
@@ -58,7 +73,8 @@ impl Broker {
         self.actions.push_back(Action::Consumed(flow, footprint));
         if is_ending {
             self.stats.ignored_bytes += frame.bytes().len() as u64;
-            return;
+            // [MQTT-3.14.4-1]: the DISCONNECT of a client is its last packet.
+            return self.close_now(flow);
         }
         if let Err(error) = decoded.and_then(|packet| self.receive_packet(flow, packet)) {
             self.fail(flow, connect::offered_version(frame), error);
@@ -80,9 +96,13 @@ impl Broker {
         };
         match packet {
             Packet::Publish(publish) => return self.receive_publish(flow, &publish),
-            Packet::Puback(puback) => self.finish(flow, puback.packet_id, session::Stage::AwaitPuback),
-            Packet::Pubcomp(pubcomp) => self.finish(flow, pubcomp.packet_id, session::Stage::AwaitPubcomp),
-            Packet::Pubrec(pubrec) => self.pubrec(flow, version, pubrec),
+            Packet::Puback(puback) => {
+                return self.finish(flow, puback.packet_id, session::Stage::AwaitPuback);
+            }
+            Packet::Pubcomp(pubcomp) => {
+                return self.finish(flow, pubcomp.packet_id, session::Stage::AwaitPubcomp);
+            }
+            Packet::Pubrec(pubrec) => return self.pubrec(flow, version, pubrec),
             Packet::Pubrel(pubrel) => self.pubrel(flow, version, pubrel.packet_id),
             Packet::Subscribe(subscribe) => return self.subscribe(flow, version, &subscribe),
             Packet::Unsubscribe(unsubscribe) => self.unsubscribe(flow, version, &unsubscribe),
@@ -100,30 +120,42 @@ impl Broker {
         self.sessions.get_mut(id)
     }
 
-    fn finish(&mut self, flow: FlowId, id: PacketId, stage: session::Stage) {
-        let finished = self
-            .session_of(flow)
-            .and_then(|session| session.outbound.finish(id, stage));
-        if finished.is_none() {
+    fn finish(&mut self, flow: FlowId, id: PacketId, stage: session::Stage) -> Result<(), DecodeError> {
+        let Some(session) = self.session_of(flow) else {
+            return Ok(());
+        };
+        if let Err(unasked) = session.outbound.finish(id, stage) {
             self.stats.unexpected_answers += 1;
+            unasked.fault(stage.answer())?;
         }
         self.schedule_flow(flow);
+        Ok(())
     }
 
-    fn pubrec(&mut self, flow: FlowId, version: Version, pubrec: Acknowledgement<'_>) {
+    fn pubrec(
+        &mut self,
+        flow: FlowId,
+        version: Version,
+        pubrec: Acknowledgement<'_>,
+    ) -> Result<(), DecodeError> {
         let Some(session) = self.session_of(flow) else {
-            return;
+            return Ok(());
         };
-        let id = pubrec.packet_id;
-        let reason = match session.outbound.pubrec(id, pubrec.reason.is_failure()) {
-            Pubrec::Release => ReasonCode::Success,
-            Pubrec::Refused(_) => return self.schedule_flow(flow),
-            Pubrec::NotFound => {
+        let (id, refused) = (pubrec.packet_id, pubrec.reason.is_failure());
+        match session.outbound.pubrec(id, refused) {
+            Ok(Pubrec::Release) => self.send(flow, version, Reply::Pubrel(id, ReasonCode::Success)),
+            Ok(Pubrec::Refused(_)) => self.schedule_flow(flow),
+            Err(unasked) => {
                 self.stats.unexpected_answers += 1;
-                ReasonCode::PacketIdentifierNotFound
+                unasked.fault(PacketType::Pubrec)?;
+                // [MQTT-4.3.3-4]: nothing is released that was refused.
+                if !refused {
+                    let reason = ReasonCode::PacketIdentifierNotFound;
+                    self.send(flow, version, Reply::Pubrel(id, reason));
+                }
             }
-        };
-        self.send(flow, version, Reply::Pubrel(id, reason));
+        }
+        Ok(())
     }
 
     fn pubrel(&mut self, flow: FlowId, version: Version, id: PacketId) {
@@ -157,6 +189,9 @@ impl Broker {
             _ => WillFate::Publish,
         };
         self.end_after_client(flow, disconnect.reason, will);
+        if disconnect.reason.is_failure() {
+            self.close_now(flow);
+        }
         Ok(())
     }
 
@@ -181,7 +216,7 @@ impl Broker {
         };
         let is_version = matches!(error, DecodeError::UnsupportedVersion(_));
         if version == Version::V5 || is_version {
-            self.refuse(flow, version, error.reason_code());
+            self.refuse(flow, version, error.reason_code(), PacketLimit::new(None));
         } else {
             self.end(flow, error.reason_code(), WillFate::Discard);
         }

@@ -12,6 +12,8 @@ use crate::topic;
 #[derive(Debug, Default)]
 pub(super) struct Retained {
     by_topic: BTreeMap<Arc<str>, Arc<Message>>,
+    /// Bytes of the messages.
+    bytes: usize,
 }
 
 impl Retained {
@@ -26,16 +28,26 @@ impl Retained {
     /// Replaces the message of its topic [MQTT-3.3.1-5].
     pub(super) fn store(&mut self, message: Arc<Message>) {
         let name = message.topic.as_text().as_str();
+        self.bytes += message.bytes();
         match self.by_topic.get_mut(name) {
-            Some(kept) => *kept = message,
+            Some(kept) => {
+                self.bytes -= kept.bytes();
+                *kept = message;
+            }
             None => {
                 self.by_topic.insert(name.into(), message);
             }
         }
     }
 
+    /// Bytes of the messages other than that of `name`.
+    pub(super) fn bytes_beside(&self, name: &str) -> usize {
+        self.bytes - self.by_topic.get(name).map_or(0, |message| message.bytes())
+    }
+
     /// Removes the message of a topic [MQTT-3.3.1-6].
     pub(super) fn remove(&mut self, name: &str) {
+        self.bytes = self.bytes_beside(name);
         self.by_topic.remove(name);
     }
 
@@ -65,6 +77,11 @@ impl Retained {
 
     /// Removes expired messages.
     pub(super) fn purge(&mut self, now: Instant) {
-        self.by_topic.retain(|_, message| !message.has_expired(now));
+        let bytes = &mut self.bytes;
+        self.by_topic.retain(|_, message| {
+            let is_kept = !message.has_expired(now);
+            *bytes -= if is_kept { 0 } else { message.bytes() };
+            is_kept
+        });
     }
 }

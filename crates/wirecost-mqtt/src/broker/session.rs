@@ -6,13 +6,14 @@ use core::time::Duration;
 
 use wirecost_proto::FlowId;
 
+use super::memory::{Memory, Share};
 use super::message::Delivery;
 use super::queue::Queue;
 use crate::codec::properties::Property;
 use crate::codec::text::{OwnedBinary, OwnedText};
 use crate::codec::{PropertiesBuf, Will};
 use crate::quality::QoS;
-use crate::session::{Inbound, Outbound};
+use crate::session::{Exchange, Inbound, Outbound};
 
 /// The session expiry interval that never passes (section 3.1.2.11.2).
 pub(super) const NEVER: u32 = u32::MAX;
@@ -29,18 +30,34 @@ pub(super) struct Session {
     pub(super) flow: Option<FlowId>,
     /// Session expiry interval in seconds.
     pub(super) expiry: u32,
-    pub(super) will: Option<PendingWill>,
+    will: Option<PendingWill>,
     pub(super) filters: BTreeSet<Arc<str>>,
     pub(super) outbound: Outbound<Delivery>,
     pub(super) inbound: Inbound,
     pub(super) queue: Queue,
     /// Whether the broker will look at the queue before it sleeps.
     pub(super) is_scheduled: bool,
+    /// Whether a message was dropped since the queue was last empty.
+    pub(super) is_dropping: bool,
+    /// What its identifier, its filters and its will take of the broker's memory.
+    state: Share,
+    /// What the places of its messages take, waiting or in flight.
+    places: Share,
 }
 
+/// Bytes that a session takes beside its identifier, its filters and its will.
+const SESSION_BYTES: usize = size_of::<Session>() + size_of::<SessionId>();
+/// Bytes that a filter takes beside its characters, which stand in the session and in the tree of subscriptions.
+const FILTER_BYTES: usize = 128;
+/// Bytes that a message's place takes in a queue or in flight.
+const PLACE_BYTES: usize = size_of::<Exchange<Delivery>>();
+
 impl Session {
-    fn new(client_id: Arc<str>) -> Self {
+    fn new(client_id: Arc<str>, memory: &Memory) -> Self {
         Self {
+            state: memory.share(SESSION_BYTES + client_id.len()),
+            places: memory.share(0),
+            is_dropping: false,
             client_id,
             flow: None,
             expiry: 0,
@@ -54,6 +71,53 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Takes note of how many messages wait or are in flight.
+    pub(super) fn note_places(&mut self) {
+        self.places
+            .set((self.queue.len() + self.outbound.len()) * PLACE_BYTES);
+    }
+
+    /// Replaces the will.
+    pub(super) fn set_will(&mut self, will: Option<PendingWill>) {
+        let bytes = |will: &Option<PendingWill>| will.as_ref().map_or(0, PendingWill::bytes);
+        let others = self.state.bytes() - bytes(&self.will);
+        self.state.set(others + bytes(&will));
+        self.will = will;
+    }
+
+    /// How long the will waits once the connection has ended; `None` where there is none.
+    pub(super) fn will_delay(&self) -> Option<Duration> {
+        self.will.as_ref().map(|will| will.delay)
+    }
+
+    pub(super) fn take_will(&mut self) -> Option<PendingWill> {
+        let will = self.will.take()?;
+        self.state.set(self.state.bytes() - will.bytes());
+        Some(will)
+    }
+
+    /// Takes note of a filter that the session subscribes to.
+    pub(super) fn add_filter(&mut self, filter: &str) {
+        if !self.filters.contains(filter) {
+            self.filters.insert(filter.into());
+            self.state.set(self.state.bytes() + filter_bytes(filter));
+        }
+    }
+
+    /// Forgets a filter.
+    pub(super) fn remove_filter(&mut self, filter: &str) {
+        if self.filters.remove(filter) {
+            self.state.set(self.state.bytes() - filter_bytes(filter));
+        }
+    }
+}
+
+/// Bytes that a subscription to `filter` takes: at most a node of the tree for each level.
+pub(super) fn filter_bytes(filter: &str) -> usize {
+    2 * filter.len() + FILTER_BYTES * filter.split('/').count()
+}
+
 /// A will that may still be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PendingWill {
@@ -64,6 +128,13 @@ pub(super) struct PendingWill {
     pub(super) properties: PropertiesBuf,
     /// Between the end of the connection and the will (section 3.1.3.2.2).
     pub(super) delay: Duration,
+}
+
+impl PendingWill {
+    fn bytes(&self) -> usize {
+        let properties = self.properties.as_properties().written_bytes();
+        self.topic.as_text().len() + self.payload.as_binary().as_bytes().len() + properties
+    }
 }
 
 impl From<Will<'_>> for PendingWill {
@@ -110,12 +181,12 @@ impl Sessions {
         self.by_name.get(client_id).copied()
     }
 
-    pub(super) fn create(&mut self, client_id: &str) -> SessionId {
+    pub(super) fn create(&mut self, client_id: &str, memory: &Memory) -> SessionId {
         let name: Arc<str> = client_id.into();
         let id = SessionId(self.created);
         self.created += 1;
         self.by_name.insert(name.clone(), id);
-        self.by_id.insert(id, Session::new(name));
+        self.by_id.insert(id, Session::new(name, memory));
         id
     }
 

@@ -1,13 +1,16 @@
 //! SUBSCRIBE and UNSUBSCRIBE (sections 3.8.4 and 3.10.4), and the retained messages that follow.
 
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use wirecost_proto::FlowId;
 
 use super::message::Delivery;
-use super::session::SessionId;
+use super::session::{SessionId, filter_bytes};
 use super::subscriptions::Subscription;
 use super::{Action, Broker, Event, OutcomesReply};
+use crate::codec::framing::packet_bytes;
 use crate::codec::properties::{Property, Variable};
 use crate::codec::{
     DecodeError, PacketType, ReasonCode, RetainHandling, Subscribe, SubscriptionOptions, Unsubscribe, Version,
@@ -71,10 +74,13 @@ impl Broker {
         if !self.takes_levels(filter) {
             return Err(ReasonCode::TopicFilterInvalid);
         }
-        let held = self.sessions.get(session).map(|session| &session.filters);
-        let full =
-            held.is_some_and(|held| held.len() >= config.maximum_subscriptions && !held.contains(filter));
-        if full {
+        let has_room = |held: &BTreeSet<Arc<str>>| {
+            let is_full =
+                held.len() >= config.maximum_subscriptions || filter_bytes(filter) > self.free_memory();
+            !is_full || held.contains(filter)
+        };
+        let session_held = self.sessions.get(session).map(|session| &session.filters);
+        if !session_held.is_none_or(has_room) {
             return Err(ReasonCode::QuotaExceeded);
         }
         // [MQTT-3.8.4-8]
@@ -88,10 +94,8 @@ impl Broker {
     }
 
     fn add_subscription(&mut self, id: SessionId, filter: &str, granted: Subscription) -> bool {
-        if let Some(session) = self.sessions.get_mut(id)
-            && !session.filters.contains(filter)
-        {
-            session.filters.insert(filter.into());
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.add_filter(filter);
         }
         self.subscriptions.subscribe(filter, granted)
     }
@@ -130,7 +134,7 @@ impl Broker {
         let mut codes = Vec::new();
         for filter in unsubscribe.topics.iter() {
             if let Some(session) = self.sessions.get_mut(id) {
-                session.filters.remove(filter.as_str());
+                session.remove_filter(&filter);
             }
             let reason = if self.subscriptions.unsubscribe(&filter, id) {
                 ReasonCode::Success
@@ -150,6 +154,19 @@ impl Broker {
         packet_id: crate::quality::PacketId,
         codes: Vec<u8>,
     ) {
+        let takes = self
+            .connections
+            .get(&flow)
+            .and_then(|connection| Some(connection.link()?.takes));
+        let properties = match version {
+            Version::V3_1_1 => 0,
+            Version::V5 => 1,
+        };
+        // [MQTT-3.1.2-24]: without its answer the client cannot go on [MQTT-3.8.4-1], [MQTT-3.10.4-4].
+        if takes.is_some_and(|takes| !takes.takes(packet_bytes(2 + properties + codes.len()))) {
+            self.stats.dropped_too_large += 1;
+            return self.disconnect(flow, ReasonCode::PacketTooLarge);
+        }
         let reply = OutcomesReply {
             packet,
             packet_id,

@@ -300,7 +300,7 @@ impl Endpoint for Client {
             Input::Opened { flow, .. } => self.open(flow),
             Input::Command(command) => self.command(command),
             Input::Timeout => self.expire_timers(),
-            Input::Writable { .. } => {}
+            Input::Congested { .. } | Input::Writable { .. } => {}
             Input::Received { flow, .. } | Input::PeerClosed { flow } | Input::Reset { flow, .. }
                 if self.flow() != Some(flow) =>
             {

@@ -15,7 +15,7 @@ use crate::codec::{
 };
 use crate::quality::{Delivery, PacketId};
 use crate::reply::Reply;
-use crate::session::{Pubrec, Stage};
+use crate::session::{Pubrec, Stage, Unasked};
 
 impl Client {
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
@@ -63,12 +63,12 @@ impl Client {
         };
         match packet {
             Packet::Publish(publish) => return self.receive_publish(publish),
-            Packet::Puback(puback) => self.finish(puback, Stage::AwaitPuback),
-            Packet::Pubcomp(pubcomp) => self.finish(pubcomp, Stage::AwaitPubcomp),
-            Packet::Pubrec(pubrec) => self.pubrec(pubrec),
+            Packet::Puback(puback) => return self.finish(puback, Stage::AwaitPuback),
+            Packet::Pubcomp(pubcomp) => return self.finish(pubcomp, Stage::AwaitPubcomp),
+            Packet::Pubrec(pubrec) => return self.pubrec(pubrec),
             Packet::Pubrel(pubrel) => self.pubrel(pubrel.packet_id),
-            Packet::Suback(suback) => self.suback(suback, Stage::AwaitSuback),
-            Packet::Unsuback(unsuback) => self.suback(unsuback, Stage::AwaitUnsuback),
+            Packet::Suback(suback) => return self.suback(suback, Stage::AwaitSuback),
+            Packet::Unsuback(unsuback) => return self.suback(unsuback, Stage::AwaitUnsuback),
             Packet::Pingresp => self.pingresp(),
             Packet::Disconnect(disconnect) if self.version == Version::V5 => {
                 self.disconnected(disconnect);
@@ -204,32 +204,42 @@ impl Client {
         Ok(())
     }
 
-    fn finish(&mut self, acknowledgement: Acknowledgement<'_>, stage: Stage) {
-        let finished = self.outbound.finish(acknowledgement.packet_id, stage);
-        self.acknowledged(finished, acknowledgement.reason);
+    fn finish(&mut self, acknowledgement: Acknowledgement<'_>, stage: Stage) -> Result<(), DecodeError> {
+        match self.outbound.finish(acknowledgement.packet_id, stage) {
+            Ok(subject) => self.acknowledged(subject, acknowledgement.reason),
+            Err(unasked) => self.unexpected(unasked, stage.answer())?,
+        }
+        Ok(())
     }
 
-    fn acknowledged(&mut self, finished: Option<Subject>, reason: ReasonCode) {
-        match finished {
-            Some(Subject::Message(outgoing)) => self.report(Event::Acknowledged {
+    fn acknowledged(&mut self, subject: Subject, reason: ReasonCode) {
+        if let Subject::Message(outgoing) = subject {
+            self.report(Event::Acknowledged {
                 message: outgoing.message,
                 reason,
-            }),
-            Some(Subject::Subscription) | None => self.stats.unexpected_answers += 1,
+            });
         }
     }
 
-    fn pubrec(&mut self, pubrec: Acknowledgement<'_>) {
+    fn unexpected(&mut self, unasked: Unasked, answer: PacketType) -> Result<(), DecodeError> {
+        self.stats.unexpected_answers += 1;
+        Ok(unasked.fault(answer)?)
+    }
+
+    fn pubrec(&mut self, pubrec: Acknowledgement<'_>) -> Result<(), DecodeError> {
         let (id, reason) = (pubrec.packet_id, pubrec.reason);
-        let release = match self.outbound.pubrec(id, reason.is_failure()) {
-            Pubrec::Release => ReasonCode::Success,
-            Pubrec::Refused(subject) => return self.acknowledged(Some(subject), reason),
-            Pubrec::NotFound => {
-                self.stats.unexpected_answers += 1;
-                ReasonCode::PacketIdentifierNotFound
+        match self.outbound.pubrec(id, reason.is_failure()) {
+            Ok(Pubrec::Release) => self.answer(Reply::Pubrel(id, ReasonCode::Success)),
+            Ok(Pubrec::Refused(subject)) => self.acknowledged(subject, reason),
+            Err(unasked) => {
+                self.unexpected(unasked, PacketType::Pubrec)?;
+                // [MQTT-4.3.3-4]: nothing is released that was refused.
+                if !reason.is_failure() {
+                    self.answer(Reply::Pubrel(id, ReasonCode::PacketIdentifierNotFound));
+                }
             }
-        };
-        self.answer(Reply::Pubrel(id, release));
+        }
+        Ok(())
     }
 
     fn pubrel(&mut self, id: PacketId) {
@@ -241,16 +251,16 @@ impl Client {
         self.answer(Reply::Pubcomp(id, reason));
     }
 
-    fn suback(&mut self, outcomes: Outcomes<'_>, stage: Stage) {
-        if self.outbound.finish(outcomes.packet_id, stage).is_none() {
-            self.stats.unexpected_answers += 1;
-            return;
+    fn suback(&mut self, outcomes: Outcomes<'_>, stage: Stage) -> Result<(), DecodeError> {
+        if let Err(unasked) = self.outbound.finish(outcomes.packet_id, stage) {
+            return self.unexpected(unasked, stage.answer());
         }
         let codes = outcomes.reasons().collect();
         self.report(match stage {
             Stage::AwaitSuback => Event::Subscribed { codes },
             _ => Event::Unsubscribed { codes },
         });
+        Ok(())
     }
 
     fn pingresp(&mut self) {

@@ -98,7 +98,7 @@ pub enum ProtocolError {
     /// No local on a shared subscription [MQTT-3.8.3-4].
     #[error("no local on a shared subscription")]
     NoLocalOnShared,
-    /// AUTH that continues without naming its method (section 3.15.2.2.2).
+    /// AUTH that continues without naming its method (section 3.15.2.2.2), or data of no method (section 3.1.2.11.10).
     #[error("authentication goes on without a method")]
     NoMethod,
     /// More unreleased messages than the receive maximum [MQTT-3.3.4-7].

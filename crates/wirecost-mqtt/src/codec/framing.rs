@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::codec::reader::Reader;
-use crate::codec::writer::MAXIMUM_VARIABLE_BYTE_INTEGER;
+use crate::codec::writer::{MAXIMUM_VARIABLE_BYTE_INTEGER, variable_byte_integer_len};
 use crate::codec::{DecodeError, Malformed, PacketType};
 
 /// Bytes of the longest fixed header: type and flags, four bytes of remaining length.
@@ -59,6 +59,11 @@ impl<'a> Frame<'a> {
         let remaining = reader.variable_byte_integer()?;
         Ok((remaining, reader.rest()))
     }
+}
+
+/// Bytes of a packet whose remaining length is `remaining`.
+pub(crate) const fn packet_bytes(remaining: usize) -> usize {
+    1 + variable_byte_integer_len(remaining) + remaining
 }
 
 /// Bytes of the packet that starts at `bytes`, or `None` as long as its fixed header is incomplete.

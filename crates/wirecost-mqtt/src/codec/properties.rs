@@ -15,6 +15,10 @@ pub(crate) const WILL: u16 = 1;
 /// Every place: of user properties and reason strings.
 const EVERYWHERE: u16 = !(PacketType::Pingreq.bit() | PacketType::Pingresp.bit());
 
+// The identifiers of properties that stand together.
+const AUTHENTICATION_METHOD: u8 = 0x15;
+const AUTHENTICATION_DATA: u8 = 0x16;
+
 /// The value of a property as it stands on the wire.
 trait Value<'a>: Sized {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed>;
@@ -145,8 +149,8 @@ impl<'a> Property<'a> {
             Self::TopicAlias(0) => return Err(ProtocolError::TopicAlias),
             Self::ReceiveMaximum(value) => value != 0,
             Self::MaximumPacketSize(value) | Self::SubscriptionIdentifier(Variable(value)) => value != 0,
-            // [MQTT-3.3.2-14]
-            Self::ResponseTopic(name) => !topic::has_wildcard(&name),
+            // [MQTT-3.3.2-14], [MQTT-4.7.3-1]
+            Self::ResponseTopic(name) => !name.is_empty() && !topic::has_wildcard(&name),
             _ => true,
         };
         if in_range {
@@ -219,6 +223,10 @@ impl<'a> Properties<'a> {
             }
             property.check()?;
             seen |= 1 << id;
+        }
+        // Sections 3.1.2.11.10, 3.2.2.3.18 and 3.15.2.2.3: data of a method that is not named.
+        if seen & 1 << AUTHENTICATION_DATA != 0 && seen & 1 << AUTHENTICATION_METHOD == 0 {
+            return Err(ProtocolError::NoMethod.into());
         }
         Ok(Self { bytes })
     }

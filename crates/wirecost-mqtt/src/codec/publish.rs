@@ -2,11 +2,10 @@
 
 use alloc::vec::Vec;
 
+use crate::codec::framing::packet_bytes;
 use crate::codec::properties::{Properties, Property};
 use crate::codec::reader::Reader;
-use crate::codec::writer::{
-    put_text, put_two_byte_integer, put_variable_byte_integer, variable_byte_integer_len,
-};
+use crate::codec::writer::{put_text, put_two_byte_integer, put_variable_byte_integer};
 use crate::codec::{DecodeError, Malformed, PacketType, ProtocolError, Text, Version};
 use crate::quality::{Delivery, QoS};
 use crate::topic;
@@ -79,8 +78,7 @@ impl<'a> Publish<'a> {
 
     /// Bytes of the whole packet in `version`.
     pub fn packet_bytes(&self, version: Version) -> usize {
-        let remaining = self.remaining_bytes(version);
-        1 + variable_byte_integer_len(remaining) + remaining
+        packet_bytes(self.remaining_bytes(version))
     }
 
     /// Bytes behind the fixed header.

@@ -51,6 +51,21 @@ fn a_connection_that_does_not_start_with_a_good_connect_is_refused() {
         ("1012 0004 4d515454 04 1e 000a 0001 61 0001 77 0000", ""),
         // [MQTT-3.1.3-8] of 3.1.1: no identifier and no clean session
         ("100c 0004 4d515454 04 00 000a 0000", "2002 00 02"),
+        // Section 3.1.2.11.10: data of no method
+        (
+            "1011 0004 4d515454 05 02 000a 04 16 0001 6d 0000",
+            "2003 00 82 00",
+        ),
+        // [MQTT-4.7.3-1]: a will with a response topic of no characters
+        (
+            "1015 0004 4d515454 05 06 000a 00 0000 03 08 0000 0001 77 0000",
+            "2003 00 82 00",
+        ),
+        // Section 4.7.2: a will to a topic of the broker's own
+        (
+            "1016 0004 4d515454 05 06 000a 00 0000 00 0004 24535953 0000",
+            "2003 00 90 00",
+        ),
         // Section 4.12: enhanced authentication
         (
             "1011 0004 4d515454 05 02 000a 04 15 0001 6d 0000",
@@ -90,6 +105,8 @@ fn a_connected_client_that_breaks_a_rule_is_disconnected() {
         ("3003 0000 00", "82"),
         // [MQTT-3.3.2-9]: an alias where none is taken
         ("3007 0001 61 03 23 0001", "94"),
+        // [MQTT-4.7.3-1]: a response topic of no characters
+        ("3007 0001 61 03 08 0000", "82"),
         // [MQTT-3.3.4-6]: a subscription identifier from a client
         ("3006 0001 61 02 0b 01", "82"),
         // [MQTT-3.8.3-2]
@@ -282,8 +299,22 @@ fn a_silent_client_is_disconnected_after_one_and_a_half_keep_alives() {
 fn what_arrives_after_disconnect_is_counted_and_ignored() {
     let mut raw = connected(CONNECT_4, Config::default());
     assert_eq!(raw.send(0, &hex("e000")), Answer::default());
-    assert_eq!(raw.send(0, &hex("c000")), Answer::default());
+    assert_eq!(raw.send(0, &hex("c000")), closing(""));
     assert_eq!(raw.broker.stats().ignored_bytes, 2);
+}
+
+#[test]
+fn a_client_that_ends_with_an_error_or_goes_on_after_its_end_is_closed_at_once() {
+    // A failure for which the client disconnects (section 4.13.1)
+    let mut raw = connected(CONNECT_5, Config::default());
+    assert_eq!(raw.send(0, &hex("e001 82")), closing(""));
+    // [MQTT-3.14.4-1]
+    let mut raw = connected(CONNECT_4, Config::default());
+    assert_eq!(raw.send(0, &hex("e000")), Answer::default());
+    assert_eq!(raw.send(0, &hex("c000")), closing(""));
+    let mut raw = connected(CONNECT_5, Config::default());
+    assert_eq!(raw.send(0, &hex("e000 c000")), closing(""));
+    assert_eq!(raw.wait(0, Duration::from_secs(2)), Answer::default());
 }
 
 #[test]

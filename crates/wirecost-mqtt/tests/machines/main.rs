@@ -4,6 +4,8 @@ mod common;
 mod conversation;
 mod hostile;
 mod limits;
+mod memory;
+mod normative;
 mod reconnect;
 mod routing;
 mod server_faults;

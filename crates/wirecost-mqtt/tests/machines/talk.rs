@@ -185,6 +185,15 @@ impl Talk {
         self.heard.remove(&FlowId(flow)).unwrap_or_default()
     }
 
+    /// Has the broker hear that the transport of `flow` takes no more, or takes more again.
+    pub(crate) fn congest(&mut self, flow: u32, is_congested: bool) {
+        let flow = FlowId(flow);
+        self.input(match is_congested {
+            true => Input::Congested { flow },
+            false => Input::Writable { flow },
+        });
+    }
+
     fn input(&mut self, input: Input<'_, broker::Command>) {
         self.broker
             .handle_input(input, self.now)

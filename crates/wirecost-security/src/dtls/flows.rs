@@ -133,7 +133,7 @@ impl<E: Endpoint> Flows<E> {
             Input::Timeout => self.wake(now)?,
             Input::Command(command) => self.command(command, now)?,
             // Datagrams have neither.
-            Input::Writable { .. } | Input::PeerClosed { .. } => {}
+            Input::Congested { .. } | Input::Writable { .. } | Input::PeerClosed { .. } => {}
         }
         self.settle(now)
     }

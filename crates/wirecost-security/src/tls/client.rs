@@ -110,6 +110,10 @@ impl<E: Endpoint> Endpoint for Client<E> {
     type Error = E::Error;
 
     fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
+        if let Input::Congested { flow } = input {
+            self.engine.congested(flow, now);
+            return Ok(());
+        }
         self.engine.begin(now)?;
         if let Input::Opened { flow, peer } = input {
             self.open(flow, peer);

@@ -148,7 +148,7 @@ impl<E: Endpoint> Engine<E> {
     /// Takes an input; the opening of a flow is up to client and server.
     pub(super) fn input(&mut self, input: Input<'_, E::Command>) {
         match input {
-            Input::Opened { .. } => {}
+            Input::Opened { .. } | Input::Congested { .. } => {}
             Input::Received { flow, bytes } => self.receive(flow, bytes),
             Input::Writable { flow } => self.give(Inner::Writable(flow)),
             Input::PeerClosed { flow } => self.peer_closed(flow),
@@ -162,6 +162,15 @@ impl<E: Endpoint> Engine<E> {
                 self.give(Inner::Timeout);
                 self.let_go();
             }
+        }
+    }
+
+    /// The inner endpoint hears at once that a flow takes no more for the present: this comes between two of its outputs,
+    /// before what waits to be given to it.
+    pub(super) fn congested(&mut self, flow: FlowId, now: Instant) {
+        match self.inner.handle_input(Input::Congested { flow }, now) {
+            Ok(()) => self.inner_busy = true,
+            Err(error) => self.inner_error = Some(error),
         }
     }
 

@@ -287,7 +287,11 @@ where
             && let Some(said) = slot.upkeep.poll(&mut slot.service.endpoint, &mut out)
         {
             match said {
-                Output::Transmit { flow } => self.service_transmits(service, flow, &out),
+                Output::Transmit { flow } => {
+                    if self.service_transmits(service, flow, &out) {
+                        self.tell_congested(service, flow);
+                    }
+                }
                 Output::Consumed { flow } => self.note_service_consumed(service, flow, received, &out),
                 Output::Close { flow, reset } => self.close_service_flow(service, flow, reset),
                 Output::Event(event) => self.observer.event(service, peer, event, now),
@@ -319,12 +323,21 @@ where
         }
     }
 
-    fn service_transmits(&mut self, service: usize, id: FlowId, out: &Buffer) {
+    fn tell_congested(&mut self, service: usize, flow: FlowId) {
+        let now = self.network.now;
+        if let Some(slot) = self.services.get_mut(service) {
+            let input = Input::Congested { flow };
+            slot.upkeep.input(&mut slot.service.endpoint, input, now);
+        }
+    }
+
+    /// Sends what a service transmits; whether so much has come to wait that the endpoint is to hear of it.
+    fn service_transmits(&mut self, service: usize, id: FlowId, out: &Buffer) -> bool {
         let Some(flow) = self.flow_of(service, id) else {
-            return;
+            return false;
         };
         let Some(entry) = self.network.flows.get_mut(flow) else {
-            return;
+            return false;
         };
         if let Some(log) = entry.server_end.as_mut().and_then(|end| end.log.as_mut()) {
             log.transmitted(Direction::Down, out);
@@ -334,15 +347,14 @@ where
             let _ = self
                 .network
                 .send_datagram(flow, Direction::Down, out.bytes(), out.spans());
-            return;
+            return false;
         }
         self.network.queue_bytes(flow, Direction::Down, out);
         // A failed flush shows when the socket is read.
         let _ = self.network.flush(flow, Direction::Down);
         let congested = self.is_congested(flow);
-        if let Some(end) = self.server_end_mut(service, id) {
-            end.congested |= congested;
-        }
+        let end = self.server_end_mut(service, id);
+        end.is_some_and(|end| congested && !std::mem::replace(&mut end.congested, true))
     }
 
     fn close_service_flow(&mut self, service: usize, id: FlowId, reset: bool) {

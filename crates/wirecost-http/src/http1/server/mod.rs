@@ -314,7 +314,7 @@ impl Endpoint for Server {
         match input {
             Input::Opened { flow, .. } => self.open(flow),
             Input::Received { flow, bytes } => self.receive(flow, bytes),
-            Input::Writable { .. } => {}
+            Input::Congested { .. } | Input::Writable { .. } => {}
             Input::PeerClosed { flow } => self.peer_closed(flow),
             Input::Reset { flow, .. } => self.reset(flow),
             Input::Command(Command::EarlyData { flow, bytes }) => self.expect_early_data(flow, bytes),

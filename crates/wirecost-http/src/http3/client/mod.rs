@@ -312,7 +312,7 @@ impl Endpoint for Client {
             Input::Reset { flow, reason } => self.reset(flow, reason),
             Input::Command(command) => self.command(command),
             Input::Timeout => self.expire(),
-            Input::Writable { .. } | Input::PeerClosed { .. } => {}
+            Input::Congested { .. } | Input::Writable { .. } | Input::PeerClosed { .. } => {}
         }
         self.close_if_done();
         Ok(())

@@ -362,8 +362,10 @@ impl Endpoint for Server {
             Input::Reset { flow, .. } => self.reset(flow),
             Input::Timeout => self.expire(),
             // What came as early data QUIC says itself.
-            Input::Command(Command::EarlyData { .. }) | Input::Writable { .. } | Input::PeerClosed { .. } => {
-            }
+            Input::Command(Command::EarlyData { .. })
+            | Input::Congested { .. }
+            | Input::Writable { .. }
+            | Input::PeerClosed { .. } => {}
         }
         Ok(())
     }

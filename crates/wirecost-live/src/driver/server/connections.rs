@@ -69,7 +69,7 @@ where
                 break;
             }
         }
-        self.settle(flow);
+        self.settle(flow)?;
         if goes_on {
             self.read_later(flow, true);
         }
@@ -101,7 +101,7 @@ where
             Readable::Nothing => {}
             Readable::PeerClosed => {
                 self.input(service, Some(flow), Input::PeerClosed { flow }, &[])?;
-                self.settle(flow);
+                self.settle(flow)?;
                 self.drop_closed(flow);
             }
             Readable::Reset(reason) => self.lost(flow, reason)?,
@@ -110,18 +110,15 @@ where
     }
 
     /// Gives bytes to a connection. On the link each transmission is a write of its own. Elsewhere the answers to what is
-    /// being read go out together, and so does what others are sent in one turn.
-    pub(super) fn transmit_stream(&mut self, flow: FlowId, out: &Buffer) {
+    /// being read go out together, and so does what others are sent in one turn. Whether too much waits from then on.
+    pub(super) fn transmit_stream(&mut self, flow: FlowId, out: &Buffer) -> bool {
         if self.at_hand == Some(flow) && !self.on_link {
             self.answer.extend_from_slice(out.bytes());
-            if self.answer.len() >= UNSENT_LIMIT {
-                self.send_answer(flow);
-            }
-            return;
+            return self.answer.len() >= UNSENT_LIMIT && self.send_answer(flow);
         }
         let on_link = self.on_link;
         let Some(connection) = self.flows.connection_mut(flow) else {
-            return;
+            return false;
         };
         if on_link {
             // A failed write shows when the socket is read.
@@ -136,25 +133,33 @@ where
                 self.unflushed.push(flow);
             }
         }
-        connection.congested |= connection.stream.is_congested();
+        connection.note_congestion()
     }
 
-    fn send_answer(&mut self, flow: FlowId) {
-        if let Some(connection) = self.flows.connection_mut(flow)
-            && !self.answer.is_empty()
-        {
+    /// Sends what a connection at hand has been answered; whether too much waits from then on.
+    fn send_answer(&mut self, flow: FlowId) -> bool {
+        let mut answer = std::mem::take(&mut self.answer);
+        let connection = self.flows.connection_mut(flow).filter(|_| !answer.is_empty());
+        let is_congested = connection.is_some_and(|connection| {
             // A failed write shows when the socket is read.
-            let _ = connection.stream.write(&self.answer);
-            connection.congested |= connection.stream.is_congested();
-        }
-        self.answer.clear();
+            let _ = connection.stream.write(&answer);
+            connection.note_congestion()
+        });
+        answer.clear();
+        self.answer = answer;
+        is_congested
     }
 
     /// Sends what a connection at hand has been answered: its turn is over.
-    fn settle(&mut self, flow: FlowId) {
-        if self.at_hand == Some(flow) {
-            self.send_answer(flow);
-            self.at_hand = None;
+    fn settle(&mut self, flow: FlowId) -> io::Result<()> {
+        if self.at_hand != Some(flow) {
+            return Ok(());
+        }
+        let is_congested = self.send_answer(flow);
+        self.at_hand = None;
+        match self.flows.get(flow).map(|found| found.service) {
+            Some(service) if is_congested => self.input(service, Some(flow), Input::Congested { flow }, &[]),
+            _ => Ok(()),
         }
     }
 

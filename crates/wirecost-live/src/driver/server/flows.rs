@@ -48,6 +48,13 @@ impl Connection {
             is_unflushed: false,
         }
     }
+
+    /// Takes note that too much waits to be sent, if that is so; whether it was otherwise before.
+    pub(super) fn note_congestion(&mut self) -> bool {
+        let is_new = !self.congested && self.stream.is_congested();
+        self.congested |= is_new;
+        is_new
+    }
 }
 
 impl Flow {

@@ -4,6 +4,7 @@ use alloc::string::String;
 use proptest::prelude::*;
 
 use super::*;
+use crate::broker::memory::Memory;
 use crate::broker::session::Sessions;
 
 fn subscription(session: SessionId) -> Subscription {
@@ -39,7 +40,7 @@ proptest! {
         let mut tree = Subscriptions::default();
         let subscribed: Vec<(SessionId, String)> = filters
             .iter()
-            .map(|filter| (sessions.create(filter), filter.clone()))
+            .map(|filter| (sessions.create(filter, &Memory::default()), filter.clone()))
             .collect();
         for (session, filter) in &subscribed {
             prop_assert!(tree.subscribe(filter, subscription(*session)));
@@ -61,7 +62,7 @@ proptest! {
 #[test]
 fn a_group_takes_turns_among_those_online() {
     let mut sessions = Sessions::default();
-    let members = ["a", "b", "c"].map(|name| sessions.create(name));
+    let members = ["a", "b", "c"].map(|name| sessions.create(name, &Memory::default()));
     let mut tree = Subscriptions::default();
     for member in members {
         tree.subscribe("$share/g/t", subscription(member));

@@ -1,0 +1,205 @@
+//! What the broker holds for all clients together, and which message is dropped for whom when that is full.
+
+use crate::talk::*;
+use wirecost_mqtt::broker::{Config, Event, Limit};
+use wirecost_mqtt::codec::{Connect, Property, Publish, ReasonCode, SubscriptionOptions};
+use wirecost_mqtt::quality::{Delivery, QoS};
+
+const PAYLOAD: &str = match str::from_utf8(&[b'x'; 1_000]) {
+    Ok(payload) => payload,
+    Err(_) => "",
+};
+
+fn of(qos: QoS) -> SubscriptionOptions {
+    SubscriptionOptions::of_qos(qos)
+}
+
+/// A broker that may hold so much, with a publisher on flow 0.
+fn bounded(maximum_held_bytes: usize) -> Talk {
+    let mut talk = Talk::new(Config {
+        maximum_held_bytes,
+        ..Config::default()
+    });
+    talk.join(0, "publisher");
+    talk
+}
+
+/// A subscriber to `topic` whose transport takes nothing.
+fn stalled(talk: &mut Talk, flow: u32, topic: &str, qos: QoS) {
+    talk.join(flow, &format!("stalled{flow}"));
+    talk.subscribe(flow, topic, of(qos));
+    talk.congest(flow, true);
+}
+
+fn publish(talk: &mut Talk, topic: &str, qos: QoS, count: u16) {
+    for number in 1..=count {
+        let delivery = Delivery::new(qos, id(number));
+        talk.publish(
+            0,
+            Publish {
+                delivery,
+                ..message(topic, PAYLOAD)
+            },
+        );
+    }
+    talk.hear(0);
+}
+
+#[test]
+fn a_message_is_held_once_for_all_who_do_not_take_it() {
+    for qos in QoS::ALL {
+        let mut talk = bounded(usize::MAX);
+        for flow in 1..=100 {
+            stalled(&mut talk, flow, "t", qos);
+        }
+        let before = talk.broker.held_bytes();
+        publish(&mut talk, "t", qos, 100);
+        let held = talk.broker.held_bytes() - before;
+        assert!(
+            held < 100 * 1_000 * 12,
+            "{held} B of 100 messages for 100 subscribers"
+        );
+        for flow in 1..=100 {
+            talk.congest(flow, false);
+            let heard = talk.hear(flow).len();
+            assert_eq!(heard, 100, "{qos:?}");
+        }
+        for flow in 1..=100 {
+            talk.leave(flow, ReasonCode::Success);
+            talk.lose(flow);
+        }
+        assert!(talk.broker.held_bytes() < before, "{}", talk.broker.held_bytes());
+    }
+}
+
+#[test]
+fn what_the_broker_says_it_holds_is_nothing_once_all_are_gone() {
+    let mut talk = bounded(100_000);
+    for flow in 1..=3 {
+        stalled(&mut talk, flow, "t", QoS::ExactlyOnce);
+        publish(&mut talk, "t", QoS::ExactlyOnce, 20);
+        talk.congest(flow, false);
+    }
+    assert!(talk.broker.held_bytes() > 20_000);
+    for flow in 0..=3 {
+        talk.lose(flow);
+    }
+    assert_eq!(talk.broker.held_bytes(), 0);
+}
+
+/// Messages of QoS 0 leave half of what is free to those of QoS 1 and 2.
+#[test]
+fn messages_of_qos_0_are_dropped_first() {
+    let kept = |qos| {
+        let mut talk = bounded(100_000);
+        stalled(&mut talk, 1, "t", qos);
+        publish(&mut talk, "t", qos, 100);
+        talk.congest(1, false);
+        let kept = talk.hear(1).len() as u64;
+        assert_eq!(talk.broker.stats().dropped_memory_full, 100 - kept);
+        let dropping = Event::Dropping {
+            client_id: "stalled1".into(),
+            limit: Limit::Broker,
+        };
+        let said = talk.events.iter().filter(|event| **event == dropping);
+        assert_eq!(said.count(), 1, "said once");
+        kept
+    };
+    let (at_most_once, at_least_once) = (kept(QoS::AtMostOnce), kept(QoS::AtLeastOnce));
+    assert!((20..40).contains(&at_most_once), "{at_most_once}");
+    assert!(
+        (at_most_once + 10..60).contains(&at_least_once),
+        "{at_least_once}"
+    );
+}
+
+#[test]
+fn who_takes_its_messages_gets_them_all_while_others_fill_the_memory() {
+    let mut talk = bounded(100_000);
+    talk.join(1, "reader");
+    talk.subscribe(1, "#", of(QoS::AtLeastOnce));
+    for (flow, topic) in (2..).zip(["a", "b", "c"]) {
+        stalled(&mut talk, flow, topic, QoS::AtLeastOnce);
+        publish(&mut talk, topic, QoS::AtMostOnce, 100);
+        publish(&mut talk, topic, QoS::AtLeastOnce, 100);
+    }
+    assert!(talk.broker.stats().dropped_memory_full > 300);
+    let heard = talk.hear(1);
+    let of_qos_0 = heard.iter().filter(|line| !line.contains("qos1"));
+    assert_eq!(of_qos_0.count(), 300, "nothing is dropped for who takes all");
+    assert!(
+        talk.broker.held_bytes() <= 101_500,
+        "{}",
+        talk.broker.held_bytes()
+    );
+}
+
+#[test]
+fn who_does_not_acknowledge_fills_no_more_than_the_memory() {
+    let mut talk = bounded(100_000);
+    talk.join(1, "silent");
+    talk.subscribe(1, "t", of(QoS::AtLeastOnce));
+    publish(&mut talk, "t", QoS::AtLeastOnce, 500);
+    assert!(
+        talk.broker.held_bytes() <= 101_500,
+        "{}",
+        talk.broker.held_bytes()
+    );
+    let in_flight = talk.hear(1).len() as u16;
+    assert!(in_flight < 100, "{in_flight}");
+    for packet_id in 1..=in_flight {
+        talk.acknowledge(1, packet_id);
+    }
+    publish(&mut talk, "t", QoS::AtLeastOnce, 1);
+    assert!(!talk.hear(1).is_empty(), "it goes on where room is made");
+}
+
+#[test]
+fn sessions_that_nobody_uses_fill_no_more_than_the_memory() {
+    let mut talk = bounded(30_000);
+    let lasting = properties([Property::SessionExpiryInterval(1_000)]);
+    let names: Vec<String> = (0..100).map(|number| format!("{number:0500}")).collect();
+    let mut refused = 0;
+    for (flow, name) in (1..).zip(&names) {
+        let properties = lasting.as_properties();
+        talk.connect(
+            flow,
+            Connect {
+                properties,
+                ..hello(name)
+            },
+        );
+        refused += u32::from(talk.hear(flow) == ["connack 0x97", "close"]);
+        talk.lose(flow);
+    }
+    assert!(refused > 50, "{refused}");
+    assert!(talk.broker.held_bytes() < 32_000, "{}", talk.broker.held_bytes());
+}
+
+#[test]
+fn a_subscription_and_a_retained_message_that_find_no_room_are_refused() {
+    let mut talk = bounded(20_000);
+    talk.join(1, "subscriber");
+    let filters: Vec<String> = (0..100)
+        .map(|number| format!("{number}/{}", "y".repeat(500)))
+        .collect();
+    let mut refused = 0;
+    for filter in &filters {
+        talk.subscribe_with(1, filter, of(QoS::AtMostOnce), properties([]).as_properties());
+        refused += u32::from(talk.hear(1) == ["suback [97]"]);
+    }
+    assert!((50..95).contains(&refused), "{refused}");
+    let mut talk = bounded(20_000);
+    for number in 0..100 {
+        let topic = format!("t{number}");
+        talk.publish(
+            0,
+            Publish {
+                retain: true,
+                ..message(&topic, PAYLOAD)
+            },
+        );
+    }
+    assert_eq!(talk.broker.retained(), 9, "half of it");
+    assert_eq!(talk.broker.stats().dropped_by_limit, 91);
+}
