@@ -19,6 +19,9 @@ use crate::sys;
 /// The largest IP packet that an interface hands over: what segmentation offload makes is no larger.
 const LARGEST_PACKET_BYTES: usize = 65_536 + 256;
 
+/// Bytes of memory in which packets are kept: more than a connection of usual size has.
+pub const KEPT_BYTES: usize = 32 << 20;
+
 /// The index that stands for all interfaces (packet(7)).
 const EVERY_INTERFACE: u32 = 0;
 
@@ -52,6 +55,8 @@ pub struct Catch {
     pub packets: Vec<Sniffed>,
     /// Packets that the buffer had no room for.
     pub dropped: u32,
+    /// Wanted packets that were not kept, because so many came.
+    pub unkept: u64,
 }
 
 impl Sniffer {
@@ -70,7 +75,7 @@ impl Sniffer {
         Ok(Self { fd, clock })
     }
 
-    /// Takes the packets that are `wanted` out of what has passed so far.
+    /// Takes the packets that are `wanted` out of what has passed so far, and keeps them in [`KEPT_BYTES`] of memory.
     ///
     /// # Errors
     /// The kernel refuses to read.
@@ -78,6 +83,7 @@ impl Sniffer {
         let mut buffer = vec![0; LARGEST_PACKET_BYTES];
         let mut catch = Catch::default();
         let begun = self.clock.utc_nanos(Instant::START);
+        let (now, mut room) = (self.clock.now(), KEPT_BYTES);
         loop {
             let frame = match sys::receive_frame(self.fd.as_fd(), &mut buffer) {
                 Ok(frame) => frame,
@@ -92,8 +98,19 @@ impl Sniffer {
                 outgoing: frame.kind == libc::PACKET_OUTGOING,
                 bytes: buffer.get(..frame.length).unwrap_or_default().to_vec(),
             };
-            if wanted(&sniffed) {
-                catch.packets.push(sniffed);
+            // What passes meanwhile may have no end.
+            if sniffed.at > now {
+                break;
+            }
+            if !wanted(&sniffed) {
+                continue;
+            }
+            match room.checked_sub(size_of::<Sniffed>() + sniffed.bytes.len()) {
+                Some(left) => {
+                    room = left;
+                    catch.packets.push(sniffed);
+                }
+                None => catch.unkept += 1,
             }
         }
         in_order(&mut catch.packets);

@@ -14,6 +14,8 @@ pub struct FlowLog {
     pub up: DirectionLog,
     /// Server to device.
     pub down: DirectionLog,
+    /// Bytes of memory that datagrams of a direction may still take here.
+    room: [usize; 2],
 }
 
 /// The spans of one direction of a flow.
@@ -25,6 +27,8 @@ pub struct DirectionLog {
     pub datagrams: Vec<DatagramLog>,
     /// Bytes covered so far; a datagram counts one more, so that an empty one has a place too.
     pub bytes: u64,
+    /// Datagrams that were counted and not kept.
+    pub unkept: u64,
 }
 
 /// One datagram and what it was.
@@ -43,6 +47,16 @@ impl FlowLog {
             transport,
             up: DirectionLog::default(),
             down: DirectionLog::default(),
+            room: [usize::MAX; 2],
+        }
+    }
+
+    /// An empty log that keeps datagrams of each direction in so many bytes of memory and counts the others: those who send
+    /// may be strangers.
+    pub fn bounded(transport: Transport, bytes: usize) -> Self {
+        Self {
+            room: [bytes; 2],
+            ..Self::new(transport)
         }
     }
 
@@ -60,6 +74,7 @@ impl FlowLog {
             log.stream.extend_from_slice(&later.stream);
             log.datagrams.extend_from_slice(&later.datagrams);
             log.bytes += later.bytes;
+            log.unkept += later.unkept;
         }
     }
 
@@ -75,10 +90,18 @@ impl FlowLog {
 
     fn note(&mut self, direction: Direction, bytes: &[u8], out: &Buffer) {
         let transport = self.transport;
+        let room = &mut self.room[direction as usize];
+        let taken = size_of::<DatagramLog>() + bytes.len() + size_of_val(out.spans());
+        let left = room.checked_sub(taken);
+        *room = left.unwrap_or(*room);
         let log = self.direction_mut(direction);
         log.bytes += out.covered();
         if transport == Transport::Datagram {
             log.bytes += 1;
+            if left.is_none() {
+                log.unkept += 1;
+                return;
+            }
             log.datagrams.push(DatagramLog {
                 bytes: bytes.to_vec(),
                 spans: out.spans().to_vec(),
@@ -93,5 +116,27 @@ impl FlowLog {
                 _ => log.stream.push(*span),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cause, Layer, Phase};
+
+    #[test]
+    fn a_bounded_log_counts_what_it_does_not_keep() {
+        let mut log = FlowLog::bounded(Transport::Datagram, 4_000);
+        let mut out = Buffer::new();
+        out.push(&[0; 100], Layer::Application, Phase::Message, Cause::Original);
+        for _ in 0..1_000 {
+            log.consumed(Direction::Down, &[0; 100], &out);
+        }
+        let kept = log.down.datagrams.len();
+        assert!((10..40).contains(&kept), "{kept}");
+        assert_eq!(log.down.unkept, 1_000 - kept as u64);
+        assert_eq!(log.down.bytes, 101_000);
+        log.transmitted(Direction::Up, &out);
+        assert_eq!(log.up.unkept, 0, "a direction has room of its own");
     }
 }

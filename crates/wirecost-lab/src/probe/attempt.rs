@@ -9,7 +9,7 @@ use std::time::Duration;
 use wirecost_live::Clock;
 use wirecost_live::activity::Activity;
 use wirecost_live::driver::client::ClientLoop;
-use wirecost_live::sniffer::{Catch, Sniffed, Sniffer};
+use wirecost_live::sniffer::{Catch, KEPT_BYTES, Sniffed, Sniffer};
 use wirecost_proto::Direction;
 use wirecost_proto::driver::Device;
 use wirecost_proto::log::FlowLog;
@@ -51,6 +51,13 @@ impl Attempt {
         }
     }
 
+    /// Datagrams and packets that came beyond what is kept.
+    pub(super) fn unkept(&self) -> u64 {
+        let told: u64 = self.logs.iter().map(|(_, log)| log.down.unkept).sum();
+        let seen = self.seen.as_ref().map_or(0, |catch| catch.unkept);
+        told.max(seen)
+    }
+
     /// Each packet once: what goes up as it leaves, what comes down as it arrives, on the interface that the first one
     /// of its direction took. A packet to the machine itself passes twice, one through a bridge several times.
     pub(super) fn packets(&self, options: &Options) -> Vec<(Direction, Sniffed)> {
@@ -90,6 +97,7 @@ pub(super) fn attempt(
     };
     let activity = Arc::new(Activity::new(1));
     let devices = ClientLoop::new(vec![device], clock, activity).map_err(machine("open a socket"))?;
+    let devices = devices.with_bounded_logs(KEPT_BYTES);
     let reports = devices.run().map_err(machine("wait for a socket"))?;
     thread::sleep(LINGER);
     let Some(report) = reports.into_iter().next() else {

@@ -37,7 +37,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use wirecost_live::Clock;
-use wirecost_live::sniffer::{Sniffed, interface_of};
+use wirecost_live::sniffer::{KEPT_BYTES, Sniffed, interface_of};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Direction, ResetReason, Rng};
 use wirecost_security::KeyLog;
@@ -222,6 +222,15 @@ impl Probe {
     /// The account of the packets where they were seen, and else of what the endpoint said.
     fn account(&mut self, options: &Options, attempt: &Attempt) -> Account {
         let flows = attempt.flows(options);
+        let unkept = attempt.unkept();
+        if unkept > 0 {
+            let text = format!(
+                "{unkept} packets came beyond the {} MiB that are kept: they are not in the account; is somebody flooding this \
+                 address?",
+                KEPT_BYTES >> 20
+            );
+            self.report.warnings.push(text);
+        }
         let dropped = match &attempt.seen {
             Ok(catch) => catch.dropped,
             Err(error) => {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::codec::PropertiesBuf;
+use crate::codec::framing::FIRST_PACKET_BYTES;
 use crate::codec::properties::Property;
 use crate::codec::text::OwnedText;
 use crate::quality::QoS;
@@ -66,10 +67,6 @@ pub struct Config {
     pub close_patience: Duration,
 }
 
-/// Room for every field of a CONNECT at its longest (client identifier, will topic and payload, user name, password: 65,535 B
-/// each, sections 1.5.4 and 1.5.6), and for 192 kB of properties, which the standard does not bound.
-const MAXIMUM_CONNECT_BYTES: u32 = 512 * 1024;
-
 /// As much as may wait unsent for a client that is connected and does not read.
 const MAXIMUM_QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
@@ -81,7 +78,7 @@ impl Default for Config {
         Self {
             users: None,
             maximum_packet_size: None,
-            maximum_connect_size: MAXIMUM_CONNECT_BYTES,
+            maximum_connect_size: FIRST_PACKET_BYTES,
             receive_maximum: u16::MAX,
             maximum_inflight: u16::MAX,
             topic_alias_maximum: 0,

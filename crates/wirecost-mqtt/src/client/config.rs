@@ -7,6 +7,10 @@ use crate::codec::text::{OwnedBinary, OwnedText};
 use crate::codec::{PropertiesBuf, Text, Version};
 use crate::quality::QoS;
 
+/// The largest packet that a client takes that is not told otherwise, in bytes: a quarter of what the protocol has, and more
+/// than devices are sent.
+const LARGEST_PACKET: u32 = 64 * 1024 * 1024;
+
 /// The client identifier of a device that is not given another one: 8 characters.
 const CLIENT_ID: &str = "wc-00001";
 
@@ -33,6 +37,9 @@ pub struct Config {
     pub receive_maximum: u16,
     /// MQTT 5: the largest packet that the client takes, in bytes; `None` is no limit but the protocol's.
     pub maximum_packet_size: Option<u32>,
+    /// The largest packet that is taken of a server, in bytes, whether or not it is told so; before CONNACK no more than
+    /// [`FIRST_PACKET_BYTES`](crate::codec::framing::FIRST_PACKET_BYTES) are.
+    pub largest_packet: u32,
     /// MQTT 5: the highest topic alias that the client takes.
     pub topic_alias_maximum: u16,
     /// MQTT 5: whether to send topic aliases, as many as the server takes.
@@ -62,6 +69,7 @@ impl Default for Config {
             will: None,
             receive_maximum: u16::MAX,
             maximum_packet_size: None,
+            largest_packet: LARGEST_PACKET,
             topic_alias_maximum: 0,
             use_topic_aliases: false,
             properties: PropertiesBuf::new(),
@@ -86,6 +94,7 @@ pub(super) struct Settings {
     pub(super) topic_alias_maximum: u16,
     pub(super) session_expiry: u32,
     pub(super) maximum_packet_size: Option<u32>,
+    pub(super) largest_packet: u32,
     pub(super) connect_timeout: Duration,
     pub(super) ping_timeout: Duration,
     pub(super) extra: Option<Box<Extra>>,
@@ -98,6 +107,14 @@ pub(super) struct Extra {
     pub(super) password: Option<OwnedBinary>,
     pub(super) will: Option<Will>,
     pub(super) properties: PropertiesBuf,
+}
+
+impl Settings {
+    /// The largest packet that is taken, in bytes.
+    pub(super) fn largest_packet(&self) -> u32 {
+        let announced = self.maximum_packet_size.unwrap_or(self.largest_packet);
+        announced.min(self.largest_packet)
+    }
 }
 
 impl From<Config> for Settings {
@@ -123,6 +140,7 @@ impl From<Config> for Settings {
             topic_alias_maximum: config.topic_alias_maximum,
             session_expiry: config.session_expiry,
             maximum_packet_size: config.maximum_packet_size,
+            largest_packet: config.largest_packet,
             connect_timeout: config.connect_timeout,
             ping_timeout: config.ping_timeout,
             extra: has_extra.then(|| Box::new(extra)),

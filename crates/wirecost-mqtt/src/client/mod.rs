@@ -33,7 +33,7 @@ use config::Settings;
 pub use config::{Config, Will};
 
 use crate::aliases::{ReceivedAliases, SentAliases};
-use crate::codec::framing::LARGEST_PACKET;
+use crate::codec::framing::FIRST_PACKET_BYTES;
 use crate::codec::{Footprint, Framer, PropertiesBuf, ReasonCode, Version};
 use crate::quality::QoS;
 use crate::reply::Reply;
@@ -212,8 +212,7 @@ impl Client {
     }
 
     fn open(&mut self, flow: FlowId) {
-        let limit = self.config.maximum_packet_size.unwrap_or(LARGEST_PACKET);
-        self.framer = Framer::new(limit);
+        self.framer = Framer::new(self.config.largest_packet().min(FIRST_PACKET_BYTES));
         self.state = State::AwaitConnack(flow);
         self.timers = TimerTable::new();
         self.timers

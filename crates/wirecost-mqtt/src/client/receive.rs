@@ -20,9 +20,15 @@ use crate::session::{Pubrec, Stage, Unasked};
 impl Client {
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
         let mut framer = core::mem::take(&mut self.framer);
+        let awaits_connack = matches!(self.state, State::AwaitConnack(_));
         loop {
             match framer.next(&mut bytes) {
-                Ok(Some(frame)) => self.receive_frame(frame),
+                Ok(Some(frame)) => {
+                    self.receive_frame(frame);
+                    if awaits_connack {
+                        framer.set_limit(self.config.largest_packet());
+                    }
+                }
                 Ok(None) => break,
                 Err(error) => {
                     self.fail(error);

@@ -12,6 +12,11 @@ const MAXIMUM_HEADER_BYTES: usize = 5;
 /// Bytes of the largest packet there is: its fixed header and the largest remaining length.
 pub const LARGEST_PACKET: u32 = MAXIMUM_VARIABLE_BYTE_INTEGER + 5;
 
+/// Bytes of the largest packet that is taken as the first one, by either side. There is room for every field of a CONNECT at
+/// its longest (client identifier, will topic and payload, user name, password: 65,535 B each, sections 1.5.4 and 1.5.6), and
+/// for 192 kB of properties, which the standard does not bound; a CONNACK has fewer fields.
+pub const FIRST_PACKET_BYTES: u32 = 512 * 1024;
+
 /// A view over the bytes of one packet, whatever they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {

@@ -39,6 +39,14 @@ impl Played {
         played
     }
 
+    /// What the client failed with, if it did.
+    fn failure(&self) -> Option<DecodeError> {
+        self.events.iter().find_map(|event| match event {
+            Event::Failed(error) => Some(*error),
+            _ => None,
+        })
+    }
+
     /// Opens another flow after the server has closed the last one.
     fn reopen(&mut self) {
         let peer: Peer = "10.0.0.1:1".parse().expect("an address");
@@ -200,4 +208,71 @@ fn the_assigned_identifier_is_used_from_then_on() {
     played.receive("2007 00 00 04 12 0001 7a");
     played.reopen();
     assert!(played.sent.ends_with(&[0, 1, b'z']));
+}
+
+/// Told before the packet is there: a server that is none fills no memory.
+#[test]
+fn no_packet_of_a_server_is_larger_than_the_client_takes() {
+    let too_large =
+        |limit| move |error| matches!(error, DecodeError::TooLarge { limit: found, .. } if found == limit);
+    for version in Version::ALL {
+        // A CONNACK of 100 MB
+        let mut played = Played::new(of_version(version));
+        played.receive("20 80c2d72f 00 00");
+        assert!(
+            played.failure().is_some_and(too_large(512 << 10)),
+            "{:?}",
+            played.events
+        );
+        assert!(played.closed);
+    }
+    let mut played = Played::connected();
+    // 64 MiB are a remaining length of 67,108,859 B.
+    played.receive("30 fbffff1f");
+    assert_eq!(played.failure(), None, "{:?}", played.events);
+    let mut played = Played::connected();
+    played.receive("30 fcffff1f");
+    assert!(
+        played.failure().is_some_and(too_large(64 << 20)),
+        "{:?}",
+        played.events
+    );
+    let mut small = Played::new(Config {
+        largest_packet: 100,
+        ..of_version(Version::V5)
+    });
+    small.receive("2003 00 00 00");
+    small.receive("30 63");
+    assert!(small.failure().is_some_and(too_large(100)), "{:?}", small.events);
+    assert_eq!(small.sent, hex("e001 95"));
+}
+
+/// Sections 4.3.2, 4.3.3 and 4.13.1, of the server's answers
+#[test]
+fn an_acknowledgement_of_another_kind_ends_the_clients_connection() {
+    let cases = [
+        (QoS::AtLeastOnce, "7002 0001"),
+        (QoS::AtLeastOnce, "5002 0001"),
+        (QoS::AtLeastOnce, "9004 0001 00 00"),
+        (QoS::ExactlyOnce, "4002 0001"),
+        (QoS::ExactlyOnce, "7002 0001"),
+    ];
+    for (qos, answer) in cases {
+        let mut played = Played::connected();
+        played.input(Input::Command(publish("t", qos, b"x")));
+        played.sent.clear();
+        played.receive(answer);
+        assert!(
+            matches!(played.failure(), Some(DecodeError::Protocol(_))),
+            "{answer}"
+        );
+        assert_eq!(
+            (played.sent.as_slice(), played.closed),
+            (&hex("e001 82")[..], true),
+            "{answer}"
+        );
+    }
+    let mut played = Played::connected();
+    played.receive("5003 0007 80");
+    assert_eq!((played.failure(), played.sent.len()), (None, 0), "[MQTT-4.3.3-4]");
 }

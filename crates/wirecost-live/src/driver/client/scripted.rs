@@ -81,6 +81,14 @@ where
     E: Endpoint<Error: Display>,
     S: Script<E>,
 {
+    /// The same, keeping the datagrams of a flow's direction in so many bytes of memory: strangers may send them. There is no
+    /// bound unless told otherwise.
+    #[must_use]
+    pub const fn with_bounded_logs(mut self, bytes: usize) -> Self {
+        self.setting.log_bytes = bytes;
+        self
+    }
+
     /// A loop over `devices`.
     ///
     /// # Errors
@@ -105,6 +113,7 @@ where
         let setting = OnLink {
             activity,
             devices: noted,
+            log_bytes: usize::MAX,
             lap: Duration::ZERO,
         };
         Self::build(slots, targets, Scripts::new(scripts), clock, setting)

@@ -59,6 +59,8 @@ pub(super) trait Setting {
 pub struct OnLink {
     pub(super) activity: Arc<Activity>,
     pub(super) devices: Vec<Noted>,
+    /// Bytes of memory in which the datagrams of a flow's direction are kept.
+    pub(super) log_bytes: usize,
     /// CPU time of the thread when the turn began.
     pub(super) lap: Duration,
 }
@@ -103,7 +105,8 @@ impl Setting for OnLink {
     }
 
     fn opened(&mut self, device: usize, address: SocketAddr, transport: Transport) {
-        self.devices[device].logs.push((address, FlowLog::new(transport)));
+        let log = FlowLog::bounded(transport, self.log_bytes);
+        self.devices[device].logs.push((address, log));
     }
 
     fn transmitted(&mut self, device: usize, out: &Buffer) {
