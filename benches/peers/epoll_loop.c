@@ -4,8 +4,9 @@
  * QoS 0 it sends what the socket takes, one write per message. No clock is read per message, nothing is checked but that
  * acknowledgements have their four bytes: what is above this is the price of a generator that measures.
  *
- * epoll_loop ADDRESS PORT QOS CONNECTIONS MESSAGES PAYLOAD_BYTES [RATE]
- * With RATE the messages of QoS 0 are paced: so many a second over all connections, by a timer of 1 ms.
+ * epoll_loop ADDRESS PORT QOS CONNECTIONS MESSAGES PAYLOAD_BYTES [RATE | WINDOW]
+ * With QoS 0, RATE paces the messages: so many a second over all connections, by a timer of 1 ms. With QoS 1, WINDOW is how
+ * many messages of a connection are on their way at once: as many as a read has acknowledged leave in one write.
  * The last line of standard output: messages, seconds, CPU seconds of user and system, as JSON. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -29,6 +30,8 @@ struct connection {
     uint16_t packet_id;
     int acknowledged; /* bytes of the PUBACK that have come */
     size_t unsent;    /* bytes of the PUBLISH at hand that the socket has not taken */
+    unsigned char *batch; /* with a window: PUBLISH packets that leave together */
+    size_t batch_bytes;   /* bytes of them that the socket has not taken */
 };
 
 static unsigned char publish[MOST_PAYLOAD + 16];
@@ -103,13 +106,41 @@ static long send_on(struct connection *c, long most)
     }
 }
 
+/* Makes so many PUBLISH packets, as far as there are messages left, and gives the socket what it takes of them in one write. */
+static void send_together(struct connection *c, long count)
+{
+    for (; count > 0 && sent < to_send; count--, sent++) {
+        if (!++c->packet_id)
+            c->packet_id = 1;
+        publish[id_at] = (unsigned char)(c->packet_id >> 8);
+        publish[id_at + 1] = (unsigned char)c->packet_id;
+        memcpy(c->batch + c->batch_bytes, publish, publish_bytes);
+        c->batch_bytes += publish_bytes;
+    }
+    if (!c->batch_bytes)
+        return;
+    ssize_t taken = write(c->socket, c->batch, c->batch_bytes);
+    if (taken < 0 && errno != EAGAIN)
+        fail("write");
+    c->batch_bytes -= taken > 0 ? (size_t)taken : 0;
+    if (c->batch_bytes && taken > 0)
+        memmove(c->batch, c->batch + taken, c->batch_bytes);
+}
+
 static void receive(struct connection *c)
 {
-    unsigned char bytes[4096];
+    unsigned char bytes[4096]; /* more PUBACKs than a window has */
     ssize_t count = read(c->socket, bytes, sizeof bytes);
     if (count == 0 || (count < 0 && errno != EAGAIN))
         fail("read");
     c->acknowledged += count > 0 ? (int)count : 0;
+    if (c->batch) {
+        long complete = c->acknowledged / 4;
+        c->acknowledged %= 4;
+        answered += complete;
+        send_together(c, complete);
+        return;
+    }
     for (; qos && c->acknowledged >= 4; c->acknowledged -= 4) {
         answered++;
         send_on(c, 1);
@@ -139,7 +170,7 @@ static void send_paced(struct connection *all, int count, double rate)
 int main(int argc, char **argv)
 {
     if (argc < 7) {
-        fprintf(stderr, "usage: %s ADDRESS PORT QOS CONNECTIONS MESSAGES PAYLOAD_BYTES [RATE]\n", argv[0]);
+        fprintf(stderr, "usage: %s ADDRESS PORT QOS CONNECTIONS MESSAGES PAYLOAD_BYTES [RATE | WINDOW]\n", argv[0]);
         return 2;
     }
     struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[2]))};
@@ -148,10 +179,13 @@ int main(int argc, char **argv)
     int count = atoi(argv[4]), poll = epoll_create1(0);
     to_send = atol(argv[5]);
     make_publish((size_t)atol(argv[6]));
+    long window = argc > 7 && qos ? atol(argv[7]) : 1;
     struct connection *all = calloc((size_t)count, sizeof *all);
     for (int i = 0; i < count; i++) {
         all[i].socket = open_connection(&server, i);
-        struct epoll_event event = {.events = EPOLLIN | (qos ? 0 : EPOLLOUT), .data.ptr = &all[i]};
+        all[i].batch = window > 1 ? malloc((size_t)window * publish_bytes) : NULL;
+        uint32_t interest = EPOLLIN | (qos ? 0 : EPOLLOUT) | (window > 1 ? EPOLLOUT | EPOLLET : 0);
+        struct epoll_event event = {.events = interest, .data.ptr = &all[i]};
         epoll_ctl(poll, EPOLL_CTL_ADD, all[i].socket, &event);
     }
     struct rusage before, after;
@@ -159,16 +193,23 @@ int main(int argc, char **argv)
     double start = now();
     if (argc > 7 && !qos)
         send_paced(all, count, atof(argv[7]));
-    for (int i = 0; qos && i < count; i++)
-        send_on(&all[i], 1);
+    for (int i = 0; qos && i < count; i++) {
+        if (all[i].batch)
+            send_together(&all[i], window);
+        else
+            send_on(&all[i], 1);
+    }
     struct epoll_event events[EVENTS];
     while (answered < to_send) {
         int ready = epoll_wait(poll, events, EVENTS, -1);
         for (int i = 0; i < ready; i++) {
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 receive(events[i].data.ptr);
-            if (events[i].events & EPOLLOUT)
-                send_on(events[i].data.ptr, 64);
+            struct connection *c = events[i].data.ptr;
+            if (events[i].events & EPOLLOUT && c->batch)
+                send_together(c, 0);
+            else if (events[i].events & EPOLLOUT)
+                send_on(c, 64);
         }
     }
     getrusage(RUSAGE_SELF, &after);

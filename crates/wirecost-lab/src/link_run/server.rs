@@ -278,7 +278,8 @@ fn builtin(
         let service = Service {
             address,
             transport: stack.transport(),
-            endpoint: Server::new(stack, Clients::Anyone, &channels, seed).map_err(io::Error::other)?,
+            endpoint: Server::new(stack, Clients::Anyone { held_bytes: None }, &channels, seed)
+                .map_err(io::Error::other)?,
         };
         let server = ServerLoop::new(vec![service], clock, Discard, false)?;
         // The receiver only goes away together with the whole run.

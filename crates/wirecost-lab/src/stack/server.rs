@@ -90,8 +90,11 @@ pub enum Clients {
     /// The devices of a run.
     Devices,
     /// Clients of any maker: the broker takes topic aliases, and gives them to clients that take them, at the cost of a
-    /// property in the CONNACK of MQTT 5.
-    Anyone,
+    /// property in the CONNACK of MQTT 5, and holds no more than its bound for all of them together.
+    Anyone {
+        /// The bound of the broker in bytes, where it is not its own.
+        held_bytes: Option<usize>,
+    },
 }
 
 impl Server {
@@ -108,6 +111,21 @@ impl Server {
         } else {
             Self::Plain(application)
         })
+    }
+}
+
+impl Server {
+    /// What the broker has dropped or ignored; `None` where it is another server.
+    pub fn broker_stats(&self) -> Option<mqtt::Stats> {
+        let application = match self {
+            Self::Plain(application) => application,
+            Self::Tls(server) => server.inner(),
+            Self::Dtls(_) => return None,
+        };
+        match application {
+            ServerApplication::Mqtt(broker) => Some(broker.stats()),
+            _ => None,
+        }
     }
 }
 
@@ -163,8 +181,13 @@ fn resources(channels: &ServerChannels) -> resource::Config {
 
 fn broker(clients: Clients, users: &[(String, String)]) -> mqtt::Config {
     let config = match clients {
-        Clients::Devices => mqtt::Config::default(),
-        Clients::Anyone => mqtt::Config {
+        // What the devices of a run make a broker hold is what the run asks for.
+        Clients::Devices => mqtt::Config {
+            maximum_held_bytes: usize::MAX,
+            ..mqtt::Config::default()
+        },
+        Clients::Anyone { held_bytes } => mqtt::Config {
+            maximum_held_bytes: held_bytes.unwrap_or(mqtt::MAXIMUM_HELD_BYTES),
             topic_alias_maximum: TOPIC_ALIASES,
             sent_topic_aliases: TOPIC_ALIASES,
             ..mqtt::Config::default()

@@ -70,8 +70,9 @@ pub struct Config {
 /// As much as may wait unsent for a client that is connected and does not read.
 const MAXIMUM_QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
-/// As much as a few clients may have waiting at their limits, and little beside a machine's memory.
-const MAXIMUM_HELD_BYTES: usize = 256 * 1024 * 1024;
+/// What a broker holds for all clients unless told otherwise, in bytes: as much as a few of them may have waiting at their limits,
+/// and little beside a machine's memory.
+pub const MAXIMUM_HELD_BYTES: usize = 256 * 1024 * 1024;
 
 impl Default for Config {
     fn default() -> Self {

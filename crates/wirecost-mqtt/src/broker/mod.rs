@@ -34,7 +34,7 @@ use core::convert::Infallible;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
-pub use config::Config;
+pub use config::{Config, MAXIMUM_HELD_BYTES};
 pub use event::{Command, Event, Limit, Stats};
 
 use crate::codec::framing::LARGEST_PACKET;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wirecost_coap::oscore::Parameters;
+use wirecost_proto::ByteSize;
 use wirecost_security::dtls::Psk;
 
 use super::login::given_or_in_file;
@@ -85,6 +86,10 @@ pub struct ServeArguments {
     /// a server of its own [default: what one process can hold]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub connections: Option<u32>,
+
+    /// mqtt: memory that messages, sessions and subscriptions of all clients together may take [default: 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub max_held: Option<ByteSize>,
 
     /// Be one of several processes; told the rest on standard input
     #[arg(long, hide = true)]

@@ -138,7 +138,10 @@ fn endpoint(
     let channels = ServerChannels::admitting(admission, epoch_of(clock), key_log, options);
     // Nobody may foresee the ids of QUIC's connections.
     let seed = random()?;
-    Server::new(stack, Clients::Anyone, &channels, seed).map_err(Failure::usage)
+    let held_bytes = arguments
+        .max_held
+        .map(|size| usize::try_from(size.bytes()).unwrap_or(usize::MAX));
+    Server::new(stack, Clients::Anyone { held_bytes }, &channels, seed).map_err(Failure::usage)
 }
 
 /// A number that nobody can foresee.
@@ -226,7 +229,10 @@ fn serve(
     let ended = serving.join();
     key_file.as_mut().map_or(Ok(()), KeyFile::write)?;
     match ended {
-        Ok(Ok(_)) => Ok(ExitCode::from(exit::OK)),
+        Ok(Ok(finished)) => {
+            finished.observer.say_dropped(&finished.services);
+            Ok(ExitCode::from(exit::OK))
+        }
         Ok(Err(error)) => Err(Failure::new(exit::INTERNAL, error)),
         Err(_) => Err(Failure::new(
             exit::INTERNAL,
@@ -275,6 +281,26 @@ const fn name(protocol: Protocol) -> &'static str {
 /// Says on stderr what happens at the server.
 struct Log {
     quiet: bool,
+}
+
+impl Log {
+    /// Says what the broker has dropped, if anything.
+    fn say_dropped(&self, services: &[Service<Server>]) {
+        let stats = services
+            .iter()
+            .find_map(|service| service.endpoint.broker_stats());
+        let Some(stats) = stats.filter(|_| !self.quiet) else {
+            return;
+        };
+        let (session, broker) = (stats.dropped_queue_full, stats.dropped_memory_full);
+        if session + broker > 0 {
+            output::note(format_args!(
+                "dropped {} messages for clients that took less than came for them: {session} at the limit of a session, \
+                 {broker} at that of the broker (--max-held)",
+                session + broker
+            ));
+        }
+    }
 }
 
 impl Observer<Server> for Log {

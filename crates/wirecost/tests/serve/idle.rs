@@ -1,7 +1,8 @@
 //! What idle connections cost a server's memory.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 
 use wirecost_live::environment::OpenFiles;
 
@@ -33,4 +34,40 @@ fn ten_thousand_idle_mqtt_connections_take_four_kibibytes_each() {
     let each = (after - before) / clients.len();
     println!("{before} B without connections, {after} B with {CONNECTIONS}: {each} B each");
     assert!(each <= BYTES_PER_CONNECTION, "{each} B each");
+}
+
+/// Waits until nothing more is sent to a client, and never reads it.
+fn publish(address: SocketAddr, count: usize, bytes: usize) {
+    let mut publisher = connected(address, 1_000);
+    let length = [(bytes + 3) as u8 & 0x7f | 0x80, ((bytes + 3) >> 7) as u8];
+    let packet = [&[0x30, length[0], length[1], 0, 1, b't'][..], &vec![b'x'; bytes]].concat();
+    for _ in 0..count {
+        publisher.write_all(&packet).expect("the broker reads");
+    }
+    publisher.write_all(&[0xc0, 0]).expect("the broker reads");
+    publisher.read_exact(&mut [0; 2]).expect("PINGRESP");
+}
+
+#[test]
+fn subscribers_that_read_nothing_share_what_waits_for_them() {
+    let server = serve("mqtt");
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    let silent: Vec<TcpStream> = (0..50)
+        .map(|number| {
+            let mut client = connected(address, number);
+            client
+                .write_all(&[0x82, 6, 0, 1, 0, 1, b't', 0])
+                .expect("SUBSCRIBE");
+            client.read_exact(&mut [0; 5]).expect("SUBACK");
+            client
+        })
+        .collect();
+    let before = resident(server.id());
+    publish(address, 14_000, 1_000);
+    let grown = resident(server.id()) - before;
+    println!("{grown} B for 14 MB published to {}", silent.len());
+    // 14 MB once; for each subscriber 10,000 places, and 64 KiB and a message that its connection has.
+    assert!(grown < 100 << 20, "{grown} B");
+    let dropping = "Dropping { client_id: \"";
+    server.wait(|server| server.log().matches(dropping).count() == silent.len());
 }
