@@ -5,7 +5,9 @@
 //! - Headers have the phase and cause of the first span of content; those of a segment with a byte, SYN or FIN
 //!   that was sent before are retransmission, those of a probe are probe.
 //! - A segment without content: SYN is connect, FIN and RST are close, a pure ACK is an acknowledgement in the
-//!   phase of the last byte, SYN or FIN that it acknowledges.
+//!   phase of the byte, SYN or FIN that it tells about: the last one acknowledged where it acknowledges anything
+//!   new or opens the window; else the last one of its first SACK block; else the one that it waits for. One that
+//!   tells nothing has the phase of the packet before it on its connection.
 //! - An ICMP error is a probe in the phase of the flow that it quotes.
 //! - Everything else is unattributed: counted, and shown as application bytes of a message, or as transport
 //!   where no header is understood.
@@ -199,7 +201,7 @@ impl DeviceLedger {
         let acknowledged = segment
             .acknowledgement
             .filter(|_| !segment.rst)
-            .and_then(|number| peer.acknowledge(number, segment.window));
+            .and_then(|number| peer.acknowledge(number, segment));
         // RFC 9293 sections 3.5.2 and 3.5.3: a reset's sequence number is its peer's choice, and data on it
         // is not of the stream.
         let placement = if segment.rst { None } else { stream.send(segment) };

@@ -27,7 +27,7 @@ pub enum Transport<'a> {
         offset: u64,
         /// What the segment is to the stream of its direction.
         placement: Placement,
-        /// The phase of the data that a segment without payload acknowledges, where any was sent.
+        /// The phase of what a segment without payload tells about, where it tells anything.
         acknowledges: Option<Phase>,
     },
     /// A UDP header and the whole datagram.
@@ -98,8 +98,8 @@ pub struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// The packet's phase: that of its first span; of a segment without payload that of what it acknowledges, SYN is
-    /// connect, FIN and RST are close.
+    /// The packet's phase: that of its first span; of a segment without payload that of what it tells about, SYN is
+    /// connect, FIN and RST are close; what tells nothing has the phase of the flow's packet before it.
     pub fn phase(&self) -> Phase {
         if let Some(span) = self.spans.first() {
             return span.phase;

@@ -12,7 +12,7 @@ use common::{OwnLinks, PORT, Talker, delay, device_on, end, settings, world};
 use script::{Counting, Exchanges};
 use wirecost_coap::client as coap;
 use wirecost_coap::server::{self, Server};
-use wirecost_link::Loss;
+use wirecost_link::{Loss, Reorder};
 use wirecost_mqtt::broker::{self, Broker};
 use wirecost_mqtt::client;
 use wirecost_mqtt::quality::QoS;
@@ -36,11 +36,17 @@ fn bare_datagrams_are_tallied_as_the_ledger_counts_them() {
     }
 }
 
-/// A link that loses a tenth of its packets each way.
+/// A link that loses, holds back or doubles a tenth of its packets each way.
 fn lossy() -> OwnLinks {
+    let tenth = Probability::new(0.1).expect("a probability");
     let mut config = delay(20);
     for way in [&mut config.up, &mut config.down] {
-        way.loss = Loss::Bernoulli(Probability::new(0.1).expect("a probability"));
+        way.loss = Loss::Bernoulli(tenth);
+        way.duplicate = tenth;
+        way.reorder = Some(Reorder {
+            probability: tenth,
+            extra_delay: Duration::from_millis(30),
+        });
     }
     OwnLinks::new(1, config, 3)
 }

@@ -44,6 +44,8 @@ pub(super) struct Segment {
     pub(super) fin: bool,
     pub(super) rst: bool,
     pub(super) window: u16,
+    /// The sequence number after the last one of the first SACK block, where a segment without content has one.
+    pub(super) reported: Option<u32>,
     pub(super) header_bytes: usize,
     pub(super) content_bytes: u32,
 }
@@ -111,6 +113,8 @@ impl Segment {
         let flags = segment.flags();
         let has_ack = flags.contains(tcp::Flags::ACK);
         let header_bytes = segment.header_bytes();
+        let content_bytes = upper_bytes(packet).checked_sub(u32::try_from(header_bytes).ok()?)?;
+        let reported = || segment.options().find_map(|option| reported(&option.ok()?));
         Some(Self {
             source_port: segment.source_port(),
             destination_port: segment.destination_port(),
@@ -120,8 +124,9 @@ impl Segment {
             fin: flags.contains(tcp::Flags::FIN),
             rst: flags.contains(tcp::Flags::RST),
             window: segment.window(),
+            reported: (content_bytes == 0).then(reported).flatten(),
             header_bytes,
-            content_bytes: upper_bytes(packet).checked_sub(u32::try_from(header_bytes).ok()?)?,
+            content_bytes,
         })
     }
 }
@@ -169,6 +174,14 @@ const fn is_error(version: ip::Version, kind: u8) -> bool {
         ip::Version::V4 => matches!(kind, 3 | 4 | 5 | 11 | 12),
         // RFC 4443 section 2.1: errors have types below 128.
         ip::Version::V6 => kind < 128,
+    }
+}
+
+/// The end of the first block of a SACK option.
+fn reported(option: &tcp::TcpOption<'_>) -> Option<u32> {
+    match option {
+        tcp::TcpOption::Sack(blocks) => Some(blocks.iter().next()?.right),
+        _ => None,
     }
 }
 

@@ -32,8 +32,8 @@ struct Sequence {
     acknowledged: u64,
     /// Where the FIN stands.
     fin: Option<u64>,
-    /// Whether the peer's last window was 0.
-    window_closed: bool,
+    /// The peer's last window, not scaled.
+    window: Option<u16>,
 }
 
 /// What a segment is to the stream that it belongs to.
@@ -107,26 +107,30 @@ impl Stream {
         self.spans.cover(resent, Some(again), out) + self.spans.cover(new, None, out)
     }
 
-    /// Takes an acknowledgement by the peer; returns the phase of what it acknowledges, `None` where nothing of
-    /// this stream was seen.
-    pub(super) fn acknowledge(&mut self, acknowledgement: u32, window: u16) -> Option<Phase> {
+    /// Takes a segment of the peer, which acknowledges this stream up to `acknowledgement`; returns the phase that
+    /// the segment has where it carries nothing itself. `None` where it tells nothing of this stream.
+    pub(super) fn acknowledge(&mut self, acknowledgement: u32, segment: &Segment) -> Option<Phase> {
         let sequence = self.sequence.as_mut()?;
         let position = sequence.position(acknowledgement)?;
+        let told = sequence.told(position, segment);
         sequence.acknowledged = sequence.acknowledged.max(position.min(sequence.next));
-        sequence.window_closed = window == 0;
-        // The last position acknowledged; 0 is the SYN.
-        let last = position.checked_sub(1)?;
+        sequence.window = Some(segment.window);
         let released = sequence.offset(sequence.acknowledged);
-        let phase = if sequence.fin.is_some_and(|fin| last >= fin) {
-            Phase::Close
-        } else if last == 0 {
-            Phase::Connect
-        } else {
-            let kind = self.spans.at(sequence.offset(last));
-            kind.unwrap_or(Kind::UNDESCRIBED).phase
-        };
+        let phase = told.map(|told| self.phase_at(told));
         self.spans.release_before(released);
-        Some(phase)
+        phase
+    }
+
+    /// The phase of what stands at a position.
+    fn phase_at(&self, position: u64) -> Phase {
+        let Some(sequence) = self.sequence.filter(|_| position > 0) else {
+            return Phase::Connect;
+        };
+        if sequence.fin.is_some_and(|fin| position >= fin) {
+            return Phase::Close;
+        }
+        let kind = self.spans.at(sequence.offset(position));
+        kind.unwrap_or(Kind::UNDESCRIBED).phase
     }
 }
 
@@ -139,7 +143,7 @@ impl Sequence {
             tail: 0,
             acknowledged: 0,
             fin: None,
-            window_closed: false,
+            window: None,
         }
     }
 
@@ -149,6 +153,30 @@ impl Sequence {
         let next = self.initial.wrapping_add(self.next as u32);
         let distance = sequence.wrapping_sub(next).cast_signed();
         self.next.checked_add_signed(i64::from(distance))
+    }
+
+    /// The position that a segment tells about which acknowledges everything before `position`:
+    ///
+    /// - where it acknowledges anything new, or a window that was not told before, the last one acknowledged;
+    /// - else the last one of the first SACK block, which is what arrived last, for the first time (RFC 2018 section 4)
+    ///   or again (RFC 2883 section 4);
+    /// - else, as a duplicate (RFC 5681 section 2), the one that it waits for, if that was sent.
+    ///
+    /// `None` where it tells nothing: a keep-alive, and the answer to one or to a segment that was not acceptable.
+    fn told(&self, position: u64, segment: &Segment) -> Option<u64> {
+        let last = position.checked_sub(1);
+        if position > self.acknowledged {
+            return last;
+        }
+        let reported = segment.reported.and_then(|right| self.position(right));
+        let reported = reported.filter(|right| (1..=self.next).contains(right));
+        if let Some(right) = reported {
+            return right.checked_sub(1);
+        }
+        if position < self.acknowledged || self.window != Some(segment.window) {
+            return last;
+        }
+        (position < self.next).then_some(position)
     }
 
     fn advance(&mut self, position: u64, end: u64) {
@@ -179,7 +207,7 @@ impl Sequence {
             // Section 3.8.6.1: a byte into a zero window. Section 3.8.4: a keep-alive may have one garbage
             // byte; a segment that was one byte long from the start is sent again as data.
             1 => {
-                let into_zero_window = self.window_closed && position == self.acknowledged;
+                let into_zero_window = self.window == Some(0) && position == self.acknowledged;
                 let all_acknowledged = follows == self.next && self.acknowledged == self.next;
                 into_zero_window || (all_acknowledged && self.tail != position)
             }

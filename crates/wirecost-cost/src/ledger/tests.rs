@@ -1,3 +1,4 @@
+mod acknowledgements;
 mod bench;
 mod datagrams;
 mod fragment;

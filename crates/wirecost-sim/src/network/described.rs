@@ -29,8 +29,12 @@ pub(crate) struct Described {
     acknowledged: u64,
     /// Where the FIN stands.
     fin: Option<u64>,
-    /// Whether the peer's last window was 0.
-    window_closed: bool,
+    /// The peer's last window, not scaled.
+    window: Option<u16>,
+    /// Where the connect phase ends among what is forgotten.
+    connect_end: u64,
+    /// The phase of what was forgotten last.
+    forgotten: Option<Phase>,
 }
 
 impl Described {
@@ -82,23 +86,46 @@ impl Described {
         placement
     }
 
-    /// Takes an acknowledgment that the peer sends; the phase of what it acknowledges, where anything was sent.
+    /// Takes a segment that the peer sends; the phase that it has where it carries nothing itself. `None` where it
+    /// tells nothing of this direction.
     pub(crate) fn acknowledge(&mut self, segment: &Segment) -> Option<Phase> {
         if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
             return None;
         }
         let position = self.position(segment.acknowledgment);
+        let told = self.told(position, segment);
         self.acknowledged = self.acknowledged.max(position.min(self.next));
-        self.window_closed = segment.window == 0;
-        // The last position acknowledged; 0 is the SYN.
-        let last = position.checked_sub(1)?;
-        if self.fin.is_some_and(|fin| last >= fin) {
-            return Some(Phase::Close);
+        self.window = Some(segment.window);
+        told.map(|told| self.phase_of(told))
+    }
+
+    /// The position that a segment tells about which acknowledges everything before `position`: the rule of
+    /// `wirecost_cost::DeviceLedger`.
+    fn told(&self, position: u64, segment: &Segment) -> Option<u64> {
+        let last = position.checked_sub(1);
+        if position > self.acknowledged {
+            return last;
         }
-        if last == 0 {
-            return Some(Phase::Connect);
+        // RFC 2018 section 4, RFC 2883 section 4: the first block is what arrived last.
+        let reported = segment.sack.iter().next().map(|block| self.position(block.right));
+        if let Some(right) = reported.filter(|right| (1..=self.next).contains(right)) {
+            return right.checked_sub(1);
         }
-        Some(self.phase_at(last - 1).unwrap_or(Phase::Message))
+        if position < self.acknowledged || self.window != Some(segment.window) {
+            return last;
+        }
+        (position < self.next).then_some(position)
+    }
+
+    /// The phase of what stands at a position; 0 is the SYN.
+    fn phase_of(&self, position: u64) -> Phase {
+        if self.fin.is_some_and(|fin| position >= fin) {
+            return Phase::Close;
+        }
+        match position.checked_sub(1) {
+            None => Phase::Connect,
+            Some(offset) => self.phase_at(offset).unwrap_or(Phase::Message),
+        }
     }
 
     /// Forgets what the sender has seen acknowledged up to `acknowledgment`, but for its last byte: it may be
@@ -110,12 +137,22 @@ impl Described {
             if end > before {
                 return;
             }
+            if first.phase == Phase::Connect {
+                self.connect_end = end;
+            }
+            self.forgotten = Some(first.phase);
             self.start = end;
             self.spans.pop_front();
         }
     }
 
     fn phase_at(&self, offset: u64) -> Option<Phase> {
+        if offset < self.connect_end {
+            return Some(Phase::Connect);
+        }
+        if offset < self.start {
+            return self.forgotten;
+        }
         let mut end = self.start;
         let mut spans = self.spans.iter();
         let at = spans.find(|span| {
@@ -140,7 +177,7 @@ impl Described {
             0 => follows == self.next || follows == self.acknowledged,
             // Section 3.8.6.1: a byte into a zero window. Section 3.8.4: a keep-alive may have one garbage byte.
             1 => {
-                let into_zero_window = self.window_closed && position == self.acknowledged;
+                let into_zero_window = self.window == Some(0) && position == self.acknowledged;
                 let all_acknowledged = follows == self.next && self.acknowledged == self.next;
                 into_zero_window || (all_acknowledged && self.tail != position)
             }

@@ -22,6 +22,8 @@ pub(super) struct Seg {
     pub(super) seq: u32,
     pub(super) ack: u32,
     pub(super) window: u16,
+    /// The only SACK block.
+    pub(super) sack: Option<(u32, u32)>,
     pub(super) len: usize,
 }
 
@@ -32,6 +34,7 @@ pub(super) const ACK: Seg = Seg {
     seq: 1,
     ack: 1,
     window: 1_000,
+    sack: None,
     len: 0,
 };
 
@@ -76,6 +79,13 @@ impl Seg {
 
     pub(super) const fn window(self, window: u16) -> Self {
         Self { window, ..self }
+    }
+
+    pub(super) const fn sack(self, left: u32, right: u32) -> Self {
+        Self {
+            sack: Some((left, right)),
+            ..self
+        }
     }
 
     pub(super) const fn len(self, len: usize) -> Self {
@@ -136,7 +146,7 @@ impl Bench {
             flags: seg.flags,
             window: seg.window,
             urgent_pointer: 0,
-            options: tcp::Options::default(),
+            options: options(peer, seg.sack),
         };
         let mut packet = Vec::new();
         let ip = ip::Repr::new(addresses(seg.direction, ip::Version::V4), ip::Protocol::Tcp);
@@ -151,6 +161,19 @@ impl Bench {
             assert_eq!(text(&verdict, &spans), *expected, "row {number}: {seg:?}");
         }
     }
+}
+
+/// The options of a segment that reports a block of its peer's sequence numbers.
+fn options(peer: u32, sack: Option<(u32, u32)>) -> tcp::Options {
+    let block = |(left, right): (u32, u32)| tcp::SackBlock {
+        left: peer.wrapping_add(left),
+        right: peer.wrapping_add(right),
+    };
+    let sack = sack.map(|sack| tcp::TcpOption::Sack(tcp::SackBlocks::new(&[block(sack)])));
+    let pad = tcp::TcpOption::NoOperation;
+    sack.map_or_else(tcp::Options::default, |sack| {
+        tcp::Options::new(&[pad, pad, sack]).unwrap()
+    })
 }
 
 pub(super) const fn span(len: u32, layer: Layer, phase: Phase, cause: Cause) -> Span {

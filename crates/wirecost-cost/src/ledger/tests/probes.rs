@@ -84,7 +84,8 @@ fn a_byte_into_a_zero_window_is_a_probe() {
         (FROM_SERVER.ack(11).window(0), "connect acknowledgement: "),
         // New, so that it is a byte of the message as well.
         (ACK.seq(11).len(1), "message probe: 1 application"),
-        (FROM_SERVER.ack(11).window(0), "connect acknowledgement: "),
+        // It waits for that byte.
+        (FROM_SERVER.ack(11).window(0), "message acknowledgement: "),
         (ACK.seq(11).len(1), "message probe: 1 application probe"),
         // The window opens.
         (FROM_SERVER.ack(11).window(500), "connect acknowledgement: "),

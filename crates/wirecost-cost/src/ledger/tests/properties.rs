@@ -183,7 +183,8 @@ proptest! {
         let mut bench = Bench::new(1, 2);
         for (is_up, bits, seq, ack, window, len) in segments {
             let direction = if is_up { Up } else { Down };
-            bench.send(Seg { direction, flags: tcp::Flags::from_bits(bits), seq, ack, window, len });
+            let flags = tcp::Flags::from_bits(bits);
+            bench.send(Seg { direction, flags, seq, ack, window, sack: is_up.then_some((ack, seq)), len });
         }
     }
 }

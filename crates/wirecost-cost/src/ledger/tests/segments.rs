@@ -118,8 +118,9 @@ fn a_pure_ack_has_the_phase_of_the_last_byte_acknowledged() {
         (from_server.ack(11), "connect acknowledgement: "),
         (from_server.ack(12), "message acknowledgement: "),
         (from_server.ack(111), "message acknowledgement: "),
-        // A duplicate stays an acknowledgement.
-        (from_server.ack(111), "message acknowledgement: "),
+        // A duplicate waits for the next byte, here of the close; a wider window is told of what was acknowledged.
+        (from_server.ack(111), "close acknowledgement: "),
+        (from_server.ack(111).window(2_000), "message acknowledgement: "),
         (from_server.ack(113), "close acknowledgement: "),
     ]);
 }
