@@ -131,6 +131,13 @@ impl LinkConfig {
 }
 
 impl DirectionConfig {
+    /// The mean delay of a packet that no other one is near, without serialisation and reordering: the delay, but
+    /// where its variation is a truncated distribution.
+    pub fn mean_delay(&self) -> Duration {
+        self.delay_variation
+            .map_or(self.delay, |variation| variation.mean(self.delay))
+    }
+
     fn validate(&self) -> Result<(), ConfigFault> {
         if self.mtu < MIN_MTU {
             return Err(ConfigFault::Mtu { mtu: self.mtu });

@@ -50,6 +50,24 @@ impl DelayVariation {
         }
     }
 
+    /// The mean delay of packets that no other one is near, around the nominal delay `delay`.
+    ///
+    /// Packets that keep their order and follow one another closer than [`DelayVariation::reach`] take longer.
+    pub fn mean(&self, delay: Duration) -> Duration {
+        self.distribution.mean(delay)
+    }
+
+    /// How far apart packets are that do not make one another late: zero where they may overtake, the width of a
+    /// uniform distribution, four standard deviations of a normal one (the mean is later by a thousandth of one
+    /// there).
+    pub fn reach(&self) -> Duration {
+        match self.distribution {
+            _ if !self.keeps_order => Duration::ZERO,
+            DelayDistribution::Uniform { plus_minus } => plus_minus.saturating_mul(2),
+            DelayDistribution::Normal { standard_deviation } => standard_deviation.saturating_mul(4),
+        }
+    }
+
     /// The same variation, where packets may overtake one another.
     pub const fn reordering(self) -> Self {
         Self {
@@ -60,6 +78,22 @@ impl DelayVariation {
 }
 
 impl DelayDistribution {
+    /// The mean: `delay`, or that of the normal distribution truncated at 0 (Johnson, Kotz and Balakrishnan,
+    /// *Continuous Univariate Distributions*, volume 1, section 13.10.1).
+    fn mean(&self, delay: Duration) -> Duration {
+        let deviation = match self {
+            Self::Normal { standard_deviation } if !standard_deviation.is_zero() => {
+                standard_deviation.as_nanos() as f64
+            }
+            Self::Normal { .. } | Self::Uniform { .. } => return delay,
+        };
+        let nominal = delay.as_nanos() as f64;
+        let at = nominal / deviation;
+        let density = libm::exp(-at * at / 2.0) / libm::sqrt(core::f64::consts::TAU);
+        let accepted = libm::erfc(-at / core::f64::consts::SQRT_2) / 2.0;
+        Duration::from_nanos(libm::round(nominal + deviation * density / accepted) as u64)
+    }
+
     /// One delay around `delay`.
     fn draw(&self, delay: Duration, rng: &mut Rng) -> Duration {
         let nominal = delay.as_nanos() as f64;

@@ -8,6 +8,7 @@
 //! - [`capture`]: the capture as a file, with a comment on each packet
 //! - [`ladder`]: the packets of one connect and first message, by flights
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
+//! - `variation`: what a link whose delay varies gives
 //! - [`verdict`]: whether they may be used; [`agreement`]: whether both engines say the same
 //! - [`fleet`]: all devices of a cell on one link, in virtual time
 //! - [`sweep`]: cells one by one or in batches, each on disk as soon as it has figures
@@ -29,6 +30,7 @@ pub mod sampler;
 mod sections;
 pub mod simulated;
 pub mod sweep;
+pub(crate) mod variation;
 pub mod verdict;
 
 pub use live::{Progress, Run, run};

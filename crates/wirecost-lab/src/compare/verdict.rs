@@ -7,6 +7,7 @@ use wirecost_live::check::echo_wire_bytes;
 use wirecost_proto::Direction;
 
 use super::analysis::DeviceMeasurement;
+use super::variation;
 use crate::results::summary::{Achieved, Outcomes, Warning};
 
 /// What a cell is judged by.
@@ -51,6 +52,7 @@ pub fn warnings(evidence: &Evidence<'_>) -> Vec<Warning> {
     let checks = [
         few_samples,
         rtt,
+        mean_delay,
         link_decisions,
         drops,
         unattributed,
@@ -89,28 +91,65 @@ fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {
     rtt_off(evidence.link, evidence.achieved, evidence.ipv6)
 }
 
-/// The median of the echo requests against the RTT asked for: serialisation at a rate is part of what is asked.
+/// The median of the echo requests against the RTT asked for, or against what a link gives whose delay varies:
+/// serialisation at a rate is part of what is asked.
 pub(crate) fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<Warning> {
-    let Some(median) = achieved.rtt_p50_ns else {
+    let Some(median) = achieved.rtt_p50_ns.map(Duration::from_nanos) else {
         return warning("link-not-checked", "no echo reply came back over the link".into());
     };
-    let asked = asked_rtt(link, ipv6).as_nanos() as u64;
-    let off = median.abs_diff(asked);
+    if !variation::varies(link) {
+        let asked = asked_rtt(link, ipv6);
+        let text = || format!("the link's RTT is {}, asked were {}", ms(median), ms(asked));
+        return judged("link-rtt-off", median.abs_diff(asked), asked, text);
+    }
+    let given = variation::expected(link, ipv6)?;
     let text = || {
-        let ms = |nanos: u64| nanos as f64 / 1e6;
+        let (median, given, band) = (ms(median), ms(given.median), ms(given.band));
+        format!("the link's RTT is {median}, its varying delay should give {given} +- {band}")
+    };
+    let beyond = median.abs_diff(given.median).saturating_sub(given.band);
+    judged("link-rtt-off", beyond, given.median, text)
+}
+
+fn mean_delay(evidence: &Evidence<'_>) -> Option<Warning> {
+    mean_delay_off(evidence.link, evidence.ipv6)
+}
+
+/// The mean round trip that the delay variation leads to against the one asked for. What it is for packets back to back
+/// is a matter of their order, and makes nothing invalid.
+pub(crate) fn mean_delay_off(link: &LinkConfig, ipv6: bool) -> Option<Warning> {
+    let asked = link.rtt();
+    let means = variation::means(link, ipv6);
+    let (echoes, trains) = (means.echoes.abs_diff(asked), means.trains.abs_diff(asked));
+    let text = || {
+        let (far, near, asked) = (ms(means.echoes), ms(means.trains), ms(asked));
         format!(
-            "the link's RTT is {:.3} ms, asked were {:.3} ms",
-            ms(median),
-            ms(asked)
+            "the varying delay takes {far} both ways on average, {near} where packets follow one another closely and \
+             keep their order; asked were {asked}"
         )
     };
-    if varies(link) || off <= (asked / 100).max(RTT_TOLERANCE.as_nanos() as u64) {
+    let kind = "delay-variation-mean";
+    judged(kind, echoes, asked, text).or_else(|| {
+        judged(kind, trains, asked, text).map(|warning| Warning {
+            invalidates: false,
+            ..warning
+        })
+    })
+}
+
+/// A warning where a round trip is off by more than 1 % of the one it should be, above 5 % one that invalidates.
+fn judged(kind: &str, off: Duration, of: Duration, text: impl FnOnce() -> String) -> Option<Warning> {
+    if off <= (of / 100).max(RTT_TOLERANCE) {
         return None;
     }
-    if off > (asked / 20).max(RTT_TOLERANCE.as_nanos() as u64) {
-        return invalid("link-rtt-off", text());
+    if off > (of / 20).max(RTT_TOLERANCE) {
+        return invalid(kind, text());
     }
-    warning("link-rtt-off", text())
+    warning(kind, text())
+}
+
+fn ms(duration: Duration) -> String {
+    format!("{:.3} ms", duration.as_secs_f64() * 1e3)
 }
 
 /// The round-trip time that an echo request should take: both delays and its serialisation both ways.
@@ -125,13 +164,6 @@ pub fn asked_rtt(link: &LinkConfig, ipv6: bool) -> Duration {
         .filter_map(serialisation)
         .sum::<Duration>();
     link.rtt() + both
-}
-
-fn varies(link: &LinkConfig) -> bool {
-    Direction::ALL.iter().any(|way| {
-        let direction = link.direction(*way);
-        direction.delay_variation.is_some() || direction.reorder.is_some()
-    })
 }
 
 fn link_decisions(evidence: &Evidence<'_>) -> Option<Warning> {
@@ -250,6 +282,43 @@ mod tests {
         let mut link = LinkConfig::symmetric(Duration::from_millis(25));
         link.up.rate = Some("10kbit".parse().expect("a rate"));
         assert_eq!(asked_rtt(&link, false), Duration::from_micros(25_000 + 22_400));
+    }
+
+    #[test]
+    fn a_mean_delay_that_is_not_the_one_asked_for_is_said() {
+        use wirecost_link::DelayVariation;
+        let ms = Duration::from_millis;
+        let judged = |variation| {
+            let mut link = LinkConfig::symmetric(ms(70));
+            link.up.delay_variation = Some(variation);
+            link.down.delay_variation = Some(variation);
+            mean_delay_off(&link, false).map(|warning| warning.invalidates)
+        };
+        assert_eq!(judged(DelayVariation::normal(ms(5)).reordering()), None);
+        // In order, ten packets at once wait for the slowest.
+        assert_eq!(judged(DelayVariation::normal(ms(5))), Some(false));
+        assert_eq!(judged(DelayVariation::uniform(Duration::from_micros(100))), None);
+        // Truncated at 0: 35 ms become 39.1 ms with a deviation of 25 ms, 35.8 ms with one of 17 ms.
+        assert_eq!(judged(DelayVariation::normal(ms(25)).reordering()), Some(true));
+        assert_eq!(judged(DelayVariation::normal(ms(17)).reordering()), Some(false));
+    }
+
+    #[test]
+    fn the_rtt_of_a_varying_delay_is_held_against_what_it_gives() {
+        let mut link = LinkConfig::symmetric(Duration::from_millis(70));
+        let variation = wirecost_link::DelayVariation::normal(Duration::from_millis(5));
+        link.up.delay_variation = Some(variation);
+        link.down.delay_variation = Some(variation);
+        let judged = |millis: f64| {
+            let achieved = Achieved {
+                rtt_p50_ns: Some((millis * 1e6) as u64),
+                ..Achieved::default()
+            };
+            rtt_off(&link, &achieved, false).map(|warning| warning.invalidates)
+        };
+        assert_eq!((judged(70.0), judged(72.0), judged(68.0)), (None, None, None));
+        assert_eq!(judged(74.9), Some(false), "beyond 1 % and the band of the median");
+        assert_eq!((judged(80.0), judged(60.0)), (Some(true), Some(true)));
     }
 
     /// The kind of a cell's warning about the RTT, where its check found `median`, and whether it invalidates.

@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use wirecost_link::{DelayVariation, DirectionConfig};
+use wirecost_proto::Direction;
 
-use crate::sample::{Passed, expect_distribution, expect_mean, link, mean, send};
+use crate::sample::{Passed, expect_distribution, expect_mean, link, mean, offer, send};
 
 /// Further apart than any variation below, so that keeping the order changes nothing.
 const APART: Duration = Duration::from_secs(1);
@@ -67,6 +68,82 @@ fn a_wide_normal_variation_is_truncated_at_0() {
     let normal = Normal::new(10.0 * MS, 10.0 * MS).expect("a deviation above 0");
     let negative = normal.cdf(0.0);
     expect_distribution(&delays, |delay| (normal.cdf(delay) - negative) / (1.0 - negative));
+}
+
+#[test]
+fn the_mean_is_the_distributions_also_where_it_is_truncated() {
+    let ms = Duration::from_millis;
+    let variations = [
+        (50, DelayVariation::uniform(ms(10)), 10.0 / 3.0_f64.sqrt()),
+        (50, DelayVariation::uniform(ms(50)), 50.0 / 3.0_f64.sqrt()),
+        (50, DelayVariation::normal(ms(5)), 5.0),
+        (50, DelayVariation::normal(ms(25)), 25.0),
+        (20, DelayVariation::normal(ms(20)), 20.0),
+        (10, DelayVariation::normal(ms(40)), 40.0),
+        (0, DelayVariation::normal(ms(10)), 10.0),
+    ];
+    for (seed, (delay, variation, deviation)) in (20..).zip(variations) {
+        let config = config(delay, variation);
+        let expected = config.mean_delay().as_nanos() as f64;
+        // A truncated distribution is narrower than the whole.
+        expect_mean(&delays(config, seed, 50_000), expected, deviation * MS);
+    }
+    let whole = |delay, variation| config(delay, variation).mean_delay();
+    assert_eq!(whole(50, DelayVariation::uniform(ms(50))), ms(50));
+    assert_eq!(whole(70, DelayVariation::normal(ms(5))), ms(70));
+    // Half a normal distribution: its mean is the deviation times the root of 2 / pi.
+    let half = whole(0, DelayVariation::normal(ms(10))).as_nanos() as f64;
+    assert!((half - 10.0 * MS * (2.0 / std::f64::consts::PI).sqrt()).abs() < 1.0);
+}
+
+/// The mean delays of the first, second, third packet of trains that enter all at once, each train far from the others.
+fn of_trains(variation: DelayVariation, packets: usize, trains: u64) -> Vec<Vec<f64>> {
+    let mut link = link(config(50, variation), 6);
+    let mut delays = vec![Vec::new(); packets];
+    for train in 0..trains {
+        let sent = wirecost_proto::Instant::from_nanos(train * APART.as_nanos() as u64);
+        for place in &mut delays {
+            place.push(offer(&mut link, Direction::Up, 100, sent).delay());
+        }
+    }
+    delays
+}
+
+#[test]
+fn in_order_the_packets_of_a_train_take_as_long_as_the_slowest_before_them() {
+    // The largest of k uniform numbers is k / (k + 1) of the width on average.
+    let half_width = 10.0 * MS;
+    let trains = of_trains(DelayVariation::uniform(Duration::from_millis(10)), 10, 20_000);
+    for (place, delays) in (1..).zip(&trains) {
+        let k = f64::from(place);
+        let expected = 40.0 * MS + 2.0 * half_width * k / (k + 1.0);
+        expect_mean(delays, expected, half_width / 3.0_f64.sqrt());
+    }
+    // The larger of two normal numbers is above their mean by their deviation over the root of pi.
+    let trains = of_trains(DelayVariation::normal(Duration::from_millis(5)), 2, 20_000);
+    let expected = 50.0 * MS + 5.0 * MS / std::f64::consts::PI.sqrt();
+    expect_mean(&trains[1], expected, 5.0 * MS);
+    let free = of_trains(
+        DelayVariation::uniform(Duration::from_millis(10)).reordering(),
+        10,
+        20_000,
+    );
+    for delays in &free {
+        expect_mean(delays, 50.0 * MS, half_width / 3.0_f64.sqrt());
+    }
+}
+
+#[test]
+fn packets_further_apart_than_the_variation_reaches_keep_the_mean() {
+    let ms = Duration::from_millis;
+    for (variation, deviation) in [
+        (DelayVariation::uniform(ms(10)), 10.0 / 3.0_f64.sqrt()),
+        (DelayVariation::normal(ms(5)), 5.0),
+    ] {
+        let passed = send(&mut link(config(50, variation), 7), 50_000, variation.reach());
+        let delays: Vec<f64> = passed.iter().map(Passed::delay).collect();
+        expect_mean(&delays, 50.0 * MS, deviation * MS);
+    }
 }
 
 #[test]

@@ -8,12 +8,19 @@ use wirecost_live::check::{self, EchoPlan};
 use wirecost_proto::hosts::{HostIndex, device_address, server_address};
 use wirecost_proto::{Direction, Instant, Path, Rng};
 
+use crate::compare::variation;
 use crate::compare::verdict::asked_rtt;
 
 /// Echo requests of a link's check.
 const ECHO_COUNT: u16 = 150;
 /// Between two of them.
 const ECHO_INTERVAL: Duration = Duration::from_millis(2);
+/// Between two of them at most, where delays vary so much that closer ones make one another late.
+const VARYING_INTERVAL: Duration = Duration::from_millis(500);
+/// How long a check may take.
+const BUDGET: Duration = Duration::from_millis(600);
+/// How long one may take where delays vary: the median of few would say little.
+const VARYING_BUDGET: Duration = Duration::from_secs(3);
 
 /// How a link is probed by `host`.
 pub(crate) fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
@@ -22,12 +29,14 @@ pub(crate) fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
     let bytes = check::echo_wire_bytes(ipv6);
     let slowest = [link.up.rate, link.down.rate].into_iter().flatten().min();
     let interval = slowest.map_or(ECHO_INTERVAL, |rate| ECHO_INTERVAL.max(rate.time_for(bytes) * 10));
-    let budget = Duration::from_millis(600);
+    let reach = variation::reach(link);
+    let interval = interval.max(reach.min(VARYING_INTERVAL));
+    let budget = if reach.is_zero() { BUDGET } else { VARYING_BUDGET };
     let affordable = budget.as_nanos() / interval.as_nanos().max(1);
     let count = u16::try_from(affordable)
         .unwrap_or(u16::MAX)
         .clamp(10, ECHO_COUNT);
-    let patience = link.rtt() * 2 + Duration::from_millis(200);
+    let patience = link.rtt() * 2 + reach.min(link.rtt()) + Duration::from_millis(200);
     EchoPlan {
         device: device_address(host, ipv6).unwrap_or(server),
         server,
@@ -41,13 +50,20 @@ pub(crate) fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
 pub(crate) fn asked_and_achieved(link: &LinkConfig, round_trips: &[Duration], ipv6: bool) -> String {
     let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
     let asked = ms(asked_rtt(link, ipv6));
+    let given = variation::expected(link, ipv6).filter(|_| variation::varies(link));
+    let given = given.map_or_else(String::new, |given| {
+        let (median, band) = (ms(given.median), ms(given.band));
+        format!(", the varying delay gives {median:.3} +- {band:.3} ms")
+    });
     let mut sorted = round_trips.to_vec();
     sorted.sort_unstable();
     match sorted.get(sorted.len() / 2) {
         Some(median) => {
             let count = sorted.len();
             let achieved = ms(*median);
-            format!("link: RTT asked {asked:.3} ms, achieved {achieved:.3} ms (median of {count} echoes)")
+            format!(
+                "link: RTT asked {asked:.3} ms{given}, achieved {achieved:.3} ms (median of {count} echoes)"
+            )
         }
         None => format!("link: RTT asked {asked:.3} ms, not achieved: no echo came back"),
     }
@@ -108,6 +124,7 @@ fn direction_decisions(config: &LinkConfig, way: Direction, rng: Rng) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirecost_link::DelayVariation;
 
     #[test]
     fn loss_and_rate_are_said_where_they_are_asked_for() {
@@ -137,5 +154,16 @@ mod tests {
             "28 B at 10 kbit/s take 22.4 ms"
         );
         assert_eq!(plan.count, 10);
+    }
+
+    #[test]
+    fn echoes_of_a_varying_delay_are_too_far_apart_to_make_one_another_late() {
+        let mut link = LinkConfig::symmetric(Duration::from_millis(70));
+        link.up.delay_variation = Some(DelayVariation::normal(Duration::from_millis(5)));
+        let spaced = plan(&link, 0, false);
+        assert_eq!((spaced.interval, spaced.count), (Duration::from_millis(20), 150));
+        link.up.delay_variation = Some(DelayVariation::normal(Duration::from_secs(1)));
+        let capped = plan(&link, 0, false);
+        assert_eq!((capped.interval, capped.count), (Duration::from_millis(500), 10));
     }
 }

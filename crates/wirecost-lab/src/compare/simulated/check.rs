@@ -3,40 +3,19 @@
 use std::time::Duration;
 
 use wirecost_link::Link;
-use wirecost_live::check::echo_wire_bytes;
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Delivery, Direction, Instant, Path};
 
 use crate::compare::live::echo;
 use crate::compare::options::Options;
 use crate::compare::plan::PlannedCell;
+use crate::compare::variation;
 
 /// The round-trip times of echoes that are as large and as far apart as those over the emulated link.
 pub(super) fn round_trips(options: &Options, planned: &PlannedCell) -> Vec<Duration> {
     let config = options.links[planned.link];
     let plan = echo::plan(&config, 0, options.ipv6);
-    let bytes = usize::try_from(echo_wire_bytes(options.ipv6)).unwrap_or(usize::MAX);
     let mut link = Link::new(config, planned.rng.purpose(key_of("link check")));
-    let requests = (0..u32::from(plan.count)).map(|number| Instant::START + plan.interval * number);
-    let mut arrived: Vec<(Instant, Instant)> = requests
-        .filter_map(|sent| Some((first_intact(&mut link, Direction::Up, bytes, sent)?, sent)))
-        .collect();
-    arrived.sort_unstable();
-    let replies = arrived.into_iter();
-    replies
-        .filter_map(|(at, sent)| {
-            let back = first_intact(&mut link, Direction::Down, bytes, at)?;
-            Some(back.saturating_since(sent))
-        })
-        .collect()
-}
-
-/// When the first intact copy of a packet leaves the link, if any does.
-fn first_intact(link: &mut Link, way: Direction, bytes: usize, now: Instant) -> Option<Instant> {
-    let mut deliveries: Vec<Delivery> = Vec::new();
-    link.offer(way, bytes, now, &mut deliveries);
-    let intact = deliveries.iter().filter(|delivery| delivery.flip_bit.is_none());
-    intact.map(|delivery| delivery.at).min()
+    variation::round_trips(&mut link, &plan, options.ipv6)
 }
 
 #[cfg(test)]

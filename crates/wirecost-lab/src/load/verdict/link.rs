@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::phase::nanos;
 use super::{invalid, percent, warning};
-use crate::compare::verdict::{decisions_off, machine_dropped, rtt_off};
+use crate::compare::verdict::{decisions_off, machine_dropped, mean_delay_off, rtt_off};
 use crate::emulation::DirectionUse;
 use crate::load::link::LinkReport;
 use crate::results::load::PhaseFigures;
@@ -54,6 +54,7 @@ pub(super) fn warnings(link: &LinkReport) -> Vec<Warning> {
         .and_then(|achieved| rtt_off(&link.config, achieved, false))
         .into_iter()
         .collect();
+    warnings.extend(mean_delay_off(&link.config, false));
     warnings.extend(late(link));
     warnings.extend(decisions_off(&link.config, &link.counters));
     warnings.extend(machine_dropped(figures.dropped_packets));
