@@ -1,5 +1,7 @@
 //! Prints the report of a capture as JSON: `attribute FILE [KEYLOG]`.
 
+#![allow(clippy::disallowed_macros, reason = "an example prints what it finds")]
+
 use std::fs::File;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

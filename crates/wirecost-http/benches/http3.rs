@@ -1,6 +1,8 @@
 //! HTTP/3: a connection by its start, a POST on one that stands, and the memory of a connection. A connection's time is
 //! both ends' together, and its close is part of it.
 
+#![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
+
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 mod measure;
 

@@ -3,6 +3,8 @@
 //! Every case runs in a process of its own, because namespaces are made before any thread starts. `--test` runs
 //! each case for an instant; a word runs the cases whose name contains it.
 
+#![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
+
 #[path = "forwarder/cases.rs"]
 mod cases;
 #[path = "forwarder/link.rs"]

@@ -9,6 +9,8 @@
 //! `send` ends with a line of JSON: messages, seconds, and CPU seconds of the loop's thread. `idle` connects, and says what
 //! a connection takes of this process's memory, and how much of that is the client itself.
 
+#![allow(clippy::disallowed_macros, reason = "an example prints what it finds")]
+
 use std::env;
 use std::error::Error;
 use std::fs;

@@ -1,5 +1,7 @@
 //! Real servers and our own end: they start where they should, say when they are ready, and never outlive us.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 mod common;
 
 use common::{Case, User};

@@ -1,5 +1,7 @@
 //! What an idle client and an idle connection of the broker hold, so that a machine's memory bounds a load late.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 #[path = "../../wirecost-proto/benches/measure/allocator.rs"]
 mod allocator;
 

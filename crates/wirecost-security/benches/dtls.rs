@@ -1,6 +1,8 @@
 //! A handshake of DTLS by version, a message of 128 bytes, and the memory of a connection. A handshake's time is both
 //! ends' together, with close_notify; there is no other start than a cold one.
 
+#![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
+
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 mod measure;
 

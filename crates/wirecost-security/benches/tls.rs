@@ -1,6 +1,8 @@
 //! A handshake of TLS by version and start, a message of 128 bytes, and the memory of a connection. A handshake's time is
 //! both ends' together; connection and close are part of it.
 
+#![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
+
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 mod measure;
 

@@ -3,6 +3,8 @@
 //!
 //! `--test` runs a hundredth of it; a word alone chooses the cases whose name contains it.
 
+#![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
+
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 #[allow(
     dead_code,

@@ -1,5 +1,7 @@
 //! Segments between two connections with nothing between, and the memory of an open connection.
 
+#![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
+
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 #[allow(dead_code, reason = "there are no endpoints here")]
 mod measure;

@@ -3,6 +3,8 @@
 //! `cargo run -p wirecost-tcp --example replay-traces FILE...` prints the first difference of each trace that differs from
 //! the kernel's and ends with 1 if one did.
 
+#![allow(clippy::disallowed_macros, reason = "an example prints what it finds")]
+
 use std::process::ExitCode;
 
 #[path = "../tests/replay/mod.rs"]

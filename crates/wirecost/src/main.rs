@@ -23,15 +23,24 @@ use arguments::{Arguments, Command};
 use exit::Failure;
 
 fn main() -> ExitCode {
+    output::concluded(run())
+}
+
+fn run() -> Result<ExitCode, Failure> {
     let arguments = match Arguments::typed(std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version are asked for, and go to stdout with exit code 0; the rest is a usage error.
+        Err(error) if error.use_stderr() => {
+            // Where stderr takes nothing, the exit code says it.
             drop(error.print());
-            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
+            return Ok(ExitCode::from(exit::USAGE));
+        }
+        // Help and version are asked for, and go to stdout.
+        Err(error) => {
+            output::print(|_| error.print());
+            return Ok(ExitCode::from(exit::OK));
         }
     };
-    let outcome = match arguments.command {
+    match arguments.command {
         Command::Compare(arguments) => commands::compare::run(*arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::New(arguments) => commands::new::run(&arguments),
@@ -47,6 +56,5 @@ fn main() -> ExitCode {
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
-    };
-    outcome.unwrap_or_else(Failure::report)
+    }
 }

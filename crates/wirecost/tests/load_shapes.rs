@@ -1,6 +1,8 @@
 //! What devices of a load are and do beside sending messages, with exact counts, against our broker and Mosquitto. The
 //! counts are the subject: how late the generator was on a busy machine is not.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 mod common;
 
 use std::net::{TcpListener, TcpStream};

@@ -1,5 +1,7 @@
 //! Cases that each need a process of their own: this program runs itself again, once per case.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 use std::process::{Command, ExitCode};
 
 /// A case: its name, whether it gives up root first, and what it does. `Err` says what the machine lacks.

@@ -4,6 +4,8 @@
 //! `--test` runs a handful of messages; `--messages N NAME` runs exactly N of the case so named without a clock, for
 //! a counter of instructions; a word alone chooses the cases whose name contains it.
 
+#![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
+
 mod allocator;
 
 use std::time::Duration;

@@ -122,10 +122,10 @@ fn conclude(
     folder: &RunFolder,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    screen
-        .working("writing the report", || wirecost_report::write_all(folder))
-        .map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let reported = screen.working("writing the report", || wirecost_report::write_all(folder));
+    // Where there is no room for the report, the figures are still printed.
     print_results(arguments, &summary, folder)?;
+    reported.map_err(|error| Failure::new(exit::INTERNAL, error))?;
     if let Some(refusal) = refusal {
         not_live(refusal.into());
     }

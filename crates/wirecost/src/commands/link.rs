@@ -111,12 +111,14 @@ fn server(arguments: &LinkRunArguments) -> Result<Option<ServerChoice>, Failure>
 fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSummary) -> Result<(), Failure> {
     let page = wirecost_report::link::report(summary);
     let page = page.map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    folder.write_secret("report.html", page.as_bytes())?;
+    let reported = folder.write_secret("report.html", page.as_bytes());
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(summary);
         let text = text.map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        files::write(path, (text + "\n").as_bytes(), Readers::Owner)?;
+        files::write(path, (text + "
+").as_bytes(), Readers::Owner)?;
     }
+    reported?;
     if arguments.quiet {
         return Ok(());
     }

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use wirecost_lab::load::sink;
 
 use crate::exit::{self, Failure};
+use crate::output;
 
 /// Runs the command until there are no more orders.
 pub fn run() -> Result<ExitCode, Failure> {
-    let served = sink::serve(std::io::stdin().lock(), std::io::stdout().lock());
+    let served = sink::serve(std::io::stdin().lock(), output::lines().lock());
     served.map_err(|error| Failure::new(exit::INTERNAL, error))?;
     Ok(ExitCode::from(exit::OK))
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use wirecost_lab::results::RunFolder;
 use wirecost_lab::results::folder::{FOLDERS, LOAD_FOLDERS};
 use wirecost_lab::results::merge::{MergeError, Merged, Whole, merge};
+use wirecost_lab::results::{ResultsError, RunFolder};
 use wirecost_report::{ReportError, terminal};
 
 use crate::arguments::MergeArguments;
@@ -80,6 +80,9 @@ fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
 }
 
 fn failed(error: MergeError) -> Failure {
+    if let MergeError::Results(error @ ResultsError::Io { action: "write", .. }) = error {
+        return error.into();
+    }
     let hint = match &error {
         MergeError::TooFew => {
             "name the folders of the shards, or of the machines: wirecost merge runs/a runs/b"

@@ -24,7 +24,7 @@ pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let created = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    created.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+    created.map_err(|error| output::unwritable("--out", path, &error))?;
     output::note(format_args!(
         "wrote {}; run it: wirecost run {}",
         path.display(),

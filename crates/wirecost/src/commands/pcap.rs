@@ -48,7 +48,7 @@ fn print(arguments: &PcapArguments, report: &Report) -> Result<(), Failure> {
         Some(path) => {
             output::data(table(&arguments.file, report));
             let written = std::fs::write(path, json()?);
-            written.map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+            written.map_err(|error| output::unwritable("--json", path, &error))?;
         }
         None => output::data(table(&arguments.file, report)),
     }

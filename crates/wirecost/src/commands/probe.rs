@@ -32,8 +32,9 @@ pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
         ProbeError::Options(error) => Failure::usage(error),
         error => Failure::new(exit::INTERNAL, error),
     })?;
-    print(arguments, &probe)?;
+    let printed = print(arguments, &probe);
     write_capture(arguments, &probe)?;
+    printed?;
     for warning in &probe.report.warnings {
         output::note(format_args!("warning: {warning}"));
     }
@@ -145,7 +146,7 @@ fn print(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {
         Some(path) if output::is_stdout(path) => output::data(json()?),
         Some(path) => {
             output::data(table::table(&probe.report));
-            std::fs::write(path, json()?).map_err(|error| unwritable(path, &error))?;
+            std::fs::write(path, json()?).map_err(|error| output::unwritable("--json", path, &error))?;
         }
         None => output::data(table::table(&probe.report)),
     }
@@ -164,9 +165,5 @@ fn write_capture(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failur
         return Ok(());
     }
     let written = probe.write_capture(path);
-    written.map_err(|error| unwritable(path, &error))
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format!("cannot write {}: {error}", path.display()))
+    written.map_err(|error| output::unwritable("--out", path, &error))
 }

@@ -2,6 +2,8 @@
 //! depends on when the machine lets a reader have the socket. Where it lets nobody have it for two round trips, the
 //! sender's kernel probes for a loss that there was not (RFC 8985 section 7.2), and bytes are sent again.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 use crate::rerun::{Runs, differing};
 use crate::trace::{Counts, Trace};
 use crate::traces::simulated;

@@ -1,5 +1,7 @@
 //! A comparison that is run again where it fails: on a machine that is held up, its kernel exchanges something else.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 use std::collections::BTreeMap;
 
 use crate::trace::Trace;

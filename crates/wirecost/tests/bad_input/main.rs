@@ -6,6 +6,7 @@ mod common;
 
 mod interrupted;
 mod machine;
+mod stdout;
 mod usage;
 
 use std::collections::BTreeSet;

@@ -1,5 +1,7 @@
 //! What idle connections cost a server's memory.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -172,9 +172,12 @@ impl Job<'_> {
             }
             return Err(failed(error));
         }
-        print(self.output, &summary)?;
-        wirecost_report::load::write_all(folder).map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        // One file that finds no room keeps nobody from the others.
+        let printed = print(self.output, &summary);
+        let reported = wirecost_report::load::write_all(folder);
         export(self.output, &summary, &absent)?;
+        printed?;
+        reported.map_err(|error| Failure::new(exit::INTERNAL, error))?;
         if !self.output.quiet {
             let report = folder.file("report.html");
             output::note(format_args!("report:  {}", report.display()));
@@ -230,14 +233,14 @@ impl Job<'_> {
         summary: &LoadSummary,
         error: &ResultsError,
     ) -> Result<u8, Failure> {
-        print(self.output, summary)?;
+        let printed = print(self.output, summary);
         output::note(format_args!("error: {error}"));
         output::note(format_args!(
             "hint: what was measured before is in {}; make room on its disk",
             folder.path().display()
         ));
         output::note(format_args!("resume:  {}", resume::command(folder.path())));
-        Ok(exit::CELLS_FAILED)
+        printed.map(|()| exit::CELLS_FAILED)
     }
 }
 

@@ -9,6 +9,7 @@ use wirecost_security::object::{KeyError, Signer};
 
 use super::key_failure;
 use crate::exit::{self, Failure};
+use crate::output;
 
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug)]
@@ -71,34 +72,35 @@ pub(super) fn signers(files: &[std::path::PathBuf]) -> Result<Vec<Signer>, Failu
 /// Writes a file, over one that is there.
 pub(in crate::commands) fn write(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
     if is_standard(file) {
-        let mut out = io::stdout().lock();
-        let written = out.write_all(content).and_then(|()| out.flush());
-        // A reader that has had enough is no failure.
-        return match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(cannot_write(file, &error)),
-            _ => Ok(()),
-        };
+        output::bytes(content);
+        return Ok(());
     }
-    store(
+    let stored = store(
         OpenOptions::new().create(true).truncate(true),
         file,
         content,
         readers,
-    )
+    );
+    stored.map_err(|error| cannot_write(file, &error))
 }
 
 /// Writes a file that must not be there yet.
 pub(super) fn write_new(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
-    store(OpenOptions::new().create_new(true), file, content, readers)
+    let stored = store(OpenOptions::new().create_new(true), file, content, readers);
+    if stored
+        .as_ref()
+        .is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists)
+    {
+        // Half a key is none, and would stand in the way of the next one.
+        drop(std::fs::remove_file(file));
+    }
+    stored.map_err(|error| cannot_write(file, &error))
 }
 
-fn store(options: &mut OpenOptions, file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
-    let opened = options.write(true).mode(readers.mode()).open(file);
-    let written = opened.and_then(|mut file| {
-        restrict(&file, readers)?;
-        file.write_all(content)
-    });
-    written.map_err(|error| cannot_write(file, &error))
+fn store(options: &mut OpenOptions, file: &Path, content: &[u8], readers: Readers) -> io::Result<()> {
+    let mut file = options.write(true).mode(readers.mode()).open(file)?;
+    restrict(&file, readers)?;
+    file.write_all(content)
 }
 
 /// Takes a file that was there before from everybody but its owner, where nobody else may read what comes into it.
@@ -113,7 +115,7 @@ fn restrict(file: &File, readers: Readers) -> io::Result<()> {
 fn cannot_write(file: &Path, error: &io::Error) -> Failure {
     let (code, hint) = match error.kind() {
         io::ErrorKind::AlreadyExists => (exit::USAGE, "keys are not written over: choose another name"),
-        io::ErrorKind::StorageFull => (exit::INTERNAL, "make room on the disk"),
+        _ if output::is_full(error) => (exit::INTERNAL, "make room on the disk"),
         _ => (exit::USAGE, "choose a file that can be written to"),
     };
     Failure::new(code, format_args!("cannot write {}: {error}", file.display())).with_hint(hint)
