@@ -12,7 +12,7 @@ use wirecost_live::EnvironmentError;
 
 /// Everything went well.
 pub const OK: u8 = 0;
-/// A defect of wirecost, or a file system that refused at the end.
+/// A defect of wirecost, or output that could not be written.
 pub const INTERNAL: u8 = 1;
 /// The command line or the scenario is wrong.
 pub const USAGE: u8 = 2;

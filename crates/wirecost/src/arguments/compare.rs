@@ -17,7 +17,7 @@ use super::{LinkArguments, PacketPath};
 #[command(
     after_help = "Quantities are written with their unit: 128B, 10kB, 25ms, 5%, 50kbit.\n\
     Lists (--size 16B,128B --rtt 5ms,100ms) make a matrix.\n\n\
-    Exit codes: 0 ok, 2 usage, 10 missing privilege, 11 target unreachable, \
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 missing privilege, 11 target unreachable, \
     13 some cells failed or none could be run, 14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {

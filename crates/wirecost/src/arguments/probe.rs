@@ -18,7 +18,7 @@ use super::serve::parse_psk;
 #[command(
     after_help = "URL is mqtt:// mqtts:// coap:// coaps:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
     address behind the host. Headers are counted where packets can be seen, which needs root or CAP_NET_RAW.\n\n\
-    Exit codes: 0 ok, 2 usage, 11 server unreachable, 12 TLS, authentication or protocol refused."
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, 11 server unreachable, 12 TLS, authentication or protocol refused."
 )]
 pub struct ProbeArguments {
     /// Server to probe: mqtts://broker.example/topic
