@@ -45,6 +45,16 @@ impl Chunks {
         self.total = self.total.saturating_add(other.total);
     }
 
+    /// The smallest value of the last place that has a count; 0 without one.
+    pub(crate) fn largest(&self) -> u64 {
+        let in_chunk = |(number, chunk): (usize, &Option<Box<[u64; CHUNK]>>)| {
+            let last = chunk.as_ref()?.iter().rposition(|count| *count > 0)?;
+            Some(value_of(number * CHUNK + last))
+        };
+        let mut chunks = self.chunks.iter().enumerate().rev();
+        chunks.find_map(in_chunk).unwrap_or(0)
+    }
+
     /// How many values were counted.
     pub(crate) const fn total(&self) -> u64 {
         self.total
@@ -108,5 +118,7 @@ mod tests {
             (1 << 40, 1),
         ];
         assert_eq!(recorded, expected);
+        assert_eq!(chunks.largest(), 1 << 40);
+        assert_eq!(Chunks::default().largest(), 0);
     }
 }

@@ -72,7 +72,11 @@ fn footer(f: &mut fmt::Formatter<'_>, histogram: &Histogram) -> fmt::Result {
         histogram.buckets()
     )?;
     if histogram.above_range() > 0 {
-        writeln!(f, "#[Above 60 s, counted as 60 s = {}]", histogram.above_range())?;
+        writeln!(
+            f,
+            "#[Above the range, counted at its end = {}]",
+            histogram.above_range()
+        )?;
     }
     Ok(())
 }
@@ -140,7 +144,7 @@ mod tests {
         let mut histogram = histogram();
         histogram.record(u64::MAX);
         let text = Hgrm(&histogram).to_string();
-        assert!(text.ends_with("#[Above 60 s, counted as 60 s = 1]\n"));
+        assert!(text.ends_with("#[Above the range, counted at its end = 1]\n"));
     }
 
     #[test]

@@ -17,16 +17,21 @@ use crate::sample::Summary;
 
 pub use steps::Step;
 
-/// The longest duration that is told apart, in nanoseconds: 60 s.
-pub const MAX_NS: u64 = 60_000_000_000;
+/// The longest duration that is told apart, in nanoseconds: 146 years, more than any time-out that can be asked for
+/// ([`parse_duration`](wirecost_proto::units::parse_duration)).
+pub const MAX_NS: u64 = 1 << 62;
+
+/// The bound in the format of a histogram without longer durations, in nanoseconds: 60 s.
+const USUAL_NS: u64 = 60_000_000_000;
 
 /// Significant decimal digits of a value.
 const DIGITS: u8 = 3;
 
 /// A histogram of durations in nanoseconds.
 ///
-/// Counting in units of 1 ns keeps every value from 1 us (in fact from 0) to 60 s to within 0.1 %, for 2 kB where values are
-/// close to each other, and at most 220 kB. Longer durations count as 60 s, and apart.
+/// Counting in units of 1 ns keeps every value from 1 us (in fact from 0) to [`MAX_NS`] to within 0.1 %, for 2 kB where values
+/// are close to each other, and at most 220 kB where they are spread over 1 ns to 60 s. Longer durations count as [`MAX_NS`],
+/// and apart.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Form,
@@ -64,7 +69,7 @@ impl Histogram {
     fn counts(&self) -> Counts<u64> {
         match &self.counts {
             Form::Open(chunks) => {
-                let mut counts = none();
+                let mut counts = none(chunks.largest());
                 for (value, times) in chunks.recorded() {
                     counts.saturating_record_n(value, times);
                 }
@@ -132,7 +137,7 @@ impl Histogram {
         self.len() == 0
     }
 
-    /// How many durations above [`MAX_NS`] were counted as [`MAX_NS`].
+    /// How many durations were above the range and counted at its end.
     pub const fn above_range(&self) -> u64 {
         self.above_range
     }
@@ -173,7 +178,7 @@ impl Histogram {
         let counts = self.counts();
         let estimate = |probability| estimate(&counts, probability);
         Some(Summary {
-            mean: MeanInterval::of_moments(counts.len(), counts.mean(), counts.stdev())?,
+            mean: self.mean_interval()?,
             min: counts.min(),
             max: counts.max().min(MAX_NS),
             p50: estimate(0.5),
@@ -181,6 +186,22 @@ impl Histogram {
             p95: estimate(0.95),
             p99: estimate(0.99),
             p99_9: estimate(0.999),
+        })
+    }
+
+    /// The mean; `None` without a value. It has an interval only where all values are alike: what is counted in a histogram
+    /// comes from devices that share a link or a target, so that one value says something of the next, and no interval of
+    /// independent values holds.
+    fn mean_interval(&self) -> Option<MeanInterval> {
+        let recorded = self.chunks().recorded().count();
+        let mean = self.mean();
+        let interval = (recorded == 1 && self.len() > 1).then_some(mean);
+        (recorded > 0).then(|| MeanInterval {
+            mean,
+            low: interval,
+            high: interval,
+            n: self.len(),
+            low_n: false,
         })
     }
 
@@ -197,8 +218,9 @@ impl Histogram {
 
     /// The histogram of such counts, made with any bounds; `None` where they are none.
     pub(crate) fn from_counts(bytes: &[u8]) -> Option<Self> {
-        let mut counts = none();
-        counts.add(&unpack(bytes)?).ok()?;
+        let theirs = unpack(bytes)?;
+        let mut counts = none(theirs.max());
+        counts.add(&theirs).ok()?;
         Some(Self {
             counts: Form::Open(chunks_of(&counts)),
             above_range: 0,
@@ -240,10 +262,10 @@ fn at_rank(counts: &Counts<u64>, rank: u64) -> u64 {
         .min(MAX_NS)
 }
 
-/// No counts, in the library's form.
-fn none() -> Counts<u64> {
-    let counts = Counts::new_with_bounds(1, MAX_NS, DIGITS);
-    counts.expect("the bounds are constants that the library accepts")
+/// No counts, in the library's form, with room for a value of `largest`, but at most [`MAX_NS`].
+fn none(largest: u64) -> Counts<u64> {
+    let counts = Counts::new_with_bounds(1, largest.clamp(USUAL_NS, MAX_NS), DIGITS);
+    counts.expect("the library accepts bounds from 60 s on")
 }
 
 fn chunks_of(counts: &Counts<u64>) -> Chunks {
@@ -291,15 +313,16 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn values_from_1_us_to_60_s_are_kept_to_within_a_thousandth() {
+    fn values_from_1_us_to_100_years_are_kept_to_within_a_thousandth() {
+        const LONGEST: u64 = 100 * 31_557_600_000_000_000;
         let mut value = 1_000_u64;
-        while value <= MAX_NS {
+        while value <= LONGEST {
             let histogram = of([value]);
             for kept in [histogram.quantile(0.5), histogram.min(), histogram.max()] {
                 let error = kept.abs_diff(value) as f64 / value as f64;
                 assert!(error <= 0.001, "{value} ns kept as {kept} ns");
             }
-            value = value * 11 / 10 + 1;
+            value += value / 10 + 1;
         }
     }
 
@@ -308,6 +331,24 @@ pub(crate) mod tests {
         let histogram = of([1_000, MAX_NS, MAX_NS + 1, u64::MAX]);
         assert_eq!((histogram.len(), histogram.above_range()), (4, 2));
         assert_eq!(histogram.max(), MAX_NS);
+    }
+
+    #[test]
+    fn durations_above_a_minute_stay_what_they_are_on_every_way() {
+        let minutes = |minutes: u64| minutes * 60_000_000_000;
+        let long = of([minutes(1), minutes(2), minutes(90)]);
+        let mut packed = long.clone();
+        packed.pack();
+        let mut merged = of([1_000]);
+        merged.merge(&packed);
+        let read = Histogram::from_bytes(&long.to_bytes()).expect("a histogram");
+        for histogram in [&long, &packed, &merged, &read] {
+            let largest = histogram.max() as f64;
+            assert!((largest / minutes(90) as f64 - 1.0).abs() < 0.001, "{largest}");
+            assert_eq!(histogram.above_range(), 0);
+        }
+        assert_eq!(long.count_up_to(minutes(3)), 2);
+        assert!((long.mean() / minutes(31) as f64 - 1.0).abs() < 0.001);
     }
 
     #[test]
@@ -363,7 +404,6 @@ pub(crate) mod tests {
         let near = |a: f64, b: f64| (a - b).abs() <= b * 0.001;
         assert_eq!(kept.mean.n, 20_000);
         assert!(near(kept.mean.mean, exact.mean.mean));
-        assert!(near(kept.mean.low.unwrap(), exact.mean.low.unwrap()));
         let pairs = [
             (kept.p50, exact.p50),
             (kept.p99, exact.p99),
@@ -388,6 +428,10 @@ pub(crate) mod tests {
         assert_eq!(Histogram::new().summary(), None);
         let one = of([5]).summary().expect("a value");
         assert_eq!((one.mean.low, one.p50, one.min, one.max), (None, None, 5, 5));
+        let alike = of([5; 20]).summary().expect("values");
+        assert_eq!((alike.mean.low, alike.mean.high), (Some(5.0), Some(5.0)));
+        let other = of([5, 7]).summary().expect("values");
+        assert_eq!((other.mean.low, other.mean.low_n), (None, false));
         let many = of(1..=9_999).summary().expect("values");
         assert!(many.p99.is_some() && many.p99_9.is_none());
     }

@@ -68,7 +68,7 @@ fn row(text: &mut String, start: f64, length: f64, histogram: &Histogram) -> fmt
     if histogram.above_range() > 0 {
         writeln!(
             text,
-            "#[Above 60 s, counted as 60 s = {}]",
+            "#[Above the range, counted at its end = {}]",
             histogram.above_range()
         )?;
     }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn what_is_above_the_range_is_said() {
         let text = text(0.0, "response time", [(0.0, 1.0, &histogram([u64::MAX]))]);
-        assert!(text.contains("\n#[Above 60 s, counted as 60 s = 1]\n0.000,1.000,60000.000000,"));
+        assert!(text.contains("\n#[Above the range, counted at its end = 1]\n0.000,1.000,4611686018427."));
         assert_eq!(read(&text).expect("a log").len(), 1);
     }
 

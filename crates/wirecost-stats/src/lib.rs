@@ -1,7 +1,7 @@
 //! Statistics of what was measured: every figure with its sample size and, where it is an estimate, an interval.
 //!
 //! - [`sample`]: exact values and the [`Summary`] that results files print
-//! - [`mean`]: the mean and its Student-t interval
+//! - [`mean`]: the mean and its interval, for heavy tails too
 //! - [`quantile`]: order-statistic quantiles, their exact intervals and the rule when they may be printed
 //! - [`histogram`]: HDR histogram of durations for runs too long to keep every value
 //! - [`hgrm`]: its percentile distribution as text

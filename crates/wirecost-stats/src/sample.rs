@@ -34,7 +34,7 @@ impl Sample {
         to_f64(&self.sorted)
     }
 
-    /// The mean with its Student-t interval.
+    /// The mean with its interval.
     pub const fn mean(&self) -> MeanInterval {
         self.mean
     }
