@@ -1,6 +1,7 @@
 //! A report as a table for a terminal.
 
 use std::fmt::Write as _;
+use wirecost_proto::units::plural;
 
 use crate::report::{Group, Report, Section, Way};
 
@@ -202,8 +203,7 @@ fn warnings(report: &Report, text: &mut String) {
 
 /// A number and what it counts.
 fn counted(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(count))
+    format!("{} {}", grouped(count), plural(count, what))
 }
 
 /// A number with its thousands apart.

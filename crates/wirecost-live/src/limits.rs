@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
+use wirecost_proto::units::counted;
 
 use crate::driver::sources::Sources;
 use crate::environment::{Load, OpenFiles, free_files, local_ports};
@@ -35,7 +36,8 @@ pub struct Limits {
 pub enum LimitError {
     /// Each device has a socket, and the process may not open so many.
     #[error(
-        "{asked} devices need as many open files, and this process can hold {reachable} (hard limit {open_files})"
+        "{} as many open files, and this process can hold {reachable} (hard limit {open_files})",
+        need(*.asked)
     )]
     OpenFiles {
         /// Devices asked for.
@@ -46,7 +48,7 @@ pub enum LimitError {
         open_files: u64,
     },
     /// Each device has a port of its own towards the target.
-    #[error("{asked} devices need as many ports, and {addresses} source address(es) have {reachable}")]
+    #[error("{} as many ports, and {} {reachable}", need(*.asked), have(*.addresses))]
     Ports {
         /// Devices asked for.
         asked: u64,
@@ -57,7 +59,8 @@ pub enum LimitError {
     },
     /// Each device has a socket, and so has the target for it where that is here.
     #[error(
-        "{asked} devices need {needed} open files, and this machine has {free} left (fs.file-max): {reachable} are possible"
+        "{} {needed} open files, and this machine has {free} left (fs.file-max): {reachable} are possible",
+        need(*.asked)
     )]
     MachineFiles {
         /// Devices asked for.
@@ -71,7 +74,8 @@ pub enum LimitError {
     },
     /// Each device takes memory, in its process and in the kernel.
     #[error(
-        "{asked} devices need at least {} MB of memory, and this machine has {} MB left: {reachable} may fit",
+        "{} at least {} MB of memory, and this machine has {} MB left: {reachable} may fit",
+        need(*.asked),
         .needed_bytes / 1_000_000,
         .available_bytes / 1_000_000
     )]
@@ -85,6 +89,18 @@ pub enum LimitError {
         /// What there is.
         available_bytes: u64,
     },
+}
+
+/// `1 device needs`, `20 devices need`.
+fn need(devices: u64) -> String {
+    let verb = if devices == 1 { "needs" } else { "need" };
+    format!("{} {verb}", counted(devices, "device"))
+}
+
+/// `1 source address has`, `2 source addresses have`.
+fn have(addresses: u64) -> String {
+    let verb = if addresses == 1 { "has" } else { "have" };
+    format!("{} {verb}", counted(addresses, "source address"))
 }
 
 /// Bytes from which on an allocation is the kernel's: glibc's own first threshold, which it raises otherwise.
@@ -167,7 +183,9 @@ impl Limits {
     /// # Errors
     /// A process cannot hold even one device.
     pub fn processes(&self, devices: u64) -> Result<u64, LimitError> {
-        self.check_sockets(devices.min(1))?;
+        if self.sockets_per_process == 0 {
+            self.check_sockets(devices)?;
+        }
         Ok(devices.div_ceil(self.sockets_per_process.max(1)).max(1))
     }
 
@@ -223,7 +241,10 @@ mod tests {
             sockets_per_process: 0,
             ..LIMITS
         };
-        assert!(none.processes(1).is_err());
+        let said = |devices| none.processes(devices).expect_err("no room").to_string();
+        assert!(said(1).starts_with("1 device needs as many open files, and this process can hold 0 "));
+        assert!(said(20).starts_with("20 devices need as many open files, and this process can hold 0 "));
+        assert_eq!(none.processes(0), Ok(1));
     }
 
     #[test]

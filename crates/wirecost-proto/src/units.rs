@@ -286,6 +286,30 @@ impl fmt::Display for DisplayDuration {
     }
 }
 
+/// `noun` for one, and its regular plural for any other number: `device`, `devices`, `processes`.
+///
+/// ```
+/// use wirecost_proto::units::plural;
+/// assert_eq!([0, 1, 2].map(|count| plural(count, "process")), ["processes", "process", "processes"]);
+/// ```
+pub fn plural(count: u64, noun: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    [noun, ending].concat()
+}
+
+/// A number and what it counts: `1 device`, `20 devices`.
+///
+/// ```
+/// assert_eq!(wirecost_proto::units::counted(20, "device"), "20 devices");
+/// ```
+pub fn counted(count: u64, noun: &str) -> String {
+    alloc::format!("{count} {}", plural(count, noun))
+}
+
 /// The units of one quantity and the words of its errors.
 struct Quantity {
     name: &'static str,

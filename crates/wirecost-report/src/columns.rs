@@ -45,6 +45,8 @@ pub(crate) enum Rank {
     Inseparable,
     /// Somebody is better.
     Behind,
+    /// Nobody knows: there are too few samples for an interval.
+    Unsure,
     /// Not compared: no value, or an invalid cell.
     Unranked,
 }
@@ -54,7 +56,9 @@ pub(crate) type Entry<'a> = (&'a Cell, Option<[f64; 2]>);
 
 /// The sign of a value that the best cannot be told apart from.
 pub(crate) const INSEPARABLE: &str = "~";
-/// The sign of a quantile from too few samples.
+/// The interval of a mean from too few samples: it may be anything.
+pub(crate) const ANYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+/// The sign of a quantile from too few samples, and of a mean without an interval.
 pub(crate) const LOW_N: &str = "°";
 /// The sign of a time that ends with arrival because nothing answers.
 pub(crate) const TO_ARRIVAL: &str = "→";
@@ -151,7 +155,7 @@ impl Column {
             .collect()
     }
 
-    /// Where each cell stands. Invalid cells are not compared, what ends with an answer is compared apart from what
+    /// Where each cell stands. Invalid cells are not compared, nor is a time without an interval; what ends with an answer is compared apart from what
     /// ends with arrival, and what was simulated apart from what was measured.
     pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
         let entries: Vec<Entry<'_>> = cells.iter().map(|cell| (*cell, self.interval(cell))).collect();
@@ -167,8 +171,12 @@ impl Column {
         let Some(value) = self.comparable(cell) else {
             return Rank::Unranked;
         };
+        if self.is_noisy() && interval.is_none() {
+            return Rank::Unsure;
+        }
         let rivals = entries.iter().filter(|(rival, _)| self.competes(cell, rival));
         let Some((best, rival)) = rivals
+            .filter(|(_, interval)| !self.is_noisy() || interval.is_some())
             .filter_map(|(rival, interval)| Some((self.comparable(rival)?, *interval)))
             .min_by(|a, b| a.0.total_cmp(&b.0))
         else {
@@ -203,6 +211,11 @@ impl Column {
         alike && is_modelled(cell) == is_modelled(rival)
     }
 
+    /// Whether a value of it says nothing without its interval.
+    const fn is_noisy(self) -> bool {
+        matches!(self, Self::P50 | Self::P99 | Self::Mean)
+    }
+
     const fn depends_on_response(self) -> bool {
         matches!(
             self,
@@ -210,11 +223,14 @@ impl Column {
         )
     }
 
-    /// The 95 % interval of a noisy value in nanoseconds; exact values have none.
+    /// The 95 % interval of a noisy value in nanoseconds; exact values have none, nor have those of too few samples.
     pub(crate) fn interval(self, cell: &Cell) -> Option<[f64; 2]> {
         let times = times(cell.message.as_ref()?)?;
         if self == Self::Mean {
             return times.ci95;
+        }
+        if times.min == times.max {
+            return Some([times.min as f64; 2]);
         }
         let bounds = (*times.quantile_ci95.get(self.quantile()?)?)?;
         Some(bounds.map(|ns| ns as f64))
@@ -222,6 +238,9 @@ impl Column {
 
     fn is_low_n(self, cell: &Cell) -> bool {
         let times = cell.message.as_ref().and_then(times);
+        if self == Self::Mean {
+            return times.is_some_and(|times| times.ci95.is_none());
+        }
         let named = |(times, quantile): (&Times, &str)| times.low_n.iter().any(|low| low == quantile);
         times.zip(self.quantile()).is_some_and(named)
     }
@@ -264,9 +283,13 @@ fn packets(message: &Section) -> String {
 
 fn mean(times: &Times) -> String {
     let mean = number::millis(times.mean);
-    match times.ci95 {
-        Some([low, high]) => format!("{mean} ±{}", number::millis((high - low) / 2.0)),
-        None => mean,
+    let Some([low, high]) = times.ci95 else {
+        return mean;
+    };
+    let [below, above] = [times.mean - low, high - times.mean].map(number::millis);
+    match below == above {
+        true => format!("{mean} ±{above}"),
+        false => format!("{mean} -{below} +{above}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bytes by layer of a cell, and its link in words.
 
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use wirecost_lab::results::summary::{Bytes, Count, Link, LinkDirection};
 use wirecost_lab::results::{Cell, Section};
@@ -147,9 +148,9 @@ pub(crate) fn link_words(link: &Link) -> String {
 pub(crate) fn samples(scenario: &ResolvedScenario) -> String {
     let samples = scenario.samples;
     if scenario.shared_link {
-        format!("{samples} devices sharing one link per cell")
+        format!("{} sharing one link per cell", counted(samples.into(), "device"))
     } else {
-        format!("{samples} samples per cell")
+        format!("{} per cell", counted(samples.into(), "sample"))
     }
 }
 

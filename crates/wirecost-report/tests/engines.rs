@@ -46,7 +46,7 @@ fn what_differs_is_a_footnote() {
     let note = format!("¹ mqtt-qos2: {}", common::DIFFERENCE);
     assert!(table(&summary, &WIDE).contains(&note));
     assert!(markdown(&summary).contains("≠¹ 1.00 |"));
-    assert!(markdown(&summary).contains(&format!("- ¹ {} (1 cells)", common::DIFFERENCE)));
+    assert!(markdown(&summary).contains(&format!("- ¹ {} (1 cell)", common::DIFFERENCE)));
     let html = report(&common::both_engines()).unwrap();
     assert!(html.contains(&format!("<b>¹</b> {}: mqtt-qos2", common::DIFFERENCE)));
     assert!(html.contains("<td class=\"key\">≠¹ 1.00</td>"));

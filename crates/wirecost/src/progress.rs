@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
+use wirecost_proto::units::counted;
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -109,15 +110,6 @@ fn note_at(started: Instant, what: impl Display) {
     output::note(format_args!("{:>4} s  {what}", started.elapsed().as_secs()));
 }
 
-/// `noun` for one, `nouns` for any other number.
-pub fn plural(number: usize, noun: &str) -> String {
-    if number == 1 {
-        noun.into()
-    } else {
-        format!("{noun}s")
-    }
-}
-
 fn bar(devices: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(devices), ProgressDrawTarget::stderr());
     let template = "{elapsed:>4}  [{bar:40}] {pos}/{len} {msg}";
@@ -141,7 +133,7 @@ impl Progress for Screen {
         match &self.bar {
             _ if self.quiet => {}
             Some(bar) => bar.tick(),
-            None => self.line(format_args!("checking {links} {}", plural(links, "link"))),
+            None => self.line(format_args!("checking {}", counted(links as u64, "link"))),
         }
     }
 

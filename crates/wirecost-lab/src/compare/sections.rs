@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use wirecost_proto::bare::Transport;
 use wirecost_proto::{Cause, Direction, Instant, Layer};
 
 use super::analysis::{DeviceMeasurement, Traffic};
@@ -11,7 +12,8 @@ use super::plan::PlannedCell;
 use super::sampler::Mark;
 use crate::results::summary::{Bytes, CauseBytes, Count, Section, Times};
 
-pub(super) fn connect_section(devices: &[&DeviceMeasurement], lossless: bool) -> Section {
+/// The figures of connects; `waits` as in [`Times::of_devices`].
+pub(super) fn connect_section(devices: &[&DeviceMeasurement], waits: u64) -> Section {
     let connected: Vec<&DeviceMeasurement> = devices
         .iter()
         .copied()
@@ -20,9 +22,9 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], lossless: bool) ->
     let since = |of: fn((Instant, Instant)) -> Instant| {
         let durations = connected.iter().filter_map(|device| {
             let notes = device.report.script.notes();
-            Some(nanos_between(of(notes.connect_started?), notes.ready?))
+            Some(vec![nanos_between(of(notes.connect_started?), notes.ready?)])
         });
-        Times::of_values(durations.collect())
+        Times::of_devices(&durations.collect::<Vec<_>>(), waits)
     };
     let trips = connected
         .iter()
@@ -33,7 +35,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], lossless: bool) ->
         response_kind: "to_reply".into(),
         response_time_ns: since(|(intended, _)| intended),
         service_time_ns: since(|(_, actual)| actual),
-        round_trips: if lossless { common(&trips) } else { None },
+        round_trips: if waits == 0 { common(&trips) } else { None },
         ..bytes_section(&traffic)
     }
 }
@@ -47,41 +49,37 @@ pub(super) fn first_message_round_trips(devices: &[&DeviceMeasurement]) -> Optio
     common(&trips)
 }
 
+/// The figures of measured messages; `waits` as in [`Times::of_devices`], whatever the stack does about losses.
 pub(super) fn message_section(
     planned: &PlannedCell,
     devices: &[&DeviceMeasurement],
-    lossless: bool,
+    waits: u64,
     timeout: Duration,
 ) -> Section {
     let answered = planned.stack.is_answered();
-    // What was never sent costs nothing, and is no sample of what a message costs.
-    let sent = devices
-        .iter()
-        .copied()
-        .flat_map(messages)
-        .filter(Message::is_sent);
-    let messages: Vec<Message<'_>> = sent.collect();
     let in_time = |message: &&Message<'_>| {
         message
             .response(answered)
             .is_some_and(|at| at <= message.mark.intended + timeout)
     };
-    let answered_in_time: Vec<&Message<'_>> = messages.iter().filter(in_time).collect();
-    let since = |of: fn(&Mark) -> Instant| {
-        let durations = answered_in_time
-            .iter()
-            .filter_map(|message| Some(nanos_between(of(message.mark), message.response(answered)?)));
-        Times::of_values(durations.collect())
+    let devices: Vec<Vec<Message<'_>>> = devices.iter().map(|device| sent(device)).collect();
+    let messages: Vec<&Message<'_>> = devices.iter().flatten().collect();
+    let times = |of: &dyn Fn(&Message<'_>) -> Option<u64>| {
+        let of_device = |messages: &Vec<Message<'_>>| messages.iter().filter_map(of).collect();
+        let nanos: Vec<Vec<u64>> = devices.iter().map(of_device).collect();
+        Times::of_devices(&nanos, if sends_again(planned) { waits } else { 0 })
     };
-    let delays: Vec<u64> = messages
+    let since = |of: fn(&Mark) -> Instant| {
+        times(&|message| {
+            let message = Some(message).filter(in_time)?;
+            Some(nanos_between(of(message.mark), message.response(answered)?))
+        })
+    };
+    let delay = |message: &Message<'_>| Some(nanos_between(message.mark.actual, message.arrival?));
+    let trips: Vec<Option<f64>> = messages
         .iter()
-        .filter_map(|message| Some(nanos_between(message.mark.actual, message.arrival?)))
-        .collect();
-    let bits = planned.payload.len() as f64 * 8.0;
-    let rates = delays.iter().map(|nanos| bits * 1e9 / *nanos as f64);
-    let goodput = (!delays.is_empty()).then(|| rates.sum::<f64>() / delays.len() as f64);
-    let trips: Vec<Option<f64>> = answered_in_time
-        .iter()
+        .copied()
+        .filter(in_time)
         .map(|message| message.round_trips)
         .collect();
     let traffic: Vec<&Traffic> = messages.iter().map(|message| message.traffic).collect();
@@ -92,12 +90,30 @@ pub(super) fn message_section(
         response_kind: planned.stack.response_kind().into(),
         response_time_ns: since(|mark| mark.intended),
         service_time_ns: since(|mark| mark.actual),
-        one_way_delay_ns: Times::of_values(delays),
-        round_trips: if lossless { common(&trips) } else { None },
-        goodput_bps: goodput,
+        one_way_delay_ns: times(&delay),
+        round_trips: if waits == 0 { common(&trips) } else { None },
+        goodput_bps: goodput(planned, messages.iter().filter_map(|message| delay(message))),
         header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
         ..section
     }
+}
+
+/// The measured messages that a device has sent: what was never sent costs nothing, and is no sample of what a message costs.
+fn sent<'a>(device: &'a DeviceMeasurement) -> Vec<Message<'a>> {
+    messages(device).filter(Message::is_sent).collect()
+}
+
+/// Whether a message that is lost is sent again.
+fn sends_again(planned: &PlannedCell) -> bool {
+    let stack = planned.stack;
+    stack.transport() == Transport::Stream || stack.awaits_answer(planned.payload.len())
+}
+
+/// Payload bits / delay in nanoseconds, in bit/s: the mean over messages.
+fn goodput(planned: &PlannedCell, delays: impl Iterator<Item = u64>) -> Option<f64> {
+    let bits = planned.payload.len() as f64 * 8.0;
+    let rates: Vec<f64> = delays.map(|nanos| bits * 1e9 / nanos as f64).collect();
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
 /// A phase of which only the bytes count; `None` where there were none.

@@ -12,6 +12,7 @@ mod store;
 use std::cell::RefCell;
 use std::thread;
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use wirecost_live::EnvironmentError;
 
@@ -183,14 +184,17 @@ impl<'a> Sweep<'a> {
         if pace > LONG {
             let minutes = pace.as_secs() / 60;
             progress.note(&format!(
-                "live: {} cells take {minutes} min or more; Ctrl-C keeps what there is, --engine sim does without",
-                cells.len()
+                "live: {} in {minutes} min or more; Ctrl-C keeps what there is, --engine sim does without",
+                counted(cells.len() as u64, "cell")
             ));
         }
         let count = batches.len();
         for (number, cells) in (1..).zip(&batches) {
             if count > 1 {
-                progress.note(&format!("batch {number} of {count}: {} cells", cells.len()));
+                progress.note(&format!(
+                    "batch {number} of {count}: {}",
+                    counted(cells.len() as u64, "cell")
+                ));
             }
             match self.batch(plan, cells, store, progress) {
                 Ok(facts) => {

@@ -1,8 +1,9 @@
 //! Whether a cell's figures may be used, and what to look at before trusting them.
 
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
-use wirecost_link::{Counters, LinkConfig};
+use wirecost_link::{Counters, LinkConfig, Loss};
 use wirecost_live::check::echo_wire_bytes;
 use wirecost_proto::Direction;
 
@@ -47,6 +48,23 @@ pub fn has_round_trips(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
     is_lossless(link) && counters.iter().all(dropped_none)
 }
 
+/// How many messages must have waited for something to be sent again before their mean has an interval, over a link that
+/// loses packets one by one.
+const WAITS: u64 = 1;
+/// The same where losses come in bursts: what is sent again is lost again, and the waits grow longer.
+const WAITS_IN_BURSTS: u64 = 50;
+
+/// How many messages must have waited for something to be sent again before their mean has an interval; 0 where nothing was
+/// lost.
+pub fn waits(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
+    let has_bursts = |way: &Direction| matches!(link.direction(*way).loss, Loss::GilbertElliott(_));
+    match has_round_trips(link, counters) {
+        true => 0,
+        false if Direction::ALL.iter().any(has_bursts) => WAITS_IN_BURSTS,
+        false => WAITS,
+    }
+}
+
 /// Every reason to look before trusting a cell.
 pub fn warnings(evidence: &Evidence<'_>) -> Vec<Warning> {
     let checks = [
@@ -80,11 +98,31 @@ fn invalid(kind: &str, text: String) -> Option<Warning> {
 }
 
 fn few_samples(evidence: &Evidence<'_>) -> Option<Warning> {
-    let n = evidence.devices.len();
-    if n == 0 {
+    if evidence.devices.is_empty() {
         return invalid("no-samples", "no device finished".into());
     }
-    (n < FEW_SAMPLES).then(|| warning("few-samples", format!("only {n} samples: below {FEW_SAMPLES}")))?
+    if let none @ Some(_) = no_times(evidence.outcomes) {
+        return none;
+    }
+    let n = evidence.devices.len().min(carried(evidence.outcomes) as usize);
+    let text = || format!("only {}: below {FEW_SAMPLES}", counted(n as u64, "sample"));
+    (n < FEW_SAMPLES).then(|| warning("few-samples", text()))?
+}
+
+/// Where not one message came to what ends its response time, there is no figure of time to trust.
+pub(crate) fn no_times(outcomes: &Outcomes) -> Option<Warning> {
+    let text = || {
+        format!(
+            "of {} none was acknowledged or delivered in time: there is no response time",
+            counted(outcomes.offered, "message")
+        )
+    };
+    (outcomes.offered > 0 && carried(outcomes) == 0).then(|| invalid("no-samples", text()))?
+}
+
+/// The messages that have a response time.
+const fn carried(outcomes: &Outcomes) -> u64 {
+    outcomes.acknowledged + outcomes.delivered
 }
 
 fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {
@@ -194,7 +232,7 @@ pub(crate) fn machine_dropped(dropped: u64) -> Option<Warning> {
     (dropped > 0).then(|| {
         invalid(
             "machine-dropped-packets",
-            format!("the machine dropped {dropped} packets"),
+            format!("the machine dropped {}", counted(dropped, "packet")),
         )
     })?
 }
@@ -215,7 +253,10 @@ fn unattributed(evidence: &Evidence<'_>) -> Option<Warning> {
 
 fn disagreement(evidence: &Evidence<'_>) -> Option<Warning> {
     let count: u64 = evidence.devices.iter().map(|device| device.disagreements).sum();
-    let text = || format!("client and server describe the bytes of {count} flows differently");
+    let text = || {
+        let flows = counted(count, "flow");
+        format!("client and server describe the bytes of {flows} differently")
+    };
     (count > 0).then(|| invalid("spans-disagree", text()))?
 }
 
@@ -228,7 +269,10 @@ fn timeouts(evidence: &Evidence<'_>) -> Option<Warning> {
         ..
     } = *evidence.outcomes;
     let missed = unknown + late + failed;
-    let text = || format!("{missed} of {offered} messages were not acknowledged in time");
+    let text = || {
+        let offered = counted(offered, "message");
+        format!("{missed} of {offered} not acknowledged in time")
+    };
     (missed * 100 > offered).then(|| warning("timeouts", text()))?
 }
 

@@ -30,6 +30,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use wirecost_dissect::Reading;
 use wirecost_live::Clock;
@@ -94,8 +95,8 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let failure = written.cut_short.clone();
     let Reading { report, .. } = read_back(&folder.file(CAPTURE), failure.as_deref())?;
     if written.dropped > 0 {
-        let dropped = written.dropped;
-        let line = format!("an interface dropped {dropped} packets: the figures lack them");
+        let dropped = counted(written.dropped, "packet");
+        let line = format!("an interface dropped {dropped}: the figures lack what it dropped");
         note(&format!("warning: {line}"));
         ended.warnings.push(line);
     }

@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use wirecost_live::process::foreground::{Foreground, StartError};
 use wirecost_live::signals::{Caught, Relay};
@@ -75,9 +76,9 @@ pub fn run(
     let left = program.end_leftovers(&keep);
     let left = left.map_err(doing("end what the program left running"))?;
     if left > 0 {
-        let processes = if left == 1 { "process" } else { "processes" };
+        let processes = counted(left as u64, "process");
         watch.warn(format!(
-            "{left} {processes} that the program had left running ended with it"
+            "{processes} that the program had left running ended with it"
         ));
     }
     settle(options, emulation, relay)?;

@@ -6,6 +6,7 @@
 //! them.
 
 use std::fmt;
+use wirecost_proto::units::counted;
 
 use serde::{Deserialize, Serialize};
 use wirecost_security::KeyLog;
@@ -76,8 +77,9 @@ pub fn lack(of_parts: usize, parts: u32) -> Option<Warning> {
     (of_parts > 0).then(|| Warning {
         kind: "capture-without-keys".into(),
         text: format!(
-            "{of_parts} of {parts} parts of the generator did not hand over all secrets of their connections: what their \
-             devices sent and received cannot be opened in the capture"
+            "{of_parts} of {} of the generator did not hand over all secrets of their connections: what their \
+             devices sent and received cannot be opened in the capture",
+            counted(parts.into(), "part")
         ),
         invalidates: false,
     })

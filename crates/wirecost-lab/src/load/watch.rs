@@ -1,6 +1,7 @@
 //! What whoever watches a load is told while it runs.
 
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use super::figures::Interval;
 use super::options::LoadOptions;
@@ -54,7 +55,7 @@ impl Announcement {
             (None, _) => "no messages".to_owned(),
         };
         Self {
-            name: format!("{}, {clients} clients, {rate}", options.stack),
+            name: format!("{}, {}, {rate}", options.stack, counted(clients.into(), "client")),
             stack: options.stack.to_string(),
             target: options.target.to_string(),
             clients: u64::from(clients),

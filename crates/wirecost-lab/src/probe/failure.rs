@@ -5,6 +5,7 @@ mod security;
 
 use std::net::SocketAddr;
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use wirecost_proto::ResetReason;
 use wirecost_proto::bare::Transport;
@@ -304,12 +305,13 @@ impl Diagnosis<'_> {
                 sent.saturating_sub(1)
             ),
             (Scheme::Coap, Some(within)) => format!(
-                "no answer to a CoAP request and {} retransmissions within {} s",
-                sent.saturating_sub(1),
+                "no answer to a CoAP request and {} within {} s",
+                counted(sent.saturating_sub(1) as u64, "retransmission"),
                 within.as_secs_f64()
             ),
             (_, Some(within)) => format!(
-                "no answer to {sent} datagrams of the handshake within {} s",
+                "no answer to {} of the handshake within {} s",
+                counted(sent as u64, "datagram"),
                 within.as_secs_f64()
             ),
         };

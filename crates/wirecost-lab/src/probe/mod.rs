@@ -35,6 +35,7 @@ pub mod x509;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use wirecost_proto::units::counted;
 
 use wirecost_live::Clock;
 use wirecost_live::sniffer::{KEPT_BYTES, Sniffed, interface_of};
@@ -243,7 +244,10 @@ impl Probe {
         };
         self.report.captured = true;
         if dropped > 0 {
-            let text = format!("{dropped} packets passed unseen: the machine is too busy");
+            let text = format!(
+                "{} passed unseen: the machine is too busy",
+                counted(dropped.into(), "packet")
+            );
             self.report.warnings.push(text);
         }
         self.packets = attempt.packets(options);
@@ -265,8 +269,9 @@ impl Probe {
         let cut = self.packets.iter().filter(|(_, packet)| too_long(packet)).count();
         if cut > 0 {
             self.report.warnings.push(format!(
-                "{cut} packets are longer than the {mtu} B that {name} carries: segmentation offload; on the wire they \
-                 are more packets, with more headers; ethtool -K {name} tso off gso off gro off"
+                "{} beyond the {mtu} B that {name} carries: segmentation offload; on the wire these \
+                 are more packets, with more headers; ethtool -K {name} tso off gso off gro off",
+                counted(cut as u64, "packet")
             ));
         }
         self.report.interface = Some(name);

@@ -212,7 +212,8 @@ pub struct Times {
     pub n: u64,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Student-t 95 % interval of the mean; null below two samples.
+    /// 95 % interval of the mean, not symmetric; null where there are too few samples for their skewness (`low_n` names `mean`)
+    /// or where they depend on each other, as in fleets and loads.
     pub ci95: Option<[f64; 2]>,
     /// Median.
     pub p50: Option<u64>,
@@ -231,7 +232,7 @@ pub struct Times {
     pub max: u64,
     /// Order-statistic 95 % interval of each printed quantile, null where the sample has none.
     pub quantile_ci95: BTreeMap<String, Option<[u64; 2]>>,
-    /// Quantiles printed from fewer than ten samples beyond them.
+    /// Quantiles printed from fewer than ten samples beyond them, and `mean` where there are too few for an interval.
     pub low_n: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
 //! Samples of time as results files print them.
 
-use wirecost_stats::{Histogram, Quantile, Sample, Summary};
+use wirecost_stats::mean::ENOUGH;
+use wirecost_stats::{Histogram, MeanInterval, Quantile, Sample, Summary};
 
 use super::summary::Times;
 
@@ -10,9 +11,46 @@ impl Times {
         Some(Sample::new(nanos)?.summary().into())
     }
 
+    /// The times of the messages of each device, in nanoseconds; `None` without a value.
+    ///
+    /// A device's messages depend on each other, so that the mean's interval is that of the devices' means. Where something
+    /// lost is sent again, a few long waits decide the mean: it has an interval only where at least `waits` values have
+    /// waited, of no fewer than [`ENOUGH`] devices. `waits` is 0 where nothing is lost or nothing is sent again.
+    pub fn of_devices(devices: &[Vec<u64>], waits: u64) -> Option<Self> {
+        let nanos: Vec<u64> = devices.concat();
+        let least = *nanos.iter().min()?;
+        let waited = nanos.iter().filter(|time| **time >= 2 * least).count() as u64;
+        let measured = || devices.iter().filter(|times| !times.is_empty());
+        let is_too_few = waits > 0 && (waited < waits || (measured().count() as u64) < ENOUGH);
+        let mut summary = Sample::new(nanos)?.summary();
+        if devices.iter().any(|times| times.len() > 1) {
+            let means: Vec<f64> = measured().map(|times| mean_of(times)).collect();
+            summary.mean = around(summary.mean, MeanInterval::of(&means)?);
+        }
+        if is_too_few {
+            summary.mean = summary.mean.without_interval();
+        }
+        Some(summary.into())
+    }
+
     /// The times of a histogram, each to within 0.1 %; `None` without a value.
     pub fn of_histogram(histogram: &Histogram) -> Option<Self> {
         histogram.summary().map(Self::from)
+    }
+}
+
+fn mean_of(times: &[u64]) -> f64 {
+    times.iter().map(|time| *time as f64).sum::<f64>() / times.len() as f64
+}
+
+/// `mean` with the interval that `devices` has around its own.
+fn around(mean: MeanInterval, devices: MeanInterval) -> MeanInterval {
+    let shifted = |end: Option<f64>| end.map(|end| end - devices.mean + mean.mean);
+    MeanInterval {
+        low: shifted(devices.low),
+        high: shifted(devices.high),
+        low_n: devices.low_n,
+        ..mean
     }
 }
 
@@ -52,7 +90,9 @@ impl From<Summary> for Times {
                 .collect(),
             low_n: printed()
                 .filter(|(_, quantile)| quantile.low_n)
-                .map(|(name, _)| name.to_owned())
+                .map(|(name, _)| name)
+                .chain(summary.mean.low_n.then_some("mean"))
+                .map(str::to_owned)
                 .collect(),
         }
     }
@@ -81,6 +121,40 @@ mod tests {
             (many.p999, many.quantile_ci95["p999"]),
             (Some(1_000), Some([1_000; 2]))
         );
+    }
+
+    /// `common` devices of 25 ms, and `rare` of 250 ms.
+    fn devices(common: usize, rare: usize) -> Vec<Vec<u64>> {
+        [vec![vec![25_000_000]; common], vec![vec![250_000_000]; rare]].concat()
+    }
+
+    #[test]
+    fn a_mean_under_loss_has_an_interval_once_enough_has_waited() {
+        let given = |common, rare, waits| {
+            let times = Times::of_devices(&devices(common, rare), waits).expect("values");
+            assert_eq!(
+                times.low_n.iter().any(|name| name == "mean"),
+                times.ci95.is_none()
+            );
+            times.ci95.is_some()
+        };
+        assert!(given(150, 0, 0), "nothing is lost");
+        assert!(!given(150, 0, 1), "nobody knows what the waits are like");
+        assert!(given(149, 1, 1));
+        assert!(!given(148, 1, 1), "too few for what waits double to");
+        assert!(!given(900, 49, 50) && given(900, 50, 50));
+        assert_eq!(Times::of_devices(&[Vec::new()], 0), None);
+    }
+
+    #[test]
+    fn messages_of_one_device_are_one_value_of_the_mean() {
+        // Each device has a level of its own: 20 messages say no more of it than one.
+        let level = |device: u64| 20_000_000 + device % 7 * 1_000_000;
+        let once: Vec<Vec<u64>> = (0..140).map(|device| vec![level(device)]).collect();
+        let often: Vec<Vec<u64>> = (0..140).map(|device| vec![level(device); 20]).collect();
+        let [once, often] = [once, often].map(|devices| Times::of_devices(&devices, 0).expect("values"));
+        assert_eq!((once.mean, once.ci95), (often.mean, often.ci95));
+        assert_eq!((once.n, often.n), (140, 2_800));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `summary.md`: the terminal table's columns as GitHub-flavoured Markdown.
 
 use wirecost_lab::results::{Cell, Summary};
+use wirecost_proto::units::counted;
 
 use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL};
 use crate::figures;
@@ -14,7 +15,7 @@ pub fn markdown(summary: &Summary) -> String {
     let groups = Group::all(summary);
     let tables: Vec<String> = groups.iter().map(table).collect();
     let footnote = format!(
-        "Bold: best. `{INSEPARABLE}` not separable from the best, `{LOW_N}` low n, `{TO_ARRIVAL}` time until \
+        "Bold: best. `{INSEPARABLE}` not separable from the best, `{LOW_N}` low n and not ranked, `{TO_ARRIVAL}` time until \
          arrival, because nothing answers, `{EARLY}` early data, which shares its packets with the handshake.\n"
     );
     let varying = summary
@@ -25,7 +26,13 @@ pub fn markdown(summary: &Summary) -> String {
     let differences = names.differences(&summary.cells);
     let differences: String = differences
         .iter()
-        .map(|(number, text, cells)| format!("\n- {number} {} ({} cells)\n", escaped(text), cells.len()))
+        .map(|(number, text, cells)| {
+            format!(
+                "\n- {number} {} ({})\n",
+                escaped(text),
+                counted(cells.len() as u64, "cell")
+            )
+        })
         .collect();
     let warnings: String = summary
         .cells

@@ -3,12 +3,13 @@
 
 use serde::Serialize;
 use wirecost_lab::results::Cell;
+use wirecost_proto::units::counted;
 
 use super::Figure;
 use super::ends::{self, End};
 use super::logplot::{LogPlot, TOP};
 use super::svg::Svg;
-use crate::columns::{Column, overlap};
+use crate::columns::{ANYTHING, Column, overlap};
 use crate::export::quoted;
 use crate::figures::BothWays;
 use crate::groups::Group;
@@ -42,7 +43,8 @@ pub(super) struct Quantity {
     write: fn(f64) -> String,
     /// Connect and close, then the measured message.
     of: fn(&Cell) -> Option<(f64, f64)>,
-    /// The 95 % interval of the message, where it is noisy.
+    /// The 95 % interval of the message, where it is noisy: without ends where nothing may be concluded from the mean of the
+    /// message or of the connect.
     interval: fn(&Cell) -> Option<[f64; 2]>,
 }
 
@@ -74,8 +76,16 @@ pub(super) const TIME: Quantity = Quantity {
         };
         Some((connect, mean(cell.message.as_ref()?)?))
     },
-    interval: |cell| Column::Mean.interval(cell),
+    interval: |cell| Some(interval_of_times(cell).unwrap_or(ANYTHING)),
 };
+
+/// The interval of the message's mean time, where that of the connect has one as well.
+fn interval_of_times(cell: &Cell) -> Option<[f64; 2]> {
+    if let Some(connect) = &cell.connect {
+        connect.response_time_ns.as_ref()?.ci95?;
+    }
+    Column::Mean.interval(cell)
+}
 
 /// The curves of a group's valid cells.
 pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
@@ -178,8 +188,8 @@ impl Crossing {
     fn words(&self, lines: &[Line], quantity: Quantity) -> String {
         let [cheaper, dearer] = [self.cheaper, self.dearer].map(|line| &lines[line]);
         format!(
-            "from {} messages on {} costs less than {} ({} {} each)",
-            self.at.ceil(),
+            "from {} on {} costs less than {} ({} {} each)",
+            counted(self.at.ceil() as u64, "message"),
             cheaper.label,
             dearer.label,
             (quantity.write)(cheaper.at(self.at)),

@@ -7,7 +7,7 @@ use wirecost_lab::results::{Cell, SampleRow};
 use super::estimate;
 use super::samples::Samples;
 use super::scope::Scope;
-use crate::columns::{Column, Entry, Rank};
+use crate::columns::{ANYTHING, Column, Entry, Rank};
 use crate::groups::Group;
 use crate::names::Names;
 
@@ -87,16 +87,18 @@ fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64;
         Column::Connection => estimate::connection_bytes(cell, samples)?,
         _ => return column.interval(cell),
     };
-    Some(estimate.interval.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]))
+    Some(estimate.interval.unwrap_or(ANYTHING))
 }
 
 /// Why no cell answers a question.
 fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
     let are_valid = entries.iter().any(|(cell, _)| cell.valid);
-    if column == Column::FirstMessage && are_valid {
-        "not counted: packets are lost or resent, or devices share a link"
-    } else {
-        "no valid cell"
+    match column {
+        Column::FirstMessage if are_valid => {
+            "not counted: packets are lost or resent, or devices share a link"
+        }
+        Column::Mean if are_valid => "low n: no mean has a 95 % interval",
+        _ => "no valid cell",
     }
 }
 
@@ -111,17 +113,20 @@ fn verdict(
     let entries = entries.iter().copied();
     let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| scope.holds(cell)).collect();
     let ranks = column.ranks_within(&entries);
-    let of_rank = |wanted: Rank| -> Vec<&Cell> {
-        let ranked = entries.iter().zip(&ranks).filter(|(_, rank)| **rank == wanted);
+    let of_rank = |wanted: &[Rank]| -> Vec<&Cell> {
+        let ranked = entries
+            .iter()
+            .zip(&ranks)
+            .filter(|(_, rank)| wanted.contains(rank));
         ranked.map(|((cell, _), _)| *cell).collect()
     };
-    let best = of_rank(Rank::Best);
+    let best = of_rank(&[Rank::Best]);
     Some(Verdict {
         scope: scope.words(),
         value: column.text(best.first()?),
         unit,
         winners: listed(&best, names),
-        inseparable: listed(&of_rank(Rank::Inseparable), names),
+        inseparable: listed(&of_rank(&[Rank::Inseparable, Rank::Unsure]), names),
     })
 }
 

@@ -2,6 +2,7 @@
 //! as much room as the one before.
 
 use wirecost_lab::results::{Cell, SampleRow};
+use wirecost_proto::units::counted;
 
 use super::Figure;
 use super::ends::{self, End};
@@ -254,8 +255,9 @@ fn summary(series: &Series) -> String {
     let median = median.map_or(most, |(_, millis)| *millis);
     let [least, median, most] = [least, median, most].map(|ms| number::millis(ms * 1e6));
     format!(
-        "{}: {least} to {most} ms, median {median} ms, {} samples",
-        series.label, series.n
+        "{}: {least} to {most} ms, median {median} ms, {}",
+        series.label,
+        counted(series.n as u64, "sample")
     )
 }
 

@@ -70,9 +70,9 @@ fn wire(sections: &[&Section], samples: &[&SampleRow], of: fn(&SampleRow) -> u64
         return Estimate::exact(value);
     }
     let bytes: Vec<f64> = samples.iter().map(|row| of(row) as f64).collect();
-    let half = MeanInterval::of(&bytes).and_then(|mean| Some(mean.high? - mean.mean));
+    let around = |mean: MeanInterval| Some([mean.low?, mean.high?].map(|end| end - mean.mean + value));
     Estimate {
         value,
-        interval: half.map(|half| [value - half, value + half]),
+        interval: MeanInterval::of(&bytes).and_then(around),
     }
 }

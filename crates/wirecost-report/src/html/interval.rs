@@ -16,7 +16,7 @@ use super::logplot::{LogPlot, TOP};
 use super::selection::{DRAWN, spread_out};
 use super::svg::Svg;
 use super::sweep::{Dimension, Slice, Sweep};
-use crate::columns::Column;
+use crate::columns::{ANYTHING, Column};
 use crate::export::quoted;
 use crate::figures::time;
 use crate::number;
@@ -97,10 +97,21 @@ fn millis(cell: &Cell) -> Option<Cost> {
         .and_then(|connect| connect.response_time_ns.as_ref());
     let connect = connects.map_or(0.0, |times| times.mean * times.n as f64) / messages(cell)?;
     let around = |bounds: [f64; 2]| bounds.map(|ns| (ns + connect) / 1e6);
+    let is_sure = connects.is_none_or(|times| times.ci95.is_some());
+    let interval = Column::Mean.interval(cell).filter(|_| is_sure);
     Some(Cost {
         each: (response + connect) / 1e6,
-        interval: Column::Mean.interval(cell).map(around),
+        interval: Some(interval.map_or(ANYTHING, around)),
     })
+}
+
+/// The end of an interval; empty where it has none.
+fn bound(end: f64) -> String {
+    if end.is_finite() {
+        format!("{end:.4}")
+    } else {
+        String::new()
+    }
 }
 
 fn messages(cell: &Cell) -> Option<f64> {
@@ -315,8 +326,8 @@ impl Quantity {
         let mut csv = format!("stack,interval_ns,{unit},low_{unit},high_{unit}\n");
         for line in lines {
             for (at, Cost { each, interval }) in &line.points {
-                let [low, high] = interval.unwrap_or([*each; 2]);
-                csv += &format!("{},{at},{each:.4},{low:.4},{high:.4}\n", quoted(&line.label));
+                let bounds = interval.unwrap_or([*each; 2]).map(bound);
+                csv += &format!("{},{at},{each:.4},{}\n", quoted(&line.label), bounds.join(","));
             }
         }
         csv

@@ -4,6 +4,7 @@
 mod flights;
 
 use std::collections::BTreeMap;
+use wirecost_proto::units::counted;
 
 use serde::Serialize;
 use wirecost_lab::results::{Ladder, LadderPacket};
@@ -201,8 +202,7 @@ fn draw(ladder: &Ladder, axis: &Axis) -> String {
 }
 
 fn packets(count: usize) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} packet{plural}")
+    counted(count as u64, "packet")
 }
 
 /// Phase gives the colour; a pure acknowledgement is dashed.

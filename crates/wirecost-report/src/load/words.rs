@@ -5,6 +5,7 @@ use wirecost_lab::results::curves::CurveKind;
 use wirecost_lab::results::load::{LinkFigures, Load, LoadSummary, PhaseFigures};
 use wirecost_lab::results::summary::{Outcomes, Times, Warning};
 use wirecost_lab::scenario::thresholds::failure_text;
+use wirecost_proto::units::plural;
 
 use crate::figures::link_words;
 use crate::number;
@@ -89,10 +90,10 @@ fn payload(load: &Load) -> String {
 
 /// `100 clients, 5 subscribers`.
 pub(crate) fn devices(load: &Load) -> String {
-    let clients = plural(load.clients, "client");
+    let clients = counted(load.clients, "client");
     match load.subscribers {
         0 => clients,
-        subscribers => format!("{clients}, {}", plural(subscribers, "subscriber")),
+        subscribers => format!("{clients}, {}", counted(subscribers, "subscriber")),
     }
 }
 
@@ -355,7 +356,7 @@ pub(crate) fn bottleneck(load: &Load) -> String {
 
 /// What one direction of a link has done: `1,200 packets, 12 lost, 3 dropped by its queue, rate in use 40 % of the time`.
 pub(crate) fn direction_use(used: &DirectionUse) -> String {
-    let mut text = plural(used.packets, "packet");
+    let mut text = counted(used.packets, "packet");
     for (count, what) in [(used.lost, "lost"), (used.queue_dropped, "dropped by its queue")] {
         if count > 0 {
             text += &format!(", {} {what}", number::grouped(count));
@@ -389,8 +390,7 @@ pub(crate) fn thresholds(summary: &LoadSummary) -> Option<(usize, usize)> {
     (!summary.thresholds.is_empty()).then_some((held, summary.thresholds.len()))
 }
 
-/// `1 client`, `2 clients`.
-pub(crate) fn plural(count: u64, noun: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", number::grouped(count))
+/// `1 client`, `2,000 clients`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{} {}", number::grouped(count), plural(count, noun))
 }

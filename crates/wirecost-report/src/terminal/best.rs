@@ -1,6 +1,7 @@
 //! The best of each group: what is left of the table where a run has too many cells for one row each.
 
 use wirecost_lab::results::{Cell, Summary};
+use wirecost_proto::units::counted;
 
 use super::layout::wrapped;
 use super::notes;
@@ -32,9 +33,9 @@ pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<Strin
     let simulated = groups.iter().flat_map(Group::iter).any(is_modelled);
     let engine = if simulated { ", simulated" } else { "" };
     let head = format!(
-        "{} cells in {} groups{engine}: the best of each; report.html and summary.csv hold all",
-        summary.cells.len(),
-        groups.len()
+        "{} in {}{engine}: the best of each; report.html and summary.csv hold all",
+        counted(summary.cells.len() as u64, "cell"),
+        counted(groups.len() as u64, "group")
     );
     let rows: Vec<[String; 5]> = groups.iter().take(MOST).map(row).collect();
     let headings = QUESTIONS.map(|(heading, _, _)| heading.to_owned());
@@ -43,11 +44,16 @@ pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<Strin
     let mut lines = vec![style.bold(&number::clipped(&head, width))];
     lines.extend(table);
     if groups.len() > MOST {
-        lines.push(format!("and {} more groups", groups.len() - MOST));
+        lines.push(format!(
+            "and {}",
+            counted((groups.len() - MOST) as u64, "more group")
+        ));
     }
     lines.push(String::new());
     let notes = [
-        format!("{INSEPARABLE}N: N others are not separable from it, as their 95 % intervals overlap"),
+        format!(
+            "{INSEPARABLE}N: N others are not separable from it, as their 95 % intervals overlap or there are too few samples for one"
+        ),
         "bytes under loss are means: the maps of report.html tell which are separable".to_owned(),
     ];
     lines.extend(
@@ -79,7 +85,7 @@ fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> Str
     };
     let others = ranks
         .iter()
-        .filter(|rank| matches!(rank, Rank::Best | Rank::Inseparable))
+        .filter(|rank| matches!(rank, Rank::Best | Rank::Inseparable | Rank::Unsure))
         .count()
         - 1;
     let tie = if others == 0 {

@@ -8,6 +8,7 @@ mod rows;
 
 use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_lab::results::summary::Times;
+use wirecost_proto::units::counted;
 
 use super::layout::wrapped;
 use super::style::Style;
@@ -183,10 +184,7 @@ impl Page {
             number::trimmed(used.user_s, 2),
             number::trimmed(used.system_s, 2),
             number::data(used.resident_bytes),
-            match used.processes {
-                1 => "1 process".to_owned(),
-                n => format!("{n} processes"),
-            }
+            counted(used.processes.into(), "process")
         );
         self.entry(name, &text)
     }

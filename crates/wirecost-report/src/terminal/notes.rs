@@ -1,6 +1,7 @@
 //! What stands below the table: legend, footnotes that the table needs, warnings, validity.
 
 use std::collections::{BTreeMap, BTreeSet};
+use wirecost_proto::units::counted;
 
 use wirecost_lab::results::summary::Warning;
 use wirecost_lab::results::{Cell, Summary};
@@ -63,7 +64,10 @@ fn by_kind(summary: &Summary, names: &Names, invalidates: bool) -> Vec<String> {
     };
     let line = |(_, (count, first)): (&str, (usize, String))| match count {
         1 => format!("{sign}: {first}"),
-        count => format!("{sign}: {first} (and {} more cells alike)", count - 1),
+        count => format!(
+            "{sign}: {first} (and {} alike)",
+            counted(count as u64 - 1, "more cell")
+        ),
     };
     kinds.into_iter().map(line).collect()
 }
@@ -145,7 +149,9 @@ fn footnotes(summary: &Summary, names: &Names) -> Vec<String> {
         ),
         (
             marks.contains(LOW_N),
-            format!("{LOW_N} low n: fewer than ten samples beyond the quantile"),
+            format!(
+                "{LOW_N} low n: fewer than ten samples beyond the quantile, or a mean without a 95 % interval: nothing is ranked by it"
+            ),
         ),
         (
             any(ends_with_arrival),
@@ -228,10 +234,10 @@ fn full_queues(summary: &Summary, names: &Names) -> Vec<String> {
         let again = again.map_or(0.0, |bytes| bytes.up + bytes.down);
         (dropped != [0, 0]).then(|| {
             format!(
-                "{}, {}: a full queue refused {} packets up and {} down; {} B/msg were sent again",
+                "{}, {}: a full queue refused {} up and {} down; {} B/msg were sent again",
                 names.label(cell),
                 heading(cell),
-                dropped[0],
+                counted(dropped[0], "packet"),
                 dropped[1],
                 number::trimmed(again, 1)
             )
@@ -251,7 +257,7 @@ fn shortfall(cell: &Cell) -> Option<String> {
     ];
     let ended = otherwise.iter().filter(|(number, _)| *number > 0);
     let ended: Vec<String> = ended.map(|(number, how)| format!("{number} {how}")).collect();
-    (!ended.is_empty()).then(|| format!("of {} messages {}", outcomes.offered, ended.join(", ")))
+    (!ended.is_empty()).then(|| format!("of {} {}", counted(outcomes.offered, "message"), ended.join(", ")))
 }
 
 fn warnings(summary: &Summary, names: &Names) -> Vec<String> {
@@ -328,5 +334,8 @@ fn verdict(summary: &Summary) -> String {
         0 => String::new(),
         cells => format!(", {cells} not run"),
     };
-    format!("valid: {valid} of {} cells{not_run}{interrupted}", run.count())
+    format!(
+        "valid: {valid} of {}{not_run}{interrupted}",
+        counted(run.count() as u64, "cell")
+    )
 }

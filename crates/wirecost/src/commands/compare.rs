@@ -19,13 +19,14 @@ use wirecost_lab::results::time::rfc3339;
 use wirecost_lab::results::{Cell, RunFolder, Summary};
 use wirecost_lab::scenario::Scenario;
 use wirecost_live::signals::Interrupt;
+use wirecost_proto::units::counted;
 use wirecost_report::terminal;
 
 use crate::arguments::{CompareArguments, OutputArguments};
 use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
 use crate::output;
-use crate::progress::{Screen, plural};
+use crate::progress::Screen;
 
 /// Runs the command.
 pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
@@ -207,13 +208,12 @@ fn introduce(options: &Options, out: &Path) {
     let stacks: Vec<String> = options.stacks.iter().map(ToString::to_string).collect();
     let (sizes, links) = (options.sizes.len(), options.links.len());
     output::note(format_args!(
-        "wirecost {}: {}, {sizes} {}, {links} {}, {} {} each, seed {}, into {}",
+        "wirecost {}: {}, {}, {}, {} each, seed {}, into {}",
         env!("CARGO_PKG_VERSION"),
         stacks.join(" "),
-        plural(sizes, "size"),
-        plural(links, "link"),
-        options.samples,
-        plural(options.samples as usize, "sample"),
+        counted(sizes as u64, "size"),
+        counted(links as u64, "link"),
+        counted(options.samples.into(), "sample"),
         options.seed,
         out.display()
     ));

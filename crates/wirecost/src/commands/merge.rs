@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use wirecost_lab::results::folder::{FOLDERS, LOAD_FOLDERS};
 use wirecost_lab::results::merge::{MergeError, Merged, Whole, merge};
 use wirecost_lab::results::{ResultsError, RunFolder};
+use wirecost_proto::units::counted;
 use wirecost_report::{ReportError, terminal};
 
 use crate::arguments::MergeArguments;
@@ -14,7 +15,6 @@ use crate::commands::compare::{self, default_folder};
 use crate::commands::load::job;
 use crate::exit::{self, Failure};
 use crate::output;
-use crate::progress::plural;
 
 /// Runs the command.
 pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
@@ -29,10 +29,13 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     let (Whole { merged, unjudged }, written) = made?;
     written.map_err(|error| Failure::new(exit::INTERNAL, error))?;
     let what = match &merged {
-        Merged::Comparison(summary) => counted(summary.cells.len(), "cell"),
-        Merged::Loads(summary) => counted(summary.loads.len(), "load"),
+        Merged::Comparison(summary) => counted(summary.cells.len() as u64, "cell"),
+        Merged::Loads(summary) => counted(summary.loads.len() as u64, "load"),
     };
-    output::note(format_args!("merged {}: {what}", counted(sources.len(), "run")));
+    output::note(format_args!(
+        "merged {}: {what}",
+        counted(sources.len() as u64, "run")
+    ));
     if !into.file("capture").exists() && sources.iter().any(|source| source.file("capture").exists()) {
         output::note("captures stay in the folders of their runs");
     }
@@ -106,8 +109,4 @@ fn leave_nothing(folder: &RunFolder) {
         drop(std::fs::remove_dir(folder.file(sub)));
     }
     drop(std::fs::remove_dir(Path::new(folder.path())));
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {}", plural(number, noun))
 }

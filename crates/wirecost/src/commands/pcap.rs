@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
+use wirecost_proto::units::counted;
 
 use wirecost_dissect::{Reading, Report};
 
@@ -30,8 +31,8 @@ pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(exit::OK));
     };
     output::note(format_args!(
-        "error: {shown}: after {} packets: {fault}",
-        report.packets
+        "error: {shown}: after {}: {fault}",
+        counted(report.packets, "packet")
     ));
     output::note("hint: what was read before is reported; the rest of the file is not");
     Ok(ExitCode::from(exit::INVALID))
@@ -60,10 +61,10 @@ pub fn table(capture: &Path, report: &Report) -> String {
     let times = report.first_ns.zip(report.last_ns);
     let seconds = times.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9);
     format!(
-        "{}: {} packets in {seconds:.3} s, {} secrets\n\n{}",
+        "{}: {} in {seconds:.3} s, {}\n\n{}",
         capture.display(),
-        report.packets,
-        report.secrets,
+        counted(report.packets, "packet"),
+        counted(report.secrets, "secret"),
         wirecost_dissect::table(report)
     )
 }

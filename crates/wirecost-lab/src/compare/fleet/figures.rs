@@ -2,6 +2,7 @@
 
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
+use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Direction, Layer, Phase};
 use wirecost_stats::hgrm::Hgrm;
 
@@ -10,6 +11,7 @@ use crate::compare::cells::{self, Source};
 use crate::compare::options::Options;
 use crate::compare::plan::PlannedCell;
 use crate::compare::simulated::NO_CPU_TIME;
+use crate::compare::verdict;
 use crate::results::Cell;
 use crate::results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times, Warning};
 use crate::target::Target;
@@ -84,7 +86,7 @@ fn warnings(played: &Played<'_>) -> Vec<Warning> {
         text,
         invalidates,
     };
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<Warning> = verdict::no_times(outcomes).into_iter().collect();
     if let Some(error) = &played.service_error {
         warnings.push(warning(
             "server-failed",
@@ -97,7 +99,7 @@ fn warnings(played: &Played<'_>) -> Vec<Warning> {
         .map(|way| played.totals.unattributed_bytes(*way))
         .sum();
     if unattributed > 0 {
-        let text = format!("{unattributed} bytes were described by nobody");
+        let text = format!("nobody described {}", counted(unattributed, "byte"));
         warnings.push(warning("unattributed-bytes", text, true));
     }
     if let (devices @ 1.., Some(why)) = &book.failures {
@@ -106,10 +108,8 @@ fn warnings(played: &Played<'_>) -> Vec<Warning> {
     }
     let missed = outcomes.late + outcomes.unknown;
     if missed as f64 > outcomes.offered as f64 * MANY_TIMEOUTS {
-        let text = format!(
-            "{missed} of {} messages were not answered in time",
-            outcomes.offered
-        );
+        let offered = counted(outcomes.offered, "message");
+        let text = format!("{missed} of {offered} not answered in time");
         warnings.push(warning("timeouts", text, false));
     }
     warnings

@@ -1,10 +1,12 @@
 //! Who could give no more.
 
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use super::{BUSY, Evidence, SENT_SHARE, link, percent};
 use crate::load::coordinator::Outcome;
 use crate::results::load::{Bottleneck, PhaseFigures};
+use crate::results::summary::Outcomes;
 
 /// Who could give no more; `None` where nobody did anything.
 pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
@@ -55,7 +57,8 @@ fn ended(evidence: &Evidence<'_>) -> Option<String> {
     let left = evidence.offered().find(|phase| phase.left_by_target())?;
     let (lost, carried) = (left.figures.connects.lost, left.carried());
     Some(format!(
-        "it ended {lost} connections and carried {carried} of what was offered"
+        "it ended {} and carried {carried} of what was offered",
+        counted(lost, "connection")
     ))
 }
 
@@ -86,7 +89,32 @@ fn nobody(evidence: &Evidence<'_>) -> String {
     }
     match evidence.offered().find(|phase| !phase.is_all_carried()) {
         Some(phase) => format!("{} of what was offered was carried", phase.carried()),
-        None => "all that was offered was carried".to_owned(),
+        None => carried(evidence),
+    }
+}
+
+/// What became of what was offered, where nearly all was carried: all, or what else became of the rest.
+fn carried(evidence: &Evidence<'_>) -> String {
+    let mut all = Outcomes::default();
+    evidence.offered().for_each(|phase| all += phase.figures.outcomes);
+    let ends = [
+        ("refused", all.refused),
+        ("failed", all.failed),
+        ("late", all.late),
+        ("lost", all.lost),
+        ("unknown", all.unknown),
+    ];
+    let otherwise = ends.iter().filter(|(_, messages)| *messages > 0);
+    let otherwise: Vec<String> = otherwise
+        .map(|(end, messages)| format!("{messages} {end}"))
+        .collect();
+    match otherwise.is_empty() {
+        true => "all that was offered was carried".to_owned(),
+        false => format!(
+            "of {} all but these were carried: {}",
+            counted(all.offered, "message"),
+            otherwise.join(", ")
+        ),
     }
 }
 
@@ -116,7 +144,7 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     } else if let Some((come, asked)) = short {
         (
             "target",
-            format!("{come} of {asked} connections came about; {cpu}"),
+            format!("of {} {come} came about; {cpu}", counted(asked, "connection")),
         )
     } else if was_stopped {
         let why = "all connections came about that were not given up when the load was ended";
@@ -158,7 +186,6 @@ fn cpu(outcome: &Outcome) -> String {
 mod tests {
     use super::*;
     use crate::load::figures::Connects;
-    use crate::results::summary::Outcomes;
 
     fn phase(offered: u64, acknowledged: u64, connects: Connects) -> PhaseFigures {
         PhaseFigures {

@@ -1,6 +1,7 @@
 //! What the emulated link of a load says of its figures.
 
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use super::phase::nanos;
 use super::{invalid, percent, warning};
@@ -33,7 +34,7 @@ pub(super) fn could_give_no_more(figures: &PhaseFigures, is_short: bool) -> Opti
 
 /// `up: 1,200 packets, its rate in use 99 % of the time, 30 lost, 200 dropped by its full queue`.
 fn said(name: &str, way: &DirectionUse) -> String {
-    let mut text = format!("{name}: {} packets", way.packets);
+    let mut text = format!("{name}: {}", counted(way.packets, "packet"));
     if let Some(share) = way.utilisation {
         text += &format!(", its rate in use {} of the time", percent(share));
     }

@@ -1,6 +1,7 @@
 //! What is to be said of one phase.
 
 use std::time::Duration;
+use wirecost_proto::units::counted;
 
 use super::{Evidence, Offered, SENT_SHARE, invalid, percent, warning};
 use crate::load::options::{LoadTarget, Phase};
@@ -27,6 +28,7 @@ pub(super) fn of(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
         saturated,
         closed(phase),
         few(phase),
+        none(phase),
     ]
     .into_iter()
     .flatten()
@@ -52,7 +54,10 @@ fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     (phase.open && by_generator && is_short).then(|| {
         invalid(
             "generator-saturated",
-            format!("the generator sent {sent} of {offered} messages: lower the rate, or give it more CPUs"),
+            format!(
+                "the generator sent {sent} of {}: lower the rate, or give it more CPUs",
+                counted(offered, "message")
+            ),
         )
     })
 }
@@ -100,6 +105,26 @@ fn few(phase: &Offered<'_>) -> Option<Warning> {
     })
 }
 
+/// Where not one message was answered, or arrived where that is counted, the phase has no times.
+fn none(phase: &Offered<'_>) -> Option<Warning> {
+    let outcomes = &phase.figures.outcomes;
+    let has_times = outcomes.acknowledged + outcomes.delivered > 0;
+    let is_known = phase.is_answered || outcomes.lost + outcomes.failed + outcomes.refused > 0;
+    let is_over = outcomes.add_up();
+    let ended = if phase.is_answered {
+        "answered in time"
+    } else {
+        "delivered"
+    };
+    (outcomes.offered > 0 && !has_times && is_known && is_over).then(|| {
+        let offered = counted(outcomes.offered, "message");
+        invalid(
+            "no-samples",
+            format!("of {offered} none was {ended}: there are no times"),
+        )
+    })
+}
+
 /// Where the server has refused subscriptions, nothing could be delivered: what a phase says of deliveries is not true.
 pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let is_about_deliveries = matches!(
@@ -122,8 +147,8 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
         invalid(
             "subscription-refused",
             format!(
-                "the server refused {refused} of {} subscriptions ({reason}): nothing could be delivered there",
-                evidence.options.receivers()
+                "the server refused {refused} of {} ({reason}): nothing could be delivered there",
+                counted(evidence.options.receivers().into(), "subscription")
             ),
         )
     })
@@ -148,7 +173,11 @@ pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warni
     (keeps_up && lost > u64::from(devices)).then(|| {
         warning(
             "connections-lost",
-            format!("{devices} devices lost {lost} connections{known}"),
+            format!(
+                "{} lost {}{known}",
+                counted(devices.into(), "device"),
+                counted(lost, "connection")
+            ),
         )
     })
 }
@@ -161,7 +190,10 @@ pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> 
     (datagrams > 0).then(|| {
         invalid(
             "generator-dropped",
-            format!("the generator's kernel had no room for {datagrams} datagrams: they count as sent and never left"),
+            format!(
+                "the generator's kernel had no room for {}: counted as sent, and never left",
+                counted(datagrams, "datagram")
+            ),
         )
     })
 }

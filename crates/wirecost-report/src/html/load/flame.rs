@@ -2,6 +2,7 @@
 //! was seen in.
 
 use std::collections::BTreeMap;
+use wirecost_proto::units::counted;
 
 use serde::Serialize;
 use wirecost_lab::load::profile::{Folded, KERNEL};
@@ -87,7 +88,10 @@ fn draw(root: &Node, depth: usize, width: f64) -> String {
     let name = "Flame graph of the target's CPU time";
     svg.finish(
         name,
-        &format!("{} samples, outermost frames at the bottom", root.count),
+        &format!(
+            "{}, outermost frames at the bottom",
+            counted(root.count, "sample")
+        ),
     )
 }
 

@@ -39,8 +39,12 @@ pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Fa
     let reachable = if limits.sockets_per_process == 0 { 0 } else { free };
     if u64::from(connections) > reachable {
         let message = format_args!(
-            "{connections} connections need as many open files, and {reachable} are possible (hard limit {}, {free} \
+            "{} as many open files, and {reachable} are possible (hard limit {}, {free} \
             left on this machine)",
+            match connections {
+                1 => "1 connection needs".to_owned(),
+                _ => format!("{connections} connections need"),
+            },
             limits.open_files
         );
         let hint =
