@@ -215,7 +215,10 @@ mod tests {
         assert!(enters(&mut full(), 100, false));
         assert!(enters(&mut full(), 101, true), "the first has left");
         let mut half = full();
-        assert!(enters(&mut half, 200, true), "two have left, or one: there is room");
+        assert!(
+            enters(&mut half, 200, true),
+            "two have left, or one: there is room"
+        );
     }
 
     #[test]

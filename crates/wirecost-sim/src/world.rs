@@ -25,9 +25,11 @@ use services::ServiceSlot;
 pub enum Wake {
     /// After each of them.
     EachSegment,
-    /// When TCP has taken all of them, or ten; after each of those that follow.
-    #[default]
+    /// When TCP has taken all of them, as on a machine where link and hosts share a CPU.
     AfterBurst,
+    /// When TCP has taken all of them, or ten; after each of those that follow: as on a machine with a CPU for each.
+    #[default]
+    Beside,
 }
 
 /// What a world is like, beside its hosts and links.

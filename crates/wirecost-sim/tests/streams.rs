@@ -153,6 +153,28 @@ fn ipv6_segments_are_20_bytes_shorter() {
     assert_eq!(longest(true), Some(1_428));
 }
 
+/// Milliseconds from the first to the last byte of the second of two messages, five seconds apart, without a rate.
+fn second_message_takes(bytes: usize, delay_ms: u64) -> u64 {
+    let talker = Talker {
+        interval: Duration::from_secs(5),
+        ..Talker::with(bytes, 2)
+    };
+    let devices = vec![device(0, Transport::Stream, talker)];
+    let finished = world(settings(), devices, OwnLinks::new(1, delay(delay_ms), 1), ()).run(end());
+    let opened = finished.devices[0].script.opened.expect("an open connection");
+    let arrived = finished.observer.0[1].0;
+    let took = arrived.saturating_since(opened + Duration::from_secs(5));
+    u64::try_from(took.as_millis()).expect("some time")
+}
+
+#[test]
+fn the_window_of_a_long_path_grows_while_a_burst_is_read() {
+    // Ten segments after the pause, then twice as many each round trip: 10, 20, 40, 80 and 58.
+    assert_eq!(second_message_takes(300_000, 100), 100 + 4 * 200);
+    // 10 to 320, and 61.
+    assert_eq!(second_message_takes(1_000_000, 50), 50 + 6 * 100);
+}
+
 #[test]
 fn what_a_finished_device_still_had_to_send_arrives_all_the_same() {
     let mut config = delay(5);
@@ -194,7 +216,7 @@ fn the_same_inputs_give_the_same_packets_and_own_links_do_not_care_for_the_order
         let settings = Settings { wake, ..settings() };
         packets_in_order(order, settings, talker, 0.1)
     };
-    for wake in [Wake::EachSegment, Wake::AfterBurst] {
+    for wake in [Wake::EachSegment, Wake::AfterBurst, Wake::Beside] {
         assert_eq!(run(&[0, 1, 2], wake), run(&[0, 1, 2], wake));
         assert_eq!(run(&[0, 1, 2], wake), run(&[2, 0, 1], wake));
     }

@@ -94,14 +94,17 @@ impl<L: Links, T: Tap> Network<L, T> {
             .at(u64::from(flow.client.port())) as u32
     }
 
-    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, which has a CPU
-    /// for each, and nobody knows where its ticks stand when they open.
+    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, and nobody
+    /// knows where its ticks stand when they open.
     fn config(&self, config: &Config, flow: &Flow) -> Config {
         let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
         let mut config = config.clone();
         config.clock_phase = Duration::from_nanos(phase);
-        config.receive.reader = Reader::Beside;
+        config.receive.reader = match self.settings.wake {
+            Wake::AfterBurst => Reader::After,
+            Wake::EachSegment | Wake::Beside => Reader::Beside,
+        };
         config
     }
 
@@ -218,7 +221,7 @@ impl<L: Links, T: Tap> Network<L, T> {
 
     /// Sends what a connection has to send, takes note of what it has to say, and sets its timer.
     pub(crate) fn pump(&mut self, flow: u32, direction: Direction) {
-        let now = self.now;
+        let (now, wake) = (self.now, self.settings.wake);
         let socket = loop {
             let Some(socket) = self
                 .flows
@@ -233,7 +236,7 @@ impl<L: Links, T: Tap> Network<L, T> {
             let flight = self.take_outgoing();
             self.send_segment(flow, direction, &transmit, flight);
         };
-        let is_followed = socket.is_followed(now);
+        let is_followed = wake == Wake::Beside && socket.is_followed(now);
         let wakes_application = socket.take_events() && (is_followed || !socket.wakes_application);
         socket.wakes_application |= wakes_application;
         let timer = earlier(&mut socket.wakes, socket.connection.next_timeout());
@@ -253,8 +256,9 @@ impl<L: Links, T: Tap> Network<L, T> {
     fn wake_application(&mut self, flow: u32, sends: Direction, is_followed: bool) {
         let what = What::Application { flow, sends };
         match self.settings.wake {
-            Wake::AfterBurst if !is_followed => self.queue.push(self.now, what),
-            Wake::EachSegment | Wake::AfterBurst => self.queue.push_at_once(what),
+            Wake::EachSegment => self.queue.push_at_once(what),
+            Wake::Beside if is_followed => self.queue.push_at_once(what),
+            Wake::AfterBurst | Wake::Beside => self.queue.push(self.now, what),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::rerun::{Runs, differing};
 use crate::trace::{Counts, Trace};
-use crate::traces::simulated;
+use crate::traces::{Cpus, simulated};
 
 /// Data segments by which the median repeat may differ: a writer that was held up ends its writes elsewhere.
 const SEGMENTS: u64 = 4;
@@ -17,8 +17,8 @@ type Repeat = [Counts; 2];
 /// Holds data bytes, data segments and pure acknowledgments of 20 repeats against virtual time.
 fn hold(stacks: &str, size: &str) {
     let arguments = format!("{stacks} --size {size} --rtt 31ms -n 20 --record-hosts 1000");
-    let simulated = simulated(&arguments);
-    let mut differing = differing(&arguments, &simulated, |cell, live, simulated| {
+    let simulated = simulated(&arguments, Cpus::One);
+    let mut differing = differing(&arguments, Cpus::One, &simulated, |cell, live, simulated| {
         of_all(cell, &counts(live), expected(simulated)).err()
     });
     differing.retain(|cell, runs| !is_disturbed_alone(cell, runs, expected(&simulated[cell])));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::trace::Trace;
-use crate::traces::{Traces, live};
+use crate::traces::{Cpus, Traces, live};
 
 /// Runs before it is said of a cell that the engines differ.
 const RUNS: usize = 3;
@@ -17,6 +17,7 @@ pub(crate) type Runs = Vec<Vec<Trace>>;
 /// again: each cell is a comparison of its own, and one that was held up says nothing against another that was not.
 pub(crate) fn differing(
     arguments: &str,
+    cpus: Cpus,
     simulated: &Traces,
     difference: impl Fn(&str, &[Trace], &[Trace]) -> Option<String>,
 ) -> BTreeMap<String, Runs> {
@@ -26,7 +27,7 @@ pub(crate) fn differing(
         if differing.is_empty() {
             break;
         }
-        let live = live(arguments);
+        let live = live(arguments, cpus);
         assert!(
             live.keys().eq(simulated.keys()),
             "both engines run the same cells"

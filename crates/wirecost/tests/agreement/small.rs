@@ -2,7 +2,7 @@
 
 use crate::rerun::differing;
 use crate::trace::Trace;
-use crate::traces::simulated;
+use crate::traces::{Cpus, simulated};
 
 /// Not 25 ms: QUIC's acknowledgments wait as long (RFC 9000 section 18.2, max_ack_delay), so that one of them and the
 /// next packet would come at the same time. And no multiple of the 10 ms between the starts of two devices, lest one's
@@ -15,7 +15,12 @@ fn hold(stacks: &str) {
     let arguments = format!("{stacks} {SIZES} {LINK} -n 5 --record-hosts 1000");
     // A machine that holds up the sender of a burst for more than a millisecond lets a reader in between, which is another
     // exchange.
-    let differing = differing(&arguments, &simulated(&arguments), difference);
+    let differing = differing(
+        &arguments,
+        Cpus::One,
+        &simulated(&arguments, Cpus::One),
+        difference,
+    );
     assert!(differing.is_empty(), "no run agrees: {:?}", differing.keys());
 }
 

@@ -62,6 +62,28 @@ impl Counts {
     }
 }
 
+/// Round trips of a connection that sends.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trips {
+    count: u32,
+    acknowledged: u32,
+    /// What must be acknowledged before the next one begins.
+    ends_at: u32,
+}
+
+impl Trips {
+    fn data(&mut self, tcp: TcpStep) {
+        if tcp.payload == 0 {
+            return;
+        }
+        if self.acknowledged >= self.ends_at {
+            self.count += 1;
+            // The first segment of a burst: its acknowledgment ends the round trip.
+            self.ends_at = tcp.sequence + tcp.payload as u32;
+        }
+    }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>4} {:>4} B", self.direction.name(), self.length)?;
@@ -126,6 +148,22 @@ impl Trace {
             counts[way].count(tcp, &mut sent[way]);
         }
         counts
+    }
+
+    /// In how many round trips the data of a connection went up, by sequence numbers: the next one begins with the first
+    /// segment that is sent when all that the last one began with is acknowledged.
+    pub(crate) fn round_trips(&self) -> u32 {
+        let mut trips = Trips::default();
+        for step in &self.steps {
+            let Some(tcp) = step.tcp else { continue };
+            match step.direction {
+                Direction::Up => trips.data(tcp),
+                Direction::Down => {
+                    trips.acknowledged = trips.acknowledged.max(tcp.acknowledgment.unwrap_or(0))
+                }
+            }
+        }
+        trips.count
     }
 
     /// The first packet that differs, with those before it; `None` where there is none.

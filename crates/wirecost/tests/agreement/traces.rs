@@ -14,15 +14,33 @@ use crate::trace::Trace;
 /// The traces of devices by what a capture's comments call their cell.
 pub(crate) type Traces = BTreeMap<String, Vec<Trace>>;
 
-/// What devices exchange over the kernel, link and hosts on one CPU.
-pub(crate) fn live(arguments: &str) -> Traces {
-    let run = Run::compare(&format!("--engine live --one-cpu {arguments}"));
+/// What link and hosts have of the machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cpus {
+    /// One CPU, on which the link comes before the hosts: nobody reads while a burst comes.
+    One,
+    /// All of them, as in any run: a reader takes a long burst as it comes.
+    All,
+}
+
+impl Cpus {
+    const fn flag(self) -> &'static str {
+        match self {
+            Self::One => " --one-cpu",
+            Self::All => "",
+        }
+    }
+}
+
+/// What devices exchange over the kernel.
+pub(crate) fn live(arguments: &str, cpus: Cpus) -> Traces {
+    let run = Run::compare(&format!("--engine live {arguments}{}", cpus.flag()));
     read(&run.file("capture/all.pcapng"))
 }
 
 /// The same in virtual time.
-pub(crate) fn simulated(arguments: &str) -> Traces {
-    let run = Run::compare(&format!("--engine sim {arguments}"));
+pub(crate) fn simulated(arguments: &str, cpus: Cpus) -> Traces {
+    let run = Run::compare(&format!("--engine sim {arguments}{}", cpus.flag()));
     read(&run.file("capture/sim.pcapng"))
 }
 

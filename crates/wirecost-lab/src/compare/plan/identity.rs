@@ -84,8 +84,7 @@ pub(super) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
         spread: options
             .fleet
             .map(|fleet| fleet.spread.map_or("interval".into(), text)),
-        // Virtual time has no CPUs.
-        one_cpu: options.one_cpu && engine == "live",
+        one_cpu: options.one_cpu,
     };
     format!("{:016x}", key_of(&canonical(&identity)))
 }

@@ -57,7 +57,8 @@ impl World<'_> {
     /// Lets the device do everything it is to do.
     pub(super) fn play(&self, mut sink: Sink<'_>) -> Result<Outcome, SimulationError> {
         let link = OnlyLink {
-            link: Link::new(self.options.links[self.planned.link], self.rng()).with_chance_in_ties(self.rng()),
+            link: Link::new(self.options.links[self.planned.link], self.rng())
+                .with_chance_in_ties(self.rng()),
             stopped: self.stopped,
         };
         let world = wirecost_sim::World::new(
@@ -119,7 +120,11 @@ impl World<'_> {
             mtu,
             rng: self.rng().purpose(key_of("hosts")),
             keeps_logs: true,
-            wake: Wake::default(),
+            wake: if self.options.one_cpu {
+                Wake::AfterBurst
+            } else {
+                Wake::Beside
+            },
         }
     }
 

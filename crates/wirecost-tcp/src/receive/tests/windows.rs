@@ -107,6 +107,44 @@ fn the_buffer_grows_with_what_the_application_takes_in_a_round_trip_time() {
     );
 }
 
+/// Bytes of the window after bursts of 10, 20 and 70 segments a round-trip time apart, read when they have come, but for the
+/// last 30 segments, which are read one by one.
+fn window_after_bursts(reader: Reader) -> u32 {
+    let config = ReceiveConfig {
+        reader,
+        ..ReceiveConfig::linux()
+    };
+    let mut host = Host::new(&config, true);
+    let mut clock = 0;
+    for segments in [10, 20, 40] {
+        host.after_millis(100);
+        clock += 100;
+        host.receiver.note_echo(clock, clock + 100, FULL);
+        for _ in 0..segments {
+            host.follows(FULL, false);
+            host.acknowledges();
+        }
+        host.reads();
+    }
+    for _ in 0..30 {
+        host.follows(FULL, false);
+        host.acknowledges();
+        host.reads();
+    }
+    host.receiver.window_bytes()
+}
+
+#[test]
+fn a_reader_beside_the_burst_counts_what_it_took_before_the_burst_was_over() {
+    // What waits is taken off what was taken: after a burst twice as long as the one before, nothing is left.
+    let (after, beside) = (
+        window_after_bursts(Reader::After),
+        window_after_bursts(Reader::Beside),
+    );
+    assert!(after < 90_000, "{after}");
+    assert!(beside >= 40 * 2 * 1448, "{beside}");
+}
+
 #[test]
 fn a_fixed_window_moves_by_a_segment_or_half_the_buffer() {
     let mut host = Host::new(&ReceiveConfig::lwip_small(), false);
