@@ -8,8 +8,9 @@ use wirecost_stats::{Histogram, Sample};
 use super::agreement;
 use super::analysis::Analysis;
 use super::live::{Run, RunError};
-use super::options::{Engine, Options};
+use super::options::Options;
 use super::plan::{Plan, identity};
+use super::simulated::side_by_side;
 use super::sweep::LiveFacts;
 use crate::provenance::Before;
 use crate::results::environment::Emulator;
@@ -34,6 +35,8 @@ pub(super) struct Assembly<'a> {
     pub(super) live: &'a [LiveFacts],
     /// The machine before it.
     pub(super) before: &'a Before,
+    /// Cells that may be read side by side.
+    pub(super) jobs: usize,
     /// Whether cells are missing.
     pub(super) ended_early: bool,
     /// What is demanded of the figures.
@@ -54,22 +57,18 @@ pub fn write_scenario(folder: &RunFolder, scenario: &Scenario) -> Result<(), Res
 /// A cell cannot be read back, or a file cannot be written. What was written before stays.
 pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
     let Assembly { options, folder, .. } = *assembly;
-    let mut collected = Collected::default();
     folder.clear_distributions()?;
-    for planned in &assembly.plan.cells {
-        let mut simulated = None;
-        for engine in options.engine.of_cells() {
-            let key = identity::key(options, planned, engine);
-            let Some(mut file) = CellFile::read(folder, &key)? else {
-                continue;
-            };
-            if options.target.is_builtin() && *engine == Engine::Live.name() {
-                agree(&mut file.cell, simulated.as_ref());
-            }
-            simulated = Some(file.cell.clone());
-            collected.take(folder, file)?;
+    let found = finished(assembly);
+    let order: Vec<usize> = (0..found.len()).collect();
+    let part = |index: usize| Part::read(folder, index, &found[index]);
+    let mut collected = Collected::default();
+    let mut add = |mut part: Part| {
+        if options.target.is_builtin() {
+            agree_with(&mut part.cell, collected.cells.last());
         }
-    }
+        collected.add(part);
+    };
+    side_by_side(&order, assembly.jobs, &part, &mut add, &|| false)?;
     let Collected {
         cells,
         ladders,
@@ -98,7 +97,17 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
     Ok(summary)
 }
 
-/// The same where the cell before may be that of another question.
+/// The files of the cells that have come to something, in the order of the summary.
+fn finished(assembly: &Assembly<'_>) -> Vec<String> {
+    let Assembly { options, folder, .. } = *assembly;
+    let keys = assembly.plan.cells.iter().flat_map(|planned| {
+        let key = |engine: &&'static str| identity::key(options, planned, engine);
+        options.engine.of_cells().iter().map(key).collect::<Vec<_>>()
+    });
+    keys.filter(|key| CellFile::is_there(folder, key)).collect()
+}
+
+/// Holds a live cell against the cell before, where that is the simulated one of the same question.
 pub(crate) fn agree_with(live: &mut Cell, before: Option<&Cell>) {
     let question = |cell: &Cell| {
         let (stack, start) = (cell.stack.clone(), cell.start.clone());
@@ -160,10 +169,33 @@ impl Default for Collected {
 }
 
 impl Collected {
-    /// Takes a cell; its response times go to `latency/<cell>-<stack>-<bytes>B.hgrm`.
-    pub(crate) fn take(&mut self, folder: &RunFolder, file: CellFile) -> Result<(), ResultsError> {
-        let index = self.cells.len();
-        let rows = file.rows(folder, index)?;
+    /// Takes a cell's part; parts come in the order of their cells.
+    pub(crate) fn add(&mut self, part: Part) {
+        self.cells.push(part.cell);
+        self.ladders.extend(part.ladder);
+        self.samples += &part.samples;
+    }
+}
+
+/// What the file of one cell adds to the results folder.
+pub(crate) struct Part {
+    pub(crate) cell: Cell,
+    ladder: Option<Ladder>,
+    /// Its lines of `samples.csv`.
+    samples: String,
+}
+
+impl Part {
+    fn read(folder: &RunFolder, index: usize, key: &str) -> Result<Self, ResultsError> {
+        Self::new(folder, index, CellFile::read(folder, key)?)
+    }
+
+    /// The part of cell `index`; its response times go to `latency/<cell>-<stack>-<bytes>B.hgrm`.
+    ///
+    /// # Errors
+    /// A row has other columns than this version's, or the file system refuses.
+    pub(crate) fn new(folder: &RunFolder, index: usize, file: CellFile) -> Result<Self, ResultsError> {
+        let rows = file.rows(folder)?;
         if let Some(distribution) = file.distribution.clone().or_else(|| distribution(&rows)) {
             let name = format!(
                 "latency/{index:03}-{}-{}B.hgrm",
@@ -171,16 +203,16 @@ impl Collected {
             );
             folder.write_derived(&name, distribution.as_bytes())?;
         }
-        for row in &rows {
-            self.samples += &row.to_csv();
-            self.samples.push('\n');
-        }
-        self.cells.push(file.cell);
-        self.ladders.extend(file.ladder.map(|ladder| Ladder {
+        let samples = file.lines(index);
+        let numbered = |ladder| Ladder {
             cell: Some(index as u64),
             ..ladder
-        }));
-        Ok(())
+        };
+        Ok(Self {
+            cell: file.cell,
+            ladder: file.ladder.map(numbered),
+            samples,
+        })
     }
 }
 

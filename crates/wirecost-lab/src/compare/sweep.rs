@@ -68,6 +68,7 @@ pub struct Measured<'a> {
     live: Live,
     interrupted: bool,
     thresholds: &'a Thresholds,
+    jobs: usize,
 }
 
 /// What a comparison has come to.
@@ -121,6 +122,7 @@ impl<'a> Sweep<'a> {
             options: self.options,
             folder: self.folder,
             thresholds: self.thresholds,
+            jobs: self.jobs,
             interrupted: live.interrupted || progress.is_interrupted(),
             plan,
             live,
@@ -255,6 +257,7 @@ impl Measured<'_> {
             live: &self.live.facts,
             before,
             thresholds: self.thresholds,
+            jobs: self.jobs,
             ended_early: self.interrupted || failure.is_some() || self.live.error.is_some(),
         })?;
         Ok(Outcome {

@@ -1,5 +1,7 @@
 //! `cells/<key>.json`: what one finished cell has come to, on disk before the journal says so.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 use super::folder::{ResultsError, RunFolder};
@@ -42,22 +44,29 @@ impl CellFile {
         }
     }
 
-    /// The rows of its devices, as those of cell `index`.
+    /// The rows of its devices.
     ///
     /// # Errors
     /// A row has other columns than this version's.
-    pub fn rows(&self, folder: &RunFolder, index: usize) -> Result<Vec<SampleRow>, ResultsError> {
+    pub fn rows(&self, folder: &RunFolder) -> Result<Vec<SampleRow>, ResultsError> {
         let row = |line: &String| {
-            let row = SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
+            SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
                 path: folder.file(&name(&self.cell.key)),
                 reason: format!("a sample has other columns: {line:?}"),
-            })?;
-            Ok(SampleRow {
-                cell: index as u64,
-                ..row
             })
         };
         self.samples.iter().map(row).collect()
+    }
+
+    /// Its part of `samples.csv`, as that of cell `index`: a line per device.
+    pub fn lines(&self, index: usize) -> String {
+        let mut lines = String::with_capacity(self.samples.iter().map(|line| line.len() + 8).sum());
+        for line in &self.samples {
+            let rest = line.split_once(',').map_or("", |(_, rest)| rest);
+            // Writing to a string cannot fail.
+            let _ = writeln!(lines, "{index},{rest}");
+        }
+        lines
     }
 
     /// Writes the file, whole or not at all.
@@ -68,16 +77,17 @@ impl CellFile {
         folder.write_json(&name(&self.cell.key), self)
     }
 
-    /// The file of the cell with a key; `None` where there is none.
+    /// Whether the cell with a key has come to something.
+    pub fn is_there(folder: &RunFolder, key: &str) -> bool {
+        folder.file(&name(key)).exists()
+    }
+
+    /// The file of the cell with a key.
     ///
     /// # Errors
     /// It cannot be read, or is not of this version.
-    pub fn read(folder: &RunFolder, key: &str) -> Result<Option<Self>, ResultsError> {
-        let name = name(key);
-        if !folder.file(&name).exists() {
-            return Ok(None);
-        }
-        folder.read_json(&name).map(Some)
+    pub fn read(folder: &RunFolder, key: &str) -> Result<Self, ResultsError> {
+        folder.read_json(&name(key))
     }
 }
 

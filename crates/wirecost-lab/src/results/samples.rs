@@ -1,5 +1,7 @@
 //! `samples.csv`: one row per device, in the order of the cells and of their samples.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// What one device measured. Times in nanoseconds, empty where there is none.
@@ -74,65 +76,82 @@ impl SampleRow {
 
     /// The row as one line of CSV, without line end. No field needs quoting: names are of `[a-z0-9.+-]`.
     pub fn to_csv(&self) -> String {
-        let optional = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
-        [
-            self.cell.to_string(),
-            self.stack.clone(),
-            self.start.clone(),
-            self.payload_bytes.to_string(),
-            self.sample.to_string(),
-            self.started_ns.to_string(),
-            self.outcome.clone(),
-            optional(self.connect_ns),
-            optional(self.response_time_ns),
-            optional(self.service_time_ns),
-            optional(self.one_way_delay_ns),
-            self.connect_up_bytes.to_string(),
-            self.connect_down_bytes.to_string(),
-            self.message_up_bytes.to_string(),
-            self.message_down_bytes.to_string(),
-            self.message_up_packets.to_string(),
-            self.message_down_packets.to_string(),
-            self.close_up_bytes.to_string(),
-            self.close_down_bytes.to_string(),
-            optional(self.client_cpu_ns),
-        ]
-        .join(",")
+        format!(
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            self.cell,
+            self.stack,
+            self.start,
+            self.payload_bytes,
+            self.sample,
+            self.started_ns,
+            self.outcome,
+            Field(self.connect_ns),
+            Field(self.response_time_ns),
+            Field(self.service_time_ns),
+            Field(self.one_way_delay_ns),
+            self.connect_up_bytes,
+            self.connect_down_bytes,
+            self.message_up_bytes,
+            self.message_down_bytes,
+            self.message_up_packets,
+            self.message_down_packets,
+            self.close_up_bytes,
+            self.close_down_bytes,
+            Field(self.client_cpu_ns),
+        )
     }
 
     /// Reads a line that [`SampleRow::to_csv`] wrote; `None` where it is not one.
     pub fn from_csv(line: &str) -> Option<Self> {
-        let fields: Vec<&str> = line.split(',').collect();
-        if fields.len() != Self::COLUMNS.len() {
-            return None;
-        }
-        let number = |index: usize| fields[index].parse::<u64>().ok();
-        let optional = |index: usize| match fields[index] {
-            "" => Some(None),
-            text => text.parse::<u64>().ok().map(Some),
-        };
+        let mut fields = line.split(',');
+        let row = Self::from_fields(&mut fields)?;
+        fields.next().is_none().then_some(row)
+    }
+
+    fn from_fields<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
+        // The fields of a struct literal are evaluated in the order in which they are written, which is that of the columns.
         Some(Self {
-            cell: number(0)?,
-            stack: fields[1].to_owned(),
-            start: fields[2].to_owned(),
-            payload_bytes: number(3)?,
-            sample: number(4)?,
-            started_ns: number(5)?,
-            outcome: fields[6].to_owned(),
-            connect_ns: optional(7)?,
-            response_time_ns: optional(8)?,
-            service_time_ns: optional(9)?,
-            one_way_delay_ns: optional(10)?,
-            connect_up_bytes: number(11)?,
-            connect_down_bytes: number(12)?,
-            message_up_bytes: number(13)?,
-            message_down_bytes: number(14)?,
-            message_up_packets: number(15)?,
-            message_down_packets: number(16)?,
-            close_up_bytes: number(17)?,
-            close_down_bytes: number(18)?,
-            client_cpu_ns: optional(19)?,
+            cell: number(fields)?,
+            stack: fields.next()?.to_owned(),
+            start: fields.next()?.to_owned(),
+            payload_bytes: number(fields)?,
+            sample: number(fields)?,
+            started_ns: number(fields)?,
+            outcome: fields.next()?.to_owned(),
+            connect_ns: optional(fields)?,
+            response_time_ns: optional(fields)?,
+            service_time_ns: optional(fields)?,
+            one_way_delay_ns: optional(fields)?,
+            connect_up_bytes: number(fields)?,
+            connect_down_bytes: number(fields)?,
+            message_up_bytes: number(fields)?,
+            message_down_bytes: number(fields)?,
+            message_up_packets: number(fields)?,
+            message_down_packets: number(fields)?,
+            close_up_bytes: number(fields)?,
+            close_down_bytes: number(fields)?,
+            client_cpu_ns: optional(fields)?,
         })
+    }
+}
+
+/// A number, or nothing.
+struct Field(Option<u64>);
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |number| number.fmt(f))
+    }
+}
+
+fn number<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<u64> {
+    fields.next()?.parse().ok()
+}
+
+fn optional<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Option<Option<u64>> {
+    match fields.next()? {
+        "" => Some(None),
+        text => text.parse().ok().map(Some),
     }
 }
 
@@ -153,5 +172,8 @@ mod tests {
         };
         assert_eq!(SampleRow::from_csv(&row.to_csv()), Some(row));
         assert_eq!(SampleRow::from_csv("1,2"), None);
+        let line = SampleRow::default().to_csv();
+        assert_eq!(line.split(',').count(), SampleRow::COLUMNS.len());
+        assert_eq!(SampleRow::from_csv(&format!("{line},")), None, "a column too many");
     }
 }

@@ -45,13 +45,13 @@ pub fn simulate(
 ///
 /// # Errors
 /// The first cell that came to none.
-pub(in crate::compare) fn side_by_side<R: Send>(
+pub(in crate::compare) fn side_by_side<R: Send, E: Send>(
     cells: &[usize],
     jobs: usize,
-    run: &(dyn Fn(usize) -> Result<R, SimulationError> + Sync),
+    run: &(dyn Fn(usize) -> Result<R, E> + Sync),
     on_cell: &mut dyn FnMut(R),
     stop: &dyn Fn() -> bool,
-) -> Result<(), SimulationError> {
+) -> Result<(), E> {
     let queue = Queue {
         cells,
         next: AtomicUsize::new(0),
@@ -92,13 +92,9 @@ impl Queue<'_> {
 }
 
 /// A cell's place in the order, and what came of it.
-type Done<R> = (usize, Result<R, SimulationError>);
+type Done<R, E> = (usize, Result<R, E>);
 
-fn work<R>(
-    queue: &Queue<'_>,
-    run: &(dyn Fn(usize) -> Result<R, SimulationError> + Sync),
-    done: &SyncSender<Done<R>>,
-) {
+fn work<R, E>(queue: &Queue<'_>, run: &(dyn Fn(usize) -> Result<R, E> + Sync), done: &SyncSender<Done<R, E>>) {
     while let Some((place, cell)) = queue.next() {
         // Nobody takes results any more where an earlier cell has failed.
         if done.send((place, run(cell))).is_err() {
@@ -107,13 +103,13 @@ fn work<R>(
     }
 }
 
-fn in_order<R>(
-    results: &Receiver<Done<R>>,
+fn in_order<R, E>(
+    results: &Receiver<Done<R, E>>,
     queue: &Queue<'_>,
     on_cell: &mut dyn FnMut(R),
     stop: &dyn Fn() -> bool,
-) -> Result<(), SimulationError> {
-    let mut early: BTreeMap<usize, Result<R, SimulationError>> = BTreeMap::new();
+) -> Result<(), E> {
+    let mut early: BTreeMap<usize, Result<R, E>> = BTreeMap::new();
     let mut place = 0;
     loop {
         queue.stopped.fetch_or(stop(), Ordering::Relaxed);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::demands::Demands;
 use super::{MergeError, check_same, copy_facts, places};
-use crate::compare::finish::{Collected, agree_with};
+use crate::compare::finish::{Collected, Part, agree_with};
 use crate::results::cells::CellFile;
 use crate::results::folder::RunFolder;
 use crate::results::journal::{self, Entry};
@@ -31,14 +31,12 @@ pub(super) fn merge(
     }
     copy_facts(sources, into)?;
     let mut collected = Collected::default();
-    let mut simulated = None;
-    for (entry, mut file) in cells(sources, &summaries)? {
+    for (index, (entry, mut file)) in cells(sources, &summaries)?.into_iter().enumerate() {
         file.cell.agreement = None;
-        agree_with(&mut file.cell, simulated.as_ref());
-        simulated = Some(file.cell.clone());
+        agree_with(&mut file.cell, collected.cells.last());
         file.write(into)?;
         journal::append(into, &entry)?;
-        collected.take(into, file)?;
+        collected.add(Part::new(into, index, file)?);
     }
     let Collected {
         cells,
@@ -67,9 +65,10 @@ fn cells(sources: &[RunFolder], summaries: &[Summary]) -> Result<Vec<(Entry, Cel
     let mut cells: BTreeMap<(usize, String), (Entry, CellFile)> = BTreeMap::new();
     for (source, summary) in sources.iter().zip(summaries) {
         for cell in &summary.cells {
-            let Some(file) = CellFile::read(source, &cell.key)? else {
+            if !CellFile::is_there(source, &cell.key) {
                 continue;
-            };
+            }
+            let file = CellFile::read(source, &cell.key)?;
             let place = places.get(&cell.key).copied().unwrap_or(usize::MAX);
             let entry = Entry::of_cell(place, cell, summary.scenario.samples);
             cells.entry((place, cell.key.clone())).or_insert((entry, file));
