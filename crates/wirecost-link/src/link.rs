@@ -86,8 +86,9 @@ impl Path for Link {
     }
 }
 
-/// How often a packet that comes as another leaves was earlier: 97 of 478 times in captures of Linux 6.18, on a queue of three
-/// packets at 1 Mbit/s. It is fewer than half, because what leaves entered first of its burst, and the other one behind.
+/// How often a packet that comes as another leaves was earlier: in a fifth of some 480 ties of live captures (Linux 6.18, a
+/// queue of three packets at 1 Mbit/s). Not in half of them: what leaves was the first of its burst, and what comes is often
+/// behind the first of its own.
 const EARLIER: f64 = 0.2;
 
 /// One direction: the stages in the order in which a packet meets them.
