@@ -37,7 +37,7 @@ fn refusal(parts: &Parts) -> String {
                     ..
                 },
             ),
-        ] => text.clone(),
+        ] => text.to_string(),
         other => panic!("a fault of the certificate, got {other:?}"),
     }
 }

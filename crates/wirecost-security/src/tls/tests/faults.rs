@@ -11,7 +11,7 @@ fn certificate_fault(client: ClientOptions, server: ServerOptions) -> (String, V
         panic!("a certificate fault, got {:?}", client_faults(&pair));
     };
     assert_eq!(messages(&pair), []);
-    (reason.clone(), server_faults(&pair))
+    (reason.to_string(), server_faults(&pair))
 }
 
 #[test]
