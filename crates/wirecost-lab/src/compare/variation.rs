@@ -11,9 +11,9 @@ use wirecost_proto::{Delivery, Direction, Instant, Path, Rng};
 use super::live::echo;
 
 /// Checks that are simulated to find out what one should come to.
-const CHECKS: u64 = 100;
+const CHECKS: u64 = 60;
 /// Packets whose mean delay is simulated.
-const PACKETS: u32 = 10_000;
+const PACKETS: u32 = 4_000;
 /// Packets that are sent at once where there is no rate: an initial window of TCP (RFC 6928).
 const WINDOW: u32 = 10;
 /// The seed of what is simulated: what a link gives is a matter of its configuration alone.

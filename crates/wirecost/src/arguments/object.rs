@@ -86,7 +86,9 @@ pub struct SealArguments {
 
 /// `wirecost object open`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 opened, 1 output could not be written, 2 usage or not an object, 12 refused.")]
+#[command(
+    after_help = "Exit codes: 0 opened, 1 output could not be written, 2 usage or not an object, 12 refused."
+)]
 pub struct OpenArguments {
     /// The object; - is stdin
     #[arg(value_name = "OBJECT")]

@@ -165,12 +165,13 @@ fn secure_stacks() {
 }
 
 #[test]
-fn resumed_early_and_lossy_connections() {
+fn resumed_early_and_impaired_connections() {
     // The connection that fetches a ticket is in the capture and not in the summary; so is what loss did to warm-ups.
     let cases = [
         "--start resumed mqtt-qos1+tls1.3",
         "--start 0rtt mqtt-qos1+tls1.3,http1+tls1.3",
         "--loss 5% mqtt-qos1+tls1.2,coap-con+dtls1.2,mqtt-qos2,coap-con",
+        "--reorder 15% --duplicate 5% tcp,mqtt-qos1,http1",
         "--ipv6 tcp+tls1.3,coap-con,mqtt5-qos1",
     ];
     for arguments in cases {
@@ -180,6 +181,18 @@ fn resumed_early_and_lossy_connections() {
         let capture = run.file("capture/all.pcapng");
         assert_same_packets(&pcap(&capture), &capture, arguments);
     }
+}
+
+#[test]
+fn reordering_moves_nothing_into_the_connect() {
+    let run = Run::compare("tcp --size 100kB -n 10 --settle 150ms --rtt 20ms --reorder 10%");
+    let capture = run.file("capture/all.pcapng");
+    let table = pcap(&capture);
+    // A SYN of 60 B and an ACK of 52 B up, a SYN-ACK of 60 B down.
+    let connect = layers(run.summary.cells[0].connect.as_ref().expect("a connect")).map(|way| way[6]);
+    assert_eq!(connect, [1_120, 600]);
+    assert_eq!(layers_of(&table["total"]["connect"]).map(|way| way[6]), connect);
+    assert_same_packets(&table, &capture, "reordered");
 }
 
 #[test]
