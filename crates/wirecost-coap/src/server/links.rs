@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::resource::{Access, Definition};
+use super::definition::{Access, Definition};
 
 /// The links of `definitions` that `query` lets through, in link format.
 pub(super) fn write(definitions: &[Definition], query: Option<&str>) -> Vec<u8> {

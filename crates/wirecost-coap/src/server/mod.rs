@@ -12,6 +12,7 @@
 
 mod api;
 mod assembly;
+mod definition;
 mod kept;
 mod links;
 mod observe;

@@ -1,7 +1,7 @@
 //! The resources of the ETSI CoAP plugtests (test descriptions TD_COAP_CORE, LINK, BLOCK and OBS), and of the OSCORE
 //! interoperability tests.
 
-use super::resource::{Access, Behaviour, Definition, Initial};
+use super::definition::{Access, Behaviour, Definition, Initial};
 use crate::code::Method::{self, Delete, Get, Post, Put};
 use crate::option::content_format::{CBOR, JSON, LINK_FORMAT, TEXT_PLAIN, XML};
 

@@ -6,7 +6,8 @@ use core::ops::Range;
 use wirecost_proto::{FlowId, Rng};
 
 use super::Server;
-use super::resource::{Access, route};
+use super::definition::Access;
+use super::resource::route;
 use super::respond::Exchange;
 use crate::describe::Kind;
 use crate::layout::Layout;
