@@ -1,6 +1,7 @@
 //! One connection of a container: where it stands, what it has to say, when it gives up.
 
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{Buffer, FlowId, Instant, TimerTable};
@@ -8,6 +9,7 @@ use wirecost_proto::{Buffer, FlowId, Instant, TimerTable};
 use super::Config;
 use super::fault::RESOURCE_LIMIT_EXCEEDED;
 use super::link::{Link, Sending};
+use super::queue::QueueId;
 use crate::codec::frame::{MIN_MAX_FRAME_SIZE, emit_empty_frame};
 use crate::codec::{Attribution, Close, Condition, End, Framer, Open, Performative};
 use crate::outgoing;
@@ -93,6 +95,8 @@ pub(super) struct Connection {
     pub(super) active: VecDeque<(u16, u32)>,
     /// Whether it waits to be asked for output.
     pub(super) is_touched: bool,
+    /// Whether the transport takes no more for the present: messages wait in their queues.
+    pub(super) is_congested: bool,
     /// The time under which the container has noted it.
     pub(super) noted: Option<Instant>,
     timers: TimerTable<3>,
@@ -114,6 +118,7 @@ impl Connection {
             sessions: BTreeMap::new(),
             active: VecDeque::new(),
             is_touched: false,
+            is_congested: false,
             noted: None,
             timers,
             idle_time_out: None,
@@ -233,6 +238,19 @@ impl Connection {
 
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.state, State::Finishing { .. } | State::Finished)
+    }
+
+    /// The queues that its links send from.
+    pub(super) fn queues(&self) -> Vec<QueueId> {
+        let links = self.sessions.values().flat_map(|session| match session {
+            SessionState::Mapped { links, .. } => Some(links.values()).into_iter().flatten(),
+            SessionState::Discarding => None.into_iter().flatten(),
+        });
+        let queues = links.filter_map(|link| match link {
+            Link::Sending(sending) => Some(sending.queue),
+            _ => None,
+        });
+        queues.collect()
     }
 
     /// The end that sends on `handle`, if the session stands and has one.

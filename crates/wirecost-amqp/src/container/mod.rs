@@ -126,6 +126,25 @@ impl Container {
         }
     }
 
+    /// Lets messages wait in their queues, where others may take them, while a transport takes no more.
+    fn congested(&mut self, flow: FlowId) {
+        if let Some(connection) = self.connections.get_mut(&flow) {
+            connection.is_congested = true;
+        }
+    }
+
+    fn writable(&mut self, flow: FlowId) {
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            return;
+        };
+        connection.is_congested = false;
+        for queue in connection.queues() {
+            self.shared.wait(queue);
+        }
+        self.touch(flow);
+        self.deliver();
+    }
+
     fn receive(&mut self, flow: FlowId, bytes: &[u8]) {
         match self.connections.get_mut(&flow) {
             Some(connection) => receive::receive(connection, &mut self.shared, bytes),
@@ -243,14 +262,18 @@ impl Container {
     }
 }
 
-/// Whether a receiver takes another message: it has credit, and not too many deliveries wait for its outcome.
+/// Whether a receiver takes another message: it has credit, its transport takes more, and not too many deliveries wait for its
+/// outcome.
 fn readiness(connections: &mut BTreeMap<FlowId, Connection>, key: LinkKey, most: usize) -> Readiness {
-    let connection = connections.get_mut(&key.flow);
-    let sending = connection.and_then(|connection| connection.sending(key.channel, key.handle));
-    match sending {
-        Some((_, sending)) if sending.credit > 0 && sending.pending() < most.max(1) => Readiness::Ready,
-        Some((_, sending)) if sending.credit > 0 => Readiness::Busy,
-        _ => Readiness::WithoutCredit,
+    let Some(connection) = connections.get_mut(&key.flow) else {
+        return Readiness::WithoutCredit;
+    };
+    let is_congested = connection.is_congested;
+    match connection.sending(key.channel, key.handle) {
+        Some((_, sending)) if sending.credit == 0 => Readiness::WithoutCredit,
+        Some((_, sending)) if is_congested || sending.pending() >= most.max(1) => Readiness::Busy,
+        Some(_) => Readiness::Ready,
+        None => Readiness::WithoutCredit,
     }
 }
 
@@ -329,7 +352,8 @@ impl Endpoint for Container {
         match input {
             Input::Opened { flow, .. } => self.open(flow),
             Input::Received { flow, bytes } => self.receive(flow, bytes),
-            Input::Congested { .. } | Input::Writable { .. } => {}
+            Input::Congested { flow } => self.congested(flow),
+            Input::Writable { flow } => self.writable(flow),
             Input::PeerClosed { flow } => self.peer_closed(flow),
             Input::Reset { flow, .. } => self.reset(flow),
             Input::Command(Command::Shutdown) => self.shutdown(),

@@ -38,6 +38,9 @@ impl Shared {
         let State::Opened(remote) = &connection.state else {
             return false;
         };
+        if connection.is_congested {
+            return false;
+        }
         let max_frame_size = remote.max_frame_size;
         while let Some(&(channel, handle)) = connection.active.front() {
             if self.send_transfer(connection, (channel, handle), max_frame_size, out)

@@ -7,6 +7,7 @@ use wirecost_amqp::codec::{
 use wirecost_amqp::container::{Config, Container, Event};
 use wirecost_proto::{Input, Instant, Rng};
 
+use crate::rig::FLOW;
 use crate::talk::{Talk, a_begin, a_transfer, an_attach, an_open, frame};
 
 /// A data section of one byte.
@@ -82,6 +83,18 @@ fn delivers_as_far_as_credit_goes() {
     assert_eq!((stats.delivered, stats.accepted), (4, 4));
     assert_eq!(talk.endpoint.queued("test"), 1);
     assert!(talk.is_accounted());
+}
+
+#[test]
+fn messages_stay_in_their_queue_while_the_transport_takes_no_more() {
+    for mode in [SenderSettleMode::Settled, SenderSettleMode::Unsettled] {
+        let mut talk = receiver(5, mode);
+        talk.input(Input::Congested { flow: FLOW }, Instant::START);
+        talk.say(credit(3, 0, false), &[]);
+        assert_eq!((talk.heard().len(), talk.endpoint.queued("test")), (0, 5));
+        talk.input(Input::Writable { flow: FLOW }, Instant::START);
+        assert_eq!((talk.heard().len(), talk.endpoint.queued("test")), (3, 2));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{
 use crate::aliases::{AliasError, ReceivedAliases, SentAliases};
 use crate::codec::{
     Acknowledgement, Connack, DecodeError, Disconnect, Footprint, Frame, Outcomes, Packet, PacketType,
-    PropertiesBuf, ProtocolError, Publish, ReasonCode, Text, Version,
+    Properties, PropertiesBuf, Property, ProtocolError, Publish, ReasonCode, Text, Version,
 };
 use crate::quality::{Delivery, PacketId};
 use crate::reply::Reply;
@@ -77,7 +77,7 @@ impl Client {
             Packet::Unsuback(unsuback) => return self.suback(unsuback, Stage::AwaitUnsuback),
             Packet::Pingresp => self.pingresp(),
             Packet::Disconnect(disconnect) if self.version == Version::V5 => {
-                self.disconnected(disconnect);
+                return self.disconnected(disconnect);
             }
             other => return Err(ProtocolError::Unexpected(other.packet_type()).into()),
         }
@@ -99,6 +99,7 @@ impl Client {
         if connack.session_present && self.config.clean_start {
             return Err(ProtocolError::Unexpected(PacketType::Connack).into());
         }
+        self.check_authentication(connack.properties)?;
         let server = ServerProperties::from(connack.properties);
         if let Some(id) = &server.assigned_client_id {
             self.config.client_id = id.clone();
@@ -112,6 +113,23 @@ impl Client {
         self.state = State::Connected(flow, limits);
         self.start_keep_alive();
         Ok(())
+    }
+
+    /// [MQTT-4.12.0-6]: the server names no method where the client has named none.
+    fn check_authentication(&self, connack: Properties<'_>) -> Result<(), DecodeError> {
+        let has_method = |properties: Properties<'_>| {
+            let mut properties = properties.iter();
+            properties.find_map(|property| match property {
+                Property::AuthenticationMethod(_) => Some(property.id()),
+                _ => None,
+            })
+        };
+        let extra = self.config.extra.as_deref();
+        let asked = extra.and_then(|extra| has_method(extra.properties.as_properties()));
+        match has_method(connack) {
+            Some(id) if asked.is_none() => Err(ProtocolError::PropertyNotAllowed(id).into()),
+            _ => Ok(()),
+        }
     }
 
     fn limits(&self, server: &ServerProperties) -> Limits {
@@ -274,10 +292,16 @@ impl Client {
         self.report(Event::Pong);
     }
 
-    fn disconnected(&mut self, disconnect: Disconnect<'_>) {
+    fn disconnected(&mut self, disconnect: Disconnect<'_>) -> Result<(), DecodeError> {
+        let is_expiry = |property: &Property<'_>| matches!(property, Property::SessionExpiryInterval(_));
+        // [MQTT-3.14.2-2]
+        if let Some(property) = disconnect.properties.iter().find(is_expiry) {
+            return Err(ProtocolError::PropertyNotAllowed(property.id()).into());
+        }
         let reason = disconnect.reason;
         self.report(Event::Disconnected { reason });
         self.end();
+        Ok(())
     }
 
     /// The server did what it must not: MQTT 5 says so before it closes [MQTT-4.13.1-1].

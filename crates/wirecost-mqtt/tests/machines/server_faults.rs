@@ -1,7 +1,7 @@
 //! What the client does when a server breaks the rules.
 
 use wirecost_mqtt::client::{Client, Command, Config, Event};
-use wirecost_mqtt::codec::{DecodeError, ReasonCode, Version};
+use wirecost_mqtt::codec::{DecodeError, ProtocolError, ReasonCode, Version};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
 use crate::common::{hex, of_version, publish};
@@ -275,4 +275,28 @@ fn an_acknowledgement_of_another_kind_ends_the_clients_connection() {
     let mut played = Played::connected();
     played.receive("5003 0007 80");
     assert_eq!((played.failure(), played.sent.len()), (None, 0), "[MQTT-4.3.3-4]");
+}
+
+#[test]
+fn what_only_clients_may_say_ends_the_connection() {
+    // [MQTT-3.14.2-2]: a session expiry interval in the server's DISCONNECT
+    let mut played = Played::connected();
+    played.receive("e007 00 05 11 00000001");
+    assert_eq!(
+        played.failure(),
+        Some(ProtocolError::PropertyNotAllowed(0x11).into())
+    );
+    // [MQTT-4.12.0-6]: a method that the client has not named, and data of none (section 3.2.2.3.18)
+    for (connack, error) in [
+        (
+            "2007 00 00 04 15 0001 6d",
+            ProtocolError::PropertyNotAllowed(0x15),
+        ),
+        ("2007 00 00 04 16 0001 6d", ProtocolError::NoMethod),
+    ] {
+        let mut played = Played::new(of_version(Version::V5));
+        played.receive(connack);
+        assert_eq!(played.failure(), Some(error.into()), "{connack}");
+        assert!(played.closed);
+    }
 }
