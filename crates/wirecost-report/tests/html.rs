@@ -270,3 +270,23 @@ fn same_results_same_report() {
         report(&common::matrix()).unwrap()
     );
 }
+
+#[test]
+fn a_mean_without_an_interval_is_named_with_the_fastest_and_never_as_it() {
+    let mut results = common::eight_stacks();
+    for cell in &mut results.summary.cells {
+        let message = cell.message.as_mut().unwrap();
+        let times = message.response_time_ns.as_mut().unwrap();
+        let is_unsure = cell.stack == "coap-con";
+        times.ci95 = (!is_unsure).then_some([times.mean - 0.5, times.mean + 0.5]);
+        times.mean -= if is_unsure { 1e6 } else { 0.0 };
+    }
+    let cards = verdict(&results);
+    assert!(cards.contains("not separable from it: coap-con"), "{cards}");
+    for cell in &mut results.summary.cells {
+        let message = cell.message.as_mut().unwrap();
+        message.response_time_ns.as_mut().unwrap().ci95 = None;
+    }
+    let cards = verdict(&results);
+    assert!(cards.contains("low n: no mean has a 95 % interval"), "{cards}");
+}

@@ -177,3 +177,42 @@ fn messages_that_did_not_arrive_are_told() {
         "{text}"
     );
 }
+
+/// The run of eight stacks, with another interval of one mean.
+fn with_interval(stack: &str, interval: Option<[f64; 2]>) -> String {
+    let mut summary = common::eight_stacks().summary;
+    let cell = summary.cells.iter_mut().find(|cell| cell.stack == stack).unwrap();
+    let times = cell.message.as_mut().unwrap().response_time_ns.as_mut();
+    times.unwrap().ci95 = interval;
+    let wide = TableOptions {
+        width: 200,
+        color: false,
+    };
+    table(&summary, &wide)
+}
+
+fn row(table: &str, stack: &str) -> String {
+    let is_row = |line: &&str| line.starts_with(&format!("{stack} "));
+    table.lines().find(is_row).unwrap().to_owned()
+}
+
+#[test]
+fn an_interval_that_is_not_symmetric_shows_both_reaches() {
+    let table = with_interval("mqtt-qos2", Some([45e6, 70e6]));
+    let row = row(&table, "mqtt-qos2");
+    assert!(row.contains(" 50.10 -5.10 +19.90"), "{row}");
+}
+
+#[test]
+fn a_mean_without_an_interval_is_marked_and_not_ranked() {
+    let table = with_interval("coap-con", None);
+    let unsure = row(&table, "coap-con");
+    assert!(
+        unsure.contains(" 25.11° ") && !unsure.contains("25.11°~"),
+        "{unsure}"
+    );
+    assert!(table.contains("° at a mean: too few samples"), "{table}");
+    // The best of those that have an interval is told apart without it.
+    let known = with_interval("coap-con", Some([25.1e6, 25.12e6]));
+    assert!(!known.contains("° at a mean"), "{known}");
+}

@@ -123,7 +123,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     let as_asked = started_as_asked(devices);
     let devices = as_asked.as_slice();
     let measured = !devices.is_empty();
-    let waits = verdict::waits(link, counters);
+    let enough = verdict::enough_devices(link, counters);
     Cell {
         stack: planned.stack.to_string(),
         start: planned.start.to_string(),
@@ -138,12 +138,12 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         warnings,
         not_run,
         link: link_of(link, measured.then_some(achieved)),
-        connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, waits)),
-        first_message_round_trips: first_message_round_trips(devices).filter(|_| waits == 0),
+        connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
+        first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),
         early_message: devices
             .first()
             .is_some_and(|device| device.report.script.timing().measures_early_data()),
-        message: measured.then(|| message_section(planned, devices, waits, options.timeout)),
+        message: measured.then(|| message_section(planned, devices, enough, options.timeout)),
         keep_alive: quiet_section(devices, |device| &device.keep_alive),
         close: quiet_section(devices, |device| &device.close),
         delivery: None,

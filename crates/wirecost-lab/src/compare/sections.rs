@@ -12,8 +12,8 @@ use super::plan::PlannedCell;
 use super::sampler::Mark;
 use crate::results::summary::{Bytes, CauseBytes, Count, Section, Times};
 
-/// The figures of connects; `waits` as in [`Times::of_devices`].
-pub(super) fn connect_section(devices: &[&DeviceMeasurement], waits: u64) -> Section {
+/// The figures of connects; `enough` as in [`Times::of_devices`].
+pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Section {
     let connected: Vec<&DeviceMeasurement> = devices
         .iter()
         .copied()
@@ -24,7 +24,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], waits: u64) -> Sec
             let notes = device.report.script.notes();
             Some(vec![nanos_between(of(notes.connect_started?), notes.ready?)])
         });
-        Times::of_devices(&durations.collect::<Vec<_>>(), waits)
+        Times::of_devices(&durations.collect::<Vec<_>>(), enough)
     };
     let trips = connected
         .iter()
@@ -35,7 +35,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], waits: u64) -> Sec
         response_kind: "to_reply".into(),
         response_time_ns: since(|(intended, _)| intended),
         service_time_ns: since(|(_, actual)| actual),
-        round_trips: if waits == 0 { common(&trips) } else { None },
+        round_trips: if enough == 0 { common(&trips) } else { None },
         ..bytes_section(&traffic)
     }
 }
@@ -49,11 +49,11 @@ pub(super) fn first_message_round_trips(devices: &[&DeviceMeasurement]) -> Optio
     common(&trips)
 }
 
-/// The figures of measured messages; `waits` as in [`Times::of_devices`], whatever the stack does about losses.
+/// The figures of measured messages; `enough` as in [`Times::of_devices`], whatever the stack does about losses.
 pub(super) fn message_section(
     planned: &PlannedCell,
     devices: &[&DeviceMeasurement],
-    waits: u64,
+    enough: u64,
     timeout: Duration,
 ) -> Section {
     let answered = planned.stack.is_answered();
@@ -67,7 +67,7 @@ pub(super) fn message_section(
     let times = |of: &dyn Fn(&Message<'_>) -> Option<u64>| {
         let of_device = |messages: &Vec<Message<'_>>| messages.iter().filter_map(of).collect();
         let nanos: Vec<Vec<u64>> = devices.iter().map(of_device).collect();
-        Times::of_devices(&nanos, if sends_again(planned) { waits } else { 0 })
+        Times::of_devices(&nanos, if sends_again(planned) { enough } else { 0 })
     };
     let since = |of: fn(&Mark) -> Instant| {
         times(&|message| {
@@ -91,7 +91,7 @@ pub(super) fn message_section(
         response_time_ns: since(|mark| mark.intended),
         service_time_ns: since(|mark| mark.actual),
         one_way_delay_ns: times(&delay),
-        round_trips: if waits == 0 { common(&trips) } else { None },
+        round_trips: if enough == 0 { common(&trips) } else { None },
         goodput_bps: goodput(planned, messages.iter().filter_map(|message| delay(message))),
         header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
         ..section

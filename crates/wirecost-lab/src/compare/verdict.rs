@@ -6,10 +6,11 @@ use wirecost_proto::units::counted;
 use wirecost_link::{Counters, LinkConfig, Loss};
 use wirecost_live::check::echo_wire_bytes;
 use wirecost_proto::Direction;
+use wirecost_stats::mean::ENOUGH;
 
 use super::analysis::DeviceMeasurement;
 use super::variation;
-use crate::results::summary::{Achieved, Outcomes, Warning};
+use crate::results::summary::{Achieved, NO_SAMPLES, Outcomes, Warning};
 
 /// What a cell is judged by.
 pub struct Evidence<'a> {
@@ -48,21 +49,22 @@ pub fn has_round_trips(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
     is_lossless(link) && counters.iter().all(dropped_none)
 }
 
-/// How many messages must have waited for something to be sent again before their mean has an interval, over a link that
-/// loses packets one by one.
-const WAITS: u64 = 1;
-/// The same where losses come in bursts: what is sent again is lost again, and the waits grow longer.
-const WAITS_IN_BURSTS: u64 = 50;
+/// How many packets must be expected to be lost before the mean of what waits for them has an interval, where losses come in
+/// bursts: what is sent again is lost again, and the longest waits decide.
+const LOST_IN_BURSTS: f64 = 100.0;
 
-/// How many messages must have waited for something to be sent again before their mean has an interval; 0 where nothing was
-/// lost.
-pub fn waits(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
-    let has_bursts = |way: &Direction| matches!(link.direction(*way).loss, Loss::GilbertElliott(_));
-    match has_round_trips(link, counters) {
-        true => 0,
-        false if Direction::ALL.iter().any(has_bursts) => WAITS_IN_BURSTS,
-        false => WAITS,
+/// How many devices must have been measured before the mean of times has an interval, where messages are sent again until
+/// they arrive; 0 where nothing was lost.
+pub fn enough_devices(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
+    if has_round_trips(link, counters) {
+        return 0;
     }
+    let losses = || Direction::ALL.iter().map(|way| &link.direction(*way).loss);
+    if !losses().any(|loss| matches!(loss, Loss::GilbertElliott(_))) {
+        return ENOUGH;
+    }
+    let per_device: f64 = losses().map(Loss::rate).sum();
+    ENOUGH.max((LOST_IN_BURSTS / per_device).round() as u64)
 }
 
 /// Every reason to look before trusting a cell.
@@ -99,7 +101,7 @@ fn invalid(kind: &str, text: String) -> Option<Warning> {
 
 fn few_samples(evidence: &Evidence<'_>) -> Option<Warning> {
     if evidence.devices.is_empty() {
-        return invalid("no-samples", "no device finished".into());
+        return invalid(NO_SAMPLES, "no device finished".into());
     }
     if let none @ Some(_) = no_times(evidence.outcomes) {
         return none;
@@ -117,7 +119,7 @@ pub(crate) fn no_times(outcomes: &Outcomes) -> Option<Warning> {
             counted(outcomes.offered, "message")
         )
     };
-    (outcomes.offered > 0 && carried(outcomes) == 0).then(|| invalid("no-samples", text()))?
+    (outcomes.offered > 0 && carried(outcomes) == 0).then(|| invalid(NO_SAMPLES, text()))?
 }
 
 /// The messages that have a response time.
@@ -292,7 +294,7 @@ fn endpoint_errors(evidence: &Evidence<'_>) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirecost_link::{Loss, QueueLimit};
+    use wirecost_link::{GilbertElliott, QueueLimit};
 
     fn counters(offered: u64, delivered: u64) -> Counters {
         let mut counters = Counters::default();
@@ -319,6 +321,20 @@ mod tests {
         queued.up.queue = Some(QueueLimit::Packets(1));
         assert!(has_round_trips(&queued, &whole));
         assert!(!has_round_trips(&queued, &[counters(10, 9), counters(7, 7)]));
+    }
+
+    #[test]
+    fn bursts_take_more_devices_before_a_mean_has_an_interval() {
+        let whole = [counters(10, 10), counters(7, 7)];
+        let mut link = LinkConfig::symmetric(Duration::from_millis(25));
+        assert_eq!(enough_devices(&link, &whole), 0);
+        assert_eq!(enough_devices(&link, &[counters(10, 9), counters(7, 7)]), 150);
+        link.up.loss = Loss::Bernoulli("5%".parse().expect("a probability"));
+        assert_eq!(enough_devices(&link, &whole), 150);
+        let bursts = GilbertElliott::bursts("5%".parse().expect("a probability"), 3.0);
+        let bursts = Loss::GilbertElliott(bursts.expect("bursts"));
+        (link.up.loss, link.down.loss) = (bursts, bursts);
+        assert_eq!(enough_devices(&link, &whole), 1_000);
     }
 
     #[test]

@@ -346,6 +346,16 @@ impl Outcomes {
     }
 }
 
+/// The kind of the warning that not one message has a time.
+pub const NO_SAMPLES: &str = "no-samples";
+
+impl Warning {
+    /// Whether it says that figures are wrong, rather than that there are none.
+    pub fn spoils_figures(&self) -> bool {
+        self.invalidates && self.kind != NO_SAMPLES
+    }
+}
+
 impl Cell {
     /// Whether every offered message reached its server, as far as the stack can tell.
     pub const fn all_arrived(&self) -> bool {

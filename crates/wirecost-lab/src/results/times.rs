@@ -1,6 +1,5 @@
 //! Samples of time as results files print them.
 
-use wirecost_stats::mean::ENOUGH;
 use wirecost_stats::{Histogram, MeanInterval, Quantile, Sample, Summary};
 
 use super::summary::Times;
@@ -14,14 +13,14 @@ impl Times {
     /// The times of the messages of each device, in nanoseconds; `None` without a value.
     ///
     /// A device's messages depend on each other, so that the mean's interval is that of the devices' means. Where something
-    /// lost is sent again, a few long waits decide the mean: it has an interval only where at least `waits` values have
-    /// waited, of no fewer than [`ENOUGH`] devices. `waits` is 0 where nothing is lost or nothing is sent again.
-    pub fn of_devices(devices: &[Vec<u64>], waits: u64) -> Option<Self> {
+    /// lost is sent again, a few long waits decide the mean: it has an interval only where `enough` devices were measured
+    /// and a message has waited. `enough` is 0 where nothing is lost or nothing is sent again.
+    pub fn of_devices(devices: &[Vec<u64>], enough: u64) -> Option<Self> {
         let nanos: Vec<u64> = devices.concat();
         let least = *nanos.iter().min()?;
-        let waited = nanos.iter().filter(|time| **time >= 2 * least).count() as u64;
+        let has_waited = nanos.iter().any(|time| *time >= 2 * least);
         let measured = || devices.iter().filter(|times| !times.is_empty());
-        let is_too_few = waits > 0 && (waited < waits || (measured().count() as u64) < ENOUGH);
+        let is_too_few = enough > 0 && (!has_waited || (measured().count() as u64) < enough);
         let mut summary = Sample::new(nanos)?.summary();
         if devices.iter().any(|times| times.len() > 1) {
             let means: Vec<f64> = measured().map(|times| mean_of(times)).collect();
@@ -123,6 +122,18 @@ mod tests {
         );
     }
 
+    #[test]
+    fn times_above_a_minute_are_printed_as_they_are() {
+        let times = of_histogram((1..=200).map(|second| second * 1_000_000_000)).expect("values");
+        let seconds = |nanos: Option<u64>| (nanos.expect("a quantile") as f64 / 1e9).round();
+        assert_eq!(
+            [times.p50, times.p95, Some(times.max)].map(seconds),
+            [100.0, 190.0, 200.0]
+        );
+        assert!((times.mean / 1e9 - 100.5).abs() < 0.2, "{}", times.mean);
+        assert_eq!(times.ci95, None, "what is in a histogram depends on each other");
+    }
+
     /// `common` devices of 25 ms, and `rare` of 250 ms.
     fn devices(common: usize, rare: usize) -> Vec<Vec<u64>> {
         [vec![vec![25_000_000]; common], vec![vec![250_000_000]; rare]].concat()
@@ -130,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_mean_under_loss_has_an_interval_once_enough_has_waited() {
-        let given = |common, rare, waits| {
-            let times = Times::of_devices(&devices(common, rare), waits).expect("values");
+        let given = |common, rare, enough| {
+            let times = Times::of_devices(&devices(common, rare), enough).expect("values");
             assert_eq!(
                 times.low_n.iter().any(|name| name == "mean"),
                 times.ci95.is_none()
@@ -139,10 +150,10 @@ mod tests {
             times.ci95.is_some()
         };
         assert!(given(150, 0, 0), "nothing is lost");
-        assert!(!given(150, 0, 1), "nobody knows what the waits are like");
-        assert!(given(149, 1, 1));
-        assert!(!given(148, 1, 1), "too few for what waits double to");
-        assert!(!given(900, 49, 50) && given(900, 50, 50));
+        assert!(!given(150, 0, 150), "nobody knows what the waits are like");
+        assert!(given(149, 1, 150));
+        assert!(!given(148, 1, 150), "too few for what waits double to");
+        assert!(!given(989, 10, 1_000) && given(990, 10, 1_000));
         assert_eq!(Times::of_devices(&[Vec::new()], 0), None);
     }
 

@@ -9,7 +9,7 @@ use wirecost_lab::results::{Cell, Summary};
 use super::bar;
 use super::layout::{Layout, wrapped};
 use super::style::Style;
-use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, TO_ARRIVAL, ends_with_arrival};
+use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, ends_with_arrival};
 use crate::figures;
 use crate::groups::{Group, heading};
 use crate::names::{INVALID, Key, Names, is_modelled};
@@ -149,9 +149,11 @@ fn footnotes(summary: &Summary, names: &Names) -> Vec<String> {
         ),
         (
             marks.contains(LOW_N),
-            format!(
-                "{LOW_N} low n: fewer than ten samples beyond the quantile, or a mean without a 95 % interval: nothing is ranked by it"
-            ),
+            format!("{LOW_N} low n: fewer than ten samples beyond the quantile"),
+        ),
+        (
+            any(|cell| Column::Mean.marks(cell, Rank::Unranked).contains(LOW_N)),
+            format!("{LOW_N} at a mean: too few samples for its 95 % interval; nothing is ranked by it"),
         ),
         (
             any(ends_with_arrival),

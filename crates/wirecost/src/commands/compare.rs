@@ -15,6 +15,7 @@ use wirecost_lab::provenance::Before;
 use wirecost_lab::results::folder::FOLDERS;
 use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::resume::Earlier;
+use wirecost_lab::results::summary::Warning;
 use wirecost_lab::results::time::rfc3339;
 use wirecost_lab::results::{Cell, RunFolder, Summary};
 use wirecost_lab::scenario::Scenario;
@@ -158,14 +159,15 @@ fn not_live(refusal: Failure) {
     ));
 }
 
-/// 14 where a cell is invalid, 13 where nothing of a cell arrived or no cell could be run, 99 where a threshold does not hold,
+/// 14 where figures of a cell are invalid, 13 where nothing of a cell arrived or no cell could be run, 99 where a threshold does not hold,
 /// else 0. Codes 10 to 12 are of machines and targets that end a run: each cell has a reason of its own.
 pub fn verdict(summary: &Summary) -> u8 {
     if ran(summary).next().is_none() {
         output::note("error: none of the cells could be run; the table says why");
         return exit::CELLS_FAILED;
     }
-    if ran(summary).any(|cell| !cell.valid) {
+    let is_spoiled = |cell: &Cell| cell.warnings.iter().any(Warning::spoils_figures);
+    if ran(summary).any(is_spoiled) {
         return exit::INVALID;
     }
     let has_failed = |cell: &Cell| cell.outcomes.acknowledged + cell.outcomes.delivered == 0;

@@ -105,7 +105,7 @@ fn silence_names_the_step_and_what_was_waited_for() {
     // RFC 7252, section 4.2: the first retransmission follows after 2 to 3 s.
     let coap = format!("coap://127.0.0.1:{port} --timeout 4s");
     let texts = [
-        "no answer to a CoAP request and 1 retransmissions within 4 s. ICMP: none",
+        "no answer to a CoAP request and 1 retransmission within 4 s. ICMP: none",
         "UDP gives no 'refused'",
     ];
     fails(&folder, &coap, 11, &texts);

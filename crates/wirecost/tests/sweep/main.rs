@@ -46,6 +46,47 @@ fn keys(summary: &Summary) -> BTreeSet<String> {
 }
 
 #[test]
+fn a_cell_in_which_no_message_arrives_is_invalid() {
+    for fleet in ["", " --shared-link --interval 1s --messages-per-connection 2"] {
+        let home = open_folder();
+        let line = "compare coap-con udp --engine sim -n 5 -q --vary loss=0%,100% --out run";
+        let said = run(home.path(), &format!("{line}{fleet}"));
+        assert_eq!(said.code, Some(13), "{}", said.stderr);
+        assert!(
+            said.stdout.contains("none was acknowledged or delivered in time"),
+            "{}",
+            said.stdout
+        );
+        for cell in summary_in(&home.path().join("run")).cells {
+            let is_lossy = cell.link.up.loss > 0.0;
+            let is_told = cell.warnings.iter().any(|warning| warning.kind == "no-samples");
+            assert_eq!((cell.valid, is_told), (!is_lossy, is_lossy), "{}", cell.stack);
+        }
+    }
+}
+
+#[test]
+fn a_mean_under_loss_has_no_interval_where_too_few_messages_waited() {
+    let home = open_folder();
+    let line = "compare coap-con udp --engine sim -q --vary loss=0%,0.01%,5% --out run";
+    let said = run(home.path(), line);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for cell in summary_in(&home.path().join("run")).cells {
+        let times = cell
+            .message
+            .and_then(|message| message.response_time_ns)
+            .expect("times");
+        let is_rare = cell.stack == "coap-con" && cell.link.up.loss == 0.0001;
+        assert_eq!(times.ci95.is_none(), is_rare, "{} {times:?}", cell.stack);
+        let is_marked = times.low_n.iter().any(|name| name == "mean");
+        assert_eq!(is_marked, is_rare, "{} {times:?}", cell.stack);
+        if cell.link.up.loss == 0.0 {
+            assert_eq!(times.ci95, Some([times.mean; 2]));
+        }
+    }
+}
+
+#[test]
 fn a_sweep_that_was_interrupted_goes_on_and_comes_to_the_same_cells() {
     let whole = open_folder();
     let done = ended(sweep(whole.path(), &["--out", "run"]));

@@ -144,7 +144,7 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     } else if let Some((come, asked)) = short {
         (
             "target",
-            format!("of {} {come} came about; {cpu}", counted(asked, "connection")),
+            format!("{come} of {} came about; {cpu}", counted(asked, "connection")),
         )
     } else if was_stopped {
         let why = "all connections came about that were not given up when the load was ended";

@@ -7,7 +7,7 @@ use super::{Evidence, Offered, SENT_SHARE, invalid, percent, warning};
 use crate::load::options::{LoadTarget, Phase};
 use crate::load::roles::subscriber::SUBSCRIPTION_REFUSED;
 use crate::results::load::PhaseFigures;
-use crate::results::summary::{Times, Warning};
+use crate::results::summary::{NO_SAMPLES, Times, Warning};
 
 /// The generator's lag is above suspicion below this.
 const LAG_FLOOR_NS: u64 = 1_000_000;
@@ -119,7 +119,7 @@ fn none(phase: &Offered<'_>) -> Option<Warning> {
     (outcomes.offered > 0 && !has_times && is_known && is_over).then(|| {
         let offered = counted(outcomes.offered, "message");
         invalid(
-            "no-samples",
+            NO_SAMPLES,
             format!("of {offered} none was {ended}: there are no times"),
         )
     })
@@ -191,7 +191,7 @@ pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> 
         invalid(
             "generator-dropped",
             format!(
-                "the generator's kernel had no room for {}: counted as sent, and never left",
+                "the generator's kernel had no room for {}: they count as sent and never left",
                 counted(datagrams, "datagram")
             ),
         )

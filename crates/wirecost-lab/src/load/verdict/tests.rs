@@ -320,6 +320,27 @@ fn few_messages_are_a_warning() {
 }
 
 #[test]
+fn a_phase_in_which_nothing_came_of_any_message_is_invalid() {
+    let mut case = Case::open();
+    case.publish(|publish| publish.outcomes = outcomes(1_000, 0));
+    assert!(case.of_phases().contains(&"!no-samples".into()));
+    case.publish(|publish| publish.outcomes = outcomes(1_000, 1));
+    assert!(!case.of_phases().contains(&"!no-samples".into()));
+    // Where nothing answers and nobody counts, there are no times to expect.
+    let mut silent = Case::new("mqtt-qos0", OPEN);
+    silent.publish(|publish| publish.outcomes = outcomes(1_000, 0));
+    assert!(!silent.of_phases().contains(&"!no-samples".into()));
+    silent.publish(|publish| {
+        publish.outcomes = Outcomes {
+            offered: 1_000,
+            lost: 1_000,
+            ..Outcomes::default()
+        };
+    });
+    assert!(silent.of_phases().contains(&"!no-samples".into()));
+}
+
+#[test]
 fn a_load_that_failed_has_an_invalid_last_phase() {
     let mut case = Case::open();
     case.outcome.failure = Some("a worker ended".into());
@@ -343,7 +364,7 @@ fn datagrams_that_never_left_invalidate_their_phase() {
     assert!(
         case.verdict().phases[2][0]
             .text
-            .contains("no room for 1 datagrams")
+            .contains("no room for 1 datagram")
     );
     case.outcome.intervals.push(drops(1, false, 2));
     assert_eq!(case.of_phases(), ["!generator-dropped", "!generator-dropped"]);

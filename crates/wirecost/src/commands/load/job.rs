@@ -19,6 +19,7 @@ use wirecost_lab::results::journal::{self, Entry};
 use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_lab::results::resume::{Earlier, ResumeError};
 use wirecost_lab::results::shard::Shard;
+use wirecost_lab::results::summary::Warning;
 use wirecost_lab::results::time::rfc3339;
 use wirecost_lab::results::{LoadFile, ResultsError, RunFolder};
 use wirecost_lab::scenario::thresholds::Thresholds;
@@ -339,13 +340,19 @@ fn write_junit(
     written.map_err(|error| output::unwritable("--junit", path, &error))
 }
 
+/// Whether figures of a load are wrong, rather than that there are none.
+fn is_spoiled(load: &Load) -> bool {
+    let of_phases = load.phases.iter().flat_map(|phase| &phase.warnings);
+    !load.valid && load.warnings.iter().chain(of_phases).any(Warning::spoils_figures)
+}
+
 /// The exit code that a summary comes to.
 pub fn code(summary: &LoadSummary) -> u8 {
     let is_whole = |load: &Load| load.not_run.is_none() && load.phases.iter().all(PhaseFigures::is_carried);
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
     if summary.interrupted && !is_aborted {
         exit::INTERRUPTED
-    } else if summary.loads.iter().any(|load| !load.valid) {
+    } else if summary.loads.iter().any(is_spoiled) {
         exit::INVALID
     } else if is_aborted {
         exit::THRESHOLD

@@ -59,6 +59,20 @@ fn a_late_generator_that_works_harder_than_its_target_is_the_bottleneck() {
 fn only_what_was_carried_is_said_to_have_been() {
     let mut case = Case::open();
     assert!(case.why().starts_with("all that was offered was carried"));
+    let mut lossy = Case::open();
+    lossy.publish(|publish| {
+        publish.outcomes = Outcomes {
+            offered: 10_000,
+            acknowledged: 9_920,
+            late: 10,
+            unknown: 70,
+            ..Outcomes::default()
+        };
+    });
+    let (who, why) = (lossy.bottleneck(), lossy.why());
+    assert_eq!(who, "none");
+    let said = "of 10000 messages all but these were carried: 10 late, 70 unknown; the busiest";
+    assert!(why.starts_with(said), "{why}");
     for refused in [10_000, 101] {
         case.publish(|publish| {
             publish.outcomes = Outcomes {
