@@ -52,12 +52,9 @@ fn a_cell_in_which_no_message_arrives_is_invalid() {
         let line = "compare coap-con udp --engine sim -n 5 -q --vary loss=0%,100% --out run";
         let said = run(home.path(), &format!("{line}{fleet}"));
         assert_eq!(said.code, Some(13), "{}", said.stderr);
-        assert!(
-            said.stdout.contains("none was acknowledged or delivered in time"),
-            "{}",
-            said.stdout
-        );
-        for cell in summary_in(&home.path().join("run")).cells {
+        assert!(said.stdout.contains("none was acknowledged"), "{}", said.stdout);
+        let cells = summary_in(&home.path().join("run")).cells.into_iter();
+        for cell in cells.filter(|cell| cell.not_run.is_none()) {
             let is_lossy = cell.link.up.loss > 0.0;
             let is_told = cell.warnings.iter().any(|warning| warning.kind == "no-samples");
             assert_eq!((cell.valid, is_told), (!is_lossy, is_lossy), "{}", cell.stack);
