@@ -8,7 +8,7 @@ use wirecost_http::http3::open::{Opener, Secrets};
 use wirecost_http::http3::qpack::{self, huffman};
 use wirecost_http::http3::quic::{frame, packet};
 use wirecost_http::http3::reader::{Part, Reader};
-use wirecost_http::http3::{Client, ClientConfig, Server, ServerConfig, describe, unidirectional};
+use wirecost_http::http3::{Client, ClientConfig, Server, ServerConfig, Side, describe, unidirectional};
 use wirecost_http::message::{Method, RequestTemplate};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Buffer, Direction, Rng};
@@ -71,7 +71,7 @@ struct Parts {
 
 /// What is in the chunks; `None` where they cannot be read to their end.
 fn parts<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<Parts> {
-    let mut reader = Reader::default();
+    let mut reader = Reader::new(Side::Server);
     let mut parts = Parts::default();
     for mut chunk in chunks {
         while let Some(part) = reader.next(&mut chunk).ok()? {
@@ -103,7 +103,7 @@ pub fn unidirectional_stream(bytes: &[u8]) -> bool {
 
 fn said<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<unidirectional::Said>, bool)> {
     let mut reader = unidirectional::Reader::default();
-    let mut opened = unidirectional::Opened::default();
+    let mut opened = unidirectional::Opened::new(Side::Server);
     let mut said = Vec::new();
     for chunk in chunks {
         reader.read(chunk, &mut opened, |what| said.push(what)).ok()?;

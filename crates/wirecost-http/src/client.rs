@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wirecost_proto::ResetReason;
 
+use crate::http3::error::{Fault, Received, Transport};
 use crate::message::{Malformed, RequestTemplate, Status};
 
 /// What a client can be asked. What cannot be sent yet waits, in order.
@@ -50,6 +51,8 @@ pub enum Event {
     },
     /// The connection has ended as HTTP intends it.
     Closed,
+    /// The server said that it takes no further request (GOAWAY, RFC 9114 section 5.2), and the connection was closed.
+    GoneAway,
     /// The connection broke.
     Reset(ResetReason),
 }
@@ -69,7 +72,19 @@ pub enum Failure {
     /// The server sent what is not HTTP.
     #[error("the server does not speak HTTP: {0}")]
     Malformed(#[from] Malformed),
-    /// The server ended the exchange or the connection with an error code of HTTP/3 or QUIC.
-    #[error("the server ended it with the error code {0:#x}")]
+    /// The server ended the exchange or the connection with an error code of HTTP/3.
+    #[error("the server ended it with {}", Received(*.0))]
     Code(u64),
+    /// The server ended the connection with an error code of QUIC.
+    #[error("the server ended the QUIC connection with {}", Transport(*.0))]
+    Transport(u64),
+    /// This side ended the connection with an error code of QUIC, for what the server had sent.
+    #[error("the server broke a rule of QUIC, and this side closed the connection with {}", Transport(*.0))]
+    OurTransport(u64),
+    /// This side ended the connection, because the server broke a rule of HTTP/3.
+    #[error("the server sent {}, and this side closed the connection with {}", .0.reason, .0.code)]
+    Fault(Fault),
+    /// The server goes away and has done nothing about the request (RFC 9114 section 5.2): it can be sent again.
+    #[error("the server goes away (GOAWAY) and has not processed the request")]
+    NotProcessed,
 }

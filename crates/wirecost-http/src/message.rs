@@ -178,6 +178,13 @@ impl fmt::Display for Status {
     }
 }
 
+/// Whether bytes can be a host with or without a port (RFC 3986 section 3.2, without user information, which RFC 9110 section
+/// 4.2.4 forbids); nothing at all can.
+pub(crate) fn is_authority(bytes: &[u8]) -> bool {
+    let can_stand = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(byte);
+    bytes.iter().all(can_stand)
+}
+
 /// A response of the reference server: a status, the fields that it needs, and content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {

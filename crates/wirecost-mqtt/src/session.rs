@@ -245,6 +245,13 @@ impl<M> Outbound<M> {
         self.exchanges.len()
     }
 
+    /// The oldest exchange: its packet id and what it waits for.
+    pub(crate) fn oldest(&self) -> Option<(PacketId, Stage)> {
+        self.exchanges
+            .front()
+            .map(|exchange| (exchange.id, exchange.stage))
+    }
+
     /// Where `id` is: exchanges lie in the order of the ring.
     fn position(&self, id: PacketId) -> Option<usize> {
         let oldest = self.exchanges.front()?.id;

@@ -1,6 +1,6 @@
 //! What every layer reports.
 
-use wirecost_proto::{FlowId, PeerText};
+use wirecost_proto::{FlowId, PeerText, ResetReason};
 
 use crate::Start;
 
@@ -68,6 +68,9 @@ pub enum Fault {
         /// `TLS`, `DTLS 1.2`, ...
         protocol: &'static str,
     },
+    /// The flow ended before the handshake was complete.
+    #[error("the handshake was cut off: {0}")]
+    CutOff(ResetReason),
     /// Anything else.
     #[error("{0}")]
     Other(PeerText),

@@ -238,4 +238,36 @@ pub struct Stats {
     pub retransmissions: u64,
     /// Requests that waited because all message ids were taken.
     pub waited_for_message_id: u64,
+    /// What was ignored last.
+    pub last_ignored: Option<Ignored>,
+}
+
+/// Something that came and answers no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ignored {
+    /// No message (RFC 7252 section 3).
+    #[error("a datagram that is no CoAP message")]
+    Malformed,
+    /// An ACK or RST for another message (RFC 7252 section 4.2).
+    #[error("message id {got} where {awaited} was asked")]
+    MessageId {
+        /// Its message id.
+        got: u16,
+        /// That of the oldest request on its way.
+        awaited: u16,
+    },
+    /// A response to another request (RFC 7252 section 5.3.2).
+    #[error("token {got:?} where {awaited:?} was asked")]
+    Token {
+        /// Its token.
+        got: Token,
+        /// That of the oldest request on its way.
+        awaited: Token,
+    },
+    /// A message that is no response, or one with a critical option that a client does not know (RFC 7252 section 5.4.1).
+    #[error("a message that is no response to a client")]
+    NoResponse,
+    /// A response that is not protected as the request was (RFC 8613 section 8.4).
+    #[error("a response that is not protected, or not authentic")]
+    Unverified,
 }

@@ -32,7 +32,7 @@ use core::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 
-pub use self::api::{Cancellation, Command, Config, Event, Failure, Response, Stats};
+pub use self::api::{Cancellation, Command, Config, Event, Failure, Ignored, Response, Stats};
 use self::exchange::{Exchange, State, Subject};
 use self::identity::Identity;
 use self::observation::Observation;

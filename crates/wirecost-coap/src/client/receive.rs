@@ -5,7 +5,7 @@ use wirecost_proto::{FlowId, Instant};
 use super::exchange::{State, Subject};
 use super::protection::{Incoming, Trust};
 use super::transfer::{Purpose, Step, Transfer};
-use super::{Client, Event, Observation, Response, Waiting};
+use super::{Client, Event, Ignored, Observation, Response, Waiting};
 use crate::code::Code;
 use crate::describe::Kind;
 use crate::layout::Layout;
@@ -31,6 +31,7 @@ impl Client {
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
         let Ok(outer) = Repr::parse(bytes) else {
             self.stats.malformed += 1;
+            self.stats.last_ignored = Some(Ignored::Malformed);
             self.outbox
                 .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
             if let Some(id) = View::new(bytes).rejectable() {
@@ -56,7 +57,10 @@ impl Client {
         self.outbox.consumed(flow, incoming.layout, kind);
         match repr.kind {
             _ if known => self.answer_again(flow),
-            _ if incoming.trust == Trust::Unverified => self.stats.unverified += 1,
+            _ if incoming.trust == Trust::Unverified => {
+                self.stats.unverified += 1;
+                self.stats.last_ignored = Some(Ignored::Unverified);
+            }
             Type::Acknowledgement => self.take_ack(incoming, now),
             Type::Reset => self.take_reset(repr.message_id),
             // RFC 7252 section 4.3: a ping is answered by an RST.
@@ -105,8 +109,7 @@ impl Client {
         let ack = &incoming.repr;
         let awaits = |id| self.exchanges.iter().position(|exchange| exchange.awaits_ack(id));
         let Some(at) = awaits(ack.message_id) else {
-            self.stats.unmatched += 1;
-            return;
+            return self.ignore_message_id(ack.message_id);
         };
         let Some(exchange) = self.exchanges.get_mut(at) else {
             return;
@@ -120,9 +123,31 @@ impl Client {
         // RFC 7252 section 5.3.2: both the message id and the token of a piggybacked response must match.
         if exchange.token != ack.token || ack.options.unacceptable(supports).is_some() {
             self.stats.unmatched += 1;
-            return;
+            return self.note_strange(ack);
         }
         self.take_response(at, incoming, now);
+    }
+
+    /// Ignores an ACK or RST of a message that is not on its way.
+    fn ignore_message_id(&mut self, got: u16) {
+        self.stats.unmatched += 1;
+        if let Some(oldest) = self.exchanges.iter().next() {
+            let awaited = oldest.message_id;
+            self.stats.last_ignored = Some(Ignored::MessageId { got, awaited });
+        }
+    }
+
+    /// Notes why a message with a token answers no request.
+    fn note_strange(&mut self, repr: &Repr<'_>) {
+        let oldest = self.exchanges.iter().next().map(|exchange| exchange.token);
+        let acceptable = repr.code.is_response() && repr.options.unacceptable(supports).is_none();
+        self.stats.last_ignored = match oldest {
+            Some(awaited) if acceptable && awaited != repr.token => Some(Ignored::Token {
+                got: repr.token,
+                awaited,
+            }),
+            _ => Some(Ignored::NoResponse),
+        };
     }
 
     fn take_empty_ack(&mut self, at: usize, now: Instant) {
@@ -150,8 +175,7 @@ impl Client {
                 .position(|exchange| exchange.may_be_reset(id))
         };
         let Some(at) = matching(message_id) else {
-            self.stats.unmatched += 1;
-            return;
+            return self.ignore_message_id(message_id);
         };
         if self.last_ping == Some(message_id) {
             return self.take_pong(at);
@@ -199,6 +223,7 @@ impl Client {
     /// Rejects what nothing waits for. A NON is rejected only where that ends an observation (RFC 7641
     /// section 3.6), and ignored otherwise (RFC 7252 section 4.3).
     fn refuse(&mut self, flow: FlowId, repr: &Repr<'_>) {
+        self.note_strange(repr);
         if repr.kind == Type::Confirmable || repr.options.observe().is_some() {
             self.stats.rejected += 1;
             self.answer_with(flow, repr, Type::Reset);

@@ -1,7 +1,7 @@
 //! The fields that decide where a message ends and what becomes of its connection.
 
 use super::head::RawFields;
-use crate::message::Malformed;
+use crate::message::{Malformed, is_authority};
 
 /// What Transfer-Encoding says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,10 +30,12 @@ pub enum Expect {
 }
 
 /// The fields of a head that have a meaning here; all others are ignored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields<'a> {
     /// How many Host fields there are.
     pub hosts: usize,
+    /// Whether every Host field can be a host, or is empty (RFC 9110 section 7.2).
+    pub names_host: bool,
     /// Content-Length in bytes.
     pub content_length: Option<u64>,
     /// Transfer-Encoding.
@@ -49,12 +51,23 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    const NONE: Self = Self {
+        hosts: 0,
+        names_host: true,
+        content_length: None,
+        transfer: Transfer::None,
+        close: false,
+        keep_alive: false,
+        expect: Expect::Nothing,
+        content_type: None,
+    };
+
     /// The meaning of a head's fields.
     ///
     /// # Errors
     /// Content-Length or Transfer-Encoding is ill-formed.
     pub(super) fn parse(headers: &RawFields<'a>) -> Result<Self, Malformed> {
-        let mut fields = Self::default();
+        let mut fields = Self::NONE;
         for header in headers {
             fields.add(header.name, header.value)?;
         }
@@ -66,6 +79,7 @@ impl<'a> Fields<'a> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("host") {
             self.hosts += 1;
+            self.names_host &= is_authority(value);
         } else if is("content-length") {
             self.content_length = Some(content_length(value, self.content_length)?);
         } else if is("transfer-encoding") {

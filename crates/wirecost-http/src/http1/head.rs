@@ -2,11 +2,11 @@
 //!
 //! A head is a request line or status line, fields, and an empty line (RFC 9112 section 2.1).
 
-use httparse::{EMPTY_HEADER, Header};
+use httparse::{EMPTY_HEADER, Header, ParserConfig};
 
 use super::body::Framing;
 use super::fields::{Expect, Fields, Transfer};
-use crate::message::{Malformed, Method, Status};
+use crate::message::{Malformed, Method, Status, is_authority};
 
 /// Bytes of the longest head that a receiver takes by default.
 pub const MAXIMUM_HEAD_BYTES: usize = 16 << 10;
@@ -91,12 +91,19 @@ impl Collector {
             return Err(Malformed::HeadTooLarge { limit: self.limit });
         }
         *bytes = rest;
-        if end.is_some() && self.held.is_empty() {
+        if end.is_some() && self.held.is_empty() && later_minor(head).is_none() {
             return Ok(Some(head));
         }
         self.held.extend_from_slice(head);
         self.given = end.is_some();
-        Ok(self.given.then_some(self.held.as_slice()))
+        if !self.given {
+            return Ok(None);
+        }
+        // RFC 9110 section 2.5: a later minor version is read as the highest one that is known.
+        if let Some(digit) = later_minor(&self.held).and_then(|place| self.held.get_mut(place)) {
+            *digit = b'1';
+        }
+        Ok(Some(self.held.as_slice()))
     }
 
     /// Bytes held of an incomplete head.
@@ -159,15 +166,21 @@ impl<'a> RequestHead<'a> {
         expect_whole(request.parse(head), head)?;
         let minor = request.version.unwrap_or(1);
         let fields = Fields::parse(request.headers)?;
+        let method = request.method.and_then(Method::from_name);
+        // Nothing here is a tunnel's end (RFC 9110 section 9.3.6).
+        let method = method.filter(|method| *method != Method::Connect);
         // RFC 9112 section 3.2: a request of 1.1 has one Host, no request has two.
         if fields.hosts > 1 || (fields.hosts == 0 && minor == 1) {
             return Err(Malformed::Host(fields.hosts));
         }
+        if !fields.names_host {
+            return Err(Malformed::Authority);
+        }
         let framing = request_framing(&fields, minor)?;
-        let method = request.method.and_then(Method::from_name);
+        let method = method.ok_or(Malformed::Method)?;
         Ok(Self {
-            method: method.ok_or(Malformed::Method)?,
-            target: origin_form(request.path.unwrap_or("")).ok_or(Malformed::Target)?,
+            method,
+            target: origin_form(request.path.unwrap_or(""), method).ok_or(Malformed::Target)?,
             framing,
             content_type: fields.content_type,
             keeps_alive: minor == 1 && !fields.close,
@@ -196,8 +209,9 @@ fn request_framing(fields: &Fields<'_>, minor: u8) -> Result<Framing, Malformed>
 }
 
 /// The path and query of an origin-form, absolute-form or asterisk-form (RFC 9112 section 3.2).
-fn origin_form(target: &str) -> Option<&str> {
-    if target.starts_with('/') || target == "*" {
+fn origin_form(target: &str, method: Method) -> Option<&str> {
+    let is_of_server = target == "*" && method == Method::Options;
+    if target.starts_with('/') || is_of_server {
         return Some(target);
     }
     let scheme_end = target.find("://")?;
@@ -209,9 +223,14 @@ fn origin_form(target: &str) -> Option<&str> {
         return None;
     }
     let after = target.get(scheme_end + 3..)?;
-    match after.find(['/', '?']) {
-        Some(start) => after.get(start..).filter(|path| path.starts_with('/')),
-        None => Some("/"),
+    let (host, path) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
+    // RFC 9110 section 4.2.1: an empty host is none.
+    if host.is_empty() || !is_authority(host.as_bytes()) {
+        return None;
+    }
+    match path {
+        "" => Some("/"),
+        path => Some(path).filter(|path| path.starts_with('/')),
     }
 }
 
@@ -234,16 +253,19 @@ impl ResponseHead {
     pub fn parse(head: &[u8], method: Method) -> Result<Self, Malformed> {
         let mut headers = [EMPTY_HEADER; MAXIMUM_FIELDS];
         let mut response = httparse::Response::new(&mut headers);
-        expect_whole(response.parse(head), head)?;
+        // RFC 9112 section 5.2: a folded line of a response is read as one.
+        let mut parser = ParserConfig::default();
+        parser.allow_obsolete_multiline_headers_in_responses(true);
+        expect_whole(parser.parse_response(&mut response, head), head)?;
         let code = response.code.unwrap_or(0);
         let status = Status::new(code).ok_or(Malformed::Status(code))?;
         // RFC 9110 section 7.8: nobody asked for another protocol.
         if code == 101 {
-            return Err(Malformed::Status(code));
+            return Err(Malformed::Switching);
         }
         let minor = response.version.unwrap_or(1);
         let fields = Fields::parse(response.headers)?;
-        let framing = response_framing(&fields, method, status)?;
+        let framing = response_framing(&fields, method, status, minor)?;
         Ok(Self {
             status,
             framing,
@@ -253,7 +275,12 @@ impl ResponseHead {
 }
 
 /// RFC 9112 section 6.3, rules 1, 3 to 5 and 8.
-fn response_framing(fields: &Fields<'_>, method: Method, status: Status) -> Result<Framing, Malformed> {
+fn response_framing(
+    fields: &Fields<'_>,
+    method: Method,
+    status: Status,
+    minor: u8,
+) -> Result<Framing, Malformed> {
     if method == Method::Head || status.forbids_content() {
         return Ok(Framing::Empty);
     }
@@ -262,6 +289,8 @@ fn response_framing(fields: &Fields<'_>, method: Method, status: Status) -> Resu
         (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
         (Transfer::None, None) => Ok(Framing::UntilClose),
         (_, Some(_)) => Err(Malformed::Smuggling),
+        // RFC 9112 section 6.1: as for a request.
+        (Transfer::Chunked, None) if minor == 0 => Err(Malformed::TransferOrder),
         (Transfer::Chunked, None) => Ok(Framing::Chunked),
         (Transfer::CodedChunked | Transfer::Other, None) => Err(Malformed::TransferCoding),
     }
@@ -279,13 +308,35 @@ fn expect_whole(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), Malf
     }
 }
 
-/// Whether a start line has a version that is well-formed and not spoken here, in the place of a response's or a
-/// request's.
+/// Whether a start line has a version that is well-formed (RFC 9112 section 2.3) and of another major number, in the place of a
+/// response's or a request's.
 fn names_other_version(head: &[u8]) -> bool {
     let mut words = head.trim_ascii_start().split(|byte| byte.is_ascii_whitespace());
     let place = words.next().filter(|word| word.starts_with(b"HTTP/"));
-    let version = place.or_else(|| words.nth(1)).unwrap_or_default();
-    version.starts_with(b"HTTP/") && version != b"HTTP/1.1" && version != b"HTTP/1.0"
+    match place.or_else(|| words.nth(1)).unwrap_or_default() {
+        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] => {
+            major.is_ascii_digit() && minor.is_ascii_digit() && *major != b'1'
+        }
+        _ => false,
+    }
+}
+
+/// Where the minor digit of a version of HTTP/1.2 to HTTP/1.9 stands: at the beginning of a status line, at the end of a request
+/// line.
+fn later_minor(head: &[u8]) -> Option<usize> {
+    let begin = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
+    let is_later =
+        |version: &[u8]| matches!(version, [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9']);
+    let line = head.get(begin..)?.split(|byte| *byte == b'\n').next()?;
+    if line.starts_with(b"HTTP/") {
+        return line
+            .get(..8)
+            .filter(|version| is_later(version))
+            .map(|_| begin + 7);
+    }
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let version = line.get(line.len().checked_sub(8)?..)?;
+    is_later(version).then(|| begin + line.len() - 1)
 }
 
 /// The fields as the library gives them.

@@ -49,6 +49,7 @@ pub(crate) enum Progress {
 
 impl Connection {
     pub(crate) fn new(quic: quinn_proto::Connection, handle: ConnectionHandle, flow: FlowId) -> Self {
+        let opened = unidirectional::Opened::new(quic.side());
         Self {
             quic,
             handle,
@@ -56,7 +57,7 @@ impl Connection {
             attribution: Attribution::default(),
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
-            opened: unidirectional::Opened::default(),
+            opened,
         }
     }
 

@@ -2,9 +2,10 @@
 
 use wirecost_proto::Content;
 
+use super::error::{Code, Fault};
 use super::frame::{self, Header};
-use super::qpack;
-use crate::message::{Malformed, Method, RequestTemplate, Response, Status};
+use super::qpack::{self, SectionError};
+use crate::message::{Malformed, Method, RequestTemplate, Response, Status, is_authority};
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,35 +93,76 @@ impl Section {
 }
 
 /// Reads the head of a request.
-pub(crate) fn read_request(section: &[u8]) -> Result<RequestHead, Malformed> {
-    let fields = Fields::read(section)?;
+///
+/// # Errors
+/// The outer one ends the connection: the section cannot be read (RFC 9204 section 6). The inner one ends the request.
+pub(crate) fn read_request(section: &[u8]) -> Result<Result<RequestHead, Malformed>, Fault> {
+    Ok(Fields::read(section)?.and_then(|fields| request_head(&fields)))
+}
+
+fn request_head(fields: &Fields) -> Result<RequestHead, Malformed> {
+    fields.expect_pseudo(&[":method", ":scheme", ":authority", ":path"])?;
     let method = fields.pseudo(":method")?.ok_or(Malformed::Frames)?;
-    let path = fields.pseudo(":path")?.ok_or(Malformed::Target)?;
-    fields.pseudo(":scheme")?.ok_or(Malformed::Frames)?;
-    let hosts = [fields.pseudo(":authority")?, fields.one("host")];
-    let ([Some(_), _] | [_, Some(_)]) = hosts else {
-        return Err(Malformed::Host(0));
-    };
-    if !path.starts_with('/') {
-        return Err(Malformed::Target);
+    let (scheme, path) = (fields.pseudo(":scheme")?, fields.pseudo(":path")?);
+    let (authority, host) = (fields.pseudo(":authority")?, fields.one("host"));
+    // RFC 9114 section 4.3.1: where both are there, they say the same.
+    if authority.zip(host).is_some_and(|(one, other)| one != other) {
+        return Err(Malformed::Authority);
+    }
+    let name = authority.or(host).ok_or(Malformed::Host(0))?;
+    if !is_authority(name.as_bytes()) || name.is_empty() {
+        return Err(Malformed::Authority);
+    }
+    let method = Method::from_name(method);
+    if method == Some(Method::Connect) {
+        // RFC 9114 section 4.4.
+        if scheme.is_some() || path.is_some() || authority.is_none() {
+            return Err(Malformed::Frames);
+        }
+    } else {
+        scheme.ok_or(Malformed::Frames)?;
+        let is_of_server = method == Some(Method::Options) && path == Some("*");
+        if !path.ok_or(Malformed::Target)?.starts_with('/') && !is_of_server {
+            return Err(Malformed::Target);
+        }
     }
     Ok(RequestHead {
-        method: Method::from_name(method),
-        path: path.into(),
+        // Nothing here is a tunnel's end (RFC 9110 section 9.3.6).
+        method: method.filter(|method| *method != Method::Connect),
+        path: path.unwrap_or_default().into(),
         content_type: fields.one("content-type").map(String::from),
         content_length: fields.content_length()?,
     })
 }
 
 /// Reads the head of a response.
-pub(crate) fn read_response(section: &[u8]) -> Result<ResponseHead, Malformed> {
-    let fields = Fields::read(section)?;
+///
+/// # Errors
+/// As for [`read_request`].
+pub(crate) fn read_response(section: &[u8]) -> Result<Result<ResponseHead, Malformed>, Fault> {
+    Ok(Fields::read(section)?.and_then(|fields| response_head(&fields)))
+}
+
+fn response_head(fields: &Fields) -> Result<ResponseHead, Malformed> {
+    fields.expect_pseudo(&[":status"])?;
     let status = fields.pseudo(":status")?.ok_or(Malformed::Frames)?;
-    let code: u16 = status.parse().map_err(|_| Malformed::Head)?;
+    let is_code = status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit());
+    let code: u16 = status.parse().ok().filter(|_| is_code).ok_or(Malformed::Head)?;
+    if code == 101 {
+        return Err(Malformed::Switching);
+    }
     Ok(ResponseHead {
         status: Status::new(code).ok_or(Malformed::Status(code))?,
         content_length: fields.content_length()?,
     })
+}
+
+/// Reads trailers, of which nothing is wanted but that they are well-formed (RFC 9114 section 4.3: no pseudo-field).
+///
+/// # Errors
+/// As for [`read_request`].
+pub(crate) fn read_trailers(section: &[u8]) -> Result<Result<(), Malformed>, Fault> {
+    Ok(Fields::read(section)?.and_then(|fields| fields.expect_pseudo(&[])))
 }
 
 /// Fields whose names and values are what HTTP allows.
@@ -129,32 +171,38 @@ struct Fields {
 }
 
 impl Fields {
-    fn read(section: &[u8]) -> Result<Self, Malformed> {
-        let mut fields: Vec<(String, String)> = Vec::new();
-        for field in qpack::read(section).map_err(|_| Malformed::Head)? {
-            let name = std::str::from_utf8(&field.name).map_err(|_| Malformed::Head)?;
+    fn read(section: &[u8]) -> Result<Result<Self, Malformed>, Fault> {
+        let read = qpack::read(section).map_err(decompression_failed)?;
+        Ok(Self::check(&read))
+    }
+
+    fn check(read: &[qpack::Field<'_>]) -> Result<Self, Malformed> {
+        let mut fields: Vec<(String, String)> = Vec::with_capacity(read.len());
+        for field in read {
+            let name = std::str::from_utf8(&field.name).map_err(|_| Malformed::Field)?;
             // RFC 9114 section 4.2: upper case, and the fields of a connection, are malformed.
             let is_name = !name.is_empty() && name.bytes().all(is_in_name);
-            if !is_name
-                || matches!(
-                    name,
-                    "connection" | "transfer-encoding" | "keep-alive" | "upgrade"
-                )
-            {
-                return Err(Malformed::Head);
+            let is_value = field.value.iter().all(|byte| is_in_value(*byte));
+            if !is_name || !is_value || is_of_connection(name, &field.value) {
+                return Err(Malformed::Field);
             }
             // Pseudo-fields stand in front (RFC 9114 section 4.3).
             let follows_regular = fields.last().is_some_and(|(last, _)| !last.starts_with(':'));
             if name.starts_with(':') && follows_regular {
                 return Err(Malformed::Frames);
             }
-            // RFC 9110 section 5.5: no control character.
-            if field.value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
-                return Err(Malformed::Head);
-            }
             fields.push((name.into(), String::from_utf8_lossy(&field.value).into_owned()));
         }
         Ok(Self { fields })
+    }
+
+    /// No pseudo-field stands here but these (RFC 9114 section 4.3).
+    fn expect_pseudo(&self, known: &[&str]) -> Result<(), Malformed> {
+        let mut pseudo = self.fields.iter().filter(|(name, _)| name.starts_with(':'));
+        match pseudo.all(|(name, _)| known.contains(&name.as_str())) {
+            true => Ok(()),
+            false => Err(Malformed::Frames),
+        }
     }
 
     /// The value of a pseudo-field, which must not stand twice.
@@ -187,6 +235,31 @@ impl Fields {
         let named = self.fields.iter().filter(move |(known, _)| known == name);
         named.map(|(_, value)| value.as_str())
     }
+}
+
+/// Why a section cannot be read; the connection ends with it (RFC 9204 section 2.2).
+const fn decompression_failed(error: SectionError) -> Fault {
+    let reason = match error {
+        SectionError::Truncated => "a field section that ends too early",
+        SectionError::Dynamic => "a field section that refers to the dynamic table, whose capacity is 0",
+        SectionError::Index(_) => "a field section that refers to no entry of the static table",
+        SectionError::Huffman => "a field section with a string that is not in the Huffman code",
+    };
+    Fault::new(Code::QpackDecompressionFailed, reason)
+}
+
+/// RFC 9114 section 4.2; TE may say that trailers are welcome.
+fn is_of_connection(name: &str, value: &[u8]) -> bool {
+    match name {
+        "connection" | "transfer-encoding" | "keep-alive" | "upgrade" | "proxy-connection" => true,
+        "te" => !value.eq_ignore_ascii_case(b"trailers"),
+        _ => false,
+    }
+}
+
+/// RFC 9110 section 5.5: no control character but the tab.
+const fn is_in_value(byte: u8) -> bool {
+    byte == b'\t' || !byte.is_ascii_control()
 }
 
 /// A token (RFC 9110 section 5.6.2) without upper case; the colon is for pseudo-fields.

@@ -25,9 +25,10 @@ impl Lost {
             ConnectionError::ApplicationClosed(close) => {
                 by_peer(Failure::Code(close.error_code.into_inner()))
             }
-            ConnectionError::ConnectionClosed(close) => by_peer(Failure::Code(close.error_code.into())),
+            ConnectionError::ConnectionClosed(close) => by_peer(Failure::Transport(close.error_code.into())),
             ConnectionError::TransportError(error) => {
-                (Failure::Code(error.code.into()), Event::Reset(ResetReason::Local))
+                let failure = Failure::OurTransport(error.code.into());
+                (failure, Event::Reset(ResetReason::Local))
             }
             ConnectionError::TimedOut => reset(ResetReason::TimedOut),
             ConnectionError::LocallyClosed => (Failure::Abandoned, Event::Closed),

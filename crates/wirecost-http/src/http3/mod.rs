@@ -31,6 +31,8 @@ pub mod varint;
 
 pub use client::{Client, ClientConfig};
 pub use config::Transport;
+/// Who reads what the other one has sent.
+pub use quinn_proto::Side;
 pub use server::{Server, ServerConfig};
 
 use wirecost_proto::Buffer;

@@ -3,6 +3,8 @@
 //! A message is HEADERS, any number of DATA, and at most one more HEADERS, the trailers; a response may have interim
 //! ones in front. Frames of unknown types may stand anywhere and are skipped (RFC 9114 section 9).
 
+use quinn_proto::Side;
+
 use super::error::{Code, Fault};
 use super::frame::{self, Header};
 
@@ -33,8 +35,8 @@ pub enum Part<'a> {
 /// Reads a request stream.
 #[derive(Clone, Debug)]
 pub struct Reader {
+    receiver: Side,
     state: State,
-    has_content: bool,
     sections: u32,
 }
 
@@ -58,17 +60,16 @@ const AWAIT_HEADER: State = State::Header {
     len: 0,
 };
 
-impl Default for Reader {
-    fn default() -> Self {
+impl Reader {
+    /// What `receiver` reads of a stream that begins.
+    pub const fn new(receiver: Side) -> Self {
         Self {
+            receiver,
             state: AWAIT_HEADER,
-            has_content: false,
             sections: 0,
         }
     }
-}
 
-impl Reader {
     /// Takes bytes off the head of `bytes` until there is something to tell; `None` once all are taken.
     ///
     /// # Errors
@@ -147,15 +148,15 @@ impl Reader {
             frame::DATA if self.sections == 0 => {
                 Err(Fault::new(Code::FrameUnexpected, "DATA in front of HEADERS"))
             }
-            frame::DATA => {
-                self.has_content = true;
-                Ok(State::Data { left: header.len })
-            }
+            frame::DATA => Ok(State::Data { left: header.len }),
             frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => Err(Fault::new(
                 Code::FrameUnexpected,
                 "a frame of the control stream on a request stream",
             )),
-            // No push was allowed by MAX_PUSH_ID (RFC 9114 section 7.2.5).
+            // RFC 9114 section 7.2.5: clients send none, and to servers no push was allowed by MAX_PUSH_ID.
+            frame::PUSH_PROMISE if self.receiver.is_server() => {
+                Err(Fault::new(Code::FrameUnexpected, "PUSH_PROMISE of a client"))
+            }
             frame::PUSH_PROMISE => Err(Fault::new(Code::IdError, "a push that was not allowed")),
             kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
             _ => Ok(State::Skip { left: header.len }),
@@ -197,7 +198,7 @@ mod tests {
 
     /// The sections, the content, and whether the stream could end, read in pieces of `piece` bytes.
     fn read(stream: &[u8], piece: usize) -> Result<Read, Code> {
-        let (mut reader, mut sections, mut content) = (Reader::default(), Vec::new(), Vec::new());
+        let (mut reader, mut sections, mut content) = (Reader::new(Side::Client), Vec::new(), Vec::new());
         for mut bytes in stream.chunks(piece.max(1)) {
             while let Some(part) = reader.next(&mut bytes).map_err(|fault| fault.code)? {
                 match part {
@@ -221,11 +222,15 @@ mod tests {
 
     #[test]
     fn frames_that_must_not_stand_there_are_refused() {
-        let table: [(&[u8], Code); 7] = [
+        let table: [(&[u8], Code); 11] = [
             (b"\x00\x01x", Code::FrameUnexpected),
             (b"\x04\x00", Code::FrameUnexpected),
             (b"\x07\x01\x00", Code::FrameUnexpected),
             (b"\x06\x08", Code::FrameUnexpected),
+            (b"\x08\x00", Code::FrameUnexpected),
+            (b"\x09\x00", Code::FrameUnexpected),
+            (b"\x03\x01\x00", Code::FrameUnexpected),
+            (b"\x0d\x01\x00", Code::FrameUnexpected),
             (b"\x05\x02", Code::IdError),
             (b"\x01\x80\x00\xff\xff", Code::ExcessiveLoad),
             (b"\x01\x00", Code::QpackDecompressionFailed),
@@ -233,6 +238,8 @@ mod tests {
         for (stream, code) in table {
             assert_eq!(read(stream, 1), Err(code), "{stream:x?}");
         }
+        let promise = Reader::new(Side::Server).next(&mut &b"\x05\x02"[..]);
+        assert_eq!(promise.map_err(|fault| fault.code), Err(Code::FrameUnexpected));
     }
 
     proptest! {

@@ -1,5 +1,7 @@
 //! The peer's unidirectional streams: control, QPACK, and those that mean nothing here (RFC 9114 section 6.2).
 
+use quinn_proto::Side;
+
 use super::error::{Code, Fault};
 use super::frame::{self, Header};
 use super::reader::take;
@@ -24,12 +26,18 @@ pub enum Said {
     GoAway(u64),
 }
 
-/// Which of the streams that must be at most one each have been opened by the peer.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is true of all streams of a peer together: which of those that must be at most one each are open, and what the identifiers
+/// on its control stream must not exceed.
+#[derive(Clone, Copy, Debug)]
 pub struct Opened {
+    receiver: Side,
     control: bool,
     encoder: bool,
     decoder: bool,
+    /// What the last GOAWAY said; the next one must not say more (RFC 9114 section 5.2).
+    going_away: Option<u64>,
+    /// What the last MAX_PUSH_ID said; the next one must not say less (RFC 9114 section 7.2.7).
+    max_push_id: Option<u64>,
 }
 
 /// Reads one of the peer's unidirectional streams.
@@ -45,9 +53,15 @@ enum State {
     AwaitType,
     AwaitSettings,
     Control,
-    SkipFrame { left: u64 },
+    SkipFrame {
+        left: u64,
+    },
     Encoder,
-    Skip { is_critical: bool },
+    /// Whether a cancellation of a stream goes on with the next byte.
+    Decoder {
+        is_within: bool,
+    },
+    Skip,
 }
 
 impl Default for Reader {
@@ -80,7 +94,7 @@ impl Reader {
                         self.state = opened.begin(kind)?;
                     }
                 }
-                State::AwaitSettings | State::Control => self.control(&mut rest, &mut hear)?,
+                State::AwaitSettings | State::Control => self.control(&mut rest, opened, &mut hear)?,
                 State::SkipFrame { left } => {
                     *left -= take(&mut rest, *left).len() as u64;
                     if *left == 0 {
@@ -88,7 +102,8 @@ impl Reader {
                     }
                 }
                 State::Encoder => check_encoder(std::mem::take(&mut rest))?,
-                State::Skip { .. } => rest = &[],
+                State::Decoder { is_within } => check_decoder(is_within, std::mem::take(&mut rest))?,
+                State::Skip => rest = &[],
             }
         }
         Ok(())
@@ -100,7 +115,7 @@ impl Reader {
     /// The control and QPACK streams must not end (RFC 9114 section 6.2.1, RFC 9204 section 4.2).
     pub fn end(&self) -> Result<(), Fault> {
         match self.state {
-            State::AwaitType | State::Skip { is_critical: false } => Ok(()),
+            State::AwaitType | State::Skip => Ok(()),
             _ => Err(Fault::new(
                 Code::ClosedCriticalStream,
                 "a control or QPACK stream ended",
@@ -109,22 +124,27 @@ impl Reader {
     }
 
     /// Takes one byte, or what completes a frame, off a control stream.
-    fn control(&mut self, rest: &mut &[u8], hear: &mut impl FnMut(Said)) -> Result<(), Fault> {
+    fn control(
+        &mut self,
+        rest: &mut &[u8],
+        opened: &mut Opened,
+        hear: &mut impl FnMut(Said),
+    ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             self.partial.extend_from_slice(take(rest, 1));
-            return self.finish_frame(hear);
+            return self.finish_frame(opened, hear);
         };
         let missing = (size as u64 + header.len).saturating_sub(self.partial.len() as u64);
         self.partial.extend_from_slice(take(rest, missing));
-        self.finish_frame(hear)
+        self.finish_frame(opened, hear)
     }
 
     /// Looks at the frame that is here: begins it, and ends it where it is complete.
-    fn finish_frame(&mut self, hear: &mut impl FnMut(Said)) -> Result<(), Fault> {
+    fn finish_frame(&mut self, opened: &mut Opened, hear: &mut impl FnMut(Said)) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             return Ok(());
         };
-        let is_known = self.admit(header.kind)?;
+        let is_known = self.admit(header.kind, opened.receiver)?;
         if !is_known {
             // Its length may be anything.
             let here = (self.partial.len() - size) as u64;
@@ -144,7 +164,7 @@ impl Reader {
         if (content.len() as u64) < header.len {
             return Ok(());
         }
-        let said = read_control(header.kind, content)?;
+        let said = opened.read_control(header.kind, content)?;
         said.into_iter().for_each(hear);
         self.partial.clear();
         self.state = State::Control;
@@ -152,7 +172,7 @@ impl Reader {
     }
 
     /// Whether a frame's content means something here.
-    fn admit(&self, kind: u64) -> Result<bool, Fault> {
+    fn admit(&self, kind: u64, receiver: Side) -> Result<bool, Fault> {
         let awaits_settings = matches!(self.state, State::AwaitSettings);
         match kind {
             frame::SETTINGS if awaits_settings => Ok(true),
@@ -164,6 +184,10 @@ impl Reader {
                 Code::FrameUnexpected,
                 "a second SETTINGS, or a frame of a request stream, on the control stream",
             )),
+            // RFC 9114 section 7.2.7.
+            frame::MAX_PUSH_ID if receiver.is_client() => {
+                Err(Fault::new(Code::FrameUnexpected, "MAX_PUSH_ID of a server"))
+            }
             kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
             frame::GOAWAY | frame::MAX_PUSH_ID | frame::CANCEL_PUSH => Ok(true),
             _ => Ok(false),
@@ -172,14 +196,29 @@ impl Reader {
 }
 
 impl Opened {
+    /// What `receiver` knows of its peer's streams before there is one.
+    pub const fn new(receiver: Side) -> Self {
+        Self {
+            receiver,
+            control: false,
+            encoder: false,
+            decoder: false,
+            going_away: None,
+            max_push_id: None,
+        }
+    }
+
     fn begin(&mut self, kind: u64) -> Result<State, Fault> {
         let (was_opened, state) = match kind {
             CONTROL => (&mut self.control, State::AwaitSettings),
             QPACK_ENCODER => (&mut self.encoder, State::Encoder),
-            QPACK_DECODER => (&mut self.decoder, State::Skip { is_critical: true }),
-            // Clients allow none, and servers get none (RFC 9114 section 6.2.2).
-            PUSH => return Err(Fault::new(Code::StreamCreationError, "a push stream")),
-            _ => return Ok(State::Skip { is_critical: false }),
+            QPACK_DECODER => (&mut self.decoder, State::Decoder { is_within: false }),
+            // Servers get none (RFC 9114 section 6.2.2), and clients have allowed none (RFC 9114 section 4.6).
+            PUSH if self.receiver.is_server() => {
+                return Err(Fault::new(Code::StreamCreationError, "a push stream of a client"));
+            }
+            PUSH => return Err(Fault::new(Code::IdError, "a push that was not allowed")),
+            _ => return Ok(State::Skip),
         };
         if std::mem::replace(was_opened, true) {
             return Err(Fault::new(
@@ -189,18 +228,71 @@ impl Opened {
         }
         Ok(state)
     }
+
+    fn read_control(&mut self, kind: u64, content: &[u8]) -> Result<Option<Said>, Fault> {
+        if kind == frame::SETTINGS {
+            frame::check_settings(content)?;
+            return Ok(None);
+        }
+        // GOAWAY, MAX_PUSH_ID and CANCEL_PUSH are one integer each.
+        let id = match varint::read(content) {
+            Some((id, len)) if len == content.len() => id,
+            _ => return Err(Fault::new(Code::FrameError, "a frame that is not one integer")),
+        };
+        match kind {
+            frame::GOAWAY => self.go_away(id).map(Some),
+            frame::MAX_PUSH_ID => self.allow_pushes(id).map(|()| None),
+            // No push was promised or allowed (RFC 9114 section 7.2.3).
+            _ => Err(Fault::new(
+                Code::IdError,
+                "CANCEL_PUSH of a push that there is not",
+            )),
+        }
+    }
+
+    /// RFC 9114 sections 5.2 and 7.2.6.
+    fn go_away(&mut self, id: u64) -> Result<Said, Fault> {
+        let is_request = id.is_multiple_of(4);
+        if self.receiver.is_client() && !is_request {
+            return Err(Fault::new(Code::IdError, "a GOAWAY that names no request stream"));
+        }
+        if self.going_away.is_some_and(|before| before < id) {
+            return Err(Fault::new(
+                Code::IdError,
+                "a GOAWAY that names more than the one before",
+            ));
+        }
+        self.going_away = Some(id);
+        Ok(Said::GoAway(id))
+    }
+
+    fn allow_pushes(&mut self, id: u64) -> Result<(), Fault> {
+        if self.max_push_id.is_some_and(|before| before > id) {
+            return Err(Fault::new(Code::IdError, "a MAX_PUSH_ID below the one before"));
+        }
+        self.max_push_id = Some(id);
+        Ok(())
+    }
 }
 
-fn read_control(kind: u64, content: &[u8]) -> Result<Option<Said>, Fault> {
-    if kind == frame::SETTINGS {
-        frame::check_settings(content)?;
-        return Ok(None);
+/// Without a dynamic table no field section is to be acknowledged and no insertion to be counted (RFC 9204 sections 4.4.1 and
+/// 4.4.3): all that a decoder may say is that it has cancelled a stream.
+fn check_decoder(is_within: &mut bool, instructions: &[u8]) -> Result<(), Fault> {
+    for byte in instructions {
+        let is_cancellation = byte & 0xc0 == 0x40;
+        if !*is_within && !is_cancellation {
+            return Err(Fault::new(
+                Code::QpackDecoderStreamError,
+                "an acknowledgement for a dynamic table of capacity 0",
+            ));
+        }
+        // An integer goes on where its prefix is full, then while the highest bit is set (RFC 9204 section 4.1.1).
+        *is_within = match *is_within {
+            true => byte & 0x80 != 0,
+            false => byte & 0x3f == 0x3f,
+        };
     }
-    // GOAWAY, MAX_PUSH_ID and CANCEL_PUSH are one integer each.
-    match varint::read(content) {
-        Some((id, len)) if len == content.len() => Ok((kind == frame::GOAWAY).then_some(Said::GoAway(id))),
-        _ => Err(Fault::new(Code::FrameError, "a frame that is not one integer")),
-    }
+    Ok(())
 }
 
 /// With a capacity of 0 the encoder has nothing to say but that it sets it to 0 (RFC 9204 section 4.3.1).
@@ -216,73 +308,4 @@ fn check_encoder(instructions: &[u8]) -> Result<(), Fault> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(stream: &[u8], piece: usize) -> Result<Vec<Said>, Code> {
-        let (mut reader, mut opened, mut said) = (Reader::default(), Opened::default(), Vec::new());
-        for bytes in stream.chunks(piece) {
-            reader
-                .read(bytes, &mut opened, |what| said.push(what))
-                .map_err(|fault| fault.code)?;
-        }
-        Ok(said)
-    }
-
-    #[test]
-    fn what_the_standard_allows_is_heard_or_skipped() {
-        let table: [(&[u8], &[Said]); 5] = [
-            (b"\x00\x04\x00", &[]),
-            (b"\x00\x04\x02\x01\x00\x21\x03xyz\x07\x01\x08", &[Said::GoAway(8)]),
-            (b"\x02\x20", &[]),
-            (b"\x03\x01\x80", &[]),
-            (b"\x40\x54whatever", &[]),
-        ];
-        for (stream, said) in table {
-            for piece in 1..=stream.len() {
-                assert_eq!(read(stream, piece).as_deref(), Ok(said), "{stream:x?} by {piece}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_it_does_not_allow_has_its_code() {
-        let table: [(&[u8], Code); 9] = [
-            (b"\x00\x07\x01\x00", Code::MissingSettings),
-            (b"\x00\x21\x00", Code::MissingSettings),
-            (b"\x00\x04\x00\x04\x00", Code::FrameUnexpected),
-            (b"\x00\x04\x00\x00\x01x", Code::FrameUnexpected),
-            (b"\x00\x04\x00\x02\x00", Code::FrameUnexpected),
-            (b"\x00\x04\x00\x07\x02\x00\x00", Code::FrameError),
-            (b"\x00\x04\x80\x00\xff\xff", Code::ExcessiveLoad),
-            (b"\x01\x00", Code::StreamCreationError),
-            (b"\x02\x3f\xe1\x1f", Code::QpackEncoderStreamError),
-        ];
-        for (stream, code) in table {
-            for piece in 1..=stream.len() {
-                assert_eq!(read(stream, piece), Err(code), "{stream:x?} by {piece}");
-            }
-        }
-    }
-
-    #[test]
-    fn there_is_one_control_stream_and_it_does_not_end() {
-        let mut opened = Opened::default();
-        let (mut one, mut two) = (Reader::default(), Reader::default());
-        one.read(b"\x00\x04\x00", &mut opened, |_| {})
-            .expect("a control stream");
-        let second = two.read(b"\x00", &mut opened, |_| {});
-        assert_eq!(second.map_err(|fault| fault.code), Err(Code::StreamCreationError));
-        assert_eq!(
-            one.end().map_err(|fault| fault.code),
-            Err(Code::ClosedCriticalStream)
-        );
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_bytes_are_read_or_refused(stream: Vec<u8>, piece in 1usize..9) {
-            let _ = read(&stream, piece);
-        }
-    }
-}
+mod tests;

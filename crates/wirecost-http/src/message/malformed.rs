@@ -1,6 +1,7 @@
 //! What can be wrong with a message.
 
 use super::Status;
+use crate::http3::error::Fault;
 
 /// What is wrong with a message, in either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -15,7 +16,7 @@ pub enum Malformed {
         limit: usize,
     },
     /// Another version of the protocol.
-    #[error("the version is not HTTP/1.0 or HTTP/1.1")]
+    #[error("the version is not HTTP/1")]
     Version,
     /// A method that the server does not know.
     #[error("the method is unknown")]
@@ -44,6 +45,19 @@ pub enum Malformed {
     /// A chunk size, extension or end that is none.
     #[error("a chunk is ill-formed")]
     Chunk,
+    /// 101 in answer to a request that asked for no other protocol (RFC 9110 section 7.8); HTTP/3 has no such status (RFC 9114
+    /// section 4.5).
+    #[error("101 Switching Protocols, which nobody asked for")]
+    Switching,
+    /// A Host or `:authority` that names no host (RFC 9110 section 7.2).
+    #[error("Host names no host")]
+    Authority,
+    /// A field that HTTP/3 does not allow (RFC 9114 sections 4.2 and 10.3).
+    #[error("a field with upper case, of a connection, or with control characters")]
+    Field,
+    /// A rule of HTTP/3 was broken, for which the connection ends.
+    #[error(transparent)]
+    Http3(#[from] Fault),
     /// More or less content than was announced.
     #[error("the content is not as long as was said")]
     Length,

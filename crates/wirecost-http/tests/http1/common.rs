@@ -56,6 +56,7 @@ pub(crate) fn word(event: &Event) -> String {
         Event::Failed { message, reason } => format!("{message}: {reason}"),
         Event::TimedOut { message } => format!("{message}: timed out"),
         Event::Closed => "closed".into(),
+        Event::GoneAway => "gone away".into(),
         Event::Reset(reason) => reason.to_string(),
     }
 }

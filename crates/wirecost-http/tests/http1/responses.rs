@@ -44,6 +44,13 @@ fn every_way_to_end_a_response_is_understood() {
             3,
         ),
         ("HTTP/1.1 200 OK\r\n\r\nabcd", true, &["0: 200 4", "closed"], 4),
+        ("HTTP/1.2 204 No Content\r\n\r\n", false, &["0: 204 0"], 0),
+        (
+            "HTTP/1.9 200 OK\r\nX: a\r\n b\r\nContent-Length: 3\r\n\r\nabc",
+            false,
+            &["0: 200 3"],
+            3,
+        ),
         ("HTTP/1.0 200 OK\r\n\r\nabcd", true, &["0: 200 4", "closed"], 4),
         (
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 \r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
@@ -112,18 +119,34 @@ fn a_server_that_does_not_speak_http_is_left() {
     let table = [
         ("\x16\x03\x01", "the head is not HTTP"),
         ("HTTP/1.1 20 OK\r\n\r\n", "the head is not HTTP"),
-        (
-            "HTTP/2.0 200 OK\r\n\r\n",
-            "the version is not HTTP/1.0 or HTTP/1.1",
-        ),
+        ("HTTP/2.0 200 OK\r\n\r\n", "the version is not HTTP/1"),
         ("HTTP/1.1 099 OK\r\n\r\n", "the status is 99, expected 100 to 599"),
         (
             "HTTP/1.1 600 OK\r\n\r\n",
             "the status is 600, expected 100 to 599",
         ),
         (
-            "HTTP/1.1 101 Switching\r\n\r\n",
-            "the status is 101, expected 100 to 599",
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
+            "101 Switching Protocols, which nobody asked for",
+        ),
+        ("HTTP/1.10 200 OK\r\n\r\n", "the head is not HTTP"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            "Content-Length is not one number of bytes",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n",
+            "the last transfer coding is not chunked",
+        ),
+        (
+            "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "the last transfer coding is not chunked",
+        ),
+        ("HTTP/1.1 200 OK\r\nX : y\r\n\r\n", "the head is not HTTP"),
+        ("HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", "the head is not HTTP"),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1000000000000000\r\n",
+            "a chunk is ill-formed",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -73,7 +73,7 @@ class Server(QuicConnectionProtocol):
             if isinstance(got, DataReceived):
                 body += got.data
             if got.stream_ended:
-                self.http.send_headers(got.stream_id, [(b":status", b"200"), (b"x-padding", b"\x7f~" * 40)])
+                self.http.send_headers(got.stream_id, [(b":status", b"200"), (b"x-padding", b"\x80~" * 40)])
                 self.http.send_data(got.stream_id, bytes(body), end_stream=True)
                 self.transmit()
 

@@ -7,6 +7,7 @@
     reason = "a driver needs sockets, threads and a clock"
 )]
 
+mod hostile;
 mod ours;
 mod udp;
 

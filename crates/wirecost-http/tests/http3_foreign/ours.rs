@@ -176,12 +176,17 @@ pub(crate) fn answered(events: &[Event<server::Event>]) -> (Vec<(u16, u64)>, Vec
     (statuses, starts)
 }
 
-/// The Python of the tests' environment, with the script beside this file.
+/// The Python of the tests' environment, with aioquic as a peer that keeps to the rules.
 pub(crate) fn python() -> std::process::Command {
+    script("aioquic_peer.py")
+}
+
+/// The Python of the tests' environment, with a script beside this file.
+pub(crate) fn script(name: &str) -> std::process::Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let beside_sources = || root.join("../../.venv");
     let environment = std::env::var_os("WIRECOST_VENV").map_or_else(beside_sources, PathBuf::from);
     let mut command = std::process::Command::new(environment.join("bin/python"));
-    command.arg(root.join("tests/http3_foreign/aioquic_peer.py"));
+    command.arg(root.join("tests/http3_foreign").join(name));
     command
 }

@@ -22,6 +22,8 @@ pub(crate) enum Answer {
     Mqtt,
     /// An AMQP protocol header.
     Amqp,
+    /// A line of text that names another protocol, which its server says first.
+    Greeting(String),
     /// Something else.
     Other(String),
 }
@@ -41,6 +43,13 @@ impl Answer {
             [b'A', b'M', b'Q', b'P', ..] => Self::Amqp,
             // Type 2, acknowledge flags, reason code (MQTT 5, section 3.2).
             [0x20, len, 0 | 1, _, ..] if *len >= 2 => Self::Mqtt,
+            // RFC 4253, section 4.2; RFC 5321, section 4.2; RFC 1939, section 3; RFC 9051, section 7.1.
+            _ if [&b"SSH-"[..], b"220 ", b"220-", b"+OK", b"* OK"]
+                .iter()
+                .any(|begin| bytes.starts_with(begin)) =>
+            {
+                Self::Greeting(first_line(bytes))
+            }
             _ => Self::Other(hex(bytes.get(..SHOWN_BYTES).unwrap_or(bytes))),
         }
     }
@@ -51,7 +60,7 @@ impl Answer {
             Self::Http(_) => Some(Scheme::Http),
             Self::Mqtt => Some(Scheme::Mqtt),
             Self::Amqp => Some(Scheme::Amqp),
-            Self::Nothing | Self::TlsAlert | Self::TlsHandshake | Self::Other(_) => None,
+            Self::Nothing | Self::TlsAlert | Self::TlsHandshake | Self::Greeting(_) | Self::Other(_) => None,
         }
     }
 }
@@ -70,6 +79,7 @@ impl fmt::Display for Answer {
             Self::Http(line) => write!(f, "an HTTP answer ({line:?})"),
             Self::Mqtt => f.write_str("an MQTT CONNACK"),
             Self::Amqp => f.write_str("an AMQP header"),
+            Self::Greeting(line) => write!(f, "the greeting of another protocol ({line:?})"),
             Self::Other(bytes) => write!(f, "something unknown that begins with {bytes}"),
         }
     }
@@ -81,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_known_by_its_beginning() {
-        let table: [(&[u8], &str); 7] = [
+        let table: [(&[u8], &str); 9] = [
             (b"", "nothing"),
             (&[21, 3, 1, 0, 2, 2, 70], "a TLS alert"),
             (&[22, 3, 3, 0, 80], "TLS"),
@@ -92,9 +102,14 @@ mod tests {
             (&[0x20, 2, 0, 0], "an MQTT CONNACK"),
             (b"AMQP\x03\x01\x00\x00", "an AMQP header"),
             (
-                b"220 mail.example ESMTP",
-                "something unknown that begins with 323230206d61696c",
+                b"220 mail.example ESMTP\r\n",
+                "the greeting of another protocol (\"220 mail.example ESMTP\")",
             ),
+            (
+                b"SSH-2.0-x\x1b[2J\r\n",
+                "the greeting of another protocol (\"SSH-2.0-x\\u{1b}[2J\")",
+            ),
+            (&[1, 2, 3], "something unknown that begins with 010203"),
         ];
         for (bytes, expected) in table {
             assert_eq!(Answer::of(bytes).to_string(), expected);

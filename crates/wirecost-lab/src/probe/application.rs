@@ -22,24 +22,30 @@ pub(super) struct Adapter<E: Endpoint> {
     send: E::Command,
     close: E::Command,
     translate: fn(E::Event) -> Happening,
+    ignored: fn(&E) -> Option<String>,
+    /// What was ignored last, and whether that was said.
+    last_ignored: (Option<String>, bool),
 }
 
 impl<E> Adapter<E>
 where
     E: Endpoint<Command: Clone, Error: std::fmt::Display> + 'static,
 {
-    /// `client`, which sends by the command `send` and closes by `close`.
+    /// `client`, which sends by the command `send` and closes by `close`; `ignored` is what it has ignored last.
     pub(super) fn boxed(
         client: E,
         send: E::Command,
         close: E::Command,
         translate: fn(E::Event) -> Happening,
+        ignored: fn(&E) -> Option<String>,
     ) -> Application {
         Box::new(Self {
             client,
             send,
             close,
             translate,
+            ignored,
+            last_ignored: (None, true),
         })
     }
 }
@@ -55,12 +61,42 @@ impl<E: Endpoint<Command: Clone, Error: std::fmt::Display>> Endpoint for Adapter
             Command::Close => self.close.clone(),
         });
         let handled = self.client.handle_input(input, now);
+        let ignored = (self.ignored)(&self.client);
+        if ignored != self.last_ignored.0 {
+            self.last_ignored = (ignored, false);
+        }
         handled.map_err(|error| error.to_string())
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Happening> {
-        self.client.poll_output(out).map_event(self.translate)
+        let output = self.client.poll_output(out).map_event(self.translate);
+        let is_said = std::mem::replace(&mut self.last_ignored.1, true);
+        match (&output, &self.last_ignored.0) {
+            (Output::Timeout(_), Some(what)) if !is_said => {
+                Output::Event(Happening::Said(Said::Ignored(what.clone())))
+            }
+            _ => {
+                self.last_ignored.1 = is_said;
+                output
+            }
+        }
     }
+}
+
+/// What an MQTT client has ignored last.
+pub(super) fn mqtt_ignored(client: &mqtt::Client) -> Option<String> {
+    client.stats().last_unexpected.map(|what| what.to_string())
+}
+
+/// What a CoAP client has ignored last.
+pub(super) fn coap_ignored(client: &coap::Client) -> Option<String> {
+    client.stats().last_ignored.map(|what| what.to_string())
+}
+
+/// What an AMQP client has ignored last.
+pub(super) fn amqp_ignored(client: &amqp::Client) -> Option<String> {
+    let unexpected = client.stats().unexpected_answers;
+    (unexpected > 0).then(|| "a disposition of a delivery that was not sent".to_owned())
 }
 
 /// What MQTT reports.
@@ -159,9 +195,11 @@ pub(super) fn coap_event(event: coap::Event) -> Happening {
         coap::Event::FlowReset(reason) => Said::Broken(reason),
         coap::Event::Closed => Said::Closed,
         coap::Event::Sent { .. } => Said::Sent,
-        coap::Event::Acknowledged { .. } | coap::Event::Notification(_) | coap::Event::Pong { .. } => {
-            Said::Other
+        // RFC 7252, section 5.2.2.
+        coap::Event::Acknowledged { .. } => {
+            Said::Ignored("an empty ACK, which says that the response comes later".to_owned())
         }
+        coap::Event::Notification(_) | coap::Event::Pong { .. } => Said::Other,
     })
 }
 
@@ -249,10 +287,18 @@ pub(super) fn http_event(event: http::Event) -> Happening {
             status, body_bytes, ..
         } => response(status, body_bytes),
         http::Event::Failed { reason, .. } => match reason {
-            http::Failure::Malformed(_) | http::Failure::Code(_) => Said::Foreign(reason.to_string()),
+            http::Failure::Malformed(malformed) => Said::Foreign(malformed.to_string()),
+            http::Failure::Fault(_) | http::Failure::OurTransport(_) => Said::Foreign(reason.to_string()),
+            http::Failure::Code(_) | http::Failure::Transport(_) | http::Failure::NotProcessed => {
+                Said::Refused(Refusal::new(RefusalKind::Other, reason))
+            }
             http::Failure::Reset(reason) => Said::Broken(reason),
             http::Failure::Closed | http::Failure::Abandoned => Said::Closed,
         },
+        http::Event::GoneAway => Said::Rejected(Refusal::new(
+            RefusalKind::Other,
+            "it takes no request on this connection (GOAWAY)",
+        )),
         http::Event::TimedOut { .. } => Said::Other,
         http::Event::Closed => Said::Closed,
         http::Event::Reset(reason) => Said::Broken(reason),

@@ -11,6 +11,7 @@ use wirecost_live::activity::Activity;
 use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::sniffer::{Catch, KEPT_BYTES, Sniffed, Sniffer};
 use wirecost_proto::Direction;
+use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Device;
 use wirecost_proto::log::FlowLog;
 use wirecost_security::Start;
@@ -56,6 +57,19 @@ impl Attempt {
         let told: u64 = self.logs.iter().map(|(_, log)| log.down.unkept).sum();
         let seen = self.seen.as_ref().map_or(0, |catch| catch.unkept);
         told.max(seen)
+    }
+
+    /// What came in the last step: bytes of a stream, or datagrams.
+    pub(super) fn received(&self) -> u64 {
+        let begun = self.notes.marks.last().map_or(0, |mark| mark.place.0[1]);
+        let Some((_, log)) = self.logs.last() else {
+            return 0;
+        };
+        let all = match log.transport {
+            Transport::Stream => log.down.bytes,
+            Transport::Datagram => log.down.datagrams.len() as u64,
+        };
+        all.saturating_sub(begun)
     }
 
     /// Each packet once: what goes up as it leaves, what comes down as it arrives, on the interface that the first one

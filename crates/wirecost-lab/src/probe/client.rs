@@ -17,7 +17,8 @@ use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng};
 use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
 use super::application::{
-    Adapter, Application, amqp_event, coap_event, http_event, http3_event, layered, mqtt_event,
+    Adapter, Application, amqp_event, amqp_ignored, coap_event, coap_ignored, http_event, http3_event,
+    layered, mqtt_event, mqtt_ignored,
 };
 use super::event::{Command, Happening, Said};
 use super::options::{NOTHING_ANSWERS, Options, OptionsError, TlsVersion, Trusted};
@@ -75,7 +76,13 @@ impl Client {
     pub(super) fn silent(options: &Options, around: &Surroundings) -> Result<Self, OptionsError> {
         let close = bare::ClientCommand::Close;
         let silent = bare::Client::new(Transport::Stream);
-        let silent = Adapter::boxed(silent, close.clone(), close, |_| Happening::Said(Said::Other));
+        let silent = Adapter::boxed(
+            silent,
+            close.clone(),
+            close,
+            |_| Happening::Said(Said::Other),
+            |_| None,
+        );
         Ok(Self::Tls(Box::new(tls::Client::new(
             tls(options, around)?,
             silent,
@@ -132,7 +139,7 @@ fn application(options: &Options, around: &Surroundings) -> Result<Application, 
                 ..http1::ClientConfig::default()
             });
             let (send, close) = http_commands(options)?;
-            Ok(Adapter::boxed(client, send, close, http_event))
+            Ok(Adapter::boxed(client, send, close, http_event, |_| None))
         }
         Protocol::Http3 => {
             let config = http3::ClientConfig {
@@ -141,7 +148,7 @@ fn application(options: &Options, around: &Surroundings) -> Result<Application, 
             };
             let client = http3::Client::new(config).map_err(OptionsError::refused)?;
             let (send, close) = http_commands(options)?;
-            Ok(Adapter::boxed(client, send, close, http3_event))
+            Ok(Adapter::boxed(client, send, close, http3_event, |_| None))
         }
     }
 }
@@ -174,7 +181,7 @@ fn mqtt_client(options: &Options) -> Result<Application, OptionsError> {
         stamp: None,
     };
     let close = mqtt::Command::Disconnect(ReasonCode::Success);
-    Ok(Adapter::boxed(client, send, close, mqtt_event))
+    Ok(Adapter::boxed(client, send, close, mqtt_event, mqtt_ignored))
 }
 
 /// RFC 7252, section 6.4: how a URI becomes options.
@@ -203,7 +210,13 @@ fn coap_client(options: &Options, around: &Surroundings) -> Result<Application, 
     });
     let template = Arc::new(template);
     let send = coap::Command::Request { message: 0, template };
-    Ok(Adapter::boxed(client, send, coap::Command::Close, coap_event))
+    Ok(Adapter::boxed(
+        client,
+        send,
+        coap::Command::Close,
+        coap_event,
+        coap_ignored,
+    ))
 }
 
 fn amqp_client(options: &Options) -> Application {
@@ -227,7 +240,7 @@ fn amqp_client(options: &Options) -> Application {
     });
     let template = Arc::new(amqp::MessageTemplate::new(options.payload.clone()));
     let send = amqp::Command::Send { message: 0, template };
-    Adapter::boxed(client, send, amqp::Command::Close, amqp_event)
+    Adapter::boxed(client, send, amqp::Command::Close, amqp_event, amqp_ignored)
 }
 
 fn http_commands(options: &Options) -> Result<(http::Command, http::Command), OptionsError> {

@@ -57,6 +57,8 @@ pub enum Said {
     Closed,
     /// The flow broke.
     Broken(ResetReason),
+    /// Something came that answers nothing that was asked.
+    Ignored(String),
     /// Nothing that a probe waits for.
     Other,
 }
@@ -98,6 +100,8 @@ pub enum Happening {
     Opened,
     /// The first bytes came.
     Heard,
+    /// What came first is what was sent first.
+    Echoed,
     /// The handshake of the channel is complete.
     Established {
         /// How the connection did start.

@@ -105,6 +105,8 @@ pub(super) struct Diagnosis<'a> {
     pub(super) interface: Option<&'a str>,
     /// Datagrams sent on the flow.
     pub(super) datagrams_sent: usize,
+    /// What came in the step that failed: bytes of a stream, or datagrams.
+    pub(super) received: u64,
     /// What the server's certificate says, where it was looked at again.
     pub(super) certificate: Option<&'a Certificate>,
     pub(super) notes: &'a Notes,
@@ -114,9 +116,17 @@ impl Diagnosis<'_> {
     /// The failure, if something has gone wrong.
     pub(super) fn failure(&self) -> Option<Failure> {
         let (step, trouble, after) = self.notes.trouble.as_ref()?;
-        let cause = self.wrong_protocol(*step, trouble);
+        let cause = self.echo().or_else(|| self.wrong_protocol(*step, trouble));
         let cause = cause.unwrap_or_else(|| self.cause(*step, trouble));
         Some(cause.at(*step, *after))
+    }
+
+    fn echo(&self) -> Option<Cause> {
+        let text = format!(
+            "{} sent back what it was sent: it is an echo server, or something on the way returns the packets",
+            self.remote
+        );
+        self.notes.is_echo.then(|| Cause::refused(text, "check the port"))
     }
 
     fn scheme(&self) -> Scheme {
@@ -155,8 +165,12 @@ impl Diagnosis<'_> {
                     ) =>
             {
                 let greeting = self.greeting(step);
+                let ended = match trouble {
+                    Trouble::Broken(ResetReason::ByPeer) => "reset",
+                    _ => "closed",
+                };
                 let text = format!(
-                    "{} closed the connection without an answer to {greeting}",
+                    "{} {ended} the connection without an answer to {greeting}",
                     self.remote
                 );
                 return Some(Cause::refused(
@@ -166,6 +180,7 @@ impl Diagnosis<'_> {
             }
             Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
             Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
+            Answer::Greeting(_) => None,
             Answer::Other(_) if !scheme.is_secure() => None,
             Answer::Other(_) => Some(scheme.counterpart()),
             _ => match answer.scheme() {
@@ -212,8 +227,8 @@ impl Diagnosis<'_> {
             Trouble::Rejected(refusal) => self.rejected(refusal),
             Trouble::Refused(refusal) => self.message_refused(refusal),
             Trouble::Foreign(reason) => Cause::refused(
-                format!("{remote} does not speak {}: {reason}", self.protocol()),
-                "check the port and the scheme",
+                format!("{remote} does not keep to {}: {reason}", self.protocol()),
+                "the server is at fault, or something on the way: its log may say more",
             ),
             Trouble::Closed => Cause::refused(
                 format!(
@@ -274,17 +289,20 @@ impl Diagnosis<'_> {
     fn timed_out(&self, step: Step) -> Cause {
         let seconds = self.options.timeout.as_secs_f64();
         let remote = self.remote;
-        let hint = "check the firewalls on the way and the server's log, or give it longer with --timeout";
         let awaited = match (step, self.scheme().protocol()) {
             (Step::Connect | Step::Ticket, _) => {
                 let text = format!("{remote}: no answer to SYN within {seconds} s");
-                return Cause::unreachable(text, hint);
+                return Cause::unreachable(
+                    text,
+                    "check the firewalls on the way, or give it longer with --timeout",
+                );
             }
             (_, Protocol::Coap | Protocol::Http3) if self.notes.first_bytes.is_empty() => {
                 return self.unanswered(self.datagrams_sent, Some(self.options.timeout));
             }
             (Step::Security, Protocol::Coap) if self.options.psk.is_some() => {
-                let text = format!("{remote}/udp: waited {seconds} s for the handshake to be complete");
+                let came = self.came();
+                let text = format!("{remote}/udp: waited {seconds} s for the handshake to be complete{came}");
                 return Cause::unreachable(text, format!("{SILENT}, or give it longer with --timeout"));
             }
             (Step::Security, _) => "the handshake to be complete",
@@ -294,7 +312,35 @@ impl Diagnosis<'_> {
             (_, Protocol::Amqp) => "the disposition of the transfer",
             _ => "the response",
         };
-        Cause::unreachable(format!("{remote}: waited {seconds} s for {awaited}"), hint)
+        let text = format!("{remote}: waited {seconds} s for {awaited}{}", self.came());
+        let later = "or give it longer with --timeout";
+        match (&self.notes.ignored, self.received) {
+            (Some(_), _) => Cause::refused(
+                text,
+                "the server is at fault, or something on the way: its log may say more",
+            ),
+            (None, 0) => Cause::unreachable(
+                text,
+                format!("check the port, the scheme and the server's log, {later}"),
+            ),
+            (None, _) => Cause::unreachable(text, format!("check the port and the server's log, {later}")),
+        }
+    }
+
+    /// What came while something else was awaited.
+    fn came(&self) -> String {
+        let received = self.received;
+        match (&self.notes.ignored, self.scheme().protocol().transport()) {
+            (Some(what), _) => format!("; the server answered, but with {what}"),
+            (None, _) if received == 0 => "; nothing came".to_owned(),
+            (None, Transport::Stream) => format!("; {received} B came, and it was not in them, or not whole"),
+            (None, Transport::Datagram) => {
+                let answer = Answer::of(&self.notes.first_bytes);
+                format!(
+                    "; {received} datagrams came, and it was not in them, or not whole; the first is {answer}"
+                )
+            }
+        }
     }
 
     /// Datagrams that nobody answered: all that UDP says.

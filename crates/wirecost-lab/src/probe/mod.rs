@@ -206,6 +206,7 @@ impl Probe {
             interface: self.report.interface.as_deref(),
             datagrams_sent: attempt.logs.last().map_or(0, |(_, log)| log.up.datagrams.len()),
             certificate: certificate.as_ref(),
+            received: attempt.received(),
             notes,
         };
         self.report.failure = diagnosis.failure();

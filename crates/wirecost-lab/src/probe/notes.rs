@@ -109,6 +109,10 @@ pub struct Notes {
     pub trouble: Option<(Step, Trouble, Duration)>,
     /// The first bytes that came on the flow.
     pub first_bytes: Vec<u8>,
+    /// What came last and answers nothing that was asked.
+    pub ignored: Option<String>,
+    /// Whether what came first is what was sent first.
+    pub is_echo: bool,
     /// Whether the server has closed its direction within the time allowed.
     pub peer_closed: bool,
 }

@@ -112,6 +112,7 @@ impl ProbeScript {
             (Transport::Datagram, false) => Step::Message,
         };
         self.notes.first_bytes.clear();
+        self.notes.is_echo = false;
         self.step(first, Place::default(), now);
         self.actions.push_back(Action::Connect);
     }
@@ -225,6 +226,8 @@ impl ProbeScript {
                 self.note_trouble(Trouble::Refused(refusal), now);
                 self.close(place, now);
             }
+            Happening::Said(Said::Ignored(what)) => self.notes.ignored = Some(what),
+            Happening::Echoed => self.notes.is_echo = true,
             happening => self.hear_trouble(happening, now),
         }
     }
@@ -239,10 +242,16 @@ impl ProbeScript {
             Happening::Said(Said::GaveUp { transmissions }) => Trouble::GaveUp { transmissions },
             Happening::Opened
             | Happening::Heard
+            | Happening::Echoed
             | Happening::Closing
             | Happening::Established { .. }
             | Happening::Said(
-                Said::Ready(_) | Said::Sent | Said::Answered(_) | Said::Refused(_) | Said::Other,
+                Said::Ready(_)
+                | Said::Sent
+                | Said::Answered(_)
+                | Said::Refused(_)
+                | Said::Ignored(_)
+                | Said::Other,
             ) => return,
         };
         self.fail(trouble, now);

@@ -19,6 +19,7 @@ pub(super) struct Witness<E> {
     /// What had been sent before the input at hand.
     sent_before: u64,
     first_bytes: Vec<u8>,
+    first_sent: Vec<u8>,
     /// What happened before the endpoint has its say.
     before: VecDeque<Happening>,
     /// What happened after.
@@ -34,9 +35,15 @@ impl<E> Witness<E> {
             place: Place([0; 2]),
             sent_before: 0,
             first_bytes: Vec::new(),
+            first_sent: Vec::new(),
             before: VecDeque::new(),
             after: VecDeque::new(),
         }
+    }
+
+    /// Whether what was sent came back. Both ends of AMQP begin with the same 8 bytes.
+    fn is_echo(&self) -> bool {
+        self.first_bytes.len() > 8 && self.first_bytes == self.first_sent
     }
 
     fn pass(&mut self, direction: Direction, bytes: usize) {
@@ -51,6 +58,7 @@ impl<E> Witness<E> {
             Input::Opened { .. } => {
                 self.place = Place::default();
                 self.first_bytes.clear();
+                self.first_sent.clear();
                 self.before.push_back(Happening::Opened);
             }
             Input::Received { bytes, .. } => {
@@ -58,8 +66,12 @@ impl<E> Witness<E> {
                 if self.first_bytes.is_empty() {
                     self.before.push_back(Happening::Heard);
                 }
+                let was_echo = self.is_echo();
                 let room = FIRST_BYTES.saturating_sub(self.first_bytes.len());
                 self.first_bytes.extend(bytes.iter().take(room));
+                if self.is_echo() && !was_echo {
+                    self.before.push_back(Happening::Echoed);
+                }
             }
             Input::PeerClosed { .. } => self.after.push_back(Happening::PeerClosed),
             Input::Reset { reason, .. } => self.after.push_back(Happening::Reset(*reason)),
@@ -100,7 +112,12 @@ impl<E: Endpoint<Command = Command, Event = Happening>> Endpoint for Witness<E> 
             },
             Output::Event(happening) => Output::Event(self.event(happening)),
             Output::Transmit { flow } => {
-                self.pass(Direction::Up, out.bytes().len());
+                let bytes = out.bytes();
+                let room = FIRST_BYTES.saturating_sub(self.first_sent.len());
+                if self.first_bytes.is_empty() {
+                    self.first_sent.extend(bytes.iter().take(room));
+                }
+                self.pass(Direction::Up, bytes.len());
                 Output::Transmit { flow }
             }
             Output::Close { flow, reset } => {
@@ -158,6 +175,19 @@ mod tests {
             }
         }
         events
+    }
+
+    #[test]
+    fn what_comes_back_as_it_was_sent_is_an_echo() {
+        let bytes = b"more than 8 bytes";
+        let mut witness = Witness::new(Echo::default(), Transport::Stream);
+        witness.first_sent = bytes.to_vec();
+        let received = [Input::Received {
+            flow: FlowId(0),
+            bytes,
+        }];
+        let events = events(&mut witness, &received);
+        assert!(events.iter().any(|event| event.happening == Happening::Echoed));
     }
 
     #[test]

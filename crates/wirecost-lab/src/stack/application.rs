@@ -400,10 +400,16 @@ fn http_event(event: http::Event) -> Event {
             message,
             reason: status.to_string(),
         },
-        http::Event::Failed { message, .. } | http::Event::TimedOut { message } => {
-            Event::TimedOut { message }
+        http::Event::Failed {
+            message,
+            reason: http::Failure::Closed | http::Failure::Abandoned | http::Failure::Reset(_),
         }
-        http::Event::Closed => Event::Closed,
+        | http::Event::TimedOut { message } => Event::TimedOut { message },
+        http::Event::Failed { message, reason } => Event::Refused {
+            message,
+            reason: reason.to_string(),
+        },
+        http::Event::Closed | http::Event::GoneAway => Event::Closed,
         http::Event::Reset(reason) => Event::Lost {
             reason: reason.to_string(),
         },

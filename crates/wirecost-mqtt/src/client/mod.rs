@@ -35,7 +35,7 @@ pub use config::{Config, Will};
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::FIRST_PACKET_BYTES;
 use crate::codec::{Footprint, Framer, PropertiesBuf, ReasonCode, Version};
-use crate::quality::QoS;
+use crate::quality::{PacketId, QoS};
 use crate::reply::Reply;
 use crate::session::{Inbound, Outbound};
 
@@ -50,8 +50,22 @@ pub struct Stats {
     pub duplicates: u64,
     /// Answers to nothing that was asked.
     pub unexpected_answers: u64,
+    /// The last of them.
+    pub last_unexpected: Option<Unexpected>,
     /// Inputs for a flow that is not this client's.
     pub foreign_inputs: u64,
+}
+
+/// An acknowledgement that no exchange waits for (MQTT 5, section 2.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{packet} with packet id {id} where {} with {} was asked", awaited.0, awaited.1)]
+pub struct Unexpected {
+    /// The packet's name.
+    pub packet: &'static str,
+    /// Its packet id.
+    pub id: PacketId,
+    /// Name and packet id of what the oldest exchange waits for.
+    pub awaited: (&'static str, PacketId),
 }
 
 /// A message of the user's on its way.

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     Action, Aliases, Client, DIGEST_BYTES, Digest, Event, Limits, Message, ServerProperties, State, Subject,
-    Timer,
+    Timer, Unexpected,
 };
 use crate::aliases::{AliasError, ReceivedAliases, SentAliases};
 use crate::codec::{
@@ -231,7 +231,7 @@ impl Client {
     fn finish(&mut self, acknowledgement: Acknowledgement<'_>, stage: Stage) -> Result<(), DecodeError> {
         match self.outbound.finish(acknowledgement.packet_id, stage) {
             Ok(subject) => self.acknowledged(subject, acknowledgement.reason),
-            Err(unasked) => self.unexpected(unasked, stage.answer())?,
+            Err(unasked) => self.unexpected(unasked, stage.answer(), acknowledgement.packet_id)?,
         }
         Ok(())
     }
@@ -245,8 +245,15 @@ impl Client {
         }
     }
 
-    fn unexpected(&mut self, unasked: Unasked, answer: PacketType) -> Result<(), DecodeError> {
+    fn unexpected(&mut self, unasked: Unasked, answer: PacketType, id: PacketId) -> Result<(), DecodeError> {
         self.stats.unexpected_answers += 1;
+        if let Some((awaited, stage)) = self.outbound.oldest() {
+            self.stats.last_unexpected = Some(Unexpected {
+                packet: answer.name(),
+                id,
+                awaited: (stage.answer().name(), awaited),
+            });
+        }
         Ok(unasked.fault(answer)?)
     }
 
@@ -256,7 +263,7 @@ impl Client {
             Ok(Pubrec::Release) => self.answer(Reply::Pubrel(id, ReasonCode::Success)),
             Ok(Pubrec::Refused(subject)) => self.acknowledged(subject, reason),
             Err(unasked) => {
-                self.unexpected(unasked, PacketType::Pubrec)?;
+                self.unexpected(unasked, PacketType::Pubrec, id)?;
                 // [MQTT-4.3.3-4]: nothing is released that was refused.
                 if !reason.is_failure() {
                     self.answer(Reply::Pubrel(id, ReasonCode::PacketIdentifierNotFound));
@@ -277,7 +284,7 @@ impl Client {
 
     fn suback(&mut self, outcomes: Outcomes<'_>, stage: Stage) -> Result<(), DecodeError> {
         if let Err(unasked) = self.outbound.finish(outcomes.packet_id, stage) {
-            return self.unexpected(unasked, stage.answer());
+            return self.unexpected(unasked, stage.answer(), outcomes.packet_id);
         }
         let codes = outcomes.reasons().collect();
         self.report(match stage {

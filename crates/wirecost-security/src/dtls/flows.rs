@@ -187,7 +187,7 @@ impl<E: Endpoint> Flows<E> {
             Some(Stage::Established { .. }) => self.inner.input(Input::Reset { flow, reason }, now),
             Some(Stage::Handshake(_)) => {
                 self.held.clear();
-                let fault = Fault::Other(format!("the handshake was cut off: {reason}").into());
+                let fault = Fault::CutOff(reason);
                 self.report(Event::Failed { flow, fault });
                 Ok(())
             }

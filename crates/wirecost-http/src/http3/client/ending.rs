@@ -18,7 +18,7 @@ impl Client {
             session.connection.close(now, fault.code);
             session.stage = Stage::Ending;
         }
-        self.fail_exchanges(Failure::Code(fault.code.value()));
+        self.fail_exchanges(Failure::Fault(fault));
         self.tell(Event::Reset(ResetReason::Local));
     }
 
@@ -73,6 +73,17 @@ impl Client {
         }
     }
 
+    /// Reports the requests that the server has said it will not process. What waits to be sent goes out on the next connection.
+    pub(super) fn fail_unprocessed(&mut self) {
+        let State::Connected(session) = &mut self.state else {
+            return;
+        };
+        for exchange in session.take_unprocessed() {
+            let event = exchange.failed(Failure::NotProcessed);
+            self.outputs.push_back(Output::Event(layer::Event::Inner(event)));
+        }
+    }
+
     /// Forgets the connection, whose flow is gone.
     pub(super) fn abandon(&mut self, reason: ResetReason) {
         self.fail_exchanges(Failure::Reset(reason));
@@ -98,11 +109,15 @@ impl Client {
             return;
         };
         let is_idle = session.exchanges.is_empty();
-        let closes = self.is_closing && !is_waiting || session.is_going_away;
+        let goes_away = session.going_away.is_some();
+        let closes = self.is_closing && !is_waiting || goes_away;
         if closes && is_idle && session.stage == Stage::Established {
             session.connection.close(now, Code::NoError);
             session.stage = Stage::Ending;
-            session.end = Some(Event::Closed);
+            session.end = Some(match goes_away && !self.is_closing {
+                true => Event::GoneAway,
+                false => Event::Closed,
+            });
         }
     }
 

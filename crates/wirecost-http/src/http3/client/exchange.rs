@@ -1,9 +1,10 @@
 //! One request and its response.
 
+use quinn_proto::Side;
 use wirecost_proto::Instant;
 
 use super::super::error::{Code, Fault};
-use super::super::head::read_response;
+use super::super::head::{read_response, read_trailers};
 use super::super::reader::{Part, Reader};
 use super::Request;
 use crate::client::{Event, Failure};
@@ -22,7 +23,7 @@ impl Exchange {
         Self {
             request,
             deadline,
-            reader: Reader::default(),
+            reader: Reader::new(Side::Client),
             answer: Answer::default(),
         }
     }
@@ -47,21 +48,28 @@ pub(super) struct Answer {
     body_bytes: u64,
     body: Vec<u8>,
     malformed: Option<Malformed>,
+    has_trailers: bool,
 }
 
 impl Answer {
     /// Takes a part of the response; the first `kept` bytes of its content are kept.
     pub(super) fn hear(&mut self, part: Part<'_>, kept: usize) -> Result<(), Fault> {
         match part {
+            Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
+                return Err(Fault::new(
+                    Code::FrameUnexpected,
+                    "HEADERS or DATA behind trailers",
+                ));
+            }
+            Part::Frame { is_content: true, .. } if self.status.is_none() && self.malformed.is_none() => {
+                return Err(Fault::new(
+                    Code::FrameUnexpected,
+                    "DATA in front of a final response",
+                ));
+            }
             Part::Frame { .. } => {}
-            Part::Section(section) => self.hear_section(&section),
+            Part::Section(section) => self.hear_section(&section)?,
             Part::Data(data) => {
-                if self.status.is_none() {
-                    return Err(Fault::new(
-                        Code::FrameUnexpected,
-                        "content in front of a final response",
-                    ));
-                }
                 self.body_bytes += data.len() as u64;
                 let room = kept.saturating_sub(self.body.len()).min(data.len());
                 self.body.extend_from_slice(data.get(..room).unwrap_or_default());
@@ -70,18 +78,37 @@ impl Answer {
         Ok(())
     }
 
-    fn hear_section(&mut self, section: &[u8]) {
-        // What follows a final response are trailers, of which nothing is wanted.
+    fn hear_section(&mut self, section: &[u8]) -> Result<(), Fault> {
         if self.status.is_some() {
-            return;
+            self.has_trailers = true;
+            self.malformed = self.malformed.or(read_trailers(section)?.err());
+            return Ok(());
         }
-        match read_response(section) {
+        match read_response(section)? {
             Ok(head) if head.status.is_interim() => {}
             Ok(head) => {
                 self.status = Some(head.status);
                 self.content_length = head.content_length;
             }
             Err(malformed) => self.malformed = Some(malformed),
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the response, whatever else comes of it.
+    pub(super) fn malformed(&self, request: &Request) -> Option<Malformed> {
+        let is_longer = |len| self.body_bytes > len;
+        let length = self.expected_bytes(request).is_some_and(is_longer);
+        self.malformed.or(length.then_some(Malformed::Length))
+    }
+
+    /// Bytes of content that the head promises (RFC 9114 section 4.1.2); the response to a HEAD says the length of what it does not
+    /// carry.
+    fn expected_bytes(&self, request: &Request) -> Option<u64> {
+        let is_head = request.template.method() == crate::message::Method::Head;
+        match is_head || self.status?.forbids_content() {
+            true => Some(0),
+            false => self.content_length,
         }
     }
 
@@ -98,10 +125,8 @@ impl Answer {
         let Some(status) = self.status else {
             return failed(Malformed::Frames);
         };
-        // RFC 9114 section 4.1.2; the response to a HEAD says the length of what it does not carry.
-        let is_head = request.template.method() == crate::message::Method::Head;
-        let has_none = is_head || status.forbids_content();
-        if !has_none && self.content_length.is_some_and(|len| len != self.body_bytes) {
+        let expected = self.expected_bytes(request);
+        if expected.is_some_and(|len| len != self.body_bytes) {
             return failed(Malformed::Length);
         }
         Event::Response {

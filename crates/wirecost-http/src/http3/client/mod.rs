@@ -157,7 +157,7 @@ impl Client {
             exchanges: BTreeMap::new(),
             unsent: Vec::new(),
             end: None,
-            is_going_away: false,
+            going_away: None,
         }));
         self.send_waiting();
     }

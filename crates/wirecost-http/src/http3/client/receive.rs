@@ -115,8 +115,12 @@ impl Client {
                 while let Some(id) = session.connection.accept_unidirectional() {
                     session.read_unidirectional(id)?;
                 }
+                self.fail_unprocessed();
             }
-            StreamEvent::Readable { id } if id.dir() == Dir::Uni => session.read_unidirectional(id)?,
+            StreamEvent::Readable { id } if id.dir() == Dir::Uni => {
+                session.read_unidirectional(id)?;
+                self.fail_unprocessed();
+            }
             StreamEvent::Readable { id } => self.read_response(id)?,
             StreamEvent::Writable { id } => session.connection.flush(id),
             StreamEvent::Stopped { id, .. } => session.connection.stopped(id),
@@ -136,11 +140,24 @@ impl Client {
             return Ok(());
         };
         let kept = self.config.kept_body_bytes;
-        let Exchange { reader, answer, .. } = exchange;
+        let Exchange {
+            reader,
+            answer,
+            request,
+            ..
+        } = exchange;
         let progress = session
             .connection
             .read_message(id, reader, |part| answer.hear(part, kept))?;
-        if progress == Progress::Open {
+        let is_open = progress == Progress::Open;
+        if let Some(malformed) = answer.malformed(request).filter(|_| is_open) {
+            let failed = exchange.failed(Failure::Malformed(malformed));
+            session.exchanges.remove(&id);
+            session.connection.refuse(id, error::Code::MessageError);
+            self.tell(failed);
+            return Ok(());
+        }
+        if is_open {
             return Ok(());
         }
         let Some(exchange) = session.exchanges.remove(&id) else {

@@ -26,8 +26,8 @@ pub(super) struct Session {
     pub(super) unsent: Vec<StreamId>,
     /// What is reported when the flow closes.
     pub(super) end: Option<Event>,
-    /// The server takes no further request (RFC 9114 section 5.2).
-    pub(super) is_going_away: bool,
+    /// The server takes no further request, and none on this stream or a later one (RFC 9114 section 5.2).
+    pub(super) going_away: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Session {
             Stage::Handshaking { is_early, .. } => is_early,
             Stage::Ending | Stage::Ended => false,
         };
-        is_open && !self.is_going_away
+        is_open && self.going_away.is_none()
     }
 
     /// Sends a request; it comes back where the server allows no further stream yet.
@@ -94,19 +94,30 @@ impl Session {
     /// Gives up the exchanges whose time is up.
     pub(super) fn take_late(&mut self, now: Instant) -> Vec<Exchange> {
         let is_late = |(_, exchange): &(&StreamId, &Exchange)| exchange.deadline <= now;
-        let late: Vec<StreamId> = self.exchanges.iter().filter(is_late).map(|(id, _)| *id).collect();
+        self.give_up(is_late)
+    }
+
+    /// Gives up the exchanges that the server will not process.
+    pub(super) fn take_unprocessed(&mut self) -> Vec<Exchange> {
+        let Some(first) = self.going_away else {
+            return Vec::new();
+        };
+        self.give_up(|(id, _)| u64::from(**id) >= first)
+    }
+
+    fn give_up(&mut self, is_over: impl Fn(&(&StreamId, &Exchange)) -> bool) -> Vec<Exchange> {
+        let over: Vec<StreamId> = self.exchanges.iter().filter(is_over).map(|(id, _)| *id).collect();
         let give_up = |id: StreamId| {
             self.connection.cancel(id);
             self.exchanges.remove(&id)
         };
-        late.into_iter().filter_map(give_up).collect()
+        over.into_iter().filter_map(give_up).collect()
     }
 
     /// Reads what has come of one of the server's unidirectional streams.
     pub(super) fn read_unidirectional(&mut self, id: StreamId) -> Result<(), Fault> {
-        let is_going_away = &mut self.is_going_away;
-        // Requests with a larger id than the server names are not answered; it resets them, or they time out.
+        let going_away = &mut self.going_away;
         self.connection
-            .read_unidirectional(id, |Said::GoAway(_)| *is_going_away = true)
+            .read_unidirectional(id, |Said::GoAway(first)| *going_away = Some(first))
     }
 }

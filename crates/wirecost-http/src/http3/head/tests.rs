@@ -26,7 +26,8 @@ fn the_head_of_a_post_of_128_bytes_takes_46_bytes() {
     let (data, data_size) = Header::read(&frames[size + headers.len as usize..]).expect("a frame");
     assert_eq!((data.kind, data.len), (frame::DATA, 128));
     assert_eq!(frames.len(), size + headers.len as usize + data_size);
-    let head = read_request(&frames[size..size + headers.len as usize]).expect("a head");
+    let read = read_request(&frames[size..size + headers.len as usize]).expect("a field section");
+    let head = read.expect("a head");
     let expected = RequestHead {
         method: Some(Method::Post),
         path: "/test".into(),
@@ -52,34 +53,120 @@ fn a_template_is_encoded_once_and_stays_equal_to_its_like() {
 fn a_204_takes_6_bytes() {
     let frames = encode_response(&Response::empty(Status::NO_CONTENT), false);
     assert_eq!(frames, [0x01, 0x04, 0x00, 0x00, 0xff, 0x01]);
-    let head = read_response(&frames[2..]).expect("a head");
+    let read = read_response(&frames[2..]).expect("a field section");
+    let head = read.expect("a head");
     assert_eq!(head.status, Status::NO_CONTENT);
 }
 
 #[test]
 fn a_response_to_head_says_the_length_and_has_no_content() {
     let frames = encode_response(&Response::ok(None, [1; 7]), true);
-    let head = read_response(&frames[2..]).expect("a head");
+    let read = read_response(&frames[2..]).expect("a field section");
+    let head = read.expect("a head");
     assert_eq!(head.content_length, Some(7));
     assert_eq!(frames.len(), 2 + usize::from(frames[1]));
 }
 
+/// The request, or what is wrong with it.
+fn request(fields: &[(&str, &str)]) -> Result<RequestHead, Malformed> {
+    read_request(&section(fields)).expect("a field section")
+}
+
 #[test]
 fn malformed_requests_are_refused_with_their_reason() {
-    let with = |name, value| section(&[&GET[..], &[(name, value)]].concat());
+    let with = |name, value| [&GET[..], &[(name, value)]].concat();
+    let connect = [(":method", "CONNECT"), (":authority", "a:443")];
     let table = [
-        (section(&GET[1..]), Malformed::Frames),
-        (section(&GET[..3]), Malformed::Target),
-        (section(&[GET[0], GET[1], GET[3]]), Malformed::Host(0)),
+        (GET[1..].to_vec(), Malformed::Frames),
+        (GET[..3].to_vec(), Malformed::Target),
+        (vec![GET[0], GET[1], GET[3]], Malformed::Host(0)),
+        (vec![GET[0], GET[2], GET[3]], Malformed::Frames),
         (with(":method", "GET"), Malformed::Frames),
-        (with("Accept", "x"), Malformed::Head),
-        (with("connection", "close"), Malformed::Head),
-        (with("a", "b\r\nc: d"), Malformed::Head),
+        (with(":status", "200"), Malformed::Frames),
+        (with(":protocol", "websocket"), Malformed::Frames),
+        (with("Accept", "x"), Malformed::Field),
+        (with("", "x"), Malformed::Field),
+        (with("a b", "x"), Malformed::Field),
+        (with("connection", "close"), Malformed::Field),
+        (with("proxy-connection", "close"), Malformed::Field),
+        (with("keep-alive", "1"), Malformed::Field),
+        (with("upgrade", "x"), Malformed::Field),
+        (with("transfer-encoding", "chunked"), Malformed::Field),
+        (with("te", "gzip"), Malformed::Field),
+        (with("a", "b\r\nc: d"), Malformed::Field),
+        (with("a", "b\0"), Malformed::Field),
+        (with("a", "\u{1b}[2J"), Malformed::Field),
         (with("content-length", "+1"), Malformed::ContentLength),
-        (section(&[&[("a", "b")], &GET[..]].concat()), Malformed::Frames),
+        (
+            [&GET[..], &[("content-length", "1"), ("content-length", "2")]].concat(),
+            Malformed::ContentLength,
+        ),
+        ([&[("a", "b")], &GET[..]].concat(), Malformed::Frames),
+        (with("host", "other"), Malformed::Authority),
+        (
+            vec![GET[0], GET[1], GET[3], (":authority", "")],
+            Malformed::Authority,
+        ),
+        (
+            vec![GET[0], GET[1], GET[3], (":authority", "me@host")],
+            Malformed::Authority,
+        ),
+        (vec![GET[0], GET[1], GET[2], (":path", "")], Malformed::Target),
+        (vec![GET[0], GET[1], GET[2], (":path", "*")], Malformed::Target),
+        ([&connect[..], &[GET[3]]].concat(), Malformed::Frames),
+        (connect[..1].to_vec(), Malformed::Host(0)),
     ];
-    for (section, reason) in table {
-        assert_eq!(read_request(&section), Err(reason));
+    for (fields, reason) in table {
+        assert_eq!(request(&fields), Err(reason), "{fields:?}");
     }
-    assert!(read_request(&with("host", "wirecost")).is_ok());
+}
+
+#[test]
+fn what_a_request_may_be_is_taken() {
+    let with = |name, value| [&GET[..], &[(name, value)]].concat();
+    for fields in [
+        with("host", "wirecost"),
+        with("te", "trailers"),
+        with("a", "\t\u{e4}"),
+        vec![GET[0], GET[1], GET[3], ("host", "[::1]:443")],
+        vec![(":method", "OPTIONS"), GET[1], GET[2], (":path", "*")],
+    ] {
+        assert!(request(&fields).is_ok(), "{fields:?}");
+    }
+    let tunnel = request(&[(":method", "CONNECT"), (":authority", "a:443")]);
+    assert_eq!(tunnel.map(|head| head.method), Ok(None));
+}
+
+#[test]
+fn malformed_responses_are_refused_with_their_reason() {
+    let table: [(&[(&str, &str)], Malformed); 7] = [
+        (&[], Malformed::Frames),
+        (&[(":status", "200"), (":status", "200")], Malformed::Frames),
+        (&[(":status", "200"), (":path", "/")], Malformed::Frames),
+        (&[(":status", "99")], Malformed::Head),
+        (&[(":status", "600")], Malformed::Status(600)),
+        (&[(":status", "101")], Malformed::Switching),
+        (&[(":status", "200"), ("Server", "x")], Malformed::Field),
+    ];
+    for (fields, reason) in table {
+        let read = read_response(&section(fields)).expect("a field section");
+        assert_eq!(read, Err(reason), "{fields:?}");
+    }
+}
+
+#[test]
+fn trailers_have_no_pseudo_fields() {
+    let read = |fields: &[(&str, &str)]| read_trailers(&section(fields)).expect("a field section");
+    assert_eq!(read(&[("a", "b")]), Ok(()));
+    assert_eq!(read(&[(":status", "200")]), Err(Malformed::Frames));
+}
+
+#[test]
+fn a_section_that_cannot_be_read_is_a_fault_of_the_connection() {
+    for bytes in [&[0, 0, 0xff, 0x24][..], &[1, 0], &[0, 0x80], &[0, 0, 0x27]] {
+        let code = Code::QpackDecompressionFailed;
+        assert_eq!(read_request(bytes).map_err(|fault| fault.code), Err(code));
+        assert_eq!(read_response(bytes).map_err(|fault| fault.code), Err(code));
+        assert_eq!(read_trailers(bytes).map_err(|fault| fault.code), Err(code));
+    }
 }

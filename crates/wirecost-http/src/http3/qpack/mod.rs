@@ -84,8 +84,10 @@ fn push_string(text: &[u8], prefix: u32, first: u8, out: &mut Vec<u8>) {
 pub fn read(section: &[u8]) -> Result<Vec<Field<'_>>, SectionError> {
     let mut rest = section;
     let insert_count = integer::read(&mut rest, 8).ok_or(SectionError::Truncated)?;
+    let is_below = rest.first().is_some_and(|first| first & 0x80 != 0);
     integer::read(&mut rest, 7).ok_or(SectionError::Truncated)?;
-    if insert_count != 0 {
+    // A Base below a Required Insert Count of 0 is none (RFC 9204 section 4.5.1.2).
+    if insert_count != 0 || is_below {
         return Err(SectionError::Dynamic);
     }
     let mut fields = Vec::new();

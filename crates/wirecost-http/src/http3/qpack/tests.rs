@@ -35,10 +35,11 @@ fn every_representation_is_the_shortest_one() {
 
 #[test]
 fn malformed_sections_are_refused_with_their_reason() {
-    let table: [(&[u8], SectionError); 10] = [
+    let table: [(&[u8], SectionError); 11] = [
         (&[], SectionError::Truncated),
         (&[0], SectionError::Truncated),
         (&[2, 0], SectionError::Dynamic),
+        (&[0, 0x80, 0xd1], SectionError::Dynamic),
         (&[0, 0, 0x80], SectionError::Dynamic),
         (&[0, 0, 0x10], SectionError::Dynamic),
         (&[0, 0, 0x40, 0], SectionError::Dynamic),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quinn_proto::Side;
 use wirecost_proto::Layer;
 
 use crate::http3::reader::{Part, Reader};
@@ -40,13 +41,25 @@ impl Runs {
 }
 
 /// Reads the frames of a stream as its pieces come, in any order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reading {
     reader: Reader,
     /// Up to where the stream is read.
     read: u64,
     held: BTreeMap<u64, Vec<u8>>,
     has_lost_track: bool,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            // Either end's streams are read here, and no push is on them.
+            reader: Reader::new(Side::Client),
+            read: 0,
+            held: BTreeMap::new(),
+            has_lost_track: false,
+        }
+    }
 }
 
 impl Reading {

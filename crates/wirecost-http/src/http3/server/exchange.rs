@@ -1,13 +1,15 @@
 //! One request, until it is answered.
 
+use quinn_proto::Side;
+
 use super::super::error::{Code, Fault};
-use super::super::head::{RequestHead, read_request};
+use super::super::head::{RequestHead, read_request, read_trailers};
 use super::super::reader::{Part, Reader};
 use crate::message::{Malformed, Method};
 use crate::resource::Request;
 
 /// A request so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) reader: Reader,
     pub(super) message: Message,
@@ -22,16 +24,27 @@ pub(super) struct Exchange {
 pub(super) struct Message {
     pub(super) head: Option<Result<RequestHead, Malformed>>,
     pub(super) body: Vec<u8>,
+    has_trailers: bool,
 }
 
 impl Message {
     /// Takes a part of the request; content above `limit` bytes is not kept.
     pub(super) fn hear(&mut self, part: Part<'_>, limit: u64) -> Result<(), Fault> {
         match part {
+            Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
+                return Err(Fault::new(
+                    Code::FrameUnexpected,
+                    "HEADERS or DATA behind trailers",
+                ));
+            }
             Part::Frame { .. } => {}
-            Part::Section(section) if self.head.is_none() => self.head = Some(read_request(&section)),
-            // Trailers, of which nothing is wanted.
-            Part::Section(_) => {}
+            Part::Section(section) if self.head.is_none() => self.head = Some(read_request(&section)?),
+            Part::Section(section) => {
+                self.has_trailers = true;
+                if let Err(malformed) = read_trailers(&section)? {
+                    self.head = Some(Err(malformed));
+                }
+            }
             Part::Data(data) => {
                 if self.body.len() as u64 <= limit {
                     self.body.extend_from_slice(data);
@@ -46,22 +59,34 @@ impl Message {
         self.head.as_ref()?.as_ref().ok()
     }
 
-    /// What is wrong with the message, once it is complete.
-    pub(super) fn fault(&self) -> Option<Fault> {
+    /// What is wrong with the message so far; with the whole of it where it is complete.
+    pub(super) fn fault(&self, is_complete: bool) -> Option<Code> {
         match &self.head {
-            None => Some(Fault::new(Code::RequestIncomplete, "a request without HEADERS")),
-            Some(Err(_)) => Some(Fault::new(Code::MessageError, "a malformed request")),
+            None => is_complete.then_some(Code::RequestIncomplete),
+            Some(Err(_)) => Some(Code::MessageError),
             // RFC 9114 section 4.1.2.
             Some(Ok(head)) => {
-                let said = head.content_length.unwrap_or(self.body.len() as u64);
-                (said != self.body.len() as u64)
-                    .then(|| Fault::new(Code::MessageError, "content of another length than was said"))
+                let here = self.body.len() as u64;
+                let is_wrong = |said| here > said || is_complete && here < said;
+                head.content_length
+                    .is_some_and(is_wrong)
+                    .then_some(Code::MessageError)
             }
         }
     }
 }
 
 impl Exchange {
+    /// A request that begins.
+    pub(super) fn new(is_early: bool) -> Self {
+        Self {
+            reader: Reader::new(Side::Server),
+            message: Message::default(),
+            is_early,
+            is_waiting: false,
+        }
+    }
+
     /// What the resources are asked; `None` where the method is none that is known.
     pub(super) fn request(&self) -> Option<Request<'_>> {
         let head = self.message.head()?;

@@ -271,7 +271,7 @@ impl Server {
     fn fail(&mut self, flow: FlowId, fault: error::Fault) {
         let now = self.monotonic();
         if let Some(peer) = self.peer(flow) {
-            let reason = Malformed::Frames;
+            let reason = Malformed::Http3(fault);
             peer.stage = Stage::Ending(layer::Event::Inner(Event::Failed { flow, reason }));
             peer.connection.close(now, fault.code);
         }

@@ -85,11 +85,7 @@ impl Peer {
             StreamEvent::Opened { dir: Dir::Bi } => {
                 while let Some(id) = self.connection.quic.streams().accept(Dir::Bi) {
                     let is_early = self.early.remove(&id.into());
-                    let exchange = Exchange {
-                        is_early,
-                        ..Exchange::default()
-                    };
-                    self.exchanges.insert(id, exchange);
+                    self.exchanges.insert(id, Exchange::new(is_early));
                     self.read(id, server)?;
                 }
             }
@@ -114,6 +110,13 @@ impl Peer {
         let progress = self
             .connection
             .read_message(id, reader, |part| message.hear(part, limit))?;
+        let is_whole = progress == Progress::Ended;
+        let fault = exchange.message.fault(is_whole);
+        if let Some(fault) = fault.filter(|_| !matches!(progress, Progress::Reset(_))) {
+            self.exchanges.remove(&id);
+            self.connection.refuse(id, fault);
+            return Ok(());
+        }
         match progress {
             Progress::Open => {
                 self.refuse(id, server);
@@ -160,10 +163,6 @@ impl Peer {
         let Some(exchange) = self.exchanges.get_mut(&id) else {
             return;
         };
-        if let Some(fault) = exchange.message.fault() {
-            self.exchanges.remove(&id);
-            return self.connection.refuse(id, fault.code);
-        }
         exchange.is_waiting = true;
         let response = match exchange.request() {
             None => Some(Response::empty(Status::NOT_IMPLEMENTED)),

@@ -17,6 +17,7 @@ impl Diagnosis<'_> {
                 fault.to_string(),
                 "the server gives no ticket that allows it; leave out --start to measure a cold start",
             ),
+            Fault::CutOff(reason) => self.broken(*reason),
             fault => Cause::refused(
                 fault.to_string(),
                 "check the port and the scheme, or try --tls 1.2 or 1.3",
