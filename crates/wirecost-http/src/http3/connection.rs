@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use quinn_proto::{ConnectionHandle, Dir, ReadError, StreamId, VarInt, WriteError};
-use wirecost_proto::{Buffer, Content, FlowId, Instant, Layer, Phase};
+use wirecost_proto::{Buffer, Cause, Content, FlowId, Instant, Layer, Phase};
 use wirecost_security::Epoch;
 
 use super::error::{Code, Fault};
@@ -22,7 +22,10 @@ pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) handle: ConnectionHandle,
     pub(crate) flow: FlowId,
-    attribution: Attribution,
+    /// What every byte is; `None` where nobody asks.
+    attribution: Option<Attribution>,
+    /// Streams whose end was sent since that was last asked, where nobody asks for more.
+    ended: Vec<u64>,
     outgoing: BTreeMap<StreamId, Outgoing>,
     incoming: BTreeMap<StreamId, unidirectional::Reader>,
     opened: unidirectional::Opened,
@@ -48,13 +51,20 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    pub(crate) fn new(quic: quinn_proto::Connection, handle: ConnectionHandle, flow: FlowId) -> Self {
+    /// A connection; `describes` says whether anybody asks what its bytes are.
+    pub(crate) fn new(
+        quic: quinn_proto::Connection,
+        handle: ConnectionHandle,
+        flow: FlowId,
+        describes: bool,
+    ) -> Self {
         let opened = unidirectional::Opened::new(quic.side());
         Self {
             quic,
             handle,
             flow,
-            attribution: Attribution::default(),
+            attribution: describes.then(Attribution::default),
+            ended: Vec::new(),
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
             opened,
@@ -81,6 +91,15 @@ impl Connection {
         true
     }
 
+    /// Sends a frame on the control stream, which is the first that this side has opened.
+    #[cfg(test)]
+    pub(crate) fn say(&mut self, kind: u64, content: &[u8]) {
+        let mut bytes = Vec::new();
+        frame::push(kind, content, &mut bytes);
+        let id = StreamId::new(self.quic.side(), Dir::Uni, 0);
+        self.write(id, bytes.into(), Content::from([]), false);
+    }
+
     /// Opens a request stream and writes a whole message to it; `None` where the peer allows no stream yet.
     pub(crate) fn open_request(&mut self, head: Bytes, content: Content) -> Option<StreamId> {
         let id = self.quic.streams().open(Dir::Bi)?;
@@ -90,20 +109,7 @@ impl Connection {
 
     /// Writes a message to a stream, which ends with it where `is_last`.
     pub(crate) fn write(&mut self, id: StreamId, head: Bytes, content: Content, is_last: bool) {
-        self.attribution
-            .note_written(id.into(), head.len() as u64, Layer::Application);
-        let mut layers = Buffer::new();
-        layers.cover(
-            content.len(),
-            Layer::Payload,
-            Phase::Message,
-            wirecost_proto::Cause::Original,
-        );
-        content.relabel(&mut layers, 0, 0);
-        for span in layers.spans() {
-            self.attribution
-                .note_written(id.into(), span.len.into(), span.layer);
-        }
+        self.note_written(id, &head, &content);
         let outgoing = Outgoing {
             head,
             content,
@@ -114,15 +120,35 @@ impl Connection {
         self.flush(id);
     }
 
-    /// Whether the end of a stream has been sent, hence all of it.
-    pub(crate) fn has_sent_end(&self, id: StreamId) -> bool {
-        self.attribution.has_sent_end(id.into())
+    fn note_written(&mut self, id: StreamId, head: &[u8], content: &Content) {
+        let Some(attribution) = &mut self.attribution else {
+            return;
+        };
+        attribution.note_written(id.into(), head.len() as u64, Layer::Application);
+        let mut layers = Buffer::new();
+        layers.cover(content.len(), Layer::Payload, Phase::Message, Cause::Original);
+        content.relabel(&mut layers, 0, 0);
+        for span in layers.spans() {
+            attribution.note_written(id.into(), span.len.into(), span.layer);
+        }
+    }
+
+    /// Leaves those streams whose end has not been sent, hence not all of them.
+    pub(crate) fn retain_unsent(&mut self, streams: &mut Vec<StreamId>) {
+        match &self.attribution {
+            Some(attribution) => streams.retain(|id| !attribution.has_sent_end((*id).into())),
+            None => streams.retain(|id| !self.ended.contains(&(*id).into())),
+        }
+        self.ended.clear();
     }
 
     /// Forgets everything written: the server refused early data, and every stream begins anew.
     pub(crate) fn rewrite(&mut self) {
         self.outgoing.clear();
-        self.attribution.rewrite();
+        self.ended.clear();
+        if let Some(attribution) = &mut self.attribution {
+            attribution.rewrite();
+        }
     }
 
     /// Hands as much of a stream to QUIC as it takes.
@@ -242,12 +268,21 @@ impl Connection {
             return false;
         };
         let datagram = scratch.get(..transmit.size).unwrap_or_default();
+        let Some(attribution) = &mut self.attribution else {
+            tap.take_ended(&mut self.ended);
+            out.push(datagram, Layer::Transport, Phase::Message, Cause::Original);
+            return true;
+        };
         let mut spans = Buffer::new();
-        self.cover(
+        let sealed = tap.take_sealed();
+        cover_datagram(
             datagram,
-            &tap.take_sealed(),
+            CONNECTION_ID_BYTES,
+            &sealed,
             &mut spans,
-            Attribution::describe_sent,
+            |packet, out| {
+                attribution.describe_sent(packet, out);
+            },
         );
         push_described(datagram, &spans, out);
         true
@@ -255,18 +290,11 @@ impl Connection {
 
     /// Appends the spans of a datagram that was received.
     pub(crate) fn consumed(&mut self, datagram: &[u8], opened: &[Packet], out: &mut Buffer) {
-        self.cover(datagram, opened, out, Attribution::describe_received);
-    }
-
-    fn cover(
-        &mut self,
-        datagram: &[u8],
-        packets: &[Packet],
-        out: &mut Buffer,
-        describe: fn(&mut Attribution, &Packet, &mut Buffer),
-    ) {
-        cover_datagram(datagram, CONNECTION_ID_BYTES, packets, out, |packet, out| {
-            describe(&mut self.attribution, packet, out);
+        let Some(attribution) = &mut self.attribution else {
+            return out.cover(datagram.len(), Layer::Transport, Phase::Message, Cause::Original);
+        };
+        cover_datagram(datagram, CONNECTION_ID_BYTES, opened, out, |packet, out| {
+            attribution.describe_received(packet, out);
         });
     }
 

@@ -164,19 +164,7 @@ impl Diagnosis<'_> {
                         Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
                     ) =>
             {
-                let greeting = self.greeting(step);
-                let ended = match trouble {
-                    Trouble::Broken(ResetReason::ByPeer) => "reset",
-                    _ => "closed",
-                };
-                let text = format!(
-                    "{} {ended} the connection without an answer to {greeting}",
-                    self.remote
-                );
-                return Some(Cause::refused(
-                    text,
-                    did_you_mean(&self.options.url, self.expected_there()),
-                ));
+                return Some(self.ended(step, trouble));
             }
             Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
             Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
@@ -194,6 +182,20 @@ impl Diagnosis<'_> {
         };
         let text = format!("port {port} answered {} with {answer}", self.greeting(step));
         Some(Cause::refused(text, hint))
+    }
+
+    /// The end of a connection on which nothing came.
+    fn ended(&self, step: Step, trouble: &Trouble) -> Cause {
+        let ended = match trouble {
+            Trouble::Broken(ResetReason::ByPeer) => "reset",
+            _ => "closed",
+        };
+        let text = format!(
+            "{} {ended} the connection without an answer to {}",
+            self.remote,
+            self.greeting(step)
+        );
+        Cause::refused(text, did_you_mean(&self.options.url, self.expected_there()))
     }
 
     /// What may listen on the port: what it is registered for, or else the same protocol with or without protection.

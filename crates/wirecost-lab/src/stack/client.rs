@@ -39,7 +39,7 @@ pub struct ClientConfig {
     pub connection_close: bool,
     /// What it asks the server to keep and whom it says it is; `None` is a clean start without a name.
     pub session: Option<Box<Session>>,
-    /// Whether anybody asks what the bytes are that it receives.
+    /// Whether anybody asks what the bytes are that it receives; of HTTP/3, what it sends, too.
     pub describes_received: bool,
     /// The endpoint that it shares with others (CoAP); `None` is one of its own.
     pub endpoint: Option<Share>,
@@ -197,6 +197,7 @@ fn protocol(
             let http = http3::ClientConfig {
                 // Whoever sends a message knows how long an answer is waited for.
                 response_timeout: LONGEST_WAIT,
+                describes: config.describes_received,
                 ..http3::ClientConfig::new(tls, config.rng)
             };
             Protocol::Http3(Box::new(

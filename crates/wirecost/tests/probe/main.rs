@@ -9,6 +9,7 @@ mod books;
 mod certificates;
 mod failures;
 mod far;
+mod liars;
 mod schemes;
 mod servers;
 

@@ -19,18 +19,22 @@ pub struct ClientConfig {
     pub transport: Transport,
     /// How long a response may take from the moment its request is handed to QUIC.
     pub response_timeout: Duration,
+    /// Whether anybody asks what each byte is. Otherwise the content of packets is not looked at, and a datagram is one span of the
+    /// transport.
+    pub describes: bool,
     /// Bytes of a response's content that its event gives back.
     pub kept_body_bytes: usize,
 }
 
 impl ClientConfig {
-    /// The defaults: 30 s for a response, nothing of its content kept.
+    /// The defaults: 30 s for a response, every byte described, nothing of the content kept.
     pub fn new(tls: tls::ClientConfig, rng: Rng) -> Self {
         Self {
             tls,
             rng,
             transport: Transport::default(),
             response_timeout: Duration::from_secs(30),
+            describes: true,
             kept_body_bytes: 0,
         }
     }

@@ -77,7 +77,7 @@ impl Client {
     /// The TLS configuration cannot carry QUIC.
     pub fn new(config: ClientConfig) -> Result<Self, tls::ConfigError> {
         let tls = QuicClient::new(config.tls.clone(), b"h3")?;
-        let tap = Tap::default();
+        let tap = Tap::new(config.describes);
         let crypto = ClientCrypto::new(Arc::clone(&tls.library), tap.clone())?;
         let endpoints = Arc::new(endpoint(config.rng));
         let mut quic = quinn_proto::ClientConfig::new(Arc::new(crypto));
@@ -144,7 +144,7 @@ impl Client {
         } else {
             self.handshaking(false)
         };
-        let mut connection = Connection::new(quic, handle, flow);
+        let mut connection = Connection::new(quic, handle, flow, self.config.describes);
         if is_early {
             connection.open_control();
             self.tell(Event::Opened);

@@ -73,8 +73,7 @@ impl Session {
 
     /// Takes that a datagram has been handed out.
     pub(super) fn note_sent(&mut self) {
-        let connection = &self.connection;
-        self.unsent.retain(|id| !connection.has_sent_end(*id));
+        self.connection.retain_unsent(&mut self.unsent);
     }
 
     /// Whether a request that is not over has not been handed out as a whole.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::BytesMut;
 use quinn_proto::crypto::{CryptoError, HeaderKey, KeyPair, Keys, PacketKey};
 
-use super::frame::{Frame, frames};
+use super::frame::{Frame, Kind, frames};
 use super::packet::Type;
 
 /// A packet as its keys saw it.
@@ -51,16 +51,45 @@ impl Packet {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tap {
     seen: Arc<Mutex<Seen>>,
+    /// Whether packets are not kept, but only which streams ended in them.
+    is_brief: bool,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
     sealed: Vec<Packet>,
     opened: Vec<Packet>,
+    /// Streams whose end was sealed, where packets are not kept.
+    ended: Vec<u64>,
     fault: Option<rustls::Error>,
 }
 
 impl Tap {
+    /// A tap that keeps packets only where somebody describes them.
+    pub(crate) fn new(describes: bool) -> Self {
+        Self {
+            is_brief: !describes,
+            ..Self::default()
+        }
+    }
+
+    /// Moves the streams whose end was sealed behind `ended`.
+    pub(crate) fn take_ended(&self, ended: &mut Vec<u64>) {
+        ended.append(&mut self.seen().ended);
+    }
+
+    fn note_sealed(&self, number: u64, header: &[u8], plain: &[u8], tag: usize) {
+        if !self.is_brief {
+            let sealed = Packet::new(number, header, plain, tag);
+            return self.seen().sealed.push(sealed);
+        }
+        for frame in frames(plain) {
+            if let Kind::Stream { id, fin: true, .. } = frame.kind {
+                self.seen().ended.push(id);
+            }
+        }
+    }
+
     /// The packets sealed, in order.
     pub(crate) fn take_sealed(&self) -> Vec<Packet> {
         std::mem::take(&mut self.seen().sealed)
@@ -132,14 +161,16 @@ impl PacketKey for TappedKey {
         let end = buf.len().saturating_sub(tag);
         let (header, plain) = (buf.get(..header_len), buf.get(header_len..end));
         if let (Some(header), Some(plain)) = (header, plain) {
-            let sealed = Packet::new(packet, header, plain, tag);
-            self.tap.seen().sealed.push(sealed);
+            self.tap.note_sealed(packet, header, plain, tag);
         }
         PacketKey::encrypt(&self.key, packet, buf, header_len);
     }
 
     fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         PacketKey::decrypt(&self.key, packet, header, payload)?;
+        if self.tap.is_brief {
+            return Ok(());
+        }
         let opened = Packet::new(packet, header, payload, self.key.tag_len());
         let plain = payload.to_vec();
         self.tap.seen().opened.push(Packet { plain, ..opened });

@@ -101,6 +101,18 @@ impl Server {
         &self.resources
     }
 
+    /// Sends a frame on the control stream of every connection.
+    #[cfg(test)]
+    pub(super) fn say(&mut self, kind: u64, content: &[u8]) {
+        let flows: Vec<FlowId> = self.flows.keys().copied().collect();
+        for flow in flows {
+            if let Some(peer) = self.peer(flow) {
+                peer.connection.say(kind, content);
+            }
+            self.busy.insert(flow);
+        }
+    }
+
     fn monotonic(&self) -> std::time::Instant {
         self.tls.epoch().monotonic_at(self.now)
     }
@@ -173,7 +185,7 @@ impl Server {
             Ok((handle, quic)) => {
                 // Where the client has begun anew at the same address, its earlier connection is no more.
                 self.drop_peer(flow);
-                let connection = Connection::new(quic, handle, flow);
+                let connection = Connection::new(quic, handle, flow, true);
                 let peer = Box::new(Peer::new(connection, deadline));
                 if let Some(known) = self.flows.get_mut(&flow) {
                     known.peer = Some(peer);

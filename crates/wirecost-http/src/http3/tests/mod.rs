@@ -1,6 +1,7 @@
 //! Client and server over a path in virtual time.
 
 mod faults;
+mod goaway;
 mod loss;
 pub(super) mod rig;
 mod starts;
