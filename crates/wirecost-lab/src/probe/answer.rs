@@ -23,7 +23,7 @@ pub(crate) enum Answer {
     /// An AMQP protocol header.
     Amqp,
     /// A line of text that names another protocol, which its server says first.
-    Greeting(String),
+    Greeting(PeerText),
     /// Something else.
     Other(String),
 }
@@ -107,7 +107,7 @@ mod tests {
             ),
             (
                 b"SSH-2.0-x\x1b[2J\r\n",
-                "the greeting of another protocol (\"SSH-2.0-x\\u{1b}[2J\")",
+                "the greeting of another protocol (\"SSH-2.0-x\\x1b[2J\")",
             ),
             (&[1, 2, 3], "something unknown that begins with 010203"),
         ];
