@@ -148,9 +148,9 @@ pub(crate) fn link_words(link: &Link) -> String {
 pub(crate) fn samples(scenario: &ResolvedScenario) -> String {
     let samples = scenario.samples;
     if scenario.shared_link {
-        format!("{} sharing one link per cell", counted(samples.into(), "device"))
+        format!("{} sharing one link per cell", counted(samples, "device"))
     } else {
-        format!("{} per cell", counted(samples.into(), "sample"))
+        format!("{} per cell", counted(samples, "sample"))
     }
 }
 
