@@ -174,6 +174,10 @@ mod tests {
         assert_eq!(SampleRow::from_csv("1,2"), None);
         let line = SampleRow::default().to_csv();
         assert_eq!(line.split(',').count(), SampleRow::COLUMNS.len());
-        assert_eq!(SampleRow::from_csv(&format!("{line},")), None, "a column too many");
+        assert_eq!(
+            SampleRow::from_csv(&format!("{line},")),
+            None,
+            "a column too many"
+        );
     }
 }

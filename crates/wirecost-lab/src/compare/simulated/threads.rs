@@ -94,7 +94,11 @@ impl Queue<'_> {
 /// A cell's place in the order, and what came of it.
 type Done<R, E> = (usize, Result<R, E>);
 
-fn work<R, E>(queue: &Queue<'_>, run: &(dyn Fn(usize) -> Result<R, E> + Sync), done: &SyncSender<Done<R, E>>) {
+fn work<R, E>(
+    queue: &Queue<'_>,
+    run: &(dyn Fn(usize) -> Result<R, E> + Sync),
+    done: &SyncSender<Done<R, E>>,
+) {
     while let Some((place, cell)) = queue.next() {
         // Nobody takes results any more where an earlier cell has failed.
         if done.send((place, run(cell))).is_err() {
