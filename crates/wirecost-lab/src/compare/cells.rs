@@ -7,6 +7,7 @@ use wirecost_proto::{Direction, Instant};
 use wirecost_stats::Sample;
 
 use super::analysis::{DeviceMeasurement, Traffic};
+use super::known;
 use super::options::Options;
 use super::outcome::{Outcome, messages, outcomes};
 use super::plan::identity;
@@ -118,7 +119,8 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     let warnings = if not_run.is_some() {
         Vec::new()
     } else {
-        verdict::warnings(&evidence)
+        let known = known::warnings(planned, link).filter(|_| source.engine == "sim");
+        verdict::warnings(&evidence).into_iter().chain(known).collect()
     };
     let as_asked = started_as_asked(devices);
     let devices = as_asked.as_slice();

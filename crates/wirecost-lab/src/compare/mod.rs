@@ -9,7 +9,7 @@
 //! - [`ladder`]: the packets of one connect and first message, by flights
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
 //! - `variation`: what a link whose delay varies gives
-//! - [`verdict`]: whether they may be used; [`agreement`]: whether both engines say the same
+//! - [`verdict`]: whether they may be used; [`agreement`]: whether both engines say the same; `known`: where they do not
 //! - [`fleet`]: all devices of a cell on one link, in virtual time
 //! - [`sweep`]: cells one by one or in batches, each on disk as soon as it has figures
 //! - [`finish`]: everything into the results folder
@@ -21,6 +21,7 @@ pub mod cells;
 pub(crate) mod device;
 pub mod finish;
 pub mod fleet;
+mod known;
 pub mod ladder;
 pub mod live;
 pub mod options;

@@ -1,0 +1,98 @@
+//! Where simulations were measured to differ from the kernel by more than docs/agreement.md allows: such a cell says so itself.
+
+use wirecost_link::{DirectionConfig, LinkConfig, QueueLimit};
+use wirecost_proto::Direction;
+use wirecost_proto::bare::Transport;
+
+use super::plan::PlannedCell;
+use crate::results::summary::Warning;
+
+/// The kind of the warning.
+const KIND: &str = "differs-from-kernel";
+
+/// A row, or some rows of one cause, of docs/agreement.md that do not agree.
+struct Difference {
+    /// Whether a message of so many bytes over TCP, on such a link, is one of them.
+    holds: fn(u64, &LinkConfig) -> bool,
+    /// How far live cells are off.
+    text: &'static str,
+}
+
+const DIFFERENCES: [Difference; 3] = [
+    Difference {
+        holds: |bytes, link| bytes >= 1_000_000 && is_any(link, |way| way.rate.is_none()),
+        text: "the machine's microseconds per packet, which virtual time leaves out, make messages of 1 MB without a rate take up \
+               to 1.13 times as long live, those of 5 MB up to 2.2 times",
+    },
+    Difference {
+        holds: |bytes, link| bytes >= 20_000 && is_any(link, |way| way.loss.rate() >= 0.1),
+        text: "at a loss of 10 %, messages of 20 kB and more are faster live by up to 10 % in their 95th percentile",
+    },
+    Difference {
+        holds: |bytes, link| bytes >= 100_000 && is_any(link, has_tiny_queue),
+        text: "behind a queue of 3 packets, messages of 100 kB take up to 1.36 times as long live in their 95th percentile",
+    },
+];
+
+fn is_any(link: &LinkConfig, holds: fn(&DirectionConfig) -> bool) -> bool {
+    Direction::ALL.iter().any(|way| holds(link.direction(*way)))
+}
+
+fn has_tiny_queue(way: &DirectionConfig) -> bool {
+    way.rate.is_some() && matches!(way.queue, Some(QueueLimit::Packets(..=3)))
+}
+
+/// What is known of a simulated cell.
+pub(super) fn warnings<'a>(
+    planned: &'a PlannedCell,
+    link: &'a LinkConfig,
+) -> impl Iterator<Item = Warning> + 'a {
+    let is_tcp = planned.stack.transport() == Transport::Stream;
+    let bytes = planned.payload.len() as u64;
+    let known = DIFFERENCES
+        .iter()
+        .filter(move |difference| is_tcp && (difference.holds)(bytes, link));
+    known.map(|difference| Warning {
+        kind: KIND.into(),
+        text: format!("not as the kernel does: {} (docs/agreement.md)", difference.text),
+        invalidates: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use wirecost_link::Loss;
+
+    use super::*;
+
+    /// How many differences are known of a message over TCP.
+    fn known(bytes: u64, change: fn(&mut DirectionConfig)) -> usize {
+        let mut link = LinkConfig::symmetric(Duration::from_millis(25));
+        change(&mut link.up);
+        change(&mut link.down);
+        let holds = |difference: &&Difference| (difference.holds)(bytes, &link);
+        DIFFERENCES.iter().filter(holds).count()
+    }
+
+    #[test]
+    fn only_what_was_measured_to_differ_says_so() {
+        let rate = |way: &mut DirectionConfig| way.rate = "1mbit".parse().ok();
+        let tiny: fn(&mut DirectionConfig) = |way| {
+            way.rate = "1mbit".parse().ok();
+            way.queue = Some(QueueLimit::Packets(3));
+        };
+        let lossy: fn(&mut DirectionConfig) = |way| {
+            way.rate = "1mbit".parse().ok();
+            way.loss = Loss::Bernoulli("10%".parse().expect("a probability"));
+        };
+        assert_eq!(known(300_000, |_| {}), 0);
+        assert_eq!(known(1_000_000, |_| {}), 1);
+        assert_eq!(known(1_000_000, rate), 0);
+        assert_eq!(known(20_000, tiny), 0);
+        assert_eq!(known(100_000, tiny), 1);
+        assert_eq!(known(128, lossy), 0);
+        assert_eq!(known(20_000, lossy), 1);
+    }
+}
