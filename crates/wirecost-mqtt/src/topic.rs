@@ -12,9 +12,16 @@ pub fn has_wildcard(name: &str) -> bool {
     name.contains(['+', '#'])
 }
 
-/// Whether `name` is one that servers keep for themselves, so that clients do not exchange messages under it (section 4.7.2).
-pub fn is_reserved(name: &str) -> bool {
+/// Whether `name` is hidden from filters that begin with a wildcard [MQTT-4.7.2-1].
+pub fn is_hidden(name: &str) -> bool {
     name.starts_with('$')
+}
+
+/// Whether `name` has a meaning of its own to servers, so that clients do not exchange messages under it: what the server says
+/// of itself (section 4.7.2) and shared subscriptions (section 4.8.2). Other names with a dollar sign are left to applications,
+/// as Mosquitto leaves them.
+pub fn is_reserved(name: &str) -> bool {
+    matches!(name.split('/').next(), Some("$SYS" | "$share"))
 }
 
 /// Whether `filter` is well-formed: wildcards take whole levels, `#` the last one [MQTT-4.7.1-1], and a shared
@@ -51,8 +58,7 @@ pub fn split_shared(filter: &str) -> Option<(&str, &str)> {
 /// assert!(!matches("#", "$SYS/uptime"));
 /// ```
 pub fn matches(filter: &str, name: &str) -> bool {
-    // [MQTT-4.7.2-1]
-    if is_reserved(name) && filter.starts_with(['+', '#']) {
+    if is_hidden(name) && filter.starts_with(['+', '#']) {
         return false;
     }
     let mut levels = name.split('/');

@@ -95,7 +95,7 @@ impl Subscriptions {
         matches: &mut Vec<Match>,
     ) {
         // [MQTT-4.7.2-1]
-        let from_wildcards = !topic::is_reserved(name);
+        let from_wildcards = !topic::is_hidden(name);
         self.root.matching(Some(name), from_wildcards, is_online, matches);
     }
 }
