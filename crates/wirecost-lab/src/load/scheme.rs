@@ -42,7 +42,8 @@ pub(super) fn warning(options: &LoadOptions, address: SocketAddr, load: &Load) -
         .iter()
         .map(|phase| phase.outcomes.offered)
         .sum::<u64>();
-    let answered = |outcomes: &Outcomes| outcomes.acknowledged + outcomes.late + outcomes.refused > 0;
+    // An answer of another protocol counts as refused.
+    let answered = |outcomes: &Outcomes| outcomes.acknowledged + outcomes.late > 0;
     let is_silent = !load.phases.iter().any(|phase| answered(&phase.outcomes));
     if offered == 0 || !is_silent || !options.is_answered() || load.interrupted {
         return None;
