@@ -176,6 +176,27 @@ fn an_observation_starts_afresh_after_one_that_ended_with_another_format() {
 }
 
 #[test]
+fn an_observation_begins_with_what_a_client_has_put_there_in_any_format() {
+    let mut pair = pair(Lossy::default());
+    let put = |body: &[u8]| Request {
+        content_format: Some(content_format::OCTET_STREAM),
+        ..Request::put("/obs", body)
+    };
+    assert_eq!(exchange(&mut pair, put(b"21.5")).code, Code::CHANGED);
+    pair.client_events.clear();
+    pair.command(observe(2, "/obs"));
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(
+        responses(&pair).pop().expect("a response").payload[..],
+        b"21.5"[..]
+    );
+    pair.command(request(put(b"22.0")));
+    pair.drive_for(Duration::from_secs(1));
+    let told = notifications(&pair).pop().expect("a notification");
+    assert_eq!((told.code, &told.payload[..]), (Code::CONTENT, &b"22.0"[..]));
+}
+
+#[test]
 fn a_post_to_obs_reset_makes_the_server_forget() {
     let mut pair = observing("/obs", Lossy::default());
     assert_eq!(

@@ -93,6 +93,17 @@ impl Server {
         }
     }
 
+    /// Tells the observers of a resource that its representation has another format (RFC 7641 section 4.2).
+    pub(super) fn end_observation(&mut self, resource: usize) {
+        if self.observers.first_of(resource).is_none() {
+            return;
+        }
+        if let Some(resource) = self.tree.get_mut(resource) {
+            resource.end_observation();
+        }
+        self.dismiss(resource, Some(&Answer::code(Code::NOT_ACCEPTABLE)));
+    }
+
     /// Whether no further observation of a peer is taken.
     fn is_full(&self, flow: FlowId) -> bool {
         self.observers.len() >= self.config.max_observers

@@ -274,7 +274,7 @@ impl Server {
         match effect {
             Effect::Nothing => {}
             Effect::Changed => self.notify(resource, now),
-            Effect::FormatChanged => self.dismiss(resource, Some(&Answer::code(Code::NOT_ACCEPTABLE))),
+            Effect::FormatChanged => self.end_observation(resource),
             Effect::Removed => self.dismiss(resource, Some(&Answer::code(Code::NOT_FOUND))),
             Effect::Forgets(path) => {
                 let forgotten = self

@@ -27,6 +27,8 @@ pub(super) struct Resource {
     replaced: bool,
     /// The number of changes with which its observation began.
     begun: u32,
+    /// Whether a representation in another format has ended its last observation.
+    ended: bool,
 }
 
 /// A whole request.
@@ -117,6 +119,7 @@ impl Resource {
             changes: 0,
             replaced: false,
             begun: 0,
+            ended: false,
         };
         resource.restore();
         resource
@@ -161,11 +164,17 @@ impl Resource {
         None
     }
 
-    /// Begins an observation that nobody shares yet: what earlier ones left is no part of it. A representation in the
-    /// resource's own format stays, as a client may have put it there to see it.
+    /// A representation in another format ends the observation (RFC 7641 section 4.2).
+    pub(super) fn end_observation(&mut self) {
+        self.ended = true;
+    }
+
+    /// Begins an observation that nobody shares yet: the representation that ended the last one is no part of it. Any other one
+    /// stays, as a client may have put it there to see it.
     pub(super) fn begin_observation(&mut self) {
         let own = self.definition.format;
-        let foreign = self.representation.as_ref().is_none_or(|now| now.format != own);
+        let is_foreign = || self.representation.as_ref().is_none_or(|now| now.format != own);
+        let foreign = core::mem::take(&mut self.ended) && is_foreign();
         if foreign || matches!(self.definition.initial, Initial::Steps(_)) {
             self.changes = self.changes.wrapping_add(u32::from(foreign));
             (self.begun, self.replaced) = (self.changes, false);
