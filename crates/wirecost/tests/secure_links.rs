@@ -78,7 +78,11 @@ fn what_comes_behind_the_end_of_a_connection_is_nobodys_quarrel() {
             "{}",
             cell.stack
         );
-        assert!(cell.valid, "{}: {:?}", cell.stack, cell.warnings);
+        let other = cell
+            .warnings
+            .iter()
+            .find(|warning| warning.invalidates && warning.kind != "no-samples");
+        assert_eq!(other, None, "{}", cell.stack);
     }
 }
 

@@ -131,7 +131,7 @@ impl Client {
     /// Ignores an ACK or RST of a message that is not on its way.
     fn ignore_message_id(&mut self, got: u16) {
         self.stats.unmatched += 1;
-        if let Some(oldest) = self.exchanges.iter().next() {
+        if let Some(oldest) = self.exchanges.first() {
             let awaited = oldest.message_id;
             self.stats.last_ignored = Some(Ignored::MessageId { got, awaited });
         }
@@ -139,7 +139,7 @@ impl Client {
 
     /// Notes why a message with a token answers no request.
     fn note_strange(&mut self, repr: &Repr<'_>) {
-        let oldest = self.exchanges.iter().next().map(|exchange| exchange.token);
+        let oldest = self.exchanges.first().map(|exchange| exchange.token);
         let acceptable = repr.code.is_response() && repr.options.unacceptable(supports).is_none();
         self.stats.last_ignored = match oldest {
             Some(awaited) if acceptable && awaited != repr.token => Some(Ignored::Token {

@@ -105,7 +105,7 @@ pub enum ProtocolError {
     #[error("more messages at once than the receive maximum of {0}")]
     ReceiveMaximum(u16),
     /// A packet that the other side must not send now.
-    #[error("{0:?} must not be sent by this side now")]
+    #[error("{} must not be sent by this side now", .0.name())]
     Unexpected(PacketType),
 }
 

@@ -111,11 +111,50 @@ pub(crate) struct Segment {
     pub(crate) sequence: u32,
     pub(crate) acknowledgement: u32,
     pub(crate) content_bytes: u64,
+    /// Not scaled.
+    pub(crate) window: u64,
+    /// The sequence number after the last one of the first SACK block.
+    pub(crate) reported: Option<u32>,
     pub(crate) syn: bool,
     pub(crate) fin: bool,
     pub(crate) rst: bool,
     /// The MQTT packets that end in this segment.
     pub(crate) mqtt: Vec<Mqtt>,
+}
+
+/// What one end of a connection has told of the other one's bytes. Positions count from the SYN, which has 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    /// The position after the last one acknowledged.
+    acknowledged: u64,
+    window: Option<u64>,
+}
+
+impl Told {
+    /// Takes a segment by the other end, which acknowledges everything before `acknowledged` and whose first SACK block ends before
+    /// `reported`. What it tells about where it has no content (docs/results-format.md, "What an ACK without content tells
+    /// about"); `sent` is the position after the last one sent. `None` where it tells nothing.
+    pub(crate) fn take(
+        &mut self,
+        acknowledged: u64,
+        reported: Option<u64>,
+        window: u64,
+        sent: u64,
+    ) -> Option<u64> {
+        let (before, told) = (self.acknowledged, self.window.replace(window));
+        self.acknowledged = before.max(acknowledged);
+        let last = acknowledged.checked_sub(1);
+        if acknowledged > before {
+            return last;
+        }
+        if let Some(right) = reported.filter(|right| (1..=sent).contains(right)) {
+            return Some(right - 1);
+        }
+        if acknowledged < before || told != Some(window) {
+            return last;
+        }
+        (acknowledged < sent).then_some(acknowledged)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A TCP connection from tshark's fields: sequence numbers, what was sent before, and what the bytes are.
 
 use crate::books::{Identity, Phase, Sums};
-use crate::common::tshark::{Body, Packet, Segment};
+use crate::common::tshark::{Body, Packet, Segment, Told};
 
 /// What a run of bytes of a direction is.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,8 @@ struct Direction {
     next: u64,
     /// The position of the FIN, once sent.
     fin: Option<u64>,
+    /// What the other end has told of it.
+    told: Told,
 }
 
 /// A connection whose packets are taken in their order.
@@ -39,6 +41,8 @@ pub(crate) struct Connection {
     messages: Vec<u64>,
     /// Messages whose sending has begun.
     begun: usize,
+    /// What the last packet was.
+    last: Kind,
 }
 
 impl Connection {
@@ -49,6 +53,7 @@ impl Connection {
             identity: Identity::default(),
             messages: Vec::new(),
             begun: 0,
+            last: Kind::Connect,
         };
         let segments = packets
             .iter()
@@ -182,7 +187,8 @@ impl Connection {
         (phase, sums)
     }
 
-    fn phase(&self, way: usize, segment: &Segment, start: u64) -> Phase {
+    fn phase(&mut self, way: usize, segment: &Segment, start: u64) -> Phase {
+        let told = self.directions[1 - way].told_by(segment);
         let kind = if segment.content_bytes > 0 {
             self.directions[way].kind_at(start)
         } else if segment.syn {
@@ -190,9 +196,9 @@ impl Connection {
         } else if segment.fin || segment.rst {
             Kind::Close
         } else {
-            let peer = &self.directions[1 - way];
-            peer.kind_at(peer.position(segment.acknowledgement) - 1)
+            told.map_or(self.last, |position| self.directions[1 - way].kind_at(position))
         };
+        self.last = kind;
         match kind {
             Kind::Connect => Phase::Connect,
             Kind::KeepAlive => Phase::KeepAlive,
@@ -207,6 +213,16 @@ impl Direction {
     /// Sequence numbers wrap (RFC 9293 section 3.4); a connection here is far shorter than their circle.
     fn position(&self, sequence: u32) -> u64 {
         u64::from(sequence.wrapping_sub(self.initial))
+    }
+
+    /// What a segment of the other end tells about, where it has no content.
+    fn told_by(&mut self, segment: &Segment) -> Option<u64> {
+        if segment.rst || (segment.syn && segment.acknowledgement == 0) {
+            return None;
+        }
+        let reported = segment.reported.map(|right| self.position(right));
+        let acknowledged = self.position(segment.acknowledgement);
+        self.told.take(acknowledged, reported, segment.window, self.next)
     }
 
     /// The position after the bytes described so far.

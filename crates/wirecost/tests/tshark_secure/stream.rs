@@ -3,7 +3,7 @@
 
 use crate::books::{Books, Step, Sums};
 use crate::common::frames::{Connection, Frame};
-use crate::common::tshark::{Body, Segment};
+use crate::common::tshark::{Body, Segment, Told};
 
 /// The fields that [`books`] reads.
 pub(crate) const FIELDS: [&str; 11] = [
@@ -127,6 +127,7 @@ impl Direction {
 pub(crate) fn books(connection: &Connection) -> Books {
     let directions = Reader::read(connection);
     let (mut books, mut begun) = (Books::default(), Step::Message(1));
+    let (mut told, mut sent, mut last) = ([Told::default(); 2], [0; 2], Step::Connect);
     for frame in &connection.frames {
         let (way, segment) = (frame.packet.way, segment(frame));
         let direction = &directions[way];
@@ -136,8 +137,14 @@ pub(crate) fn books(connection: &Connection) -> Books {
             transport: frame.transport_bytes(),
             ..Sums::default()
         };
+        let start = direction.position(segment.sequence);
+        let end = start + segment.content_bytes + u64::from(segment.syn) + u64::from(segment.fin);
+        sent[way] = end.max(sent[way]);
+        let told = told_by(segment, &directions[1 - way], sent[1 - way], &mut told[way]);
+        let told = told.map_or(last, |position| directions[1 - way].step_at(position));
+        last = step_of(frame, &directions).unwrap_or(told);
         // An acknowledgement that is sent again is of the message underway, whatever it repeats.
-        let step = match step_of(frame, &directions) {
+        let step = match last {
             Step::Message(number) => begun.max(Step::Message(number)),
             step => step,
         };
@@ -145,7 +152,6 @@ pub(crate) fn books(connection: &Connection) -> Books {
             begun = step;
         }
         books.enter(step, way, &headers);
-        let start = direction.position(segment.sequence);
         direction.enter(start, start + segment.content_bytes, way, &mut books);
     }
     books
@@ -158,20 +164,26 @@ fn segment(frame: &Frame) -> &Segment {
     }
 }
 
-/// A packet is for what its first byte is for, and without bytes for what it acknowledges.
-fn step_of(frame: &Frame, directions: &[Direction; 2]) -> Step {
+/// A packet is for what its first byte is for; `None` where it carries nothing.
+fn step_of(frame: &Frame, directions: &[Direction; 2]) -> Option<Step> {
     let (way, segment) = (frame.packet.way, segment(frame));
     if segment.content_bytes > 0 {
-        return directions[way].step_at(directions[way].position(segment.sequence));
+        return Some(directions[way].step_at(directions[way].position(segment.sequence)));
     }
     if segment.syn {
-        return Step::Connect;
+        return Some(Step::Connect);
     }
-    if segment.fin || segment.rst {
-        return Step::Close;
+    (segment.fin || segment.rst).then_some(Step::Close)
+}
+
+/// What a segment tells about the other direction, which has sent everything before `sent`.
+fn told_by(segment: &Segment, other: &Direction, sent: u64, told: &mut Told) -> Option<u64> {
+    if segment.rst || (segment.syn && segment.acknowledgement == 0) {
+        return None;
     }
-    let peer = &directions[1 - way];
-    peer.step_at(peer.position(segment.acknowledgement) - 1)
+    let reported = segment.reported.map(|right| other.position(right));
+    let acknowledged = other.position(segment.acknowledgement);
+    told.take(acknowledged, reported, segment.window, sent)
 }
 
 /// Reads the records of a connection in the order in which they were complete.

@@ -2,7 +2,7 @@
 
 use super::{Body, Coap, Datagram, Mqtt, Packet, Segment};
 
-pub(super) const FIELDS: [&str; 48] = [
+pub(super) const FIELDS: [&str; 50] = [
     "frame.number",
     "frame.time_epoch",
     "frame.interface_id",
@@ -32,6 +32,8 @@ pub(super) const FIELDS: [&str; 48] = [
     "tcp.ack_raw",
     "tcp.len",
     "tcp.flags",
+    "tcp.window_size_value",
+    "tcp.options.sack_re",
     "udp.srcport",
     "udp.dstport",
     "udp.length",
@@ -189,6 +191,11 @@ impl Row<'_> {
             sequence: self.sure("tcp.seq_raw") as u32,
             acknowledgement: self.sure("tcp.ack_raw") as u32,
             content_bytes: self.sure("tcp.len"),
+            window: self.sure("tcp.window_size_value"),
+            reported: self
+                .numbers("tcp.options.sack_re")
+                .first()
+                .map(|right| *right as u32),
             fin: flags & 0x01 != 0,
             syn: flags & 0x02 != 0,
             rst: flags & 0x04 != 0,
