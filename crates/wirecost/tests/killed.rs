@@ -1,5 +1,7 @@
 //! SIGKILL at any moment: nothing that the program has started or made is left.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
 mod common;
 
 use std::collections::BTreeSet;

@@ -1,6 +1,7 @@
 //! Peers that break rules of RFC 9114 and RFC 9204, whose QUIC is aioquic's: each is told by its code, at once.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::iter;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,9 +133,12 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
     for (case, closed, reason) in cases {
         let failure = failure(&files, port).to_string();
         assert!(failure.contains(reason), "{case}: {failure}");
-        if !closed.is_empty() {
-            assert_eq!(line(), closed, "{case}");
+        if closed.is_empty() {
+            continue;
         }
+        // A connection that this side closes in order has a line, too.
+        let outcome = iter::repeat_with(&mut line).find(|line| line.is_empty() || line.starts_with(case));
+        assert_eq!(outcome, Some(format!("{case}: {closed}")));
     }
 }
 

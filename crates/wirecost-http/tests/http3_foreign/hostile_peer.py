@@ -4,8 +4,8 @@ hostile_peer.py client PORT CA              a connection for each line of stdin
 hostile_peer.py server PORT CERT KEY CASE.. a connection for each case
 
 A case is a list of `uni HEX`, `bidi HEX` (a client's request stream) or `answer HEX` (a server's, on the first request), separated
-by semicolons; `-fin` behind the word ends the stream. What came of it is a line: the code that the other side closed the
-connection or reset the stream with, or `answer`.
+by semicolons; `-fin` behind the word ends the stream. What came of it is a line, of a server behind the case: the code that the
+other side closed the connection or reset the stream with, or `answer`.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import sys
 
 from aioquic.asyncio import QuicConnectionProtocol, connect, serve
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, StreamDataReceived, StreamReset
+from aioquic.quic.events import ConnectionTerminated, StreamDataReceived, StreamReset
 
 
 class Peer(QuicConnectionProtocol):
@@ -29,7 +29,7 @@ class Peer(QuicConnectionProtocol):
             word, _, fin = word.partition("-")
             if word not in words:
                 continue
-            at = stream
+            at = stream if word == "answer" else None
             if at is None:
                 at = self._quic.get_next_available_stream_id(is_unidirectional=word == "uni")
             self._quic.send_stream_data(at, bytes.fromhex(text), bool(fin))
@@ -64,19 +64,16 @@ async def client(port, authority):
 class Server(Peer):
     cases = []
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.case = Server.cases.pop(0) if Server.cases else ""
-
     def end(self, outcome):
-        if outcome != "answer":
-            print(outcome, flush=True)
+        # A packet behind the end of a connection begins one that comes to no handshake, and has no case.
+        if self.case and outcome != "answer":
+            print(f"{self.case}: {outcome}", flush=True)
 
     def quic_event_received(self, event):
-        if isinstance(event, HandshakeCompleted):
-            self.act(("uni",))
+        # Not before the request: what waits for a stream would go out on another connection.
         if isinstance(event, StreamDataReceived) and event.stream_id == 0 and event.end_stream:
-            self.act(("answer",), 0)
+            self.case = Server.cases.pop(0) if Server.cases else ""
+            self.act(("uni", "answer"), 0)
         super().quic_event_received(event)
 
 
