@@ -6,33 +6,53 @@ use wirecost_proto::bare::Transport;
 
 use super::plan::PlannedCell;
 use crate::results::summary::Warning;
+use crate::stack::{Application, Stack};
 
 /// The kind of the warning.
 const KIND: &str = "differs-from-kernel";
 
 /// A row, or some rows of one cause, of docs/agreement.md that do not agree.
 struct Difference {
-    /// Whether a message of so many bytes over TCP, on such a link, is one of them.
+    /// Whether it is about such a stack.
+    concerns: fn(Stack) -> bool,
+    /// Whether it is about messages of so many bytes on such a link.
     holds: fn(u64, &LinkConfig) -> bool,
     /// How far live cells are off.
     text: &'static str,
 }
 
-const DIFFERENCES: [Difference; 3] = [
+const DIFFERENCES: [Difference; 5] = [
     Difference {
+        concerns: is_over_tcp,
         holds: |bytes, link| bytes >= 1_000_000 && is_any(link, |way| way.rate.is_none()),
         text: "the machine's microseconds per packet, which virtual time leaves out, make messages of 1 MB without a rate take up \
                to 1.13 times as long live, those of 5 MB up to 2.2 times",
     },
     Difference {
+        concerns: is_over_tcp,
         holds: |bytes, link| bytes >= 20_000 && is_any(link, |way| way.loss.rate() >= 0.1),
         text: "at a loss of 10 %, messages of 20 kB and more are faster live by up to 10 % in their 95th percentile",
     },
     Difference {
+        concerns: is_over_tcp,
         holds: |bytes, link| bytes >= 100_000 && is_any(link, has_tiny_queue),
         text: "behind a queue of 3 packets, messages of 100 kB take up to 1.36 times as long live in their 95th percentile",
     },
+    Difference {
+        concerns: is_over_tcp,
+        holds: |bytes, link| bytes >= 100_000 && is_any(link, |way| way.reorder.is_some()),
+        text: "under reordering, messages of 100 kB take up to 1.08 times as long live in their 95th percentile",
+    },
+    Difference {
+        concerns: |stack| stack.application == Application::Http3,
+        holds: |bytes, link| bytes >= 20_000 && is_any(link, |way| way.reorder.is_some()),
+        text: "under reordering, HTTP/3 takes 1.11 to 1.15 times as long live for messages of 20 kB and more",
+    },
 ];
+
+fn is_over_tcp(stack: Stack) -> bool {
+    stack.transport() == Transport::Stream
+}
 
 fn is_any(link: &LinkConfig, holds: fn(&DirectionConfig) -> bool) -> bool {
     Direction::ALL.iter().any(|way| holds(link.direction(*way)))
@@ -47,11 +67,10 @@ pub(super) fn warnings<'a>(
     planned: &'a PlannedCell,
     link: &'a LinkConfig,
 ) -> impl Iterator<Item = Warning> + 'a {
-    let is_tcp = planned.stack.transport() == Transport::Stream;
     let bytes = planned.payload.len() as u64;
     let known = DIFFERENCES
         .iter()
-        .filter(move |difference| is_tcp && (difference.holds)(bytes, link));
+        .filter(move |difference| (difference.concerns)(planned.stack) && (difference.holds)(bytes, link));
     known.map(|difference| Warning {
         kind: KIND.into(),
         text: format!("not as the kernel does: {} (docs/agreement.md)", difference.text),
@@ -72,7 +91,8 @@ mod tests {
         let mut link = LinkConfig::symmetric(Duration::from_millis(25));
         change(&mut link.up);
         change(&mut link.down);
-        let holds = |difference: &&Difference| (difference.holds)(bytes, &link);
+        let tcp: Stack = "tcp".parse().expect("a stack");
+        let holds = |difference: &&Difference| (difference.concerns)(tcp) && (difference.holds)(bytes, &link);
         DIFFERENCES.iter().filter(holds).count()
     }
 
