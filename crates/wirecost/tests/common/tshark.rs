@@ -7,9 +7,16 @@ use std::process::Command;
 
 use super::need_program;
 
-/// No protocol is registered at the port of bare stacks over TLS and DTLS: without this, a device's own port may belong
-/// to a protocol that tshark then sees in its packets.
-const DECODE_AS: [&str; 4] = ["-d", "udp.port==10009,dtls", "-d", "tcp.port==10009,tls"];
+/// Wireshark registers no protocol at the port of bare stacks over TLS and DTLS, and finds QUIC by looking: without
+/// this, a device's own port may belong to a protocol that tshark then sees in its packets, as PROFINET at 34962.
+const DECODE_AS: [&str; 6] = [
+    "-d",
+    "udp.port==443,quic",
+    "-d",
+    "udp.port==10009,dtls",
+    "-d",
+    "tcp.port==10009,tls",
+];
 
 /// Every packet by itself, nothing put together: what a packet holds is asked for packet by packet.
 const SETTINGS: [&str; 6] = [
