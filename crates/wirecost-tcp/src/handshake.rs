@@ -38,8 +38,6 @@ pub(crate) struct Opening {
     pub(crate) peer: Option<PeerSyn>,
     /// Bytes that the SYN carried.
     syn_bytes: u32,
-    /// Whether this end has sent the first SYN.
-    is_active: bool,
     /// How often it was sent again, and how often of that because its time was out.
     retransmissions: u8,
     timeouts: u8,
@@ -76,7 +74,6 @@ impl Opening {
             closes: false,
             peer: None,
             syn_bytes: 0,
-            is_active: true,
             retransmissions: 0,
             timeouts: 0,
             first_sent: None,
@@ -88,7 +85,6 @@ impl Opening {
     pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32) -> Self {
         let mut opening = Self::connect(config, initial_sequence);
         opening.peer = Some(opening.agree(syn));
-        opening.is_active = false;
         opening.is_due = true;
         opening
     }
@@ -292,7 +288,6 @@ impl Opening {
         let first = self.first_sent.map(|first| clock(self.initial_sequence, first));
         recovery::Opening {
             rtt: self.round_trip(echo, now),
-            is_active: self.is_active,
             // Linux: a SYN-ACK that only SYNs have called for again is no sign of congestion (`tcp_create_openreq_child`).
             retransmissions: u32::from(
                 self.retransmissions

@@ -77,6 +77,7 @@ traces! {
     slow_link "slow-link"
     slow_link_of_a_long_path "slow-link-of-a-long-path"
     slow_start_after_idle "slow-start-after-idle"
+    slow_start_after_lost_syn "slow-start-after-lost-syn"
     spurious_time_out "spurious-time-out"
     syn_ack_lost "syn-ack-lost"
     syn_ack_retry "syn-ack-retry"

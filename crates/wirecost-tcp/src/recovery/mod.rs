@@ -62,8 +62,6 @@ use undo::Undo;
 pub(crate) struct Opening {
     /// The round trip of the SYN or SYN-ACK, where it was sent once or its timestamp came back.
     pub(crate) rtt: Option<Duration>,
-    /// Whether this end sent the first SYN.
-    pub(crate) is_active: bool,
     /// How often this end's SYN or SYN-ACK was retransmitted.
     pub(crate) retransmissions: u32,
     /// Whether it was so in vain: the answer echoes the timestamp of the first.
@@ -235,14 +233,8 @@ impl Recovery {
                 self.rto_ticks = self.rtt.rto_ticks();
             }
         }
-        if opening.is_active && opening.retransmissions > 0 {
-            // Linux: `tcp_enter_loss` reduces the threshold for a lost SYN as for any segment.
-            let threshold = self.algorithm.threshold_after_loss(self.window.cwnd());
-            self.window.set_ssthresh(threshold);
-            self.algorithm = Algorithm::new(self.config.congestion_control);
-        }
         // RFC 6928, section 2, and RFC 5681, section 3.1: one segment after a lost SYN; RFC 6298's shorter first time-out
-        // makes that wrong once. (Linux: `tcp_init_transfer`)
+        // makes that wrong once. The threshold is as before. (Linux: `tcp_init_transfer`, `tcp_init_metrics`)
         if opening.retransmissions > 1 && !opening.is_spurious {
             self.window.set_cwnd(1);
         }

@@ -31,7 +31,6 @@ pub(super) fn opened(config: &Config, rtt: Duration) -> Recovery {
     let mut recovery = Recovery::new(config, START, Instant::START);
     let opening = Opening {
         rtt: Some(rtt),
-        is_active: true,
         has_sack: config.selective_acknowledgments,
         segment_bytes: MSS,
         ..Opening::default()

@@ -73,12 +73,11 @@ fn duplicates_of_every_retransmission_take_the_time_out_back() {
 }
 
 #[test]
-fn a_lost_syn_leaves_its_marks() {
+fn a_lost_syn_leaves_slow_start_alone() {
     let after = |retransmissions, is_spurious| {
         let mut recovery = Recovery::new(&Config::linux(1_460), START, Instant::START);
         let opening = Opening {
             rtt: Some(RTT),
-            is_active: true,
             retransmissions,
             is_spurious,
             has_sack: true,
@@ -88,9 +87,9 @@ fn a_lost_syn_leaves_its_marks() {
         (recovery.congestion_window(), recovery.slow_start_threshold())
     };
     assert_eq!(after(0, false), (10, NO_THRESHOLD));
-    assert_eq!(after(1, false), (10, 7));
-    assert_eq!(after(2, false), (1, 7));
-    assert_eq!(after(2, true), (10, 7));
+    assert_eq!(after(1, false), (10, NO_THRESHOLD));
+    assert_eq!(after(2, false), (1, NO_THRESHOLD));
+    assert_eq!(after(2, true), (10, NO_THRESHOLD));
 }
 
 #[test]
