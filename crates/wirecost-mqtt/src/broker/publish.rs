@@ -109,7 +109,7 @@ impl Broker {
         };
         let inbound = &self.sessions.get(session)?.inbound;
         let full = inbound.len() >= usize::from(self.config.receive_maximum);
-        // [MQTT-3.3.4-9]
+        // [MQTT-3.3.4-7]
         let exceeded = version == Version::V5 && full && !inbound.contains(id);
         exceeded.then_some(ReasonCode::ReceiveMaximumExceeded)
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::figures::{Interval, record};
+use super::figures::record;
 use super::roles::expected::Matching;
 use crate::results::summary::Outcomes;
 use intervals::Intervals;
