@@ -40,6 +40,11 @@ impl Retained {
         }
     }
 
+    /// Bytes of all messages.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Bytes of the messages other than that of `name`.
     pub(super) fn bytes_beside(&self, name: &str) -> usize {
         self.bytes - self.by_topic.get(name).map_or(0, |message| message.bytes())
