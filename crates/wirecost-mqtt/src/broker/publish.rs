@@ -219,7 +219,8 @@ impl Broker {
         let name = message.topic.as_text();
         // [MQTT-3.3.1-6], [MQTT-3.3.1-7]
         if message.payload.is_empty() {
-            return self.retained.remove(&name);
+            self.retained.remove(&name);
+            return;
         }
         if !self.may_retain(message) {
             self.retained.purge(self.now);
