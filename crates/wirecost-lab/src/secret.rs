@@ -8,8 +8,13 @@ const HIDDEN: &str = "***";
 
 /// A word of a command line with `***` for the passwords of the URLs in it.
 pub fn without_passwords(word: &str) -> String {
-    let parts: Vec<String> = word.split(',').map(without_password).collect();
-    parts.join(",")
+    let (mut kept, mut rest) = (String::new(), word);
+    while let Some((before, behind)) = rest.split_once("://") {
+        let (authority, after) = behind.split_at(end_of_authority(behind));
+        kept += &format!("{before}://{}", without_password(authority));
+        rest = after;
+    }
+    kept + rest
 }
 
 /// The words of a command line of ours, with `***` for every secret that an option among them holds.
@@ -41,17 +46,22 @@ fn hidden(value: &str) -> String {
     }
 }
 
+/// Where the authority ends that `text` begins with (RFC 3986, section 3.2): where another URL follows, at the comma in front of it.
+fn end_of_authority(text: &str) -> usize {
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let (authority, rest) = text.split_at(end);
+    match authority.strip_suffix(':').filter(|_| rest.starts_with("//")) {
+        Some(others) => others.rfind(',').unwrap_or(others.len()),
+        None => end,
+    }
+}
+
 /// RFC 3986, section 3.2.1: user information stands in front of the host.
-fn without_password(url: &str) -> String {
-    let login = url.split_once("://").and_then(|(scheme, rest)| {
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (login, host) = rest.split_at(end).0.rsplit_once('@')?;
-        let (user, _) = login.split_once(':')?;
-        Some((scheme, user, host, &rest[end..]))
-    });
-    match login {
-        Some((scheme, user, host, resource)) => format!("{scheme}://{user}:{HIDDEN}@{host}{resource}"),
-        None => url.to_owned(),
+fn without_password(authority: &str) -> String {
+    let login = authority.rsplit_once('@');
+    match login.and_then(|(login, host)| Some((login.split_once(':')?.0, host))) {
+        Some((user, host)) => format!("{user}:{HIDDEN}@{host}"),
+        None => authority.to_owned(),
     }
 }
 
@@ -67,6 +77,12 @@ mod tests {
             "mqtt://me:***@host:1883/t/a@b:c?q,mqtt://me@host,http://[::1]:80/"
         );
         assert_eq!(without_passwords("t/a@b:c"), "t/a@b:c");
+        assert_eq!(without_passwords("a://b:c://d:e@f"), "a://b:c://d:***@f");
+        // A comma stands for itself in user information (RFC 3986, section 3.2.1).
+        assert_eq!(
+            without_passwords("-L=mqtt://me:a,b@host/t,mqtt://me:c,d,e@host,f"),
+            "-L=mqtt://me:***@host/t,mqtt://me:***@host,f"
+        );
     }
 
     #[test]

@@ -83,7 +83,9 @@ impl Sniffer {
         let mut buffer = vec![0; LARGEST_PACKET_BYTES];
         let mut catch = Catch::default();
         let begun = self.clock.utc_nanos(Instant::START);
-        let (now, mut room) = (self.clock.now(), KEPT_BYTES);
+        // The kernel stamps with a clock that may have been set since the run began.
+        let drift = u64::try_from(self.clock.realtime_drift_nanos()).unwrap_or(0);
+        let (end, mut room) = (self.clock.now() + Duration::from_nanos(drift), KEPT_BYTES);
         loop {
             let frame = match sys::receive_frame(self.fd.as_fd(), &mut buffer) {
                 Ok(frame) => frame,
@@ -99,7 +101,7 @@ impl Sniffer {
                 bytes: buffer.get(..frame.length).unwrap_or_default().to_vec(),
             };
             // What passes meanwhile may have no end.
-            if sniffed.at > now {
+            if sniffed.at > end {
                 break;
             }
             if !wanted(&sniffed) {

@@ -283,18 +283,23 @@ fn members(namespace: &Path) -> Vec<String> {
     entries.filter(is_member).collect()
 }
 
-fn clean_slate() -> Result<(), String> {
-    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
-    let script = "env | grep -v ^PWD | grep -v ^_= | sort; ls /proc/self/fd | wc -l; cat /proc/net/dev; \
-                  grep -E '^Sig(Blk|Ign)' /proc/self/status";
-    let launch = shell(folder.path(), script);
-    let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
+/// What a server has said when it has ended by itself.
+fn said_in_all(launch: &Launch, side: &wirecost_live::topology::Side) -> String {
+    let mut server = ServerProcess::start(launch, side).unwrap();
     let deadline = Instant::now() + PATIENCE;
     while server.is_alive() {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }
-    let log = fs::read_to_string(&launch.log).unwrap();
+    fs::read_to_string(&launch.log).unwrap()
+}
+
+fn clean_slate() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let script = "env | grep -v ^PWD | grep -v ^_= | sort; ls /proc/self/fd | wc -l; cat /proc/net/dev; \
+                  grep -E '^Sig(Blk|Ign)' /proc/self/status";
+    let launch = shell(folder.path(), script);
+    let log = said_in_all(&launch, &topology.server);
     let lines: Vec<&str> = log.lines().collect();
     // Standard input, output and error, and the one with which ls reads.
     assert_eq!(lines[..3], ["GREETING=hello", "PATH=/usr/bin:/bin", "4"], "{log}");
@@ -313,14 +318,8 @@ fn own_processes() -> Result<(), String> {
     let script =
         "read -r me rest </proc/self/stat; [ $me = $$ ] && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'";
     let launch = shell(folder.path(), script);
-    let mut server = ServerProcess::start(&launch, &topology.server).unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    while server.is_alive() {
-        assert!(Instant::now() < deadline);
-        std::thread::yield_now();
-    }
     // The first process, the shell, ls and grep.
-    assert_eq!(fs::read_to_string(&launch.log).unwrap(), "wirecost-init\n4\n");
+    assert_eq!(said_in_all(&launch, &topology.server), "wirecost-init\n4\n");
     Ok(())
 }
 

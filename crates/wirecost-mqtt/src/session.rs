@@ -131,7 +131,7 @@ impl<M> Outbound<M> {
         self.exchanges.drain(..).map(|exchange| exchange.message)
     }
 
-    /// Whether a new message of QoS 1 or 2 may be sent now: order [MQTT-4.6.0-1], send quota [MQTT-3.3.4-9] and
+    /// Whether a new message of QoS 1 or 2 may be sent now: order [MQTT-4.6.0-1], send quota [MQTT-4.9.0-2] and
     /// a free packet identifier.
     pub(crate) fn is_ready(&self) -> bool {
         self.quota > 0 && self.resent == self.exchanges.len() && self.next_id().is_some()
@@ -199,7 +199,7 @@ impl<M> Outbound<M> {
         }
         // Section 4.9 gives one back for every PUBACK and PUBCOMP (and for a PUBREC that refuses, see `pubrec`), up
         // to the maximum. For a PUBREL that was resent it would give back what was not taken, and break
-        // [MQTT-3.3.4-9] with the next messages.
+        // [MQTT-4.9.0-2] with the next messages.
         if exchange.holds_quota {
             self.quota = self.quota.saturating_add(1).min(self.receive_maximum);
         }
@@ -214,7 +214,7 @@ impl<M> Outbound<M> {
         let index = self.position(id);
         match index.and_then(|index| self.exchanges.get_mut(index)) {
             Some(exchange) if matches!(exchange.stage, Stage::AwaitPubrec | Stage::AwaitPubcomp) => {
-                // [MQTT-4.3.3-5]: from here on PUBREL is resent, never PUBLISH.
+                // [MQTT-4.3.3-6]: from here on PUBREL is resent, never PUBLISH.
                 exchange.stage = Stage::AwaitPubcomp;
                 Ok(Pubrec::Release)
             }
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(outbound.len(), 1);
     }
 
-    /// [MQTT-3.3.4-9] across connections
+    /// [MQTT-4.9.0-2] across connections
     #[test]
     fn a_resent_pubrel_gives_no_quota_back() {
         let mut outbound = connected(2);

@@ -5,16 +5,17 @@
 //! the path loses or corrupts is offered again after [`STREAM_RETRY`], and bytes arrive in order; there is no
 //! TCP here. Every byte that arrives is held against the spans that its receiver reports in `Consumed`.
 
-use alloc::collections::{BTreeMap, VecDeque};
+mod arrived;
+
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
 
 use crate::bare::Transport;
-use crate::{
-    Buffer, Cause, Delivery, Direction, Endpoint, FlowId, Input, Instant, Output, Path, ResetReason, Span,
-};
+use crate::{Buffer, Delivery, Direction, Endpoint, FlowId, Input, Instant, Output, Path, ResetReason, Span};
+use arrived::Arrived;
 
 /// How long an idealised stream waits before it offers a lost chunk again.
 pub const STREAM_RETRY: Duration = Duration::from_millis(200);
@@ -75,7 +76,7 @@ struct Arrival {
 #[derive(Default)]
 struct FlowState {
     last_arrival: Instant,
-    delivered: VecDeque<Span>,
+    arrived: Arrived,
     closed: bool,
 }
 
@@ -192,7 +193,8 @@ where
         } = arrival;
         match what {
             What::Bytes { bytes, spans } => {
-                self.expect_consumed(flow, direction, spans);
+                let is_datagram = self.transport == Transport::Datagram;
+                self.flow(flow, direction).arrived.add(spans, is_datagram);
                 let input = (flow, bytes);
                 match direction {
                     Direction::Up => self.server_input(Input::Received {
@@ -228,7 +230,7 @@ where
             out.clear();
             match self.client.poll_output(&mut out) {
                 Output::Transmit { flow } => self.transmit(Direction::Up, flow, &out),
-                Output::Consumed { flow } => self.consumed(Direction::Down, flow, &out),
+                Output::Consumed { flow } => self.flow(flow, Direction::Down).arrived.consume(&out),
                 Output::Close { flow, reset } => self.close(Direction::Up, flow, reset),
                 Output::Event(event) => self.client_events.push((self.now, event)),
                 Output::Timeout(at) => {
@@ -248,7 +250,7 @@ where
             out.clear();
             match self.server.poll_output(&mut out) {
                 Output::Transmit { flow } => self.transmit(Direction::Down, flow, &out),
-                Output::Consumed { flow } => self.consumed(Direction::Up, flow, &out),
+                Output::Consumed { flow } => self.flow(flow, Direction::Up).arrived.consume(&out),
                 Output::Close { flow, reset } => self.close(Direction::Down, flow, reset),
                 Output::Event(event) => self.server_events.push((self.now, event)),
                 Output::Timeout(at) => {
@@ -366,114 +368,11 @@ where
         self.flows.entry((flow, direction)).or_default()
     }
 
-    /// Remembers what the maker of arriving bytes said they are.
-    fn expect_consumed(&mut self, flow: FlowId, direction: Direction, spans: Vec<Span>) {
-        let transport = self.transport;
-        let delivered = &mut self.flow(flow, direction).delivered;
-        if transport == Transport::Datagram {
-            assert!(
-                delivered.is_empty(),
-                "every datagram is consumed whole before the next one"
-            );
-        }
-        delivered.extend(spans);
-    }
-
-    /// Holds what the receiver says of bytes against what their maker said. A receiver cannot know a
-    /// retransmission whose original was lost, so that cause is not compared.
-    fn consumed(&mut self, direction: Direction, flow: FlowId, out: &Buffer) {
-        assert!(out.bytes().is_empty(), "Consumed carries spans only");
-        let delivered = &mut self.flow(flow, direction).delivered;
-        for span in out.spans() {
-            let mut left = span.len;
-            while left > 0 {
-                let made = delivered.front_mut().expect("no more is consumed than arrived");
-                assert_eq!(
-                    (span.layer, span.phase),
-                    (made.layer, made.phase),
-                    "both sides agree on {direction:?}"
-                );
-                let resent = [span.cause, made.cause].contains(&Cause::Retransmission);
-                assert!(
-                    resent || span.cause == made.cause,
-                    "both sides agree on the cause: {span:?} {made:?}"
-                );
-                let taken = left.min(made.len);
-                left -= taken;
-                made.len -= taken;
-                if made.len == 0 {
-                    delivered.pop_front();
-                }
-            }
-        }
-    }
-
     /// Bytes that arrived and that the receiver has not accounted for yet.
     pub fn unconsumed(&self) -> u64 {
-        let flows = self.flows.values();
-        flows
-            .flat_map(|flow| &flow.delivered)
-            .map(|span| u64::from(span.len))
-            .sum()
+        self.flows.values().map(|flow| flow.arrived.bytes()).sum()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Front;
-    use crate::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent};
-    use crate::path::FixedDelay;
-
-    #[test]
-    fn a_bare_tcp_message_arrives_after_the_delay_and_is_accounted_alike_on_both_sides() {
-        let (client, server) = (Client::new(Transport::Stream), Server::new(Transport::Stream));
-        let mut pair = Pair::new(
-            Transport::Stream,
-            client,
-            server,
-            FixedDelay(Duration::from_millis(5)),
-        );
-        pair.open();
-        pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
-        pair.command(ClientCommand::Send([].as_slice().into()));
-        pair.drive_for(Duration::from_secs(1));
-        let arrived = Instant::from_millis(5);
-        let message = |payload: &[u8]| {
-            (
-                arrived,
-                ServerEvent::Message {
-                    flow: FIRST_FLOW,
-                    payload_bytes: payload.len() as u64,
-                    front: Front::of(payload),
-                },
-            )
-        };
-        assert_eq!(pair.server_events, [message(&[7; 128]), message(&[])]);
-        assert_eq!(pair.client_events, [(Instant::START, ClientEvent::Opened)]);
-        assert_eq!(pair.unconsumed(), 0);
-        pair.command(ClientCommand::Close);
-        pair.drive_for(Duration::from_secs(1));
-        assert_eq!(
-            pair.client_events.last().map(|(_, event)| *event),
-            Some(ClientEvent::Closed)
-        );
-    }
-
-    #[test]
-    fn a_bare_udp_message_is_one_datagram() {
-        let (client, server) = (Client::new(Transport::Datagram), Server::new(Transport::Datagram));
-        let mut pair = Pair::new(
-            Transport::Datagram,
-            client,
-            server,
-            FixedDelay(Duration::from_millis(5)),
-        );
-        pair.open();
-        pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
-        pair.drive_for(Duration::from_secs(1));
-        assert_eq!(pair.sent.len(), 1);
-        assert_eq!(pair.sent[0].bytes.len(), 128);
-        assert_eq!(pair.server_events.len(), 1);
-    }
-}
+mod tests;

@@ -155,8 +155,8 @@ impl Column {
             .collect()
     }
 
-    /// Where each cell stands. Invalid cells are not compared, nor is a time without an interval; what ends with an answer is compared apart from what
-    /// ends with arrival, and what was simulated apart from what was measured.
+    /// Where each cell stands. Invalid cells are not compared, nor is a time without an interval; what ends with an answer is
+    /// compared apart from what ends with arrival, and what was simulated apart from what was measured.
     pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
         let entries: Vec<Entry<'_>> = cells.iter().map(|cell| (*cell, self.interval(cell))).collect();
         self.ranks_within(&entries)

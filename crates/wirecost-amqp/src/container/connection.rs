@@ -9,7 +9,7 @@ use wirecost_proto::{Buffer, FlowId, Instant, TimerTable};
 use super::Config;
 use super::fault::RESOURCE_LIMIT_EXCEEDED;
 use super::link::{Link, Sending};
-use super::queue::QueueId;
+use super::queue::{LinkKey, QueueId};
 use crate::codec::frame::{MIN_MAX_FRAME_SIZE, emit_empty_frame};
 use crate::codec::{Attribution, Close, Condition, End, Framer, Open, Performative};
 use crate::outgoing;
@@ -240,17 +240,19 @@ impl Connection {
         matches!(self.state, State::Finishing { .. } | State::Finished)
     }
 
-    /// The queues that its links send from.
-    pub(super) fn queues(&self) -> Vec<QueueId> {
-        let links = self.sessions.values().flat_map(|session| match session {
-            SessionState::Mapped { links, .. } => Some(links.values()).into_iter().flatten(),
-            SessionState::Discarding => None.into_iter().flatten(),
-        });
-        let queues = links.filter_map(|link| match link {
-            Link::Sending(sending) => Some(sending.queue),
-            _ => None,
-        });
-        queues.collect()
+    /// Its links that send, each with the queue that it sends from.
+    pub(super) fn senders(&self) -> Vec<(QueueId, LinkKey)> {
+        let mut senders = Vec::new();
+        for (&channel, session) in &self.sessions {
+            let SessionState::Mapped { links, .. } = session else {
+                continue;
+            };
+            senders.extend(links.iter().filter_map(|(&handle, link)| match link {
+                Link::Sending(sending) => Some((sending.queue, LinkKey::new(self.flow, channel, handle))),
+                _ => None,
+            }));
+        }
+        senders
     }
 
     /// The end that sends on `handle`, if the session stands and has one.

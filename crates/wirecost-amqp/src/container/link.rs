@@ -101,9 +101,9 @@ impl Sending {
         self.outbox.push_back(message);
     }
 
-    /// Deliveries that are not done.
-    pub(super) fn pending(&self) -> usize {
-        self.outbox.len() + self.unsettled.len()
+    /// Whether as many deliveries as there may be are not done.
+    pub(super) fn is_full(&self, most: usize) -> bool {
+        self.outbox.len() + self.unsettled.len() >= most.max(1)
     }
 
     /// Every message that has no outcome, newest first: so they go back to the front of the queue.

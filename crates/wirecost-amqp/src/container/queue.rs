@@ -24,18 +24,18 @@ pub(super) struct LinkKey {
     pub(super) handle: u32,
 }
 
+impl LinkKey {
+    pub(super) const fn new(flow: FlowId, channel: u16, handle: u32) -> Self {
+        Self {
+            flow,
+            channel,
+            handle,
+        }
+    }
+}
+
 /// The encoded sections of a message.
 pub(super) type Stored = Vec<u8>;
-
-/// Whether a receiver can be given a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Readiness {
-    Ready,
-    /// Too many of its deliveries are not done.
-    Busy,
-    /// It takes none before it says so by a flow.
-    WithoutCredit,
-}
 
 #[derive(Debug)]
 struct Queue {
@@ -44,7 +44,8 @@ struct Queue {
     receivers: Receivers,
 }
 
-/// The receivers of a queue. Those without credit have no turn, so that a message does not make anybody look at them.
+/// The receivers of a queue. Those that take nothing have no turn, so that a message does not make anybody look at them: whoever
+/// makes one of them ready wakes it.
 #[derive(Debug, Default)]
 struct Receivers {
     /// Who has a turn, each with its ticket; an entry whose ticket is not its receiver's is void.
@@ -82,21 +83,17 @@ impl Receivers {
     }
 
     /// The next receiver in turn that is ready; it is the last one afterwards.
-    fn next(&mut self, mut readiness: impl FnMut(LinkKey) -> Readiness) -> Option<LinkKey> {
+    fn next(&mut self, mut is_ready: impl FnMut(LinkKey) -> bool) -> Option<LinkKey> {
         for _ in 0..self.turns.len() {
             let (ticket, key) = self.turns.pop_front()?;
             let Some(place) = self.tickets.get_mut(&key).filter(|place| **place == Some(ticket)) else {
                 continue;
             };
-            let readiness = readiness(key);
-            if readiness == Readiness::WithoutCredit {
-                *place = None;
-                continue;
-            }
-            self.turns.push_back((ticket, key));
-            if readiness == Readiness::Ready {
+            if is_ready(key) {
+                self.turns.push_back((ticket, key));
                 return Some(key);
             }
+            *place = None;
         }
         None
     }
@@ -186,13 +183,13 @@ impl Queues {
     pub(super) fn next(
         &mut self,
         id: QueueId,
-        readiness: impl FnMut(LinkKey) -> Readiness,
+        is_ready: impl FnMut(LinkKey) -> bool,
     ) -> Option<(LinkKey, Stored)> {
         let queue = self.queues.get_mut(id.0)?;
         if queue.messages.is_empty() {
             return None;
         }
-        let receiver = queue.receivers.next(readiness)?;
+        let receiver = queue.receivers.next(is_ready)?;
         Some((receiver, queue.messages.pop_front()?))
     }
 
@@ -208,7 +205,7 @@ impl Queues {
         }
     }
 
-    /// Gives a receiver whose credit may have changed a turn again.
+    /// Gives a receiver that may be ready a turn again.
     pub(super) fn wake(&mut self, id: QueueId, key: LinkKey) {
         if let Some(queue) = self.queues.get_mut(id.0) {
             queue.receivers.wake(key);
@@ -244,11 +241,7 @@ mod tests {
     use super::*;
 
     const fn key(number: u32) -> LinkKey {
-        LinkKey {
-            flow: FlowId(number),
-            channel: 0,
-            handle: 0,
-        }
+        LinkKey::new(FlowId(number), 0, 0)
     }
 
     /// A queue with so many receivers, and its id.
@@ -267,14 +260,14 @@ mod tests {
             queues.push(id, Vec::new());
             let given = queues.next(id, |_| {
                 looks += 1;
-                Readiness::WithoutCredit
+                false
             });
             assert_eq!(given, None);
         }
         assert_eq!(looks, 1_000);
         queues.wake(id, key(7));
         queues.wake(id, key(7));
-        let given = queues.next(id, |_| Readiness::Ready);
+        let given = queues.next(id, |_| true);
         assert_eq!(given.map(|(key, _)| key), Some(key(7)));
     }
 
@@ -284,11 +277,8 @@ mod tests {
         queues.unsubscribe(id, key(1));
         let turns = (0..6).map(|_| {
             queues.push(id, Vec::new());
-            let readiness = |key| match key {
-                LinkKey { flow: FlowId(2), .. } => Readiness::Busy,
-                _ => Readiness::Ready,
-            };
-            queues.next(id, readiness).map(|(key, _)| key.flow.0)
+            let given = queues.next(id, |key| key.flow != FlowId(2));
+            given.map(|(key, _)| key.flow.0)
         });
         let turns: Vec<_> = turns.collect();
         assert_eq!(turns, [0, 3, 0, 3, 0, 3].map(Some));

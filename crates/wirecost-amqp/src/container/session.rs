@@ -213,10 +213,6 @@ impl SessionFrame<'_> {
     }
 
     pub(super) const fn key(&self, handle: u32) -> LinkKey {
-        LinkKey {
-            flow: self.connection.flow,
-            channel: self.channel,
-            handle,
-        }
+        LinkKey::new(self.connection.flow, self.channel, handle)
     }
 }

@@ -5,6 +5,7 @@ use super::fault::{
     MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, TRANSFER_LIMIT_EXCEEDED, UNATTACHED_HANDLE, WINDOW_VIOLATION,
 };
 use super::link::{Incoming, Link, Receiving, Sending};
+use super::queue::LinkKey;
 use super::session::SessionFrame;
 use super::{Event, Shared};
 use crate::codec::{Attribution, DeliveryState, Disposition, Flow, Performative, Role, Sections, Transfer};
@@ -49,8 +50,7 @@ impl SessionFrame<'_> {
                 sending.grant(&flow);
                 let queue = sending.queue;
                 let key = self.key(handle);
-                self.shared.queues.wake(queue, key);
-                self.shared.wait(queue);
+                self.shared.wake(queue, key);
                 self.connection.activate(self.channel, handle);
             }
             Some(Link::Receiving(_)) => {}
@@ -176,9 +176,15 @@ impl SessionFrame<'_> {
             return;
         };
         let mut settles = false;
-        for link in links.values_mut() {
-            if let Link::Sending(sending) = link {
-                settles |= sending.settle(&disposition, self.shared);
+        for (&handle, link) in links {
+            let Link::Sending(sending) = link else {
+                continue;
+            };
+            if sending.settle(&disposition, self.shared) {
+                settles = true;
+                // There may be room for more deliveries without an outcome.
+                let key = LinkKey::new(self.connection.flow, self.channel, handle);
+                self.shared.wake(sending.queue, key);
             }
         }
         // A receiver that gave an outcome without settling waits for the sender to settle (section 2.6.12).
@@ -266,8 +272,6 @@ impl Sending {
                 }
             }
         }
-        // There may be room for more deliveries without an outcome.
-        shared.wait(self.queue);
         settles
     }
 }

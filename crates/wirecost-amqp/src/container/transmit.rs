@@ -4,6 +4,7 @@ use wirecost_proto::{Buffer, FlowId, Output};
 
 use super::connection::{Connection, State};
 use super::link::Outgoing;
+use super::queue::LinkKey;
 use super::{Container, Event, Shared};
 use crate::codec::{Attribution, Flow, Performative};
 use crate::outgoing;
@@ -68,8 +69,12 @@ impl Shared {
             return false;
         }
         if sending.current.is_none() {
+            let was_full = sending.is_full(self.config.queue_messages);
             let next = sending.outbox.pop_front();
             sending.current = next.map(|message| Outgoing::new(session.next_delivery(), message));
+            if was_full && sending.settled {
+                self.wake(sending.queue, LinkKey::new(flow, channel, handle));
+            }
         }
         let Some(current) = &mut sending.current else {
             return false;

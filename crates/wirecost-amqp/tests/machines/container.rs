@@ -36,6 +36,11 @@ fn receiver(messages: u32, mode: SenderSettleMode) -> Talk<Container> {
         talk.say(a_transfer(id, false), BODY);
     }
     talk.heard();
+    attach_receiver(&mut talk, mode);
+    talk
+}
+
+fn attach_receiver(talk: &mut Talk<Container>, mode: SenderSettleMode) {
     let receiver = Attach {
         handle: 1,
         name: "receiver",
@@ -44,7 +49,6 @@ fn receiver(messages: u32, mode: SenderSettleMode) -> Talk<Container> {
     };
     talk.say(Performative::Attach(receiver), &[]);
     assert_eq!(talk.heard(), ["attach"]);
-    talk
 }
 
 fn credit(link_credit: u32, delivery_count: u32, drain: bool) -> Performative<'static> {
@@ -95,6 +99,37 @@ fn messages_stay_in_their_queue_while_the_transport_takes_no_more() {
         talk.input(Input::Writable { flow: FLOW }, Instant::START);
         assert_eq!((talk.heard().len(), talk.endpoint.queued("test")), (3, 2));
     }
+}
+
+#[test]
+fn what_waits_in_a_queue_follows_what_a_link_has_sent() {
+    let config = Config {
+        queue_messages: 2,
+        ..Config::default()
+    };
+    let mut talk = attached(config, an_attach(Role::Sender));
+    talk.heard();
+    attach_receiver(&mut talk, SenderSettleMode::Settled);
+    let window = |incoming_window, handle| {
+        Performative::Flow(Flow {
+            next_incoming_id: Some(0),
+            incoming_window,
+            next_outgoing_id: 0,
+            outgoing_window: 100,
+            handle,
+            delivery_count: handle.map(|_| 0),
+            link_credit: handle.map(|_| 10),
+            ..Flow::default()
+        })
+    };
+    talk.say(window(0, Some(1)), &[]);
+    for id in 0..4 {
+        talk.say(a_transfer(id, false), BODY);
+    }
+    assert_eq!(talk.endpoint.queued("test"), 2);
+    talk.heard();
+    talk.say(window(100, None), &[]);
+    assert_eq!((talk.heard().len(), talk.endpoint.queued("test")), (4, 0));
 }
 
 #[test]

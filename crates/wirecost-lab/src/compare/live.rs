@@ -163,15 +163,13 @@ pub fn run(
     let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
     let (sides, ports) = sides_of(topology);
     let forwarder = forwarder(options, &plan, folder, ports, clock, &activity)?;
-    // The process that starts a foreign server must outlive it: this thread does.
-    let address = server_address(options.ipv6);
     let is_over = || progress.is_interrupted();
     let foreign = Foreign::start(
         options.target,
         &sides.server,
         folder,
         &credentials,
-        address,
+        server_address(options.ipv6),
         &is_over,
     )?;
     let channel_options = channel_options(options, options.mtu());

@@ -60,7 +60,7 @@ pub fn enough_devices(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
         return 0;
     }
     let losses = || Direction::ALL.iter().map(|way| &link.direction(*way).loss);
-    if !losses().any(|loss| matches!(loss, Loss::GilbertElliott(_))) {
+    if !losses().any(|loss| matches!(loss, Loss::GilbertElliott(_)) && loss.rate() > 0.0) {
         return ENOUGH;
     }
     let per_device: f64 = losses().map(Loss::rate).sum();
@@ -332,9 +332,16 @@ mod tests {
         link.up.loss = Loss::Bernoulli("5%".parse().expect("a probability"));
         assert_eq!(enough_devices(&link, &whole), 150);
         let bursts = GilbertElliott::bursts("5%".parse().expect("a probability"), 3.0);
-        let bursts = Loss::GilbertElliott(bursts.expect("bursts"));
+        let burst = bursts.expect("bursts");
+        let bursts = Loss::GilbertElliott(burst);
         (link.up.loss, link.down.loss) = (bursts, bursts);
         assert_eq!(enough_devices(&link, &whole), 1_000);
+        let never = Loss::GilbertElliott(GilbertElliott {
+            loss_in_bad: wirecost_proto::Probability::ZERO,
+            ..burst
+        });
+        (link.up.loss, link.down.loss) = (never, never);
+        assert_eq!(enough_devices(&link, &[counters(10, 9), counters(7, 7)]), 150);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub enum Serving {
 }
 
 impl Serving {
-    /// Starts the server on its side. Call it from a thread that outlives the server.
+    /// Starts the server on its side.
     ///
     /// # Errors
     /// There is no such program, or the machine refuses it.

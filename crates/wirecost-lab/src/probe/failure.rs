@@ -338,9 +338,9 @@ impl Diagnosis<'_> {
             (None, Transport::Stream) => format!("; {received} B came, and it was not in them, or not whole"),
             (None, Transport::Datagram) => {
                 let answer = Answer::of(&self.notes.first_bytes);
-                format!(
-                    "; {received} datagrams came, and it was not in them, or not whole; the first is {answer}"
-                )
+                let came = counted(received, "datagram");
+                let them = if received == 1 { "it" } else { "them" };
+                format!("; {came} came, and it was not in {them}, or not whole; the first is {answer}")
             }
         }
     }

@@ -227,8 +227,8 @@ impl Probe {
         let unkept = attempt.unkept();
         if unkept > 0 {
             let text = format!(
-                "{unkept} packets came beyond the {} MiB that are kept: they are not in the account; is somebody flooding this \
-                 address?",
+                "{} came beyond the {} MiB that are kept, and not into the account; is somebody flooding this address?",
+                counted(unkept, "packet"),
                 KEPT_BYTES >> 20
             );
             self.report.warnings.push(text);

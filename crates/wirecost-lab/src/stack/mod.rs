@@ -1,6 +1,6 @@
 //! Stacks: their names, and the one place where a name becomes a client and a server.
 //!
-//! - [`name`]: the grammar `application[+cose][+channel]` and what each stack is like
+//! - [`kind`]: what each stack is like; [`name`]: the grammar `application[+cose][+channel]`
 //! - [`channel`]: what protects a stack, and how its connections can start
 //! - [`channels`]: the layers of a run, set up once
 //! - [`client`]: a device's endpoint, whatever its stack; `application`: the protocol's own client within
@@ -18,6 +18,7 @@ pub mod channel;
 pub mod channels;
 pub mod client;
 pub mod credentials;
+pub mod kind;
 pub mod label;
 pub mod message;
 pub mod name;
@@ -32,8 +33,9 @@ pub use admission::Admission;
 pub use channel::Channel;
 pub use client::{Client, ClientConfig};
 pub use credentials::Credentials;
+pub use kind::{Application, Stack};
 pub use message::Message;
-pub use name::{Application, NameError, Stack};
+pub use name::NameError;
 pub use pattern::Pattern;
 pub use pool::{MessagePool, Outgoing, PoolConfig};
 pub use server::Server;

@@ -112,9 +112,7 @@ impl Server {
             Self::Plain(application)
         })
     }
-}
 
-impl Server {
     /// What the broker has dropped or ignored; `None` where it is another server.
     pub fn broker_stats(&self) -> Option<mqtt::Stats> {
         let application = match self {

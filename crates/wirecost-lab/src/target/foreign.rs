@@ -185,7 +185,7 @@ pub struct ForeignReport {
 
 impl Foreign {
     /// Starts the server of a target at an address of `side` and waits until it answers, as long as not `is_over`; `None`
-    /// for the built-in ones, which need no process. The calling thread must outlive the server.
+    /// for the built-in ones, which need no process.
     ///
     /// # Errors
     /// Its program is missing, it dies, or it does not answer.

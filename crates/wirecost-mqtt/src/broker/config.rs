@@ -50,8 +50,9 @@ pub struct Config {
     pub maximum_queued: usize,
     /// Bytes of topics, properties and payloads waiting for a session; what does not fit beside others is dropped and counted.
     pub maximum_queued_bytes: usize,
-    /// Bytes held for all clients together, every message once. Who must wait may have as many bytes waiting as are free, and
-    /// half as many of QoS 0; retained messages may take half of them. What does not fit is dropped or refused, and counted.
+    /// Bytes held for all clients together, every message once. Messages may take three quarters of them: who must wait may have as
+    /// many bytes waiting as are free of those, and half as many of QoS 0; retained messages may take half of all. What does not fit
+    /// is dropped or refused, and counted.
     pub maximum_held_bytes: usize,
     /// Topics with a retained message; more are not stored and counted.
     pub maximum_retained: usize,

@@ -60,7 +60,7 @@ impl Broker {
     }
 
     fn deliver_next(&mut self, id: SessionId, out: &mut Buffer) -> Option<Output<Event>> {
-        let free = self.free_memory();
+        let free = self.free_for_messages();
         let session = self.sessions.get_mut(id)?;
         let flow = session.flow?;
         let link = self.connections.get_mut(&flow)?.link_mut()?;

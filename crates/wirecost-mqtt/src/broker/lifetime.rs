@@ -134,7 +134,7 @@ impl Broker {
         }
     }
 
-    /// Forgets a session. A will that waits is published now [MQTT-3.1.3-9].
+    /// Forgets a session. A will that waits is published with its end [MQTT-3.1.2-8].
     pub(super) fn end_session(&mut self, id: SessionId) {
         self.publish_will(id);
         self.timers.stop(Deadline::SessionExpiry(id));

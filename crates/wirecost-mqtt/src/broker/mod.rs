@@ -142,6 +142,12 @@ impl Broker {
         self.memory.free(self.config.maximum_held_bytes)
     }
 
+    /// What is free for messages: three quarters of all, so that clients that take none leave others room to connect, to
+    /// subscribe and to publish.
+    fn free_for_messages(&self) -> usize {
+        self.memory.free(self.config.maximum_held_bytes / 4 * 3)
+    }
+
     fn open(&mut self, flow: FlowId) {
         let limit = self.largest_packet().min(self.config.maximum_connect_size);
         let connection = Connection::new(limit, self.now, &self.memory);

@@ -109,7 +109,7 @@ impl Broker {
         };
         let inbound = &self.sessions.get(session)?.inbound;
         let full = inbound.len() >= usize::from(self.config.receive_maximum);
-        // [MQTT-3.3.4-9]
+        // [MQTT-3.3.4-7]
         let exceeded = version == Version::V5 && full && !inbound.contains(id);
         exceeded.then_some(ReasonCode::ReceiveMaximumExceeded)
     }
@@ -219,7 +219,8 @@ impl Broker {
         let name = message.topic.as_text();
         // [MQTT-3.3.1-6], [MQTT-3.3.1-7]
         if message.payload.is_empty() {
-            return self.retained.remove(&name);
+            self.retained.remove(&name);
+            return;
         }
         if !self.may_retain(message) {
             self.retained.purge(self.now);
@@ -235,7 +236,9 @@ impl Broker {
         let name = message.topic.as_text();
         let has_place = self.retained.len() < self.config.maximum_retained || self.retained.contains(&name);
         let bytes = self.retained.bytes_beside(&name) + message.bytes();
-        has_place && bytes <= self.config.maximum_held_bytes / 2
+        // The message itself is held already.
+        let has_room = self.free_for_messages() > 0 || bytes <= self.retained.bytes();
+        has_place && has_room && bytes <= self.config.maximum_held_bytes / 2
     }
 
     /// Gives a message once to a session of which `overlapping` subscriptions match it: the highest of their
@@ -277,8 +280,8 @@ impl Broker {
         }
         let bytes = session.queue.bytes() + delivery.message.bytes();
         let allowed = match delivery.qos {
-            QoS::AtMostOnce => self.memory.free(self.config.maximum_held_bytes) / 2,
-            _ => self.memory.free(self.config.maximum_held_bytes),
+            QoS::AtMostOnce => self.free_for_messages() / 2,
+            _ => self.free_for_messages(),
         };
         if bytes > allowed && !self.goes_at_once(id, delivery.qos) {
             self.stats.dropped_memory_full += 1;
@@ -298,7 +301,7 @@ impl Broker {
         };
         let connection = session.flow.and_then(|flow| self.connections.get(&flow));
         let link = connection.and_then(|connection| connection.link());
-        let may_go = qos == QoS::AtMostOnce || may_send(session, self.free_memory());
+        let may_go = qos == QoS::AtMostOnce || may_send(session, self.free_for_messages());
         link.is_some_and(|link| !link.is_congested) && may_go
     }
 

@@ -121,7 +121,7 @@ impl Broker {
         retained.extend(matching.map(|message| Delivery {
             message: message.clone(),
             qos: message.qos.min(granted.options.qos),
-            // [MQTT-3.3.1-8]
+            // [MQTT-3.3.1-8] of 3.1.1
             retain: true,
             identifiers: granted.identifier.into_iter().collect(),
         }));

@@ -215,7 +215,7 @@ impl Client {
         Ok(())
     }
 
-    /// [MQTT-3.3.4-7]: messages of QoS 1 are answered at once, so that only those of QoS 2 add up.
+    /// [MQTT-3.3.4-9]: messages of QoS 1 are answered at once, so that only those of QoS 2 add up.
     fn check_receive_maximum(&self, delivery: Delivery) -> Result<(), DecodeError> {
         let Delivery::ExactlyOnce(id) = delivery else {
             return Ok(());

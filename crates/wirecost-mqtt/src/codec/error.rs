@@ -86,7 +86,7 @@ pub enum ProtocolError {
     /// A topic alias of 0 [MQTT-3.3.2-8] or above the maximum [MQTT-3.3.2-9].
     #[error("topic alias is 0 or above the maximum")]
     TopicAlias,
-    /// SUBSCRIBE or UNSUBSCRIBE without a filter [MQTT-3.8.3-2].
+    /// SUBSCRIBE or UNSUBSCRIBE without a filter [MQTT-3.8.3-2], [MQTT-3.10.3-2].
     #[error("at least one topic filter is needed")]
     NoFilter,
     /// A topic name or filter of no characters [MQTT-4.7.3-1].
@@ -101,7 +101,7 @@ pub enum ProtocolError {
     /// AUTH that continues without naming its method (section 3.15.2.2.2), or data of no method (section 3.1.2.11.10).
     #[error("authentication goes on without a method")]
     NoMethod,
-    /// More unreleased messages than the receive maximum [MQTT-3.3.4-7].
+    /// More unreleased messages than the receive maximum [MQTT-3.3.4-7], [MQTT-3.3.4-9].
     #[error("more messages at once than the receive maximum of {0}")]
     ReceiveMaximum(u16),
     /// A packet that the other side must not send now.

@@ -71,7 +71,7 @@ fn a_connection_that_does_not_start_with_a_good_connect_is_refused() {
             "1011 0004 4d515454 05 02 000a 04 15 0001 6d 0000",
             "2003 00 8c 00",
         ),
-        // [MQTT-3.1.2-24]: receive maximum of 0
+        // Section 3.1.2.11.3: receive maximum of 0
         ("1010 0004 4d515454 05 02 000a 03 21 0000 0000", "2003 00 82 00"),
         // Trailing and missing bytes
         ("100d 0004 4d515454 04 02 000a 0000 00", ""),
@@ -176,10 +176,10 @@ fn announced_limits_are_enforced() {
         retain_available: false,
         ..Config::default()
     };
-    // [MQTT-3.1.2-24] of the other direction, told before the packet is there
+    // [MQTT-3.2.2-15], told before the packet is there
     let mut raw = connected(CONNECT_5, limited());
     assert_eq!(raw.send(0, &hex("30 7f")), closing("e001 95"));
-    // [MQTT-3.3.4-9]
+    // [MQTT-3.3.4-7]
     let mut raw = connected(CONNECT_5, limited());
     assert_eq!(
         raw.send(0, &hex("3406 0001 61 0001 00")).bytes,

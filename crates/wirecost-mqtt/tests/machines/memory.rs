@@ -2,7 +2,7 @@
 
 use crate::talk::*;
 use wirecost_mqtt::broker::{Config, Event, Limit};
-use wirecost_mqtt::codec::{Connect, Property, Publish, ReasonCode, SubscriptionOptions};
+use wirecost_mqtt::codec::{Connect, Packet, Property, Publish, ReasonCode, SubscriptionOptions};
 use wirecost_mqtt::quality::{Delivery, QoS};
 
 const PAYLOAD: &str = match str::from_utf8(&[b'x'; 1_000]) {
@@ -202,4 +202,49 @@ fn a_subscription_and_a_retained_message_that_find_no_room_are_refused() {
     }
     assert_eq!(talk.broker.retained(), 9, "half of it");
     assert_eq!(talk.broker.stats().dropped_by_limit, 91);
+}
+
+#[test]
+fn subscribers_that_take_nothing_leave_room_for_the_packets_of_others() {
+    let mut talk = bounded(1 << 20);
+    for flow in 1..=30 {
+        let topic = format!("t{flow}");
+        stalled(&mut talk, flow, &topic, QoS::AtLeastOnce);
+        publish(&mut talk, &topic, QoS::AtLeastOnce, 700);
+    }
+    assert!(talk.broker.stats().dropped_memory_full > 0);
+    talk.connect(40, hello("other"));
+    assert_eq!(talk.hear(40), ["connack 0x00"]);
+    let payload = "x".repeat(100_000);
+    let begun = Packet::Publish(message("a", &payload));
+    talk.begin(40, begun, 90_000);
+    assert_eq!(talk.hear(40), Vec::<String>::new());
+}
+
+#[test]
+fn retained_messages_take_no_more_than_what_others_leave() {
+    let mut talk = bounded(1 << 20);
+    for flow in 1..=10 {
+        let topic = format!("t{flow}");
+        stalled(&mut talk, flow, &topic, QoS::AtLeastOnce);
+        publish(&mut talk, &topic, QoS::AtLeastOnce, 700);
+    }
+    let retained = |talk: &mut Talk, topic: &str, payload: &str| {
+        let retain = true;
+        talk.publish(
+            0,
+            Publish {
+                retain,
+                ..message(topic, payload)
+            },
+        );
+        talk.broker.retained()
+    };
+    let topics: Vec<String> = (0..1_000).map(|number| format!("r{number}")).collect();
+    let kept = topics
+        .iter()
+        .fold(0, |_, topic| retained(&mut talk, topic, PAYLOAD));
+    assert!(kept < 100, "{kept}");
+    assert!(talk.broker.held_bytes() < 1 << 20, "{}", talk.broker.held_bytes());
+    assert!(kept == 0 || retained(&mut talk, "r0", "shorter") == kept);
 }

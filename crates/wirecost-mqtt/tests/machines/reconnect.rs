@@ -89,7 +89,7 @@ fn qos_2_delivers_every_message_once_and_in_order() {
     }
 }
 
-/// [MQTT-4.3.2-1]
+/// [MQTT-4.3.2-3], [MQTT-4.4.0-1]
 #[test]
 fn qos_1_delivers_every_message_at_least_once() {
     let mut repeated = 0;
@@ -170,7 +170,7 @@ fn a_session_that_the_server_lost_takes_unacknowledged_messages_with_it() {
     assert_eq!(pair.client.in_flight(), 0);
 }
 
-/// [MQTT-3.3.4-9]
+/// [MQTT-3.3.4-7]
 #[test]
 fn a_client_keeps_within_the_servers_receive_maximum() {
     let broker = broker::Config {

@@ -171,7 +171,7 @@ fn a_new_session_knows_no_identifiers_of_the_old_one() {
     assert_eq!(played.client.stats().duplicates, 0);
 }
 
-/// [MQTT-3.3.4-7]
+/// [MQTT-3.3.4-9]
 #[test]
 fn a_server_must_keep_within_the_clients_receive_maximum() {
     let mut played = Played::new(Config {

@@ -152,6 +152,50 @@ fn what_is_unacknowledged_is_resent_in_order_and_only_on_a_new_connection() {
     assert_eq!(talk.broker.stats().resent, 3);
 }
 
+/// [MQTT-4.8.2-3] to [MQTT-4.8.2-6], [MQTT-4.4.0-2]
+#[test]
+fn what_a_member_of_a_group_was_given_goes_to_no_other_member() {
+    let mut talk = watched();
+    lasting(&mut talk, 1, true, 100);
+    talk.subscribe(1, "$share/g/a", QOS1);
+    talk.join(2, "other");
+    talk.subscribe(2, "$share/g/a", QOS2);
+    talk.hear(1);
+    let publish = |talk: &mut Talk, payload| {
+        let delivery = Delivery::ExactlyOnce(id(1));
+        talk.publish(
+            0,
+            Publish {
+                delivery,
+                ..message("a", payload)
+            },
+        );
+        talk.say(
+            0,
+            Packet::Pubrel(Acknowledgement::new(id(1), ReasonCode::Success)),
+        );
+    };
+    publish(&mut talk, "granted QoS 1");
+    talk.lose(1);
+    publish(&mut talk, "the other's turn");
+    assert_eq!(talk.hear(1), ["a=granted QoS 1 qos1 1"]);
+    assert_eq!(talk.hear(2), ["a=the other's turn qos2 1"]);
+    lasting(&mut talk, 1, false, 100);
+    assert_eq!(
+        talk.hear(1),
+        ["connack 0x00 session", "a=granted QoS 1 qos1 1 dup"]
+    );
+    let refused = Acknowledgement::new(id(1), ReasonCode::ImplementationSpecificError);
+    talk.say(1, Packet::Puback(refused));
+    talk.lose(1);
+    lasting(&mut talk, 1, false, 100);
+    assert_eq!(talk.hear(1), ["connack 0x00 session"], "what was refused is over");
+    publish(&mut talk, "of a session that ends");
+    talk.lose(1);
+    talk.wait(100);
+    assert!(talk.hear(2).is_empty());
+}
+
 /// [MQTT-4.3.3-10], [MQTT-4.3.3-11]
 #[test]
 fn a_message_of_qos_2_is_published_once_even_across_connections() {

@@ -113,6 +113,15 @@ impl Talk {
         });
     }
 
+    /// Says the first `bytes` of a packet.
+    pub(crate) fn begin(&mut self, flow: u32, packet: Packet<'_>, bytes: usize) {
+        let flow = FlowId(flow);
+        let mut out = Buffer::new();
+        packet.emit(self.versions[&flow], &mut out);
+        let bytes = &out.bytes()[..bytes];
+        self.input(Input::Received { flow, bytes });
+    }
+
     pub(crate) fn publish(&mut self, flow: u32, publish: Publish<'_>) {
         self.say(flow, Packet::Publish(publish));
     }

@@ -24,8 +24,8 @@ use super::{LoadLinkArguments, ShapeArguments};
     beside the load, in a process of its own.\n\n\
     Messages are intended at their times whatever becomes of those before: a stall shows in the response times. Only \
     --closed-loop waits.\n\n\
-    Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 a limit of this machine, 11 target unreachable, 12 refused, 13 some messages were not \
-    carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 a limit of this machine, 11 target unreachable, 12 refused, \
+    13 some messages were not carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
 )]
 pub struct LoadArguments {
     /// Where to: a URL, or the names of stacks for a server of our own

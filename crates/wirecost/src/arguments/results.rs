@@ -9,7 +9,8 @@ use clap::Args;
 #[command(
     after_help = "Reads pcap and pcapng: MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0 and bare messages, in the clear or inside \
     TLS, DTLS 1.2 or QUIC. What cannot be attributed is named. Secrets are read from the capture too, where it carries them.\n\n\
-    Exit codes: 0 ok, 1 output could not be written, 2 not a capture or usage, 14 the capture ends inside a packet: what was read is reported."
+    Exit codes: 0 ok, 1 output could not be written, 2 not a capture or usage, \
+    14 the capture ends inside a packet: what was read is reported."
 )]
 pub struct PcapArguments {
     /// Capture in pcap or pcapng
@@ -40,7 +41,8 @@ pub struct ReportArguments {
     time and add up: counts and histograms do, and quantiles are computed again from the sums. Machines that load one broker \
     each need client identifiers of their own (--client-id north-%d), which make no other key. Loads of different keys are \
     put side by side. Thresholds of the scenarios are judged over the whole.\n\n\
-    Exit codes: that of a run with these figures (0, 13, 14, 99, 130), 1 output could not be written, 2 usage or folders that do not belong together."
+    Exit codes: that of a run with these figures (0, 13, 14, 99, 130), 1 output could not be written, \
+    2 usage or folders that do not belong together."
 )]
 pub struct MergeArguments {
     /// Results folders of the runs

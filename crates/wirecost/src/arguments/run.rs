@@ -12,8 +12,8 @@ use super::OutputArguments;
 #[derive(Debug, Args)]
 #[command(
     after_help = "A file without phases is a comparison, one with phases a load; docs/scenarios.md has every key.\n\n\
-    Exit codes: 0 ok, 1 output could not be written, 2 usage or scenario, 10 missing privilege or limit, 11 target unreachable, 12 refused, \
-    13 some cells failed or none could be run, 14 measurement invalid, 99 threshold failed, \
+    Exit codes: 0 ok, 1 output could not be written, 2 usage or scenario, 10 missing privilege or limit, 11 target unreachable, \
+    12 refused, 13 some cells failed or none could be run, 14 measurement invalid, 99 threshold failed, \
     130 interrupted; of several, the first of 2, 10 to 12, 14, 13, 99."
 )]
 pub struct RunArguments {

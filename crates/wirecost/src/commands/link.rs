@@ -115,14 +115,7 @@ fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSumm
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(summary);
         let text = text.map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        files::write(
-            path,
-            (text
-                + "
-")
-            .as_bytes(),
-            Readers::Owner,
-        )?;
+        files::write(path, (text + "\n").as_bytes(), Readers::Owner)?;
     }
     reported?;
     if arguments.quiet {

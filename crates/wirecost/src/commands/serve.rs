@@ -65,18 +65,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         transport: stack.transport(),
         endpoint: endpoint(arguments, stack, admission, key_log.unwrap_or_default(), clock)?,
     };
-    let log = Log {
-        quiet: arguments.quiet,
-    };
-    let server = match processes {
-        1 => ServerLoop::new(vec![service], clock, log, false),
-        _ => ServerLoop::sharing_ports(vec![service], clock, log),
-    };
-    let server = server.map_err(|error| cannot_listen(&error))?;
-    let server = match arguments.connections {
-        Some(connections) => server.with_max_peers(connections as usize),
-        None => server,
-    };
+    let server = listening(arguments, service, clock, processes)?;
     if let Some(share) = share {
         Share::ready();
         return serve(server, key_file, || Ok(!share.is_over.load(Ordering::Relaxed)));
@@ -96,6 +85,25 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     });
     workers.stop()?;
     served
+}
+
+/// The server, which listens; one of so many processes.
+fn listening(
+    arguments: &ServeArguments,
+    service: Service<Server>,
+    clock: Clock,
+    processes: u32,
+) -> Result<ServerLoop<Server, Log>, Failure> {
+    let quiet = arguments.quiet;
+    let server = match processes {
+        1 => ServerLoop::new(vec![service], clock, Log { quiet }, false),
+        _ => ServerLoop::sharing_ports(vec![service], clock, Log { quiet }),
+    };
+    let server = server.map_err(|error| cannot_listen(&error))?;
+    Ok(match arguments.connections {
+        Some(connections) => server.with_max_peers(connections as usize),
+        None => server,
+    })
 }
 
 /// What is served, with what protects it.

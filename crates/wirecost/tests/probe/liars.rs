@@ -99,6 +99,7 @@ fn told(scheme: &str, port: u16, code: i32, texts: &[&str]) {
         );
     }
     assert!(!said.stderr.contains("firewall"), "{url}\n{}", said.stderr);
+    assert!(!said.stderr.contains(" 1 datagrams"), "{url}\n{}", said.stderr);
 }
 
 #[test]
@@ -165,8 +166,9 @@ fn what_is_not_whole_is_told_apart_from_nothing() {
         told(scheme, tcp(lie), 11, &[text, "hint: check the port"]);
     }
     for scheme in ["h3", "coaps"] {
-        let text = "datagrams came, and it was not in them, or not whole; the first is something unknown";
-        told(scheme, udp(|_| vec![0xc8; 40]), 11, &[text]);
+        // How often a handshake is begun within the time-out is up to the protocol.
+        let texts = [" datagram", ", or not whole; the first is something unknown"];
+        told(scheme, udp(|_| vec![0xc8; 40]), 11, &texts);
     }
 }
 

@@ -63,6 +63,52 @@ fn a_cell_in_which_no_message_arrives_is_invalid() {
 }
 
 #[test]
+fn a_cell_outside_of_what_was_measured_to_agree_says_so() {
+    // Options, and the cells of them that say so: stack and payload in bytes.
+    let table: [(&str, &[(&str, u64)]); 4] = [
+        ("--vary size=128B,1MB", &[("tcp", 1_000_000)]),
+        ("--vary size=128B,1MB --rate 100Mbit", &[]),
+        (
+            "--vary size=128B,20kB --rate 10Mbit --loss 10%",
+            &[("tcp", 20_000)],
+        ),
+        (
+            "--vary size=128B,100kB --rate 10Mbit --reorder 8%",
+            &[("http3", 100_000), ("tcp", 100_000)],
+        ),
+    ];
+    for (options, told) in table {
+        let home = open_folder();
+        let line = format!("compare tcp http3 --engine sim -n 2 -q --out run {options}");
+        let said = run(home.path(), &line);
+        assert_eq!(said.code, Some(0), "{options}: {}", said.stderr);
+        let sentence = "not as the kernel does";
+        assert_eq!(
+            said.stdout.contains(sentence),
+            !told.is_empty(),
+            "{options}: {}",
+            said.stdout
+        );
+        let cells = summary_in(&home.path().join("run")).cells.into_iter();
+        let mut differing: Vec<(String, u64)> = cells
+            .filter(|cell| {
+                cell.warnings
+                    .iter()
+                    .any(|warning| warning.kind == "differs-from-kernel")
+            })
+            .inspect(|cell| assert!(cell.valid, "{options}: {}", cell.stack))
+            .map(|cell| (cell.stack, cell.payload_bytes))
+            .collect();
+        differing.sort();
+        let differing: Vec<(&str, u64)> = differing
+            .iter()
+            .map(|(stack, bytes)| (stack.as_str(), *bytes))
+            .collect();
+        assert_eq!(differing, told, "{options}");
+    }
+}
+
+#[test]
 fn a_mean_under_loss_has_no_interval_where_too_few_messages_waited() {
     let home = open_folder();
     let line = "compare coap-con udp --engine sim -q --vary loss=0%,0.01%,5% --out run";

@@ -135,7 +135,7 @@ pub fn retained_before(options: &LoadOptions, phase: u32) -> u32 {
     let Some(subscribers) = &options.subscribers else {
         return 0;
     };
-    // [MQTT-4.8.2-27]: shared subscriptions are sent no retained messages when they are made.
+    // Section 4.8.2: shared subscriptions are sent no retained messages when they are made.
     if !options.retain || !published || subscribers.shared.is_some() || !options.stack.is_mqtt() {
         return 0;
     }

@@ -1,0 +1,200 @@
+//! Stacks: what they run on, whether they are answered, what they can carry.
+
+use wirecost_proto::bare::Transport;
+
+use super::Channel;
+
+/// A stack: what a device speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stack {
+    /// The application protocol with its reliability.
+    pub application: Application,
+    /// Whether the payload travels as a protected object (RFC 9052).
+    pub object: bool,
+    /// What protects the channel.
+    pub channel: Channel,
+}
+
+/// An application protocol with its reliability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Application {
+    /// Bare payload on TCP behind a length prefix.
+    Tcp,
+    /// Bare payload in a UDP datagram.
+    Udp,
+    /// MQTT 3.1.1 at this QoS.
+    Mqtt311(u8),
+    /// MQTT 5 at this QoS.
+    Mqtt5(u8),
+    /// CoAP PUT, non-confirmable, no response wanted (RFC 7967).
+    CoapNon,
+    /// CoAP PUT, confirmable.
+    CoapCon,
+    /// AMQP 1.0, settled by the sender.
+    AmqpSettled,
+    /// AMQP 1.0, settled by the receiver.
+    AmqpUnsettled,
+    /// HTTP/1.1 POST.
+    Http1,
+    /// HTTP/3 POST.
+    Http3,
+}
+
+/// What a protected object may add to a payload where a limit is near, in bytes.
+const OBJECT_ALLOWANCE: u64 = 1_024;
+
+/// Payload above which CoAP goes block-wise, in bytes.
+const COAP_BLOCK_BYTES: usize = 1_024;
+
+/// Largest payload of a UDP datagram over IPv4: 65,535 less the IPv4 and UDP headers (RFC 768, RFC 791).
+pub const UDP_PAYLOAD_LIMIT: u64 = 65_507;
+
+impl Application {
+    /// What its flow runs on.
+    pub const fn transport(self) -> Transport {
+        match self {
+            Self::Tcp
+            | Self::Mqtt311(_)
+            | Self::Mqtt5(_)
+            | Self::AmqpSettled
+            | Self::AmqpUnsettled
+            | Self::Http1 => Transport::Stream,
+            Self::Udp | Self::CoapNon | Self::CoapCon | Self::Http3 => Transport::Datagram,
+        }
+    }
+}
+
+impl Stack {
+    /// An application protocol without protection.
+    pub const fn plain(application: Application) -> Self {
+        Self {
+            application,
+            object: false,
+            channel: Channel::Plain,
+        }
+    }
+
+    /// What the stack's flow runs on.
+    pub const fn transport(self) -> Transport {
+        self.application.transport()
+    }
+
+    /// Whether it speaks MQTT.
+    pub const fn is_mqtt(self) -> bool {
+        matches!(self.application, Application::Mqtt311(_) | Application::Mqtt5(_))
+    }
+
+    /// Whether it speaks CoAP.
+    pub const fn is_coap(self) -> bool {
+        matches!(self.application, Application::CoapNon | Application::CoapCon)
+    }
+
+    /// Whether it speaks AMQP.
+    pub const fn is_amqp(self) -> bool {
+        matches!(
+            self.application,
+            Application::AmqpSettled | Application::AmqpUnsettled
+        )
+    }
+
+    /// Whether it speaks HTTP.
+    pub const fn is_http(self) -> bool {
+        matches!(self.application, Application::Http1 | Application::Http3)
+    }
+
+    /// Whether anything answers a message.
+    pub const fn is_answered(self) -> bool {
+        matches!(
+            self.application,
+            Application::Mqtt311(1..)
+                | Application::Mqtt5(1..)
+                | Application::CoapCon
+                | Application::AmqpUnsettled
+                | Application::Http1
+                | Application::Http3
+        )
+    }
+
+    /// Whether a device hears that a message of this many bytes is over: an answer, or the answers to the blocks of a
+    /// non-confirmable body (RFC 7959, section 2.9.1), which go on until the last one.
+    pub const fn awaits_answer(self, payload_bytes: usize) -> bool {
+        let is_body = matches!(self.application, Application::CoapNon) && payload_bytes > COAP_BLOCK_BYTES;
+        self.is_answered() || is_body
+    }
+
+    /// Whether there is something to be done before the client may send.
+    pub const fn has_connect(self) -> bool {
+        matches!(self.transport(), Transport::Stream) || self.has_handshake()
+    }
+
+    /// What ends the response time of a message.
+    pub const fn response_kind(self) -> &'static str {
+        if self.is_answered() {
+            "to_ack"
+        } else {
+            "to_arrival"
+        }
+    }
+
+    /// Why a payload of this many bytes cannot be sent; `None` where it can.
+    pub fn refuses(self, payload_bytes: u64) -> Option<String> {
+        let (limit, why) = match self.application {
+            Application::Udp if self.channel.is_dtls() => (
+                wirecost_security::dtls::MAX_PLAINTEXT_BYTES as u64,
+                "the most that a DTLS record carries in a datagram",
+            ),
+            Application::Udp => (UDP_PAYLOAD_LIMIT, "the most that a UDP datagram carries"),
+            // A remaining length of 268,435,455 less topic and properties (MQTT 3.1.1, section 2.2.3).
+            Application::Mqtt311(_) | Application::Mqtt5(_) => {
+                (268_000_000, "about the most that a PUBLISH carries")
+            }
+            // 2^20 blocks (RFC 7959, section 2.2).
+            Application::CoapNon | Application::CoapCon => (1_073_741_824, "2^20 blocks of 1,024 B"),
+            Application::Tcp => (u64::from(u32::MAX), "the most that the length prefix can say"),
+            Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => (1_000_000_000, "the most that wirecost sends"),
+        };
+        let limit = limit.saturating_sub(if self.object { OBJECT_ALLOWANCE } else { 0 });
+        (payload_bytes > limit).then(|| format!("{payload_bytes} B are more than {limit} B, {why}"))
+    }
+
+    /// The port of the stack's server.
+    pub const fn port(self) -> u16 {
+        let secured = self.channel.is_tls() || self.channel.is_dtls();
+        match (self.application, secured) {
+            // The discard service takes what it gets and says nothing (RFC 863).
+            (Application::Tcp | Application::Udp, false) => 9,
+            // No port is registered for it.
+            (Application::Tcp | Application::Udp, true) => 10_009,
+            (Application::Mqtt311(_) | Application::Mqtt5(_), false) => 1883,
+            (Application::Mqtt311(_) | Application::Mqtt5(_), true) => 8883,
+            (Application::CoapNon | Application::CoapCon, false) => 5683,
+            (Application::CoapNon | Application::CoapCon, true) => 5684,
+            (Application::AmqpSettled | Application::AmqpUnsettled, false) => 5672,
+            (Application::AmqpSettled | Application::AmqpUnsettled, true) => 5671,
+            (Application::Http1, false) => 80,
+            (Application::Http1, true) | (Application::Http3, _) => 443,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_non_confirmable_body_is_over_when_its_last_block_is_answered() {
+        let coap: Stack = "coap-non".parse().expect("a stack");
+        assert!(!coap.awaits_answer(1_024) && coap.awaits_answer(1_025));
+        assert_eq!(coap.response_kind(), "to_arrival");
+    }
+
+    #[test]
+    fn a_datagram_holds_no_more_than_65507_bytes() {
+        let udp: Stack = "udp".parse().expect("a stack");
+        assert_eq!(udp.refuses(65_507), None);
+        assert!(udp.refuses(65_508).is_some_and(|why| why.contains("65507")));
+    }
+}

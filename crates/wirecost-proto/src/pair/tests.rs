@@ -1,0 +1,58 @@
+//! Bare TCP and UDP between two endpoints.
+
+use super::*;
+use crate::Front;
+use crate::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent};
+use crate::path::FixedDelay;
+
+#[test]
+fn a_bare_tcp_message_arrives_after_the_delay_and_is_accounted_alike_on_both_sides() {
+    let (client, server) = (Client::new(Transport::Stream), Server::new(Transport::Stream));
+    let mut pair = Pair::new(
+        Transport::Stream,
+        client,
+        server,
+        FixedDelay(Duration::from_millis(5)),
+    );
+    pair.open();
+    pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
+    pair.command(ClientCommand::Send([].as_slice().into()));
+    pair.drive_for(Duration::from_secs(1));
+    let arrived = Instant::from_millis(5);
+    let message = |payload: &[u8]| {
+        (
+            arrived,
+            ServerEvent::Message {
+                flow: FIRST_FLOW,
+                payload_bytes: payload.len() as u64,
+                front: Front::of(payload),
+            },
+        )
+    };
+    assert_eq!(pair.server_events, [message(&[7; 128]), message(&[])]);
+    assert_eq!(pair.client_events, [(Instant::START, ClientEvent::Opened)]);
+    assert_eq!(pair.unconsumed(), 0);
+    pair.command(ClientCommand::Close);
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(
+        pair.client_events.last().map(|(_, event)| *event),
+        Some(ClientEvent::Closed)
+    );
+}
+
+#[test]
+fn a_bare_udp_message_is_one_datagram() {
+    let (client, server) = (Client::new(Transport::Datagram), Server::new(Transport::Datagram));
+    let mut pair = Pair::new(
+        Transport::Datagram,
+        client,
+        server,
+        FixedDelay(Duration::from_millis(5)),
+    );
+    pair.open();
+    pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(pair.sent.len(), 1);
+    assert_eq!(pair.sent[0].bytes.len(), 128);
+    assert_eq!(pair.server_events.len(), 1);
+}
