@@ -1,17 +1,20 @@
 //! Retained messages (section 3.3.1.3).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 
 use wirecost_proto::Instant;
 
 use super::message::Message;
-use crate::topic;
+
+mod walk;
 
 /// The last retained message of each topic.
 #[derive(Debug, Default)]
 pub(super) struct Retained {
     by_topic: BTreeMap<Arc<str>, Arc<Message>>,
+    /// The topics whose message expires, by the time at which it does.
+    by_expiry: BTreeSet<(Instant, Arc<str>)>,
     /// Bytes of the messages.
     bytes: usize,
 }
@@ -27,17 +30,16 @@ impl Retained {
 
     /// Replaces the message of its topic [MQTT-3.3.1-5].
     pub(super) fn store(&mut self, message: Arc<Message>) {
-        let name = message.topic.as_text().as_str();
+        let text = message.topic.as_text();
+        let name: Arc<str> = match self.take(&text) {
+            Some((name, _)) => name,
+            None => text.as_str().into(),
+        };
         self.bytes += message.bytes();
-        match self.by_topic.get_mut(name) {
-            Some(kept) => {
-                self.bytes -= kept.bytes();
-                *kept = message;
-            }
-            None => {
-                self.by_topic.insert(name.into(), message);
-            }
+        if let Some(at) = message.expires {
+            self.by_expiry.insert((at, name.clone()));
         }
+        self.by_topic.insert(name, message);
     }
 
     /// Bytes of the messages other than that of `name`.
@@ -47,41 +49,26 @@ impl Retained {
 
     /// Removes the message of a topic [MQTT-3.3.1-6].
     pub(super) fn remove(&mut self, name: &str) {
-        self.bytes = self.bytes_beside(name);
-        self.by_topic.remove(name);
+        self.take(name);
     }
 
-    /// The messages whose topic matches `filter`, in the order of their topics; expired ones are left out.
-    pub(super) fn matching<'a>(
-        &'a self,
-        filter: &'a str,
-        now: Instant,
-    ) -> impl Iterator<Item = &'a Arc<Message>> {
-        let exact = if topic::has_wildcard(filter) {
-            None
-        } else {
-            Some(self.by_topic.get(filter))
-        };
-        let scanned = exact.is_none().then(|| self.by_topic.iter());
-        let matching = scanned
-            .into_iter()
-            .flatten()
-            .filter(move |(name, _)| topic::matches(filter, name))
-            .map(|(_, message)| message);
-        exact
-            .flatten()
-            .into_iter()
-            .chain(matching)
-            .filter(move |message| !message.has_expired(now))
+    fn take(&mut self, name: &str) -> Option<(Arc<str>, Arc<Message>)> {
+        let (name, message) = self.by_topic.remove_entry(name)?;
+        self.bytes -= message.bytes();
+        if let Some(at) = message.expires {
+            self.by_expiry.remove(&(at, name.clone()));
+        }
+        Some((name, message))
     }
 
-    /// Removes expired messages.
+    /// Removes expired messages, and looks at no others.
     pub(super) fn purge(&mut self, now: Instant) {
-        let bytes = &mut self.bytes;
-        self.by_topic.retain(|_, message| {
-            let is_kept = !message.has_expired(now);
-            *bytes -= if is_kept { 0 } else { message.bytes() };
-            is_kept
-        });
+        while let Some((_, name)) = self.by_expiry.first().filter(|(at, _)| *at <= now) {
+            let name = name.clone();
+            self.take(&name);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -203,3 +203,31 @@ fn a_subscription_and_a_retained_message_that_find_no_room_are_refused() {
     assert_eq!(talk.broker.retained(), 9, "half of it");
     assert_eq!(talk.broker.stats().dropped_by_limit, 91);
 }
+
+/// A SUBSCRIBE has as many filters as its packet takes, and each may match every retained message.
+#[test]
+fn a_subscription_collects_no_more_retained_messages_than_its_queue_takes() {
+    let mut talk = Talk::new(Config {
+        maximum_queued: 10,
+        ..Config::default()
+    });
+    talk.join(0, "publisher");
+    for number in 0..100 {
+        let topic = format!("t{number:02}");
+        talk.publish(
+            0,
+            Publish {
+                retain: true,
+                ..message(&topic, "1")
+            },
+        );
+    }
+    talk.join(1, "subscriber");
+    talk.subscribe(1, "#", of(QoS::AtMostOnce));
+    assert_eq!(talk.hear(1).len(), 10);
+    assert_eq!(
+        talk.broker.stats().dropped_queue_full,
+        1,
+        "the first that finds no room, and no more are looked at"
+    );
+}
