@@ -9,7 +9,7 @@ use wirecost_proto::{Buffer, FlowId, Instant, TimerTable};
 use super::Config;
 use super::fault::RESOURCE_LIMIT_EXCEEDED;
 use super::link::{Link, Sending};
-use super::queue::QueueId;
+use super::queue::{LinkKey, QueueId};
 use crate::codec::frame::{MIN_MAX_FRAME_SIZE, emit_empty_frame};
 use crate::codec::{Attribution, Close, Condition, End, Framer, Open, Performative};
 use crate::outgoing;
@@ -240,17 +240,27 @@ impl Connection {
         matches!(self.state, State::Finishing { .. } | State::Finished)
     }
 
-    /// The queues that its links send from.
-    pub(super) fn queues(&self) -> Vec<QueueId> {
-        let links = self.sessions.values().flat_map(|session| match session {
-            SessionState::Mapped { links, .. } => Some(links.values()).into_iter().flatten(),
-            SessionState::Discarding => None.into_iter().flatten(),
-        });
-        let queues = links.filter_map(|link| match link {
-            Link::Sending(sending) => Some(sending.queue),
-            _ => None,
-        });
-        queues.collect()
+    /// The links that it sends on, and the queues that they send from.
+    pub(super) fn receivers(&self) -> Vec<(QueueId, LinkKey)> {
+        let mut receivers = Vec::new();
+        for (&channel, session) in &self.sessions {
+            let SessionState::Mapped { links, .. } = session else {
+                continue;
+            };
+            let flow = self.flow;
+            receivers.extend(links.iter().filter_map(|(&handle, link)| match link {
+                Link::Sending(sending) => Some((
+                    sending.queue,
+                    LinkKey {
+                        flow,
+                        channel,
+                        handle,
+                    },
+                )),
+                _ => None,
+            }));
+        }
+        receivers
     }
 
     /// The end that sends on `handle`, if the session stands and has one.
@@ -266,8 +276,20 @@ impl Connection {
 
     /// Notes that a link may have something to send.
     pub(super) fn activate(&mut self, channel: u16, handle: u32) {
-        if !self.active.contains(&(channel, handle)) {
+        let Some((_, sending)) = self.sending(channel, handle) else {
+            return;
+        };
+        if !core::mem::replace(&mut sending.is_active, true) {
             self.active.push_back((channel, handle));
+        }
+    }
+
+    /// Takes the first link off those that may have something to send: it has nothing more for the present.
+    pub(super) fn deactivate(&mut self) {
+        if let Some((channel, handle)) = self.active.pop_front()
+            && let Some((_, sending)) = self.sending(channel, handle)
+        {
+            sending.is_active = false;
         }
     }
 }

@@ -43,7 +43,7 @@ use crate::codec::{Condition, OwnedCondition};
 use connection::{Connection, SessionState, State};
 use fault::CONNECTION_FORCED;
 use link::Link;
-use queue::{LinkKey, QueueId, Queues, Readiness};
+use queue::{LinkKey, QueueId, Queues};
 
 /// What a container can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,8 +138,8 @@ impl Container {
             return;
         };
         connection.is_congested = false;
-        for queue in connection.queues() {
-            self.shared.wait(queue);
+        for (queue, key) in connection.receivers() {
+            self.shared.wake(queue, key);
         }
         self.touch(flow);
         self.deliver();
@@ -228,7 +228,7 @@ impl Container {
             while let Some((key, message)) = self
                 .shared
                 .queues
-                .next(id, |key| readiness(connections, key, most))
+                .next(id, |key| is_ready(connections, key, most))
             {
                 let Some(connection) = connections.get_mut(&key.flow) else {
                     break;
@@ -263,18 +263,14 @@ impl Container {
 }
 
 /// Whether a receiver takes another message: it has credit, its transport takes more, and not too many deliveries wait for its
-/// outcome.
-fn readiness(connections: &mut BTreeMap<FlowId, Connection>, key: LinkKey, most: usize) -> Readiness {
+/// outcome. Where it does not, whatever changes that wakes it.
+fn is_ready(connections: &mut BTreeMap<FlowId, Connection>, key: LinkKey, most: usize) -> bool {
     let Some(connection) = connections.get_mut(&key.flow) else {
-        return Readiness::WithoutCredit;
+        return false;
     };
     let is_congested = connection.is_congested;
-    match connection.sending(key.channel, key.handle) {
-        Some((_, sending)) if sending.credit == 0 => Readiness::WithoutCredit,
-        Some((_, sending)) if is_congested || sending.pending() >= most.max(1) => Readiness::Busy,
-        Some(_) => Readiness::Ready,
-        None => Readiness::WithoutCredit,
-    }
+    let sending = connection.sending(key.channel, key.handle);
+    sending.is_some_and(|(_, sending)| sending.credit > 0 && !is_congested && !sending.is_full(most))
 }
 
 impl Shared {
@@ -287,6 +283,12 @@ impl Shared {
     fn put_back(&mut self, queue: QueueId, message: Vec<u8>) {
         self.stats.requeued += 1;
         self.queues.put_back(queue, message);
+        self.wait(queue);
+    }
+
+    /// Notes that a receiver may take messages again.
+    fn wake(&mut self, queue: QueueId, key: LinkKey) {
+        self.queues.wake(queue, key);
         self.wait(queue);
     }
 

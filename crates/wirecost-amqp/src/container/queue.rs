@@ -27,16 +27,6 @@ pub(super) struct LinkKey {
 /// The encoded sections of a message.
 pub(super) type Stored = Vec<u8>;
 
-/// Whether a receiver can be given a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Readiness {
-    Ready,
-    /// Too many of its deliveries are not done.
-    Busy,
-    /// It takes none before it says so by a flow.
-    WithoutCredit,
-}
-
 #[derive(Debug)]
 struct Queue {
     address: Arc<str>,
@@ -44,7 +34,8 @@ struct Queue {
     receivers: Receivers,
 }
 
-/// The receivers of a queue. Those without credit have no turn, so that a message does not make anybody look at them.
+/// The receivers of a queue. Those that take no message for the present have no turn until they are woken, so that a message does
+/// not make anybody look at them.
 #[derive(Debug, Default)]
 struct Receivers {
     /// Who has a turn, each with its ticket; an entry whose ticket is not its receiver's is void.
@@ -82,21 +73,17 @@ impl Receivers {
     }
 
     /// The next receiver in turn that is ready; it is the last one afterwards.
-    fn next(&mut self, mut readiness: impl FnMut(LinkKey) -> Readiness) -> Option<LinkKey> {
-        for _ in 0..self.turns.len() {
-            let (ticket, key) = self.turns.pop_front()?;
+    fn next(&mut self, mut is_ready: impl FnMut(LinkKey) -> bool) -> Option<LinkKey> {
+        while let Some((ticket, key)) = self.turns.pop_front() {
             let Some(place) = self.tickets.get_mut(&key).filter(|place| **place == Some(ticket)) else {
                 continue;
             };
-            let readiness = readiness(key);
-            if readiness == Readiness::WithoutCredit {
+            if !is_ready(key) {
                 *place = None;
                 continue;
             }
             self.turns.push_back((ticket, key));
-            if readiness == Readiness::Ready {
-                return Some(key);
-            }
+            return Some(key);
         }
         None
     }
@@ -186,13 +173,13 @@ impl Queues {
     pub(super) fn next(
         &mut self,
         id: QueueId,
-        readiness: impl FnMut(LinkKey) -> Readiness,
+        is_ready: impl FnMut(LinkKey) -> bool,
     ) -> Option<(LinkKey, Stored)> {
         let queue = self.queues.get_mut(id.0)?;
         if queue.messages.is_empty() {
             return None;
         }
-        let receiver = queue.receivers.next(readiness)?;
+        let receiver = queue.receivers.next(is_ready)?;
         Some((receiver, queue.messages.pop_front()?))
     }
 
@@ -208,7 +195,7 @@ impl Queues {
         }
     }
 
-    /// Gives a receiver whose credit may have changed a turn again.
+    /// Gives a receiver that may take messages again a turn.
     pub(super) fn wake(&mut self, id: QueueId, key: LinkKey) {
         if let Some(queue) = self.queues.get_mut(id.0) {
             queue.receivers.wake(key);
@@ -260,21 +247,21 @@ mod tests {
     }
 
     #[test]
-    fn receivers_without_credit_are_looked_at_once() {
+    fn receivers_that_take_nothing_are_looked_at_once() {
         let (mut queues, id) = queue(1_000);
         let mut looks = 0;
         for _ in 0..100 {
             queues.push(id, Vec::new());
             let given = queues.next(id, |_| {
                 looks += 1;
-                Readiness::WithoutCredit
+                false
             });
             assert_eq!(given, None);
         }
         assert_eq!(looks, 1_000);
         queues.wake(id, key(7));
         queues.wake(id, key(7));
-        let given = queues.next(id, |_| Readiness::Ready);
+        let given = queues.next(id, |_| true);
         assert_eq!(given.map(|(key, _)| key), Some(key(7)));
     }
 
@@ -284,11 +271,9 @@ mod tests {
         queues.unsubscribe(id, key(1));
         let turns = (0..6).map(|_| {
             queues.push(id, Vec::new());
-            let readiness = |key| match key {
-                LinkKey { flow: FlowId(2), .. } => Readiness::Busy,
-                _ => Readiness::Ready,
-            };
-            queues.next(id, readiness).map(|(key, _)| key.flow.0)
+            queues
+                .next(id, |key| key.flow != FlowId(2))
+                .map(|(key, _)| key.flow.0)
         });
         let turns: Vec<_> = turns.collect();
         assert_eq!(turns, [0, 3, 0, 3, 0, 3].map(Some));

@@ -5,9 +5,11 @@ use super::fault::{
     MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, TRANSFER_LIMIT_EXCEEDED, UNATTACHED_HANDLE, WINDOW_VIOLATION,
 };
 use super::link::{Incoming, Link, Receiving, Sending};
+use super::queue::LinkKey;
 use super::session::SessionFrame;
 use super::{Event, Shared};
 use crate::codec::{Attribution, DeliveryState, Disposition, Flow, Performative, Role, Sections, Transfer};
+use crate::session::first_covered;
 
 impl SessionFrame<'_> {
     /// Fills a link's credit up and tells the sender.
@@ -49,8 +51,7 @@ impl SessionFrame<'_> {
                 sending.grant(&flow);
                 let queue = sending.queue;
                 let key = self.key(handle);
-                self.shared.queues.wake(queue, key);
-                self.shared.wait(queue);
+                self.shared.wake(queue, key);
                 self.connection.activate(self.channel, handle);
             }
             Some(Link::Receiving(_)) => {}
@@ -172,13 +173,25 @@ impl SessionFrame<'_> {
         if disposition.role == Role::Sender || !(is_outcome || disposition.settled) {
             return;
         }
-        let Some(SessionState::Mapped { links, .. }) = self.connection.sessions.get_mut(&self.channel) else {
+        let (flow, channel) = (self.connection.flow, self.channel);
+        let Some(SessionState::Mapped { links, .. }) = self.connection.sessions.get_mut(&channel) else {
             return;
         };
         let mut settles = false;
-        for link in links.values_mut() {
-            if let Link::Sending(sending) = link {
-                settles |= sending.settle(&disposition, self.shared);
+        for (&handle, link) in links {
+            if let Link::Sending(sending) = link
+                && sending.settle(&disposition, self.shared)
+            {
+                settles = true;
+                // There may be room for more deliveries without an outcome.
+                self.shared.wake(
+                    sending.queue,
+                    LinkKey {
+                        flow,
+                        channel,
+                        handle,
+                    },
+                );
             }
         }
         // A receiver that gave an outcome without settling waits for the sender to settle (section 2.6.12).
@@ -245,7 +258,7 @@ impl Sending {
     /// Takes what became of deliveries; whether one of them was in flight.
     fn settle(&mut self, disposition: &Disposition<'_>, shared: &mut Shared) -> bool {
         let mut settles = false;
-        while let Some(at) = self.unsettled.iter().position(|(id, _)| disposition.covers(*id)) {
+        while let Some(at) = first_covered(&self.unsettled, disposition) {
             let Some((_, message)) = self.unsettled.remove(at) else {
                 break;
             };
@@ -266,8 +279,6 @@ impl Sending {
                 }
             }
         }
-        // There may be room for more deliveries without an outcome.
-        shared.wait(self.queue);
         settles
     }
 }

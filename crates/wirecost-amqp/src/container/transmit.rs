@@ -4,6 +4,7 @@ use wirecost_proto::{Buffer, FlowId, Output};
 
 use super::connection::{Connection, State};
 use super::link::Outgoing;
+use super::queue::LinkKey;
 use super::{Container, Event, Shared};
 use crate::codec::{Attribution, Flow, Performative};
 use crate::outgoing;
@@ -48,7 +49,7 @@ impl Shared {
             {
                 return true;
             }
-            connection.active.pop_front();
+            connection.deactivate();
         }
         false
     }
@@ -88,6 +89,18 @@ impl Shared {
             if settled {
                 self.stats.accepted += 1;
                 self.queues.recycle(done.message);
+                // It was full before this one, if one more made it so.
+                if sending.is_full(self.config.queue_messages.saturating_sub(1)) {
+                    let queue = sending.queue;
+                    self.wake(
+                        queue,
+                        LinkKey {
+                            flow,
+                            channel,
+                            handle,
+                        },
+                    );
+                }
             } else {
                 sending.unsettled.push_back((done.delivery_id, done.message));
             }

@@ -36,6 +36,12 @@ fn receiver(messages: u32, mode: SenderSettleMode) -> Talk<Container> {
         talk.say(a_transfer(id, false), BODY);
     }
     talk.heard();
+    attach_receiver(&mut talk, mode);
+    assert_eq!(talk.heard(), ["attach"]);
+    talk
+}
+
+fn attach_receiver(talk: &mut Talk<Container>, mode: SenderSettleMode) {
     let receiver = Attach {
         handle: 1,
         name: "receiver",
@@ -43,8 +49,6 @@ fn receiver(messages: u32, mode: SenderSettleMode) -> Talk<Container> {
         ..an_attach(Role::Receiver)
     };
     talk.say(Performative::Attach(receiver), &[]);
-    assert_eq!(talk.heard(), ["attach"]);
-    talk
 }
 
 fn credit(link_credit: u32, delivery_count: u32, drain: bool) -> Performative<'static> {
@@ -348,4 +352,34 @@ fn messages_of_all_queues_together_have_a_bound() {
         talk.say(a_transfer(id, false), BODY);
     }
     assert_eq!(talk.endpoint.stats().overflowed, 190);
+}
+
+/// Whoever takes no message is not looked at again until that changes; whatever changes it must be noticed.
+#[test]
+fn a_receiver_that_had_too_many_deliveries_without_an_outcome_gets_the_next_ones() {
+    let config = Config {
+        queue_messages: 3,
+        ..Config::default()
+    };
+    let mut talk = attached(config, an_attach(Role::Sender));
+    attach_receiver(&mut talk, SenderSettleMode::Unsettled);
+    talk.say(credit(100, 0, false), &[]);
+    talk.heard();
+    for id in 0..3 {
+        talk.say(a_transfer(id, false), BODY);
+        assert_eq!(talk.heard(), ["disposition", "transfer 6"]);
+    }
+    for id in 3..9 {
+        talk.say(a_transfer(id, false), BODY);
+        assert_eq!(
+            talk.heard(),
+            ["disposition"],
+            "as many as a queue holds have no outcome"
+        );
+        // The newest first.
+        let newest = settle(id - 1, None, true, DeliveryState::Accepted);
+        talk.say(newest, &[]);
+        assert_eq!(talk.heard(), ["transfer 6"]);
+    }
+    assert_eq!(talk.endpoint.stats().accepted, 6);
 }
