@@ -7,9 +7,13 @@ use alloc::vec::Vec;
 use core::str::Split;
 
 use self::groups::{GroupId, Groups};
+use self::members::Members;
 use super::session::SessionId;
 use crate::codec::SubscriptionOptions;
 use crate::topic::{self, MULTI_LEVEL, SINGLE_LEVEL};
+
+mod groups;
+mod members;
 
 /// A subscription of one session to one filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +41,7 @@ pub(super) struct Subscriptions {
 #[derive(Debug, Default)]
 struct Node {
     children: BTreeMap<Box<str>, Node>,
-    subscriptions: BTreeMap<SessionId, Subscription>,
+    subscriptions: Members,
     groups: BTreeMap<Box<str>, GroupId>,
 }
 
@@ -64,10 +68,7 @@ impl Subscriptions {
             node = child;
         }
         let Some(group) = group else {
-            return node
-                .subscriptions
-                .insert(subscription.session, subscription)
-                .is_none();
+            return node.subscriptions.insert(subscription);
         };
         let id = match node.groups.get(group) {
             Some(id) => *id,
@@ -141,7 +142,7 @@ impl Node {
 
     fn remove(&mut self, group: Option<&str>, session: SessionId, groups: &mut Groups) -> bool {
         let Some(name) = group else {
-            return self.subscriptions.remove(&session).is_some();
+            return self.subscriptions.remove(session);
         };
         let Some(id) = self.groups.get(name).copied() else {
             return false;
@@ -181,7 +182,7 @@ impl Node {
     fn collect<F: Fn(SessionId) -> bool>(&self, search: &mut Search<'_, F>) {
         search
             .matches
-            .extend(self.subscriptions.values().map(|subscription| Match {
+            .extend(self.subscriptions.iter().map(|subscription| Match {
                 subscription: *subscription,
                 shared: false,
             }));
@@ -195,6 +196,5 @@ impl Node {
     }
 }
 
-mod groups;
 #[cfg(test)]
 mod tests;
