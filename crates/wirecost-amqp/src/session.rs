@@ -1,7 +1,9 @@
 //! The windows of a session (section 2.5.6): how many transfer frames may go either way, and how deliveries are
 //! numbered.
 
-use crate::codec::{Begin, Flow};
+use alloc::collections::VecDeque;
+
+use crate::codec::{Begin, Disposition, Flow};
 
 /// One end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +107,56 @@ impl Session {
     }
 }
 
+/// Where the first delivery lies that `disposition` covers, among those in flight with what is kept of each: their numbers rise
+/// (RFC 1982).
+pub(crate) fn first_covered<M>(
+    unsettled: &VecDeque<(u32, M)>,
+    disposition: &Disposition<'_>,
+) -> Option<usize> {
+    let (oldest, _) = unsettled.front()?;
+    // Most are settled in order.
+    if disposition.covers(*oldest) {
+        return Some(0);
+    }
+    let distance = |id: u32| id.wrapping_sub(*oldest);
+    let at = unsettled.partition_point(|(id, _)| distance(*id) < distance(disposition.first));
+    let is_covered = unsettled.get(at).is_some_and(|(id, _)| disposition.covers(*id));
+    is_covered.then_some(at)
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::codec::Role;
+
+    proptest! {
+        #[test]
+        fn the_first_delivery_of_a_range_is_the_one_that_a_search_finds(
+            begin: u32,
+            gaps in proptest::collection::vec(1u32..4, 0..20),
+            first in -5i32..60,
+            len in proptest::option::of(0u32..20),
+        ) {
+            let mut id = begin;
+            let mut unsettled = VecDeque::new();
+            for gap in gaps {
+                unsettled.push_back((id, ()));
+                id = id.wrapping_add(gap);
+            }
+            let first = begin.wrapping_add_signed(first);
+            let disposition = Disposition {
+                role: Role::Receiver,
+                first,
+                last: len.map(|len| first.wrapping_add(len)),
+                settled: true,
+                state: None,
+            };
+            let expected = unsettled.iter().position(|(id, ())| disposition.covers(*id));
+            prop_assert_eq!(first_covered(&unsettled, &disposition), expected);
+        }
+    }
 
     fn begun(incoming_window: u32) -> Session {
         let mut session = Session::new(4);

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use wirecost_coap::client::{Client, Event, Failure, Request};
+use wirecost_coap::client::{Client, Config, Event, Failure, Request};
 use wirecost_coap::code::{Code, Method};
 use wirecost_coap::message::Repr;
 use wirecost_coap::option::{OptionNumber, content_format};
@@ -331,4 +331,37 @@ fn a_block_of_the_reserved_size_is_no_response() {
             );
         }
     }
+}
+
+/// A server that always has one more block.
+#[test]
+fn a_body_without_end_fails_at_the_clients_limit() {
+    let limit = 64 << 10;
+    let mut client = Client::new(Config {
+        max_body_bytes: limit,
+        ..client_config()
+    });
+    open(&mut client);
+    client
+        .handle_input(Input::Command(request(Request::get("/test"))), Instant::START)
+        .expect("a request");
+    let mut asked = drain(&mut client, 0);
+    for number in 0..200_u32 {
+        let Some(get) = asked.pop() else {
+            assert_eq!(
+                number as usize,
+                limit / 1024 + 1,
+                "no block is asked for beyond the limit"
+            );
+            assert_eq!(client.pending(), 0);
+            return;
+        };
+        let block = [number >> 12, number >> 4, number << 4 | 0b1110].map(|byte| byte as u8);
+        let mut bytes = vec![0x62, 0x45, get[2], get[3], get[4], get[5], 0xd3, 10];
+        bytes.extend(block);
+        bytes.push(0xff);
+        bytes.extend(pattern(1024));
+        asked = answer_to(&mut client, &bytes, Instant::START);
+    }
+    panic!("the client goes on asking");
 }

@@ -312,3 +312,37 @@ fn an_observation_is_renewed_when_nothing_comes_within_max_age() {
     );
     assert_eq!(pair.server.observers(), 1);
 }
+
+/// A server sends notifications of which each is the first block of many, and answers no request for the rest.
+#[test]
+fn a_flood_of_large_notifications_makes_the_client_keep_one() {
+    let mut client = Client::new(client_config());
+    let (peer, flow, now) = ("192.0.2.1:5683".parse().unwrap(), FIRST_FLOW, Instant::START);
+    client.handle_input(Input::Opened { flow, peer }, now).unwrap();
+    client
+        .handle_input(Input::Command(observe(1, "/obs")), now)
+        .unwrap();
+    let get = drain(&mut client, 0).remove(0);
+    let notification = |number: u16, head: u8, mid: [u8; 2]| {
+        let [high, low] = number.to_be_bytes();
+        // Observe, and Block2 with more to come in blocks of 16 B.
+        let mut bytes = vec![
+            head, 0x45, mid[0], mid[1], get[4], get[5], 0x62, high, low, 0xd1, 4, 0x08, 0xff,
+        ];
+        bytes.extend([b'x'; 16]);
+        bytes
+    };
+    answer_to(&mut client, &notification(1, 0x62, [get[2], get[3]]), now);
+    for number in 2..10_000 {
+        answer_to(
+            &mut client,
+            &notification(number, 0x52, number.to_be_bytes()),
+            now,
+        );
+    }
+    assert!(
+        client.pending() <= 2,
+        "one under way and one that waits, got {}",
+        client.pending()
+    );
+}

@@ -59,6 +59,19 @@ pub struct Catch {
     pub unkept: u64,
 }
 
+impl Catch {
+    /// Keeps a packet where its bytes find `room`, and counts it otherwise.
+    fn keep(&mut self, packet: Sniffed, room: &mut usize) {
+        match room.checked_sub(size_of::<Sniffed>() + packet.bytes.len()) {
+            Some(left) => {
+                *room = left;
+                self.packets.push(packet);
+            }
+            None => self.unkept += 1,
+        }
+    }
+}
+
 impl Sniffer {
     /// Listens from now on.
     ///
@@ -107,13 +120,7 @@ impl Sniffer {
             if !wanted(&sniffed) {
                 continue;
             }
-            match room.checked_sub(size_of::<Sniffed>() + sniffed.bytes.len()) {
-                Some(left) => {
-                    room = left;
-                    catch.packets.push(sniffed);
-                }
-                None => catch.unkept += 1,
-            }
+            catch.keep(sniffed, &mut room);
         }
         in_order(&mut catch.packets);
         catch.dropped = sys::packet_socket_drops(self.fd.as_fd())?;
@@ -154,6 +161,33 @@ mod tests {
         let mut packets = [9, 9, 3, 4].map(sniffed);
         in_order(&mut packets);
         assert_eq!(packets, [3, 3, 3, 4].map(sniffed));
+    }
+
+    #[test]
+    fn packets_of_a_flood_are_kept_up_to_the_bound_and_the_others_counted() {
+        let packet = Sniffed {
+            at: Instant::START,
+            interface: 1,
+            outgoing: false,
+            bytes: vec![0; 60_000],
+        };
+        let (mut catch, mut room) = (Catch::default(), KEPT_BYTES);
+        for _ in 0..1_000 {
+            catch.keep(packet.clone(), &mut room);
+        }
+        let kept = catch.packets.len();
+        assert!((500..560).contains(&kept), "{kept}");
+        assert_eq!(catch.unkept, 1_000 - kept as u64);
+        let small = Sniffed {
+            bytes: Vec::new(),
+            ..packet
+        };
+        catch.keep(small, &mut room);
+        assert_eq!(
+            catch.packets.len(),
+            kept + 1,
+            "what is small finds the room that is left"
+        );
     }
 
     #[test]

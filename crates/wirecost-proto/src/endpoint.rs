@@ -45,6 +45,8 @@ pub enum ResetReason {
     Unreachable,
     /// The local host ended the flow.
     Local,
+    /// The local host ended the flow, because the peer does not read what it makes this side send.
+    Unread,
 }
 
 impl fmt::Display for ResetReason {
@@ -55,6 +57,9 @@ impl fmt::Display for ResetReason {
             Self::TimedOut => "connection timed out",
             Self::Unreachable => "network or host unreachable",
             Self::Local => "connection ended by the local host",
+            Self::Unread => {
+                "connection ended by the local host: the peer does not read what it makes it send"
+            }
         })
     }
 }

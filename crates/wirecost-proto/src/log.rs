@@ -14,20 +14,20 @@ pub struct FlowLog {
     pub up: DirectionLog,
     /// Server to device.
     pub down: DirectionLog,
-    /// Bytes of memory that datagrams of a direction may still take here.
+    /// Bytes of memory that datagrams or spans of a direction may still take here.
     room: [usize; 2],
 }
 
 /// The spans of one direction of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionLog {
-    /// On a stream: the spans of all bytes, end to end, neighbours of one kind merged.
+    /// On a stream: the spans of all bytes, end to end, neighbours of one kind merged; where some are not kept, of the first.
     pub stream: Vec<Span>,
     /// On datagrams: each datagram in order.
     pub datagrams: Vec<DatagramLog>,
     /// Bytes covered so far; a datagram counts one more, so that an empty one has a place too.
     pub bytes: u64,
-    /// Datagrams that were counted and not kept.
+    /// Datagrams, or inputs of a stream, that were counted and not kept.
     pub unkept: u64,
 }
 
@@ -51,8 +51,8 @@ impl FlowLog {
         }
     }
 
-    /// An empty log that keeps datagrams of each direction in so many bytes of memory and counts the others: those who send
-    /// may be strangers.
+    /// An empty log that keeps what is said of each direction in so many bytes of memory and counts the rest: those who send may
+    /// be strangers.
     pub fn bounded(transport: Transport, bytes: usize) -> Self {
         Self {
             room: [bytes; 2],
@@ -89,33 +89,48 @@ impl FlowLog {
     }
 
     fn note(&mut self, direction: Direction, bytes: &[u8], out: &Buffer) {
-        let transport = self.transport;
-        let room = &mut self.room[direction as usize];
-        let taken = size_of::<DatagramLog>() + bytes.len() + size_of_val(out.spans());
-        let left = room.checked_sub(taken);
-        *room = left.unwrap_or(*room);
+        let (transport, mut room) = (self.transport, self.room[direction as usize]);
         let log = self.direction_mut(direction);
-        log.bytes += out.covered();
-        if transport == Transport::Datagram {
-            log.bytes += 1;
-            if left.is_none() {
-                log.unkept += 1;
-                return;
-            }
-            log.datagrams.push(DatagramLog {
-                bytes: bytes.to_vec(),
-                spans: out.spans().to_vec(),
-            });
+        log.bytes += out.covered() + u64::from(transport == Transport::Datagram);
+        match transport {
+            Transport::Stream => log.note_stream(out.spans(), &mut room),
+            Transport::Datagram => log.note_datagram(bytes, out.spans(), &mut room),
+        }
+        self.room[direction as usize] = room;
+    }
+}
+
+impl DirectionLog {
+    fn note_stream(&mut self, spans: &[Span], room: &mut usize) {
+        // What comes behind a gap has no place: once there was no room, there is none.
+        if *room == 0 {
+            self.unkept += 1;
             return;
         }
-        for span in out.spans() {
-            match log.stream.last_mut() {
+        for span in spans {
+            match self.stream.last_mut() {
                 Some(last) if last.continues(span) && last.len.checked_add(span.len).is_some() => {
                     last.len += span.len;
                 }
-                _ => log.stream.push(*span),
+                _ => {
+                    self.stream.push(*span);
+                    *room = room.saturating_sub(size_of::<Span>());
+                }
             }
         }
+    }
+
+    fn note_datagram(&mut self, bytes: &[u8], spans: &[Span], room: &mut usize) {
+        let taken = size_of::<DatagramLog>() + bytes.len() + size_of_val(spans);
+        let Some(left) = room.checked_sub(taken) else {
+            self.unkept += 1;
+            return;
+        };
+        *room = left;
+        self.datagrams.push(DatagramLog {
+            bytes: bytes.to_vec(),
+            spans: spans.to_vec(),
+        });
     }
 }
 
@@ -138,5 +153,19 @@ mod tests {
         assert_eq!(log.down.bytes, 101_000);
         log.transmitted(Direction::Up, &out);
         assert_eq!(log.up.unkept, 0, "a direction has room of its own");
+    }
+
+    #[test]
+    fn a_bounded_log_of_a_stream_keeps_its_beginning() {
+        let mut log = FlowLog::bounded(Transport::Stream, 4_000);
+        let mut out = Buffer::new();
+        out.push(&[0; 4], Layer::Application, Phase::Message, Cause::Original);
+        out.push(&[0; 4], Layer::Payload, Phase::Message, Cause::Original);
+        for _ in 0..1_000 {
+            log.consumed(Direction::Down, &[0; 8], &out);
+        }
+        let inputs = log.down.stream.len() / 2;
+        assert!((100..300).contains(&inputs), "{inputs}");
+        assert_eq!((log.down.unkept, log.down.bytes), (1_000 - inputs as u64, 8_000));
     }
 }

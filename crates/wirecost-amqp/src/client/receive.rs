@@ -11,7 +11,7 @@ use crate::codec::{
     OwnedCondition, Performative, ProtocolHeader, Role, Sasl, Sections, Unit,
 };
 use crate::outgoing::keep_alive;
-use crate::session::Session;
+use crate::session::{Session, first_covered};
 
 impl Client {
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
@@ -284,7 +284,7 @@ fn settle(
         return false;
     }
     let mut settles = false;
-    while let Some(at) = link.unsettled.iter().position(|(id, _)| disposition.covers(*id)) {
+    while let Some(at) = first_covered(&link.unsettled, disposition) {
         if let Some((_, message)) = link.unsettled.remove(at) {
             events.push_back(outcome(message, disposition.state));
         }

@@ -268,8 +268,20 @@ impl Connection {
 
     /// Notes that a link may have something to send.
     pub(super) fn activate(&mut self, channel: u16, handle: u32) {
-        if !self.active.contains(&(channel, handle)) {
+        let Some((_, sending)) = self.sending(channel, handle) else {
+            return;
+        };
+        if !core::mem::replace(&mut sending.is_active, true) {
             self.active.push_back((channel, handle));
+        }
+    }
+
+    /// Takes the first link off those that may have something to send: it has nothing more for the present.
+    pub(super) fn deactivate(&mut self) {
+        if let Some((channel, handle)) = self.active.pop_front()
+            && let Some((_, sending)) = self.sending(channel, handle)
+        {
+            sending.is_active = false;
         }
     }
 }

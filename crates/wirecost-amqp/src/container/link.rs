@@ -48,6 +48,8 @@ pub(super) struct Sending {
     pub(super) credit: u32,
     /// Whether there ever was credit.
     pub(super) has_credit: bool,
+    /// Whether its connection looks at it before it has nothing more to send.
+    pub(super) is_active: bool,
     /// Whether what is left of the credit is to be given back.
     pub(super) drain: bool,
     /// Messages that have credit and wait for the window.
@@ -73,6 +75,7 @@ impl Sending {
             delivery_count: 0,
             credit: 0,
             has_credit: false,
+            is_active: false,
             drain: false,
             outbox: VecDeque::new(),
             current: None,

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn receivers_without_credit_are_looked_at_once() {
+    fn receivers_that_take_nothing_are_looked_at_once() {
         let (mut queues, id) = queue(1_000);
         let mut looks = 0;
         for _ in 0..100 {

@@ -9,6 +9,7 @@ use super::queue::LinkKey;
 use super::session::SessionFrame;
 use super::{Event, Shared};
 use crate::codec::{Attribution, DeliveryState, Disposition, Flow, Performative, Role, Sections, Transfer};
+use crate::session::first_covered;
 
 impl SessionFrame<'_> {
     /// Fills a link's credit up and tells the sender.
@@ -251,7 +252,7 @@ impl Sending {
     /// Takes what became of deliveries; whether one of them was in flight.
     fn settle(&mut self, disposition: &Disposition<'_>, shared: &mut Shared) -> bool {
         let mut settles = false;
-        while let Some(at) = self.unsettled.iter().position(|(id, _)| disposition.covers(*id)) {
+        while let Some(at) = first_covered(&self.unsettled, disposition) {
             let Some((_, message)) = self.unsettled.remove(at) else {
                 break;
             };

@@ -384,3 +384,33 @@ fn messages_of_all_queues_together_have_a_bound() {
     }
     assert_eq!(talk.endpoint.stats().overflowed, 190);
 }
+
+/// Whoever takes no message is not looked at again until that changes; whatever changes it must be noticed.
+#[test]
+fn a_receiver_that_had_too_many_deliveries_without_an_outcome_gets_the_next_ones() {
+    let config = Config {
+        queue_messages: 3,
+        ..Config::default()
+    };
+    let mut talk = attached(config, an_attach(Role::Sender));
+    talk.heard();
+    attach_receiver(&mut talk, SenderSettleMode::Unsettled);
+    talk.say(credit(100, 0, false), &[]);
+    for id in 0..3 {
+        talk.say(a_transfer(id, false), BODY);
+        assert_eq!(talk.heard(), ["disposition", "transfer 6"]);
+    }
+    for id in 3..9 {
+        talk.say(a_transfer(id, false), BODY);
+        assert_eq!(
+            talk.heard(),
+            ["disposition"],
+            "as many as a queue holds have no outcome"
+        );
+        // The newest first.
+        let newest = settle(id - 1, None, true, DeliveryState::Accepted);
+        talk.say(newest, &[]);
+        assert_eq!(talk.heard(), ["transfer 6"]);
+    }
+    assert_eq!(talk.endpoint.stats().accepted, 6);
+}

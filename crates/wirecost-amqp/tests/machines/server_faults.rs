@@ -2,8 +2,8 @@
 
 use wirecost_amqp::client::{Client, Config, Event, Failure, Refusal, SaslConfig};
 use wirecost_amqp::codec::{
-    Attach, Close, Condition, DeliveryState, Detach, Disposition, End, Flow, Performative, ProtocolHeader,
-    Role,
+    Attach, Close, Condition, DecodeError, DeliveryState, Detach, Disposition, End, Flow, Performative,
+    ProtocolHeader, Role,
 };
 use wirecost_proto::{Input, Instant, Rng};
 
@@ -253,5 +253,18 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
         let stride = 1 + rng.next_below(200) as usize;
         bytes.chunks(stride).for_each(|chunk| talk.say_bytes(chunk));
         assert!(talk.is_accounted() || !talk.is_closed, "{bytes:02x?}");
+    }
+}
+
+/// Whatever a server says of a frame's length, at most the client's maximum frame size of it is held.
+#[test]
+fn no_frame_of_a_server_is_larger_than_the_client_takes() {
+    let limit = config().max_frame_size;
+    for size in [limit + 1, 100_000_000, u32::MAX] {
+        let mut talk = attached();
+        talk.say_bytes(&size.to_be_bytes());
+        let expected = Failure::Decode(DecodeError::FrameSize { size, limit });
+        assert_eq!(talk.events, [Event::Failed(expected)]);
+        assert!(talk.is_closed && talk.is_accounted());
     }
 }

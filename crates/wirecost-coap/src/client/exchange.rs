@@ -6,7 +6,7 @@ use wirecost_proto::{FlowId, Instant};
 
 use super::Event;
 use super::protection::Protection;
-use super::transfer::Transfer;
+use super::transfer::{Purpose, Transfer};
 use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::{Repr, Type};
@@ -21,6 +21,16 @@ use crate::token::Token;
 pub(super) enum Subject {
     Ping,
     Transfer(Transfer),
+}
+
+impl Subject {
+    /// Whether it is the rest of a large notification.
+    pub(super) const fn is_notification(&self) -> bool {
+        match self {
+            Self::Ping => false,
+            Self::Transfer(transfer) => matches!(transfer.purpose, Purpose::Notification),
+        }
+    }
 }
 
 /// What an exchange waits for.

@@ -277,14 +277,7 @@ impl Client {
             payload,
             transmissions: exchange.transmissions,
         };
-        let is_notification = matches!(
-            exchange.subject,
-            Subject::Transfer(Transfer {
-                purpose: Purpose::Notification,
-                ..
-            })
-        );
-        self.outbox.event(match is_notification {
+        self.outbox.event(match exchange.subject.is_notification() {
             true => Event::Notification(whole),
             false => Event::Response(whole),
         });
@@ -321,13 +314,24 @@ impl Client {
                 transmissions: 0,
             })),
             // RFC 7959 section 3.4: the rest of a large notification is fetched by a GET of its own.
-            Step::Continue => self.waiting.push_front(Waiting {
-                message,
-                subject: Subject::Transfer(transfer),
-                token: None,
-            }),
+            Step::Continue => self.complete_notification(message, transfer),
             Step::Failed(failure) => self.outbox.event(Event::Failed { message, failure }),
         }
+    }
+
+    /// Lets the rest of a large notification wait for its turn, instead of that of an earlier one: a server may send more of
+    /// them than there are turns, and only the last one is of the present state (RFC 7641 section 1.3).
+    fn complete_notification(&mut self, message: u64, transfer: Transfer) {
+        let is_earlier = |waiting: &Waiting| waiting.message == message && waiting.subject.is_notification();
+        if let Some(at) = self.waiting.iter().position(is_earlier) {
+            self.waiting.remove(at);
+            self.stats.stale += 1;
+        }
+        self.waiting.push_front(Waiting {
+            message,
+            subject: Subject::Transfer(transfer),
+            token: None,
+        });
     }
 }
 

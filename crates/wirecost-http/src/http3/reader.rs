@@ -242,6 +242,20 @@ mod tests {
         assert_eq!(promise.map_err(|fault| fault.code), Err(Code::FrameUnexpected));
     }
 
+    #[test]
+    fn what_a_frame_says_of_its_length_is_not_made_room_for() {
+        // HEADERS of 2^62 - 1 B.
+        let stream = b"\x01\xff\xff\xff\xff\xff\xff\xff\xff";
+        assert_eq!(read(stream, 1), Err(Code::ExcessiveLoad));
+        // HEADERS of 16 KiB, the largest: held, and no more than that.
+        let mut reader = Reader::new(Side::Client);
+        assert!(reader.next(&mut &b"\x01\x80\x00\x40\x00"[..]).is_ok());
+        let State::Section { bytes, left } = &reader.state else {
+            panic!("a section");
+        };
+        assert_eq!((bytes.capacity(), *left), (16 << 10, 16 << 10));
+    }
+
     proptest! {
         #[test]
         fn pieces_do_not_matter(stream: Vec<u8>, piece in 1usize..9) {

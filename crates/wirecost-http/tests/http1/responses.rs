@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_http::client::Command;
+use wirecost_http::client::{Command, Event, Failure};
 use wirecost_http::http1::{Client, ClientConfig};
 use wirecost_http::message::Method;
 use wirecost_proto::{Input, Layer};
@@ -242,4 +242,53 @@ fn a_close_without_a_connection_is_nothing() {
         Raw::opened(client)
     };
     assert!(!raw.input(Input::Command(post(0, b"x"))).closed);
+}
+
+/// A server that never comes to an end of what must be held whole or is kept.
+#[test]
+fn a_response_without_end_is_held_up_to_a_bound() {
+    let limit = 16 << 10;
+    let filler = "x".repeat(4 << 10);
+    for (begin, bound) in [
+        ("HTTP/1.1 200 OK\r\nX: ", limit),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", limit),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
+            limit,
+        ),
+    ] {
+        let mut client = asked(post(0, b"x"));
+        let mut closed = client.send(begin.as_bytes()).closed;
+        let mut sent = 0;
+        while !closed && sent <= 2 * bound {
+            closed = client.send(filler.as_bytes()).closed;
+            sent += filler.len();
+        }
+        assert!(closed && sent <= bound + filler.len(), "{begin:?}: {sent} B");
+        assert!(matches!(
+            client.events.get(1),
+            Some(Event::Failed {
+                reason: Failure::Malformed(_),
+                ..
+            })
+        ));
+    }
+}
+
+#[test]
+fn a_body_of_any_length_is_counted_and_kept_up_to_the_bound() {
+    let mut client = Raw::opened(Client::new(ClientConfig {
+        keep_body_bytes: 100,
+        ..ClientConfig::default()
+    }));
+    client.input(Input::Command(post(0, b"x")));
+    client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n");
+    for _ in 0..100 {
+        client.send(&[b'x'; 100_000]);
+    }
+    let Some(Event::Response { body_bytes, body, .. }) = client.events.get(1) else {
+        panic!("{:?}", client.events);
+    };
+    assert_eq!((*body_bytes, body.len()), (10_000_000, 100));
+    assert!(body.capacity() <= 1_000, "{}", body.capacity());
 }

@@ -52,9 +52,23 @@ impl Attempt {
         }
     }
 
+    /// What to say where more came than is kept.
+    pub(super) fn flood_warning(&self) -> Option<String> {
+        let unkept = self.unkept();
+        let kept = KEPT_BYTES >> 20;
+        let text = || {
+            format!(
+                "{unkept} packets came beyond the {kept} MiB that are kept: they are not in the account; is somebody flooding \
+                 this address?"
+            )
+        };
+        (unkept > 0).then(text)
+    }
+
     /// Datagrams and packets that came beyond what is kept.
-    pub(super) fn unkept(&self) -> u64 {
-        let told: u64 = self.logs.iter().map(|(_, log)| log.down.unkept).sum();
+    fn unkept(&self) -> u64 {
+        let unkept = |log: &FlowLog| log.up.unkept + log.down.unkept;
+        let told: u64 = self.logs.iter().map(|(_, log)| unkept(log)).sum();
         let seen = self.seen.as_ref().map_or(0, |catch| catch.unkept);
         told.max(seen)
     }
@@ -164,4 +178,36 @@ pub(super) fn look(
     let negotiated = attempt.notes.negotiated.as_ref();
     let own = negotiated.and_then(|negotiated| negotiated.peer_certificates.first());
     Ok(own.and_then(|der| Certificate::read(der)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection of which so much was told and seen beyond what is kept.
+    fn flooded(told: u64, seen: u64) -> Attempt {
+        let mut log = FlowLog::bounded(Transport::Datagram, KEPT_BYTES);
+        log.down.unkept = told;
+        Attempt {
+            remote: any_port(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
+            notes: Notes::default(),
+            logs: vec![(any_port(SocketAddr::from((Ipv4Addr::LOCALHOST, 2))), log)],
+            seen: Ok(Catch {
+                unkept: seen,
+                ..Catch::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn a_flood_beyond_what_is_kept_is_said_with_its_number() {
+        assert_eq!(flooded(0, 0).flood_warning(), None);
+        for (told, seen) in [(7, 0), (0, 7), (7, 5)] {
+            let text = flooded(told, seen).flood_warning().expect("a warning");
+            assert!(
+                text.starts_with("7 packets came beyond the 32 MiB that are kept"),
+                "{text}"
+            );
+        }
+    }
 }

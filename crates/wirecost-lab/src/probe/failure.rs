@@ -265,6 +265,10 @@ impl Diagnosis<'_> {
                 format!("{remote}: there is no route"),
                 "check the address and the routes of this machine: ip route get ADDRESS",
             ),
+            (ResetReason::Unread, _) => Cause::refused(
+                format!("{remote} does not read what it makes this client send: the connection was ended"),
+                "the server's log may say why; is it the server that you mean?",
+            ),
             (ResetReason::Local, _) => Cause::unreachable(
                 format!("{remote}: this machine ended the connection"),
                 "check the address, the routes and the firewall of this machine",

@@ -38,7 +38,7 @@ use std::net::{IpAddr, SocketAddr};
 use wirecost_proto::units::counted;
 
 use wirecost_live::Clock;
-use wirecost_live::sniffer::{KEPT_BYTES, Sniffed, interface_of};
+use wirecost_live::sniffer::{Sniffed, interface_of};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Direction, ResetReason, Rng};
 use wirecost_security::KeyLog;
@@ -224,15 +224,7 @@ impl Probe {
     /// The account of the packets where they were seen, and else of what the endpoint said.
     fn account(&mut self, options: &Options, attempt: &Attempt) -> Account {
         let flows = attempt.flows(options);
-        let unkept = attempt.unkept();
-        if unkept > 0 {
-            let text = format!(
-                "{} came beyond the {} MiB that are kept, and not into the account; is somebody flooding this address?",
-                counted(unkept, "packet"),
-                KEPT_BYTES >> 20
-            );
-            self.report.warnings.push(text);
-        }
+        self.report.warnings.extend(attempt.flood_warning());
         let dropped = match &attempt.seen {
             Ok(catch) => catch.dropped,
             Err(error) => {

@@ -17,6 +17,10 @@ use wirecost_proto::driver::UNSENT_LIMIT;
 /// What a device's TCP uses, also where the machine's default is another one.
 pub(super) const CONGESTION_CONTROL: &str = "cubic";
 
+/// Bytes that may wait for a peer that does not take what it or others make this side send: more than any one answer has, and
+/// not so much that a few such peers fill a memory.
+pub(super) const MAX_UNSENT: usize = 32 << 20;
+
 /// A stream's socket and what waits for it.
 #[derive(Debug)]
 pub(super) struct Stream {
@@ -36,6 +40,8 @@ struct Unsent {
     bytes: Vec<u8>,
     /// Bytes at the front that the kernel has taken since.
     sent: usize,
+    /// Bytes that are no command's, queued since commands are withheld: the peer makes this side send them.
+    answers: usize,
 }
 
 /// Where the connection stands.
@@ -137,6 +143,19 @@ impl Stream {
         self.unsent() >= UNSENT_LIMIT
     }
 
+    /// Takes note that `len` bytes more will be queued while commands are withheld.
+    pub(super) fn note_answers(&mut self, len: usize) {
+        if let Some(unsent) = &mut self.unsent {
+            unsent.answers += len;
+        }
+    }
+
+    /// Whether the peer makes this side send so much without reading it that it would fill the memory.
+    pub(super) fn is_flooded(&self) -> bool {
+        let answers = self.unsent.as_ref().map_or(0, |unsent| unsent.answers);
+        answers.min(self.unsent()) > MAX_UNSENT
+    }
+
     /// Whether every byte has left the buffer.
     pub(super) fn is_flushed(&self) -> bool {
         self.unsent.is_none()
@@ -205,6 +224,9 @@ impl Stream {
                 unsent.bytes.get(unsent.sent..).unwrap_or_default(),
             )?;
             unsent.sent += written;
+            if unsent.bytes.len() - unsent.sent < UNSENT_LIMIT {
+                unsent.answers = 0;
+            }
             if unsent.sent == unsent.bytes.len() {
                 self.unsent = None;
             }

@@ -3,20 +3,24 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant as Monotonic};
 
 use socket2::SockRef;
 use wirecost_live::Clock;
+use wirecost_live::activity::Activity;
 use wirecost_live::driver::Stopper;
+use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::{Observer, Service};
-use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase};
+use wirecost_proto::driver::{Device, Observer, Service};
+use wirecost_proto::script::{Context, Script, Step};
+use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
 
-use crate::rig::free_address;
+use crate::rig::{free_address, loopback, watch};
 
 /// Far more than the kernel keeps for a connection over loopback.
 const MUCH: usize = 64 << 20;
@@ -256,4 +260,61 @@ fn a_client_that_does_not_read_what_others_say_is_reset_before_it_fills_the_memo
         "not an end that could be taken for a whole"
     );
     stop.wake().expect("the loop runs");
+}
+
+/// A device that waits for its flow to be reset.
+#[derive(Default)]
+struct Patient {
+    has_begun: bool,
+    is_reset: bool,
+}
+
+impl Script<Echo> for Patient {
+    fn event(&mut self, (): (), _: Instant) {
+        self.is_reset = true;
+    }
+
+    fn failed(&mut self, reason: ResetReason, _: Instant) {
+        panic!("the server listens, but {reason}");
+    }
+
+    fn sent(&mut self, _: Instant) {}
+
+    fn next(&mut self, _: Context) -> Step<Infallible> {
+        match (std::mem::replace(&mut self.has_begun, true), self.is_reset) {
+            (false, _) => Step::Connect,
+            (true, false) => Step::Wait(None),
+            (true, true) => Step::Finished,
+        }
+    }
+}
+
+/// Whatever the client would answer, it must not keep all of it for a server that never reads.
+#[test]
+fn a_server_that_does_not_read_what_it_makes_a_client_send_is_reset_before_it_fills_the_memory() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let remote = listener.local_addr().expect("bound");
+    let server = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().expect("the device connects");
+        let piece = vec![0; 1 << 20];
+        // Its end says that the client has given up.
+        (0..4 * MUCH / piece.len())
+            .take_while(|_| socket.write_all(&piece).is_ok())
+            .count()
+            * piece.len()
+    });
+    let device = Device {
+        host: 0,
+        local: loopback(),
+        remote,
+        transport: Transport::Stream,
+        endpoint: Echo::default(),
+        script: Patient::default(),
+    };
+    let clients = ClientLoop::new(vec![device], Clock::start(), Arc::new(Activity::new(1))).expect("a loop");
+    let done = watch(clients.stopper());
+    let report = clients.run().expect("no poll fails").remove(0);
+    drop(done);
+    assert!(report.finished, "the device holds whatever comes");
+    assert!(server.join().expect("no panic") < 4 * MUCH);
 }

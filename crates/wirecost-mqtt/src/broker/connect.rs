@@ -205,6 +205,7 @@ impl Broker {
     fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
         self.timers.stop(Deadline::Will(id));
         self.timers.stop(Deadline::SessionExpiry(id));
+        self.subscriptions.return_of(id);
         let Some(session) = self.sessions.get_mut(id) else {
             return;
         };

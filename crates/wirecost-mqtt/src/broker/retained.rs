@@ -6,14 +6,15 @@ use alloc::sync::Arc;
 use wirecost_proto::Instant;
 
 use super::message::Message;
-use crate::topic;
+
+mod walk;
 
 /// The last retained message of each topic.
 #[derive(Debug, Default)]
 pub(super) struct Retained {
     by_topic: BTreeMap<Arc<str>, Arc<Message>>,
-    /// When which message expires, of those that do.
-    expiries: BTreeSet<(Instant, Arc<str>)>,
+    /// The topics whose message expires, by the time at which it does.
+    by_expiry: BTreeSet<(Instant, Arc<str>)>,
     /// Bytes of the messages.
     bytes: usize,
 }
@@ -29,11 +30,14 @@ impl Retained {
 
     /// Replaces the message of its topic [MQTT-3.3.1-5].
     pub(super) fn store(&mut self, message: Arc<Message>) {
-        let name = message.topic.as_text().as_str();
-        let name = self.remove(name).unwrap_or_else(|| name.into());
+        let text = message.topic.as_text();
+        let name: Arc<str> = match self.take(&text) {
+            Some((name, _)) => name,
+            None => text.as_str().into(),
+        };
         self.bytes += message.bytes();
-        if let Some(expires) = message.expires {
-            self.expiries.insert((expires, name.clone()));
+        if let Some(at) = message.expires {
+            self.by_expiry.insert((at, name.clone()));
         }
         self.by_topic.insert(name, message);
     }
@@ -48,92 +52,28 @@ impl Retained {
         self.bytes - self.by_topic.get(name).map_or(0, |message| message.bytes())
     }
 
-    /// Removes the message of a topic [MQTT-3.3.1-6]; the topic, where it had one.
-    pub(super) fn remove(&mut self, name: &str) -> Option<Arc<str>> {
-        let (name, message) = self.by_topic.remove_entry(name)?;
-        self.bytes -= message.bytes();
-        if let Some(expires) = message.expires {
-            self.expiries.remove(&(expires, name.clone()));
-        }
-        Some(name)
+    /// Removes the message of a topic [MQTT-3.3.1-6].
+    pub(super) fn remove(&mut self, name: &str) {
+        self.take(name);
     }
 
-    /// The messages whose topic matches `filter`, in the order of their topics; expired ones are left out.
-    pub(super) fn matching<'a>(
-        &'a self,
-        filter: &'a str,
-        now: Instant,
-    ) -> impl Iterator<Item = &'a Arc<Message>> {
-        let exact = if topic::has_wildcard(filter) {
-            None
-        } else {
-            Some(self.by_topic.get(filter))
-        };
-        let scanned = exact.is_none().then(|| self.by_topic.iter());
-        let matching = scanned
-            .into_iter()
-            .flatten()
-            .filter(move |(name, _)| topic::matches(filter, name))
-            .map(|(_, message)| message);
-        exact
-            .flatten()
-            .into_iter()
-            .chain(matching)
-            .filter(move |message| !message.has_expired(now))
+    fn take(&mut self, name: &str) -> Option<(Arc<str>, Arc<Message>)> {
+        let (name, message) = self.by_topic.remove_entry(name)?;
+        self.bytes -= message.bytes();
+        if let Some(at) = message.expires {
+            self.by_expiry.remove(&(at, name.clone()));
+        }
+        Some((name, message))
     }
 
     /// Removes expired messages, and looks at no others.
     pub(super) fn purge(&mut self, now: Instant) {
-        while let Some((_, name)) = self.expiries.first().filter(|(expires, _)| *expires <= now) {
+        while let Some((_, name)) = self.by_expiry.first().filter(|(at, _)| *at <= now) {
             let name = name.clone();
-            self.remove(&name);
+            self.take(&name);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use alloc::vec::Vec;
-    use core::time::Duration;
-
-    use super::*;
-    use crate::broker::memory::Memory;
-    use crate::codec::{PropertiesBuf, Property, Text};
-    use crate::quality::QoS;
-
-    #[test]
-    fn what_has_expired_is_removed_and_what_took_its_place_is_not() {
-        let (mut retained, memory) = (Retained::default(), Memory::default());
-        let mut store = |topic, seconds: Option<u32>| {
-            let mut properties = PropertiesBuf::new();
-            properties.extend(seconds.map(Property::MessageExpiryInterval));
-            let (topic, properties) = (Text::new(topic).expect("a text"), properties.as_properties());
-            let (qos, now) = (QoS::AtMostOnce, Instant::START);
-            let message = Message::new(topic, b"x", qos, properties, now, &memory);
-            retained.store(message.into());
-        };
-        for (topic, seconds) in [
-            ("short", Some(1)),
-            ("long", Some(9)),
-            ("ever", None),
-            ("was short", Some(1)),
-            ("was short", None),
-            ("was long", Some(9)),
-            ("was long", Some(1)),
-        ] {
-            store(topic, seconds);
-        }
-        retained.purge(Instant::START + Duration::from_secs(1));
-        let kept: Vec<&str> = retained.by_topic.keys().map(|name| &**name).collect();
-        assert_eq!(kept, ["ever", "long", "was short"]);
-        retained.purge(Instant::START + Duration::from_secs(9));
-        assert_eq!((retained.len(), retained.expiries.len()), (2, 0));
-        assert!(
-            retained
-                .remove("ever")
-                .and(retained.remove("was short"))
-                .is_some()
-        );
-        assert_eq!((retained.bytes(), memory.held()), (0, 0));
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::ControlFlow;
 
 use wirecost_proto::FlowId;
 
@@ -117,14 +118,20 @@ impl Broker {
         if !wanted || topic::split_shared(filter).is_some() {
             return;
         }
-        let matching = self.retained.matching(filter, self.now);
-        retained.extend(matching.map(|message| Delivery {
-            message: message.clone(),
-            qos: message.qos.min(granted.options.qos),
-            // [MQTT-3.3.1-8] of 3.1.1
-            retain: true,
-            identifiers: granted.identifier.into_iter().collect(),
-        }));
+        self.retained.matching(filter, self.now, |message| {
+            // No more than one beyond what the session's queue takes, which then says that messages are dropped.
+            if retained.len() > self.config.maximum_queued {
+                return ControlFlow::Break(());
+            }
+            retained.push(Delivery {
+                message: message.clone(),
+                qos: message.qos.min(granted.options.qos),
+                // [MQTT-3.3.1-8] of 3.1.1
+                retain: true,
+                identifiers: granted.identifier.into_iter().collect(),
+            });
+            ControlFlow::Continue(())
+        });
     }
 
     pub(super) fn unsubscribe(&mut self, flow: FlowId, version: Version, unsubscribe: &Unsubscribe<'_>) {

@@ -6,9 +6,14 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::str::Split;
 
+use self::groups::{GroupId, Groups};
+use self::members::Members;
 use super::session::SessionId;
 use crate::codec::SubscriptionOptions;
 use crate::topic::{self, MULTI_LEVEL, SINGLE_LEVEL};
+
+mod groups;
+mod members;
 
 /// A subscription of one session to one filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +35,21 @@ pub(super) struct Match {
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     root: Node,
+    groups: Groups,
 }
 
 #[derive(Debug, Default)]
 struct Node {
     children: BTreeMap<Box<str>, Node>,
-    subscriptions: Vec<Subscription>,
-    groups: BTreeMap<Box<str>, Group>,
+    subscriptions: Members,
+    groups: BTreeMap<Box<str>, GroupId>,
 }
 
-/// The members of a shared subscription, and whose turn it is.
-#[derive(Debug, Default)]
-struct Group {
-    members: Vec<Subscription>,
-    turn: usize,
+/// What is looked for in the tree, and what was found.
+struct Search<'a, F> {
+    groups: &'a mut Groups,
+    is_online: &'a F,
+    matches: &'a mut Vec<Match>,
 }
 
 impl Subscriptions {
@@ -61,29 +67,26 @@ impl Subscriptions {
             };
             node = child;
         }
-        let members = match group {
-            None => &mut node.subscriptions,
-            Some(group) => &mut node.groups.entry(group.into()).or_default().members,
+        let Some(group) = group else {
+            return node.subscriptions.insert(subscription);
         };
-        let known = members
-            .iter_mut()
-            .find(|member| member.session == subscription.session);
-        match known {
-            Some(member) => {
-                *member = subscription;
-                false
-            }
-            None => {
-                members.push(subscription);
-                true
-            }
-        }
+        let id = match node.groups.get(group) {
+            Some(id) => *id,
+            None => *node.groups.entry(group.into()).or_insert(self.groups.create()),
+        };
+        self.groups.join(id, subscription)
     }
 
     /// Ends the subscription of `session` to `filter`; whether there was one.
     pub(super) fn unsubscribe(&mut self, filter: &str, session: SessionId) -> bool {
         let (group, filter) = split(filter);
-        self.root.unsubscribe(filter.split('/'), group, session)
+        self.root
+            .unsubscribe(filter.split('/'), group, session, &mut self.groups)
+    }
+
+    /// Takes that `session` is connected: it has turns in its groups again.
+    pub(super) fn return_of(&mut self, session: SessionId) {
+        self.groups.return_of(session);
     }
 
     /// Appends the subscriptions that match `name`, one per shared group: the next member in turn that is online,
@@ -96,7 +99,12 @@ impl Subscriptions {
     ) {
         // [MQTT-4.7.2-1]
         let from_wildcards = !topic::is_hidden(name);
-        self.root.matching(Some(name), from_wildcards, is_online, matches);
+        let mut search = Search {
+            groups: &mut self.groups,
+            is_online,
+            matches,
+        };
+        self.root.matching(Some(name), from_wildcards, &mut search);
     }
 }
 
@@ -112,94 +120,80 @@ impl Node {
         self.children.is_empty() && self.subscriptions.is_empty() && self.groups.is_empty()
     }
 
-    fn unsubscribe(&mut self, mut levels: Split<'_, char>, group: Option<&str>, session: SessionId) -> bool {
+    fn unsubscribe(
+        &mut self,
+        mut levels: Split<'_, char>,
+        group: Option<&str>,
+        session: SessionId,
+        groups: &mut Groups,
+    ) -> bool {
         let Some(level) = levels.next() else {
-            return self.remove(group, session);
+            return self.remove(group, session, groups);
         };
         let Some(child) = self.children.get_mut(level) else {
             return false;
         };
-        let removed = child.unsubscribe(levels, group, session);
+        let removed = child.unsubscribe(levels, group, session, groups);
         if child.is_empty() {
             self.children.remove(level);
         }
         removed
     }
 
-    fn remove(&mut self, group: Option<&str>, session: SessionId) -> bool {
+    fn remove(&mut self, group: Option<&str>, session: SessionId, groups: &mut Groups) -> bool {
         let Some(name) = group else {
-            return leave(&mut self.subscriptions, session);
+            return self.subscriptions.remove(session);
         };
-        let Some(group) = self.groups.get_mut(name) else {
+        let Some(id) = self.groups.get(name).copied() else {
             return false;
         };
-        let removed = leave(&mut group.members, session);
-        if group.members.is_empty() {
+        let removed = groups.leave(id, session);
+        if groups.has_ended(id) {
             self.groups.remove(name);
         }
         removed
     }
 
     /// Goes down with the levels left in `name`; `None` is the end of the name.
-    fn matching(
-        &mut self,
+    fn matching<F: Fn(SessionId) -> bool>(
+        &self,
         name: Option<&str>,
         from_wildcards: bool,
-        is_online: &impl Fn(SessionId) -> bool,
-        matches: &mut Vec<Match>,
+        search: &mut Search<'_, F>,
     ) {
-        if from_wildcards && let Some(rest) = self.children.get_mut(MULTI_LEVEL) {
-            rest.collect(is_online, matches);
+        if from_wildcards && let Some(rest) = self.children.get(MULTI_LEVEL) {
+            rest.collect(search);
         }
         let Some(name) = name else {
-            return self.collect(is_online, matches);
+            return self.collect(search);
         };
         let (level, rest) = match name.split_once('/') {
             Some((level, rest)) => (level, Some(rest)),
             None => (name, None),
         };
-        if from_wildcards && let Some(any) = self.children.get_mut(SINGLE_LEVEL) {
-            any.matching(rest, true, is_online, matches);
+        if from_wildcards && let Some(any) = self.children.get(SINGLE_LEVEL) {
+            any.matching(rest, true, search);
         }
-        if let Some(child) = self.children.get_mut(level) {
-            child.matching(rest, true, is_online, matches);
+        if let Some(child) = self.children.get(level) {
+            child.matching(rest, true, search);
         }
     }
 
-    fn collect(&mut self, is_online: &impl Fn(SessionId) -> bool, matches: &mut Vec<Match>) {
-        matches.extend(self.subscriptions.iter().map(|subscription| Match {
-            subscription: *subscription,
-            shared: false,
-        }));
-        let chosen = self.groups.values_mut().filter_map(|group| group.next(is_online));
-        matches.extend(chosen.map(|subscription| Match {
-            subscription,
-            shared: true,
-        }));
+    fn collect<F: Fn(SessionId) -> bool>(&self, search: &mut Search<'_, F>) {
+        search
+            .matches
+            .extend(self.subscriptions.iter().map(|subscription| Match {
+                subscription: *subscription,
+                shared: false,
+            }));
+        for group in self.groups.values() {
+            let chosen = search.groups.next(*group, search.is_online);
+            search.matches.extend(chosen.map(|subscription| Match {
+                subscription,
+                shared: true,
+            }));
+        }
     }
-}
-
-impl Group {
-    /// The member whose turn it is, round robin among those online.
-    fn next(&mut self, is_online: &impl Fn(SessionId) -> bool) -> Option<Subscription> {
-        let count = self.members.len();
-        let member = |step: usize| {
-            let index = (self.turn + step) % count;
-            self.members.get(index).map(|member| (index, *member))
-        };
-        let online = (0..count)
-            .filter_map(member)
-            .find(|(_, subscription)| is_online(subscription.session));
-        let (index, subscription) = online.or_else(|| (0..count).find_map(member))?;
-        self.turn = (index + 1) % count;
-        Some(subscription)
-    }
-}
-
-fn leave(members: &mut Vec<Subscription>, session: SessionId) -> bool {
-    let before = members.len();
-    members.retain(|member| member.session != session);
-    members.len() != before
 }
 
 #[cfg(test)]

@@ -248,3 +248,31 @@ fn retained_messages_take_no_more_than_what_others_leave() {
     assert!(talk.broker.held_bytes() < 1 << 20, "{}", talk.broker.held_bytes());
     assert!(kept == 0 || retained(&mut talk, "r0", "shorter") == kept);
 }
+
+/// A SUBSCRIBE has as many filters as its packet takes, and each may match every retained message.
+#[test]
+fn a_subscription_collects_no_more_retained_messages_than_its_queue_takes() {
+    let mut talk = Talk::new(Config {
+        maximum_queued: 10,
+        ..Config::default()
+    });
+    talk.join(0, "publisher");
+    for number in 0..100 {
+        let topic = format!("t{number:02}");
+        talk.publish(
+            0,
+            Publish {
+                retain: true,
+                ..message(&topic, "1")
+            },
+        );
+    }
+    talk.join(1, "subscriber");
+    talk.subscribe(1, "#", of(QoS::AtMostOnce));
+    assert_eq!(talk.hear(1).len(), 10);
+    assert_eq!(
+        talk.broker.stats().dropped_queue_full,
+        1,
+        "the first that finds no room, and no more are looked at"
+    );
+}

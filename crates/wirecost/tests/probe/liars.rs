@@ -268,3 +268,31 @@ fn a_closed_port_of_dtls_is_said_to_be_closed() {
     let texts = ["security failed after", "ICMP says that the port is closed"];
     told("coaps", port, 11, &texts);
 }
+
+/// A server floods whoever asks, and answers in the end.
+#[test]
+fn a_flood_is_kept_up_to_a_bound_and_said() {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+    let port = socket.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        let mut bytes = [0; 2048];
+        while let Ok((len, from)) = socket.recv_from(&mut bytes) {
+            // What the client's buffer has no room for is lost: far more comes than is kept.
+            for number in 0..4_000 {
+                socket.send_to(&[0; 60_000], from).expect("sent");
+                if number % 20 == 0 {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+            let answer = changed(&bytes[..len], 0, 0);
+            socket.send_to(&answer, from).expect("sent");
+        }
+    });
+    let folder = TempDir::new().expect("a folder");
+    let said = probe(folder.path(), &format!("coap://127.0.0.1:{port} --timeout 20s"));
+    let all = format!("{}{}", said.stdout, said.stderr);
+    assert!(
+        all.contains("packets came beyond the 32 MiB that are kept"),
+        "{all}"
+    );
+}

@@ -137,3 +137,23 @@ impl Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_of_any_length_is_counted_and_kept_up_to_the_bound() {
+        let mut answer = Answer {
+            status: Some(Status::OK),
+            ..Answer::default()
+        };
+        let piece = [7; 10_000];
+        for _ in 0..1_000 {
+            let heard = answer.hear(Part::Data(&piece), 100);
+            assert!(heard.is_ok());
+        }
+        assert_eq!((answer.body_bytes, answer.body.len()), (10_000_000, 100));
+        assert!(answer.body.capacity() <= 1_000, "{}", answer.body.capacity());
+    }
+}

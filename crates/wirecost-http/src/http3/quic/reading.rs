@@ -47,6 +47,8 @@ pub(super) struct Reading {
     /// Up to where the stream is read.
     read: u64,
     held: BTreeMap<u64, Vec<u8>>,
+    /// What the held pieces take, in bytes.
+    held_bytes: usize,
     has_lost_track: bool,
 }
 
@@ -57,6 +59,7 @@ impl Default for Reading {
             reader: Reader::new(Side::Client),
             read: 0,
             held: BTreeMap::new(),
+            held_bytes: 0,
             has_lost_track: false,
         }
     }
@@ -74,22 +77,25 @@ impl Reading {
         self.read_on(offset, bytes, runs);
         while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() <= self.read) {
             let (offset, bytes) = entry.remove_entry();
+            self.held_bytes -= taken_by(&bytes);
             self.read_on(offset, &bytes, runs);
         }
     }
 
     fn hold(&mut self, offset: u64, bytes: &[u8]) {
-        let held: usize = self.held.values().map(|piece| piece.len() + PIECE_BYTES).sum();
-        if held + bytes.len() + PIECE_BYTES > MAX_HELD_BYTES {
-            self.lose_track();
-        } else {
-            self.held.insert(offset, bytes.to_vec());
+        let taken = taken_by(bytes);
+        if self.held_bytes + taken > MAX_HELD_BYTES {
+            return self.lose_track();
         }
+        let replaced = self.held.insert(offset, bytes.to_vec());
+        self.held_bytes += taken;
+        self.held_bytes -= replaced.map_or(0, |piece| taken_by(&piece));
     }
 
     fn lose_track(&mut self) {
         self.has_lost_track = true;
         self.held.clear();
+        self.held_bytes = 0;
     }
 
     /// Reads what is new of bytes that begin where the reader is, or before.
@@ -123,6 +129,11 @@ impl Reading {
     }
 }
 
+/// Bytes that a held piece takes.
+const fn taken_by(piece: &[u8]) -> usize {
+    piece.len() + PIECE_BYTES
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +151,22 @@ mod tests {
             let payload: Vec<usize> = (0..stream.len()).filter(payload).collect();
             assert_eq!(payload, [6, 7, 8, 11, 12, 13, 14], "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn what_was_held_and_read_takes_nothing() {
+        let (mut reading, mut runs) = (Reading::default(), Runs::default());
+        // A frame of an unknown type, its pieces backwards and each twice.
+        let stream = b"\x21\x05abcde";
+        for round in 0..2 {
+            for offset in (1..stream.len()).rev() {
+                reading.read(offset as u64, &stream[offset..], &mut runs);
+            }
+            let held: usize = reading.held.values().map(|piece| taken_by(piece)).sum();
+            assert_eq!(reading.held_bytes, held, "round {round}");
+        }
+        reading.read(0, &stream[..1], &mut runs);
+        assert_eq!((reading.read, reading.held_bytes), (stream.len() as u64, 0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use quinn_proto::{Dir, StreamEvent, StreamId};
+use quinn_proto::{Dir, Side, StreamEvent, StreamId};
 use wirecost_proto::{Content, FlowId, Front, Instant, Output};
 use wirecost_security::layer;
 
@@ -182,11 +182,12 @@ impl Peer {
 
     /// Sends the answer to a request that waited.
     pub(super) fn respond_late(&mut self, stream: u64, response: &Response, server: &mut Core<'_>) {
-        let is_it = |id: &&StreamId| u64::from(**id) == stream;
-        let found = self.exchanges.keys().find(is_it).copied();
-        if let Some(id) = found {
-            self.respond(id, response, server);
-        }
+        // Bits 0 and 1 of an id say who opened the stream, and that it has two directions (RFC 9000 section 2.1).
+        self.respond(
+            StreamId::new(Side::Client, Dir::Bi, stream >> 2),
+            response,
+            server,
+        );
     }
 
     fn respond(&mut self, id: StreamId, response: &Response, server: &mut Core<'_>) {

@@ -101,6 +101,9 @@ where
         let slot = &mut self.slots[index];
         match &mut slot.socket {
             Socket::Stream(stream) => {
+                if slot.is_congested {
+                    stream.note_answers(self.pending.stream.len());
+                }
                 let written = stream.write(&self.pending.stream);
                 self.pending.stream.clear();
                 self.counted.sent_bytes += written? as u64;
@@ -143,6 +146,16 @@ where
             self.input(index, Input::Writable { flow });
         }
         has_room_again
+    }
+
+    /// Resets the connection of a peer that makes the endpoint send so much without reading it that it would fill the memory.
+    pub(super) fn give_up_unread(&mut self, index: usize) {
+        let slot = &self.slots[index];
+        match &slot.socket {
+            Socket::Stream(stream) if stream.is_flooded() => stream.abort(),
+            _ => return,
+        }
+        self.lost(index, ResetReason::Unread, false);
     }
 
     /// Sends what the devices have given out that share sockets.

@@ -129,6 +129,7 @@ where
         self.counted.received_bytes += bytes.len() as u64;
         let flow = self.slots[index].flow();
         self.input_of(index, Input::Received { flow, bytes }, bytes);
+        self.give_up_unread(index);
     }
 
     fn receive_own(&mut self, index: usize, to_the_end: bool) {

@@ -6,12 +6,8 @@ use mio::event::Event;
 use wirecost_proto::driver::{Observer, UNSENT_LIMIT};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, ResetReason};
 
-use super::super::stream::Readable;
+use super::super::stream::{MAX_UNSENT, Readable};
 use super::{READS_PER_TURN, ServerLoop};
-
-/// Bytes that may wait for a client that does not take what others make it be sent: more than any one answer has, and
-/// not so much that a few such clients fill a memory.
-const MAX_UNSENT: usize = 32 << 20;
 
 /// A connection that is closed on this side.
 #[derive(Clone, Copy)]
