@@ -32,6 +32,8 @@ pub struct Context<'a> {
     pub checks: &'a [Vec<Duration>],
     /// Packets that the machine dropped.
     pub dropped_packets: u64,
+    /// The median of the emulator's lateness.
+    pub lateness: Duration,
     /// CPU time of a foreign server over the whole run.
     pub foreign_cpu: Option<Duration>,
 }
@@ -74,6 +76,8 @@ pub struct Source<'a> {
     pub round_trips: &'a [Duration],
     /// Packets that the machine dropped.
     pub dropped_packets: u64,
+    /// The median of the emulator's lateness; zero in virtual time.
+    pub lateness: Duration,
     /// The CPU time of devices.
     pub cpu: &'a dyn Fn(&[&DeviceMeasurement]) -> Cpu,
 }
@@ -93,6 +97,7 @@ fn live_cell(
         counters,
         round_trips: context.checks.get(planned.link).map_or(&[], Vec::as_slice),
         dropped_packets: context.dropped_packets,
+        lateness: context.lateness,
         cpu: &|devices| cpu(context, planned, devices),
     };
     cell(&source, devices)
@@ -114,6 +119,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         outcomes: &outcomes,
         devices,
         dropped_packets: source.dropped_packets,
+        lateness: source.lateness,
         ipv6: options.ipv6,
     };
     let warnings = if not_run.is_some() {

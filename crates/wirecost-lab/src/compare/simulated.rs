@@ -16,6 +16,7 @@ mod threads;
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_link::Counters;
@@ -180,6 +181,7 @@ impl<'a> Simulation<'a> {
             counters,
             round_trips: &check::round_trips(self.options, planned),
             dropped_packets: 0,
+            lateness: Duration::ZERO,
             cpu: &|_| Cpu {
                 reason: Some(NO_CPU_TIME.into()),
                 ..Cpu::default()

@@ -26,12 +26,16 @@ pub struct Evidence<'a> {
     pub devices: &'a [&'a DeviceMeasurement],
     /// Packets that the machine dropped.
     pub dropped_packets: u64,
+    /// The median of the emulator's lateness.
+    pub lateness: Duration,
     /// Whether the echo requests were IPv6.
     pub ipv6: bool,
 }
 
 /// Samples below which a cell says so.
 const FEW_SAMPLES: usize = 30;
+/// What the emulator may add to a round trip where 2 % of it is less.
+const LATENESS_FLOOR: Duration = Duration::from_micros(500);
 /// Tolerance of the checked RTT where 1 % of it is less.
 const RTT_TOLERANCE: Duration = Duration::from_micros(50);
 
@@ -73,6 +77,7 @@ pub fn warnings(evidence: &Evidence<'_>) -> Vec<Warning> {
         few_samples,
         rtt,
         mean_delay,
+        emulator,
         link_decisions,
         drops,
         unattributed,
@@ -175,6 +180,20 @@ pub(crate) fn mean_delay_off(link: &LinkConfig, ipv6: bool) -> Option<Warning> {
             ..warning
         })
     })
+}
+
+/// What the emulator is late by is part of the response times, and of no link: the median of both ways against 2 % of the
+/// RTT asked for.
+fn emulator(evidence: &Evidence<'_>) -> Option<Warning> {
+    let (late, asked) = (evidence.lateness * 2, asked_rtt(evidence.link, evidence.ipv6));
+    let text = || {
+        format!(
+            "the emulated link adds {} to an RTT of {} (median): the machine is too slow for so many packets at once",
+            ms(late),
+            ms(asked)
+        )
+    };
+    (late > (asked / 50).max(LATENESS_FLOOR)).then(|| warning("emulator-late", text()))?
 }
 
 /// A warning where a round trip is off by more than 1 % of the one it should be, above 5 % one that invalidates.
@@ -402,9 +421,30 @@ mod tests {
             outcomes: &Outcomes::default(),
             devices: &[],
             dropped_packets: 0,
+            lateness: Duration::ZERO,
             ipv6: false,
         });
         warning.map(|warning| (warning.kind, warning.invalidates))
+    }
+
+    #[test]
+    fn an_emulator_that_adds_more_than_2_percent_to_the_round_trip_says_so() {
+        let link = LinkConfig::symmetric(Duration::from_millis(100));
+        let is_late = |lateness| {
+            emulator(&Evidence {
+                link: &link,
+                counters: &[counters(1, 1), counters(1, 1)],
+                achieved: &Achieved::default(),
+                outcomes: &Outcomes::default(),
+                devices: &[],
+                dropped_packets: 0,
+                lateness,
+                ipv6: false,
+            })
+            .is_some()
+        };
+        let us = Duration::from_micros;
+        assert_eq!((is_late(us(999)), is_late(us(1_010))), (false, true));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From sums and histograms to a cell. What is added up has no smallest and no largest sample: those are 0.
 
+use std::time::Duration;
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
 use wirecost_proto::units::counted;
@@ -55,6 +56,7 @@ fn frame(options: &Options, planned: &PlannedCell, counters: [Counters; 2]) -> C
         counters,
         round_trips: &[],
         dropped_packets: 0,
+        lateness: Duration::ZERO,
         cpu: &|_| Cpu {
             reason: Some(NO_CPU_TIME.into()),
             ..Cpu::default()

@@ -1,5 +1,6 @@
 //! Some cells on kernel sockets: as many as one live run holds.
 
+use std::time::Duration;
 use wirecost_live::environment::OpenFiles;
 
 use crate::compare::analysis::{AnalysedDevice, Analysis, DeviceMeasurement, analyse};
@@ -88,7 +89,7 @@ pub(super) fn wait_until_alone() {
         if is_alone() {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -123,18 +124,21 @@ pub(super) fn figures(
         .forwarder
         .dropped()
         .map_err(io("read the interfaces' counters"))?;
+    let emulator = emulator(&analysis, &run);
+    let lateness = emulator.as_ref().map_or(0, |emulator| emulator.lateness_p50_ns);
     let context = Context {
         options,
         plan: &run.plan,
         links: &run.forwarder.links,
         checks: &run.checks,
         dropped_packets,
+        lateness: Duration::from_nanos(lateness),
         foreign_cpu: run.server.as_ref().and_then(|server| server.cpu),
     };
     let (cells, rows) = cells::cells(&context, &analysis.devices);
     let figures = by_cell(options, &run.plan, &analysis, cells, rows, ladders);
     let facts = LiveFacts {
-        emulator: emulator(&analysis, &run),
+        emulator,
         unattributed_packets: analysis.unattributed_packets,
         interrupted: run.interrupted,
         network: run.network,
