@@ -171,6 +171,8 @@ fn second_message_takes(bytes: usize, delay_ms: u64) -> u64 {
 fn the_window_of_a_long_path_grows_while_a_burst_is_read() {
     // Ten segments after the pause, then twice as many each round trip: 10, 20, 40, 80 and 58.
     assert_eq!(second_message_takes(300_000, 100), 100 + 4 * 200);
+    // 10, 20, 40 and 80: the window is known to be large enough when the third burst begins, not when it has come.
+    assert_eq!(second_message_takes(210_000, 100), 100 + 3 * 200);
     // 10 to 320, and 61.
     assert_eq!(second_message_takes(1_000_000, 50), 50 + 6 * 100);
 }
