@@ -153,8 +153,8 @@ fn ipv6_segments_are_20_bytes_shorter() {
     assert_eq!(longest(true), Some(1_428));
 }
 
-/// Milliseconds from the first to the last byte of the second of two messages, five seconds apart, without a rate.
-fn second_message_takes(bytes: usize, delay_ms: u64) -> u64 {
+/// Milliseconds from the first to the last byte of each of two messages, five seconds apart, without a rate.
+fn messages_take(bytes: usize, delay_ms: u64) -> [u64; 2] {
     let talker = Talker {
         interval: Duration::from_secs(5),
         ..Talker::with(bytes, 2)
@@ -162,19 +162,21 @@ fn second_message_takes(bytes: usize, delay_ms: u64) -> u64 {
     let devices = vec![device(0, Transport::Stream, talker)];
     let finished = world(settings(), devices, OwnLinks::new(1, delay(delay_ms), 1), ()).run(end());
     let opened = finished.devices[0].script.opened.expect("an open connection");
-    let arrived = finished.observer.0[1].0;
-    let took = arrived.saturating_since(opened + Duration::from_secs(5));
-    u64::try_from(took.as_millis()).expect("some time")
+    [0, 1].map(|number| {
+        let asked = opened + Duration::from_secs(5) * number;
+        let took = finished.observer.0[number as usize].0.saturating_since(asked);
+        u64::try_from(took.as_millis()).expect("some time")
+    })
 }
 
 #[test]
 fn the_window_of_a_long_path_grows_while_a_burst_is_read() {
     // Ten segments after the pause, then twice as many each round trip: 10, 20, 40, 80 and 58.
-    assert_eq!(second_message_takes(300_000, 100), 100 + 4 * 200);
-    // 10, 20, 40 and 80: the window is known to be large enough when the third burst begins, not when it has come.
-    assert_eq!(second_message_takes(210_000, 100), 100 + 3 * 200);
+    assert_eq!(messages_take(300_000, 100)[1], 100 + 4 * 200);
+    // 10, 20, 40 and 76 of a connection's first message: the window grows with the third burst, not after it.
+    assert_eq!(messages_take(210_000, 100)[0], 100 + 3 * 200);
     // 10 to 320, and 61.
-    assert_eq!(second_message_takes(1_000_000, 50), 50 + 6 * 100);
+    assert_eq!(messages_take(1_000_000, 50)[1], 50 + 6 * 100);
 }
 
 #[test]
