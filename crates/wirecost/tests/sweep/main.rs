@@ -69,7 +69,7 @@ fn a_cell_outside_of_what_was_measured_to_agree_says_so() {
         ("--vary size=128B,1MB", &[("tcp", 1_000_000)]),
         ("--vary size=128B,1MB --rate 100Mbit", &[]),
         (
-            "--vary size=128B,20kB --rate 10Mbit --loss 10%",
+            "--vary size=128B,20kB --rate 10Mbit --queue 3packets",
             &[("tcp", 20_000)],
         ),
         (
