@@ -22,6 +22,8 @@ pub(super) struct Index {
 }
 
 impl Index {
+    pub(super) const SLOT_BYTES: usize = size_of::<Slot>();
+
     pub(super) const fn new(seed: u64) -> Self {
         Self {
             slots: Vec::new(),

@@ -22,7 +22,14 @@ fn key((flow, message_id, _): Message) -> u64 {
     u64::from(flow.0) << 16 | u64::from(message_id)
 }
 
-/// Remembers the messages of all peers for as long as their ids stay taken.
+/// Bytes that the messages of either kind may take. Above it the oldest ids are taken for free again, so that one that comes
+/// again counts as new: 50,000 requests/s reach the bound in half a minute, and a CON's last retransmission follows within 45 s
+/// (RFC 7252 section 4.8.2).
+const MAXIMUM_HELD: usize = 256 << 20;
+/// What a message takes beside its answer: its entry, and up to four places of the index.
+const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * Index::SLOT_BYTES;
+
+/// Remembers the messages of all peers for as long as their ids stay taken, or [`MAXIMUM_HELD`] allows.
 #[derive(Debug)]
 pub(crate) struct Duplicates {
     confirmable: Window,
@@ -79,6 +86,7 @@ impl Duplicates {
 #[derive(Debug)]
 struct Window {
     lifetime: Duration,
+    maximum_held: usize,
     entries: VecDeque<Entry>,
     answers: VecDeque<u8>,
     /// Entries and answer bytes that have left at the front.
@@ -105,6 +113,7 @@ impl Window {
     const fn new(lifetime: Duration, seed: u64) -> Self {
         Self {
             lifetime,
+            maximum_held: MAXIMUM_HELD,
             entries: VecDeque::new(),
             answers: VecDeque::new(),
             gone: 0,
@@ -124,6 +133,7 @@ impl Window {
 
     fn remember(&mut self, key: u64, now: Instant) {
         self.expire(now);
+        while self.held() + ENTRY_BYTES > self.maximum_held && self.forget_first() {}
         self.index.insert(key, self.gone + self.entries.len() as u64);
         self.entries.push_back(Entry {
             key,
@@ -141,14 +151,22 @@ impl Window {
     }
 
     fn expire(&mut self, now: Instant) {
-        while self.entries.front().is_some_and(|entry| entry.expires <= now) {
-            let Some(entry) = self.entries.pop_front() else {
-                return;
-            };
-            self.index.remove(entry.key);
-            self.answers.drain(..entry.answer_len().min(self.answers.len()));
-            self.gone += 1;
-            self.answers_gone += entry.answer_len() as u64;
-        }
+        while self.entries.front().is_some_and(|entry| entry.expires <= now) && self.forget_first() {}
+    }
+
+    /// Forgets the message that came first; whether there was one.
+    fn forget_first(&mut self) -> bool {
+        let Some(entry) = self.entries.pop_front() else {
+            return false;
+        };
+        self.index.remove(entry.key);
+        self.answers.drain(..entry.answer_len().min(self.answers.len()));
+        self.gone += 1;
+        self.answers_gone += entry.answer_len() as u64;
+        true
+    }
+
+    fn held(&self) -> usize {
+        self.entries.len() * ENTRY_BYTES + self.answers.len()
     }
 }

@@ -55,6 +55,20 @@ fn the_answer_of_a_confirmable_message_is_kept() {
 }
 
 #[test]
+fn a_flood_makes_the_oldest_be_forgotten_and_takes_no_more_than_the_bound() {
+    let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
+    duplicates.confirmable.maximum_held = 100_000;
+    for id in 0..60_000u16 {
+        assert!(!known(&mut duplicates, id, Type::Confirmable, 0));
+        duplicates.answered(&[0; 100], Layout::plain(100, 0));
+        assert!(duplicates.confirmable.held() <= 100_100, "{id}");
+    }
+    assert!(known(&mut duplicates, 59_999, Type::Confirmable, 1));
+    assert!(!known(&mut duplicates, 0, Type::Confirmable, 1));
+    assert!(duplicates.len() > 300, "{}", duplicates.len());
+}
+
+#[test]
 fn one_id_of_two_peers_is_two_messages() {
     let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     let mut is_known = |flow| {
