@@ -229,10 +229,11 @@ impl Column {
         if self == Self::Mean {
             return times.ci95;
         }
+        let quantile = self.quantile()?;
         if times.min == times.max {
             return Some([times.min as f64; 2]);
         }
-        let bounds = (*times.quantile_ci95.get(self.quantile()?)?)?;
+        let bounds = (*times.quantile_ci95.get(quantile)?)?;
         Some(bounds.map(|ns| ns as f64))
     }
 

@@ -109,6 +109,27 @@ fn only_overlapping_intervals_are_marked_as_not_separable() {
 }
 
 #[test]
+fn equal_times_of_simulated_messages_make_no_bytes_inseparable() {
+    let mut summary = common::eight_stacks().summary;
+    for cell in &mut summary.cells {
+        let times = cell
+            .message
+            .as_mut()
+            .and_then(|message| message.response_time_ns.as_mut())
+            .unwrap();
+        (times.min, times.max) = (25_000_000, 25_000_000);
+        (times.mean, times.p50, times.p99) = (25_000_000.0, Some(25_000_000), Some(25_000_000));
+        times.ci95 = Some([25_000_000.0; 2]);
+    }
+    let text = markdown(&summary);
+    let rows = text.lines().filter(|line| line.contains("qos"));
+    assert!(
+        rows.clone().count() > 2 && rows.clone().all(|row| !row.contains("\\~")),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_folder_gets_every_report() {
     let temp = tempfile::tempdir().unwrap();
     let folder = fill(temp.path(), &common::matrix());
