@@ -43,8 +43,8 @@ fn starts_are_spread_by_time_and_by_bytes() {
     assert_eq!(gaps(128), [START_GAP]);
     assert_eq!(
         gaps(1_000_000),
-        [Duration::from_millis(100)],
-        "warm-up and message, at 20 MB/s"
+        [Duration::from_millis(200)],
+        "warm-up and message, at 10 MB/s"
     );
 }
 
