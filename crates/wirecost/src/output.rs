@@ -16,7 +16,7 @@ use wirecost_report::terminal::TableOptions;
 use crate::exit::{self, Failure};
 
 /// Columns of a table where there is no terminal.
-const WIDTH: usize = 140;
+const WIDTH: usize = 150;
 
 /// Prints a line to stderr.
 pub fn note(line: impl Display) {
