@@ -256,8 +256,8 @@ fn a_repeated_registration_replaces_the_first() {
     assert_eq!(server.observers(), 1);
 }
 
-#[test]
-fn an_old_notification_is_acknowledged_and_not_reported() {
+/// A client that has sent the registration that is returned with it.
+fn registering() -> (Client, Vec<u8>, Instant) {
     let mut client = Client::new(client_config());
     let (peer, flow, now) = ("192.0.2.1:5683".parse().unwrap(), FIRST_FLOW, Instant::START);
     client.handle_input(Input::Opened { flow, peer }, now).unwrap();
@@ -265,6 +265,12 @@ fn an_old_notification_is_acknowledged_and_not_reported() {
         .handle_input(Input::Command(observe(1, "/obs")), now)
         .unwrap();
     let get = drain(&mut client, 0).remove(0);
+    (client, get, now)
+}
+
+#[test]
+fn an_old_notification_is_acknowledged_and_not_reported() {
+    let (mut client, get, now) = registering();
     let response = |head: u8, mid: [u8; 2], sequence: u8| {
         vec![
             head, 0x45, mid[0], mid[1], get[4], get[5], 0x61, sequence, 0xff, b'x',
@@ -316,13 +322,7 @@ fn an_observation_is_renewed_when_nothing_comes_within_max_age() {
 /// A server sends notifications of which each is the first block of many, and answers no request for the rest.
 #[test]
 fn a_flood_of_large_notifications_makes_the_client_keep_one() {
-    let mut client = Client::new(client_config());
-    let (peer, flow, now) = ("192.0.2.1:5683".parse().unwrap(), FIRST_FLOW, Instant::START);
-    client.handle_input(Input::Opened { flow, peer }, now).unwrap();
-    client
-        .handle_input(Input::Command(observe(1, "/obs")), now)
-        .unwrap();
-    let get = drain(&mut client, 0).remove(0);
+    let (mut client, get, now) = registering();
     let notification = |number: u16, head: u8, mid: [u8; 2]| {
         let [high, low] = number.to_be_bytes();
         // Observe, and Block2 with more to come in blocks of 16 B.

@@ -1,6 +1,7 @@
 //! A report as a table for a terminal.
 
 use std::fmt::Write as _;
+
 use wirecost_proto::units::plural;
 
 use crate::report::{Group, Report, Section, Way};

@@ -78,7 +78,7 @@ mod tests {
         );
         assert_eq!(without_passwords("t/a@b:c"), "t/a@b:c");
         assert_eq!(without_passwords("a://b:c://d:e@f"), "a://b:c://d:***@f");
-        // A comma stands for itself in user information (RFC 3986, section 3.2.1).
+        // User information may contain a comma (RFC 3986, section 3.2.1).
         assert_eq!(
             without_passwords("-L=mqtt://me:a,b@host/t,mqtt://me:c,d,e@host,f"),
             "-L=mqtt://me:***@host/t,mqtt://me:***@host,f"

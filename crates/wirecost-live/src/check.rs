@@ -9,6 +9,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::os::fd::{AsFd, AsRawFd};
+
 use wirecost_proto::Instant;
 use wirecost_wire::icmp;
 use wirecost_wire::ip::{Addresses, Version};

@@ -2,6 +2,7 @@
 
 use crate::sys::time::{clock_resolution, read_clock};
 use std::time::Duration;
+
 use wirecost_proto::Instant;
 
 /// The clock of one run. Copies agree, on every thread.

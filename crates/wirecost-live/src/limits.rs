@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
+
 use wirecost_proto::units::counted;
 
 use crate::driver::sources::Sources;

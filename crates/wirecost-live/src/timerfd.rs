@@ -9,6 +9,7 @@ use mio::{Interest, Registry, Token};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
 use wirecost_proto::Instant;
 
 /// A timer that becomes readable at the instant it is armed for. A poll's own time-out is rounded to whole

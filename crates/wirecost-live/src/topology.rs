@@ -21,6 +21,7 @@ use crate::sysctl::{self, Settings};
 use crate::tun::{self, Tun};
 use crate::veth::VethPair;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use wirecost_proto::hosts::{DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address};
 
 /// The interface of either side.

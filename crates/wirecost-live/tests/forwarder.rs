@@ -11,6 +11,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
 use wirecost_live::{Medium, Side, Topology, TopologyConfig};
 use wirecost_proto::hosts::{device_address, server_address};
 use wirecost_proto::record::Record;

@@ -12,6 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+
 use wirecost_live::process::libcoap::{Build, Dtls};
 use wirecost_live::process::{
     Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq,

@@ -13,6 +13,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 use std::time::Duration;
+
 use wirecost_live::congestion::set_congestion_control;
 use wirecost_live::doctor::Verdict;
 use wirecost_live::netlink::Netlink;

@@ -1,6 +1,7 @@
 //! Bytes by layer of a cell, and its link in words.
 
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use wirecost_lab::results::summary::{Bytes, Count, Link, LinkDirection};

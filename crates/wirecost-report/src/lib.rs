@@ -41,8 +41,8 @@ use wirecost_lab::results::RunFolder;
 /// A file of the folder is missing, of another version or unreadable; the folder cannot be written to.
 pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
     let results = folder.read()?;
-    folder.write("summary.csv", export::csv(&results.summary).as_bytes())?;
-    folder.write("summary.md", export::markdown(&results.summary).as_bytes())?;
-    folder.write("report.html", html::report(&results)?.as_bytes())?;
+    folder.write_derived("summary.csv", export::csv(&results.summary).as_bytes())?;
+    folder.write_derived("summary.md", export::markdown(&results.summary).as_bytes())?;
+    folder.write_derived("report.html", html::report(&results)?.as_bytes())?;
     Ok(())
 }

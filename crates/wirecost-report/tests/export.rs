@@ -4,7 +4,8 @@ mod common;
 
 use std::path::Path;
 
-use wirecost_lab::results::{Results, RunFolder, SampleRow};
+use wirecost_lab::results::summary::Times;
+use wirecost_lab::results::{Results, RunFolder, SampleRow, Summary};
 use wirecost_report::export::{csv, markdown};
 use wirecost_report::write_all;
 
@@ -92,17 +93,17 @@ fn a_time_to_arrival_does_not_beat_an_answer() {
     );
 }
 
+fn response_times(summary: &mut Summary) -> impl Iterator<Item = &mut Times> {
+    let messages = summary.cells.iter_mut().filter_map(|cell| cell.message.as_mut());
+    messages.filter_map(|message| message.response_time_ns.as_mut())
+}
+
 #[test]
 fn only_overlapping_intervals_are_marked_as_not_separable() {
     let mut summary = common::eight_stacks().summary;
     let marked = |text: &str| row(text, "mqtt-qos2").contains("\\~");
     assert!(!marked(&markdown(&summary)));
-    for cell in &mut summary.cells {
-        let times = cell
-            .message
-            .as_mut()
-            .and_then(|message| message.response_time_ns.as_mut())
-            .unwrap();
+    for times in response_times(&mut summary) {
         times.ci95 = Some([0.0, 1e9]);
     }
     assert!(marked(&markdown(&summary)));
@@ -111,12 +112,7 @@ fn only_overlapping_intervals_are_marked_as_not_separable() {
 #[test]
 fn equal_times_of_simulated_messages_make_no_bytes_inseparable() {
     let mut summary = common::eight_stacks().summary;
-    for cell in &mut summary.cells {
-        let times = cell
-            .message
-            .as_mut()
-            .and_then(|message| message.response_time_ns.as_mut())
-            .unwrap();
+    for times in response_times(&mut summary) {
         (times.min, times.max) = (25_000_000, 25_000_000);
         (times.mean, times.p50, times.p99) = (25_000_000.0, Some(25_000_000), Some(25_000_000));
         times.ci95 = Some([25_000_000.0; 2]);

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
+
 use wirecost_proto::units::counted;
 
 use crate::output;

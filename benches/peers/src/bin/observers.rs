@@ -170,6 +170,9 @@ fn cpu_time(pid: &str) -> Result<f64, Failure> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let behind_name = stat.rsplit(')').next().unwrap_or_default();
     let fields: Vec<&str> = behind_name.split_whitespace().collect();
-    let field = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok());
-    Ok((field(11).unwrap_or_default() + field(12).unwrap_or_default()) / 100.0)
+    let field = |at: usize| {
+        let ticks = fields.get(at).and_then(|text| text.parse::<f64>().ok());
+        ticks.ok_or_else(|| format!("/proc/{pid}/stat has no CPU times"))
+    };
+    Ok((field(11)? + field(12)?) / 100.0)
 }

@@ -1,4 +1,4 @@
-//! Queues: a bounded store of messages per address, and who wants them.
+//! Queues: a bounded store of messages per address, and its receivers.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
@@ -44,11 +44,11 @@ struct Queue {
     receivers: Receivers,
 }
 
-/// The receivers of a queue. Those that take nothing have no turn, so that a message does not make anybody look at them: whoever
-/// makes one of them ready wakes it.
+/// The receivers of a queue. A receiver that can take no message has no turn, so that the container does not ask it again for
+/// every message. The code that makes such a receiver ready calls [`Receivers::wake`].
 #[derive(Debug, Default)]
 struct Receivers {
-    /// Who has a turn, each with its ticket; an entry whose ticket is not its receiver's is void.
+    /// The receivers that have a turn, each with its ticket. An entry whose ticket is not its receiver's is void.
     turns: VecDeque<(u64, LinkKey)>,
     /// The ticket of each receiver, `None` of those without a turn.
     tickets: BTreeMap<LinkKey, Option<u64>>,

@@ -93,18 +93,6 @@ impl Shared {
             if settled {
                 self.stats.accepted += 1;
                 self.queues.recycle(done.message);
-                // It was full before this one, if one more made it so.
-                if sending.is_full(self.config.queue_messages.saturating_sub(1)) {
-                    let queue = sending.queue;
-                    self.wake(
-                        queue,
-                        LinkKey {
-                            flow,
-                            channel,
-                            handle,
-                        },
-                    );
-                }
             } else {
                 sending.unsettled.push_back((done.delivery_id, done.message));
             }

@@ -385,7 +385,7 @@ fn messages_of_all_queues_together_have_a_bound() {
     assert_eq!(talk.endpoint.stats().overflowed, 190);
 }
 
-/// Whoever takes no message is not looked at again until that changes; whatever changes it must be noticed.
+/// The container skips a full receiver until one of its deliveries has an outcome.
 #[test]
 fn a_receiver_that_had_too_many_deliveries_without_an_outcome_gets_the_next_ones() {
     let config = Config {

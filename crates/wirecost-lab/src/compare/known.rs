@@ -1,4 +1,4 @@
-//! Where simulations were measured to differ from the kernel by more than docs/agreement.md allows: such a cell says so itself.
+//! The simulations that were measured to differ from the kernel by more than docs/agreement.md allows. Their cells carry a warning.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ const KIND: &str = "differs-from-kernel";
 
 /// A row, or some rows of one cause, of docs/agreement.md that do not agree.
 struct Difference {
-    /// Whether it is about such a stack.
+    /// Whether it applies to a stack.
     concerns: fn(Stack) -> bool,
-    /// Whether it is about messages of so many bytes on such a link.
+    /// Whether it applies to messages with this payload in bytes on this link.
     holds: fn(u64, &LinkConfig) -> bool,
-    /// How far live cells are off.
+    /// How far live cells differ.
     text: &'static str,
 }
 

@@ -12,6 +12,7 @@ mod store;
 use std::cell::RefCell;
 use std::thread;
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use wirecost_live::EnvironmentError;

@@ -30,6 +30,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use wirecost_dissect::Reading;

@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use wirecost_live::process::foreground::{Foreground, StartError};

@@ -6,6 +6,7 @@
 //! them.
 
 use std::fmt;
+
 use wirecost_proto::units::counted;
 
 use serde::{Deserialize, Serialize};

@@ -138,7 +138,7 @@ pub struct Sink {
 
 impl Sink {
     /// Starts a target as processes of `program`, which is this one ([`std::env::current_exe`]) but in tests. `clock` is
-    /// that of the run; once `is_over`, nothing is waited for. Call it from a thread that outlives the target.
+    /// that of the run; once `is_over`, nothing is waited for.
     ///
     /// # Errors
     /// The program cannot be run, does not answer in time, or cannot serve.

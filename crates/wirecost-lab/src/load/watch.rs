@@ -1,6 +1,7 @@
 //! What whoever watches a load is told while it runs.
 
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use super::figures::Interval;

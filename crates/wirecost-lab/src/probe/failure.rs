@@ -5,6 +5,7 @@ mod security;
 
 use std::net::SocketAddr;
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use wirecost_proto::ResetReason;

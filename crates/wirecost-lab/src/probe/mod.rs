@@ -35,6 +35,7 @@ pub mod x509;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+
 use wirecost_proto::units::counted;
 
 use wirecost_live::Clock;

@@ -3,7 +3,9 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -239,12 +241,16 @@ impl RunFolder {
     /// # Errors
     /// A file is missing, cannot be read, or is not of this version.
     pub fn read(&self) -> Result<Results, ResultsError> {
-        let results = Results {
-            summary: self.read_json("summary.json")?,
-            environment: self.read_json("env.json")?,
-            ladders: self.read_json("ladder.json")?,
-            samples: self.read_samples()?,
-        };
+        // In a sweep the samples are by far the largest file.
+        let results = thread::scope(|scope| {
+            let samples = scope.spawn(|| self.read_samples());
+            Ok(Results {
+                summary: self.read_json("summary.json")?,
+                environment: self.read_json("env.json")?,
+                ladders: self.read_json("ladder.json")?,
+                samples: samples.join().unwrap_or_else(|panic| resume_unwind(panic))?,
+            })
+        })?;
         if results.summary.schema != super::summary::SCHEMA {
             let reason = format!(
                 "schema {}, expected {}",
@@ -273,13 +279,32 @@ impl RunFolder {
 
     fn read_samples(&self) -> Result<Vec<SampleRow>, ResultsError> {
         let text = self.read_text("samples.csv")?;
-        let row = |(index, line): (usize, &str)| {
-            SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
-                path: self.file("samples.csv"),
-                reason: format!("line {} has other columns", index + 1),
-            })
+        let rows = text.split_once('\n').map_or("", |(_columns, rows)| rows);
+        let middle = rows[..rows.floor_char_boundary(rows.len() / 2)]
+            .rfind('\n')
+            .map_or(0, |end| end + 1);
+        let (front, back) = rows.split_at(middle);
+        let parse = |part: &str| part.lines().map(SampleRow::from_csv).collect::<Option<Vec<_>>>();
+        let halves = thread::scope(|scope| {
+            let back = scope.spawn(|| parse(back));
+            let front = parse(front);
+            front.zip(back.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        let Some((mut samples, back)) = halves else {
+            return Err(self.other_columns(&text));
         };
-        text.lines().enumerate().skip(1).map(row).collect()
+        samples.extend(back);
+        Ok(samples)
+    }
+
+    /// The error of the first line of `samples.csv` that is not of this version.
+    fn other_columns(&self, text: &str) -> ResultsError {
+        let mut lines = text.lines().skip(1);
+        let index = lines.position(|line| SampleRow::from_csv(line).is_none());
+        ResultsError::Format {
+            path: self.file("samples.csv"),
+            reason: format!("line {} has other columns", index.map_or(1, |index| index + 2)),
+        }
     }
 
     /// Reads a text file.

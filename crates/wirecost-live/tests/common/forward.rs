@@ -4,6 +4,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+
 use wirecost_live::PacketPort;
 
 /// What was carried.

@@ -204,14 +204,19 @@ fn a_subscription_and_a_retained_message_that_find_no_room_are_refused() {
     assert_eq!(talk.broker.stats().dropped_by_limit, 91);
 }
 
+/// Publishes to subscribers that read nothing.
+fn fill(talk: &mut Talk, subscribers: u32) {
+    for flow in 1..=subscribers {
+        let topic = format!("t{flow}");
+        stalled(talk, flow, &topic, QoS::AtLeastOnce);
+        publish(talk, &topic, QoS::AtLeastOnce, 700);
+    }
+}
+
 #[test]
 fn subscribers_that_take_nothing_leave_room_for_the_packets_of_others() {
     let mut talk = bounded(1 << 20);
-    for flow in 1..=30 {
-        let topic = format!("t{flow}");
-        stalled(&mut talk, flow, &topic, QoS::AtLeastOnce);
-        publish(&mut talk, &topic, QoS::AtLeastOnce, 700);
-    }
+    fill(&mut talk, 30);
     assert!(talk.broker.stats().dropped_memory_full > 0);
     talk.connect(40, hello("other"));
     assert_eq!(talk.hear(40), ["connack 0x00"]);
@@ -224,11 +229,7 @@ fn subscribers_that_take_nothing_leave_room_for_the_packets_of_others() {
 #[test]
 fn retained_messages_take_no_more_than_what_others_leave() {
     let mut talk = bounded(1 << 20);
-    for flow in 1..=10 {
-        let topic = format!("t{flow}");
-        stalled(&mut talk, flow, &topic, QoS::AtLeastOnce);
-        publish(&mut talk, &topic, QoS::AtLeastOnce, 700);
-    }
+    fill(&mut talk, 10);
     let retained = |talk: &mut Talk, topic: &str, payload: &str| {
         let retain = true;
         talk.publish(

@@ -5,16 +5,16 @@ use crate::Front;
 use crate::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent};
 use crate::path::FixedDelay;
 
+fn opened(transport: Transport) -> Pair<Client, Server, FixedDelay> {
+    let (client, server) = (Client::new(transport), Server::new(transport));
+    let mut pair = Pair::new(transport, client, server, FixedDelay(Duration::from_millis(5)));
+    pair.open();
+    pair
+}
+
 #[test]
 fn a_bare_tcp_message_arrives_after_the_delay_and_is_accounted_alike_on_both_sides() {
-    let (client, server) = (Client::new(Transport::Stream), Server::new(Transport::Stream));
-    let mut pair = Pair::new(
-        Transport::Stream,
-        client,
-        server,
-        FixedDelay(Duration::from_millis(5)),
-    );
-    pair.open();
+    let mut pair = opened(Transport::Stream);
     pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
     pair.command(ClientCommand::Send([].as_slice().into()));
     pair.drive_for(Duration::from_secs(1));
@@ -42,14 +42,7 @@ fn a_bare_tcp_message_arrives_after_the_delay_and_is_accounted_alike_on_both_sid
 
 #[test]
 fn a_bare_udp_message_is_one_datagram() {
-    let (client, server) = (Client::new(Transport::Datagram), Server::new(Transport::Datagram));
-    let mut pair = Pair::new(
-        Transport::Datagram,
-        client,
-        server,
-        FixedDelay(Duration::from_millis(5)),
-    );
-    pair.open();
+    let mut pair = opened(Transport::Datagram);
     pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
     pair.drive_for(Duration::from_secs(1));
     assert_eq!(pair.sent.len(), 1);

@@ -4,6 +4,7 @@
 mod flights;
 
 use std::collections::BTreeMap;
+
 use wirecost_proto::units::counted;
 
 use serde::Serialize;

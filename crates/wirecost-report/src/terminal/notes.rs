@@ -1,6 +1,7 @@
 //! What stands below the table: legend, footnotes that the table needs, warnings, validity.
 
 use std::collections::{BTreeMap, BTreeSet};
+
 use wirecost_proto::units::counted;
 
 use wirecost_lab::results::summary::Warning;

@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 

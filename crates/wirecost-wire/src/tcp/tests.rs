@@ -3,6 +3,7 @@ use crate::bytes::hex;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use alloc::{format, vec};
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 

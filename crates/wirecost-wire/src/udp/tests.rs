@@ -2,6 +2,7 @@ use super::*;
 use crate::bytes::hex;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 

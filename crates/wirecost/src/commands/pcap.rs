@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
+
 use wirecost_proto::units::counted;
 
 use wirecost_dissect::{Reading, Report};

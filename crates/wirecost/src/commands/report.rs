@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use wirecost_lab::results::RunFolder;
+use wirecost_report::ReportError;
 
 use crate::arguments::ReportArguments;
 use crate::exit::{self, Failure};
@@ -11,13 +12,15 @@ use crate::output;
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let folder = RunFolder::open(&arguments.run);
-    let internal = |error| Failure::new(exit::INTERNAL, error);
-    if wirecost_report::load::is_load(&folder) {
-        wirecost_report::load::write_all(&folder).map_err(internal)?;
+    let written = if wirecost_report::load::is_load(&folder) {
+        wirecost_report::load::write_all(&folder)
     } else {
-        folder.read()?;
-        wirecost_report::write_all(&folder).map_err(internal)?;
-    }
+        wirecost_report::write_all(&folder)
+    };
+    written.map_err(|error| match error {
+        ReportError::Results(error) => error.into(),
+        error @ ReportError::Template(_) => Failure::new(exit::INTERNAL, error),
+    })?;
     output::data(format_args!("{}\n", folder.file("report.html").display()));
     Ok(ExitCode::from(exit::OK))
 }

@@ -1,6 +1,7 @@
 //! From sums and histograms to a cell. What is added up has no smallest and no largest sample: those are 0.
 
 use std::time::Duration;
+
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
 use wirecost_proto::units::counted;

@@ -1,6 +1,7 @@
 //! Some cells on kernel sockets: as many as one live run holds.
 
 use std::time::Duration;
+
 use wirecost_live::environment::OpenFiles;
 
 use crate::compare::analysis::{AnalysedDevice, Analysis, DeviceMeasurement, analyse};

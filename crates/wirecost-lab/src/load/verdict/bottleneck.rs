@@ -1,6 +1,7 @@
 //! Who could give no more.
 
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use super::{BUSY, Evidence, SENT_SHARE, link, percent};

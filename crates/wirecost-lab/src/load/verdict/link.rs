@@ -1,6 +1,7 @@
 //! What the emulated link of a load says of its figures.
 
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use super::phase::nanos;

@@ -1,6 +1,7 @@
 //! What is to be said of one phase.
 
 use std::time::Duration;
+
 use wirecost_proto::units::counted;
 
 use super::{Evidence, Offered, SENT_SHARE, invalid, percent, warning};

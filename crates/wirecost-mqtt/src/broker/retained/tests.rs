@@ -13,7 +13,7 @@ use crate::codec::{PropertiesBuf, Text};
 use crate::quality::QoS;
 use crate::topic;
 
-/// A message that expires after so many seconds, if any.
+/// A message with a message expiry interval in seconds, or without one.
 fn message(name: &str, expiry: Option<u32>) -> Arc<Message> {
     let mut properties = PropertiesBuf::new();
     properties.extend(expiry.map(Property::MessageExpiryInterval));

@@ -1,7 +1,8 @@
 //! Which retained messages a filter matches, by a walk that leaves out what the filter does not reach.
 //!
-//! Topics that begin with the same levels lie together in the order of their characters. A literal level is a step down, a
-//! single-level wildcard one look at each level that stands there, a multi-level wildcard all that is below.
+//! The topics are in the order of their characters, so those that begin with the same levels follow one another. For a literal
+//! level the walk goes down one level. For a single-level wildcard it looks at each name of that level once. For a multi-level
+//! wildcard it visits every topic below.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -35,7 +36,7 @@ impl Retained {
             levels: String::new(),
             looked_at: 0,
         };
-        // A break ends the walk, which is all that it says.
+        // A break only ends the walk.
         let _ = walk.below(filter);
         walk.looked_at
     }
@@ -51,7 +52,7 @@ struct Walk<'a, F> {
 }
 
 impl<'a, F: FnMut(&'a Arc<Message>) -> ControlFlow<()>> Walk<'a, F> {
-    /// Goes on with `filter` below the levels above.
+    /// Continues with `filter` below the levels above.
     fn below(&mut self, filter: &str) -> ControlFlow<()> {
         if filter == MULTI_LEVEL {
             return self.everything();
@@ -65,7 +66,7 @@ impl<'a, F: FnMut(&'a Arc<Message>) -> ControlFlow<()>> Walk<'a, F> {
         }
         let above = self.levels.len();
         self.levels.push_str(level);
-        // A multi-level wildcard stands for its parent, too.
+        // A multi-level wildcard matches its parent level, too (section 4.7.1.2).
         if matches!(rest, None | Some(MULTI_LEVEL)) {
             self.looked_at += 1;
             if let Some(message) = self.by_topic.get(self.levels.as_str()) {
@@ -87,17 +88,16 @@ impl<'a, F: FnMut(&'a Arc<Message>) -> ControlFlow<()>> Walk<'a, F> {
             self.looked_at += 1;
             if self.is_hidden(name) {
                 topics = self.topics(Bound::Included(AFTER_HIDDEN));
-                continue;
-            }
-            if !name.starts_with(&self.levels) {
+            } else if name.starts_with(&self.levels) {
+                self.visit(message)?;
+            } else {
                 break;
             }
-            self.visit(message)?;
         }
         ControlFlow::Continue(())
     }
 
-    /// Goes on with `rest` below each level that stands here.
+    /// Continues with `rest` below each name of this level.
     fn any_level(&mut self, rest: Option<&str>) -> ControlFlow<()> {
         let above = self.levels.len();
         let mut topics = self.topics(Bound::Included(&self.levels));

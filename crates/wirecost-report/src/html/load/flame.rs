@@ -2,6 +2,7 @@
 //! was seen in.
 
 use std::collections::BTreeMap;
+
 use wirecost_proto::units::counted;
 
 use serde::Serialize;

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use alloc::vec::Vec;
+
 use proto::ResetReason;
 use wirecost_proto as proto;
 use wirecost_proto::Instant;
