@@ -1,10 +1,10 @@
 //! Ladders: what a packet is called.
 
 use wirecost_cost::{DeviceLedger, Ports};
-use wirecost_lab::stack::Stack;
-use wirecost_lab::stack::label::Labeller;
-use wirecost_lab::stack::name::DEFAULT;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
+use wirecost_stack::Stack;
+use wirecost_stack::label::Labeller;
+use wirecost_stack::name::DEFAULT;
 
 /// A packet of any stack has a name. The first byte chooses the stack; the rest is the packet. Returns whether the
 /// packet's protocol has a better name than its number.

@@ -1,7 +1,7 @@
 //! Scenario files.
 
-use wirecost_lab::scenario::load::Surroundings;
-use wirecost_lab::scenario::{Edits, Scenario};
+use wirecost_scenario::load::Surroundings;
+use wirecost_scenario::{Edits, Scenario};
 
 /// A text as a scenario: what reads is printed, and what is printed reads and is printed as the same again.
 pub fn file(bytes: &[u8]) -> bool {

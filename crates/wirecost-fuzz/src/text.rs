@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use std::str::FromStr;
 
-use wirecost_lab::results::SampleRow;
-use wirecost_lab::stack::Stack;
 use wirecost_proto::units::{DisplayDuration, parse_duration};
 use wirecost_proto::{BitRate, ByteSize, Probability};
+use wirecost_results::SampleRow;
+use wirecost_stack::Stack;
 
 /// A quantity: what parses as one, printed, parses to the same. Returns whether it is one.
 pub fn quantities(bytes: &[u8]) -> bool {

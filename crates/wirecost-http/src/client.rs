@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wirecost_proto::ResetReason;
 
-use crate::http3::error::{Fault, Received, Transport};
+use crate::fault::{Fault, Received, Transport};
 use crate::message::{Malformed, RequestTemplate, Status};
 
 /// What a client can be asked. What cannot be sent yet waits, in order.

@@ -17,6 +17,7 @@
 //! ```
 
 pub mod client;
+pub mod fault;
 pub mod http1;
 pub mod http3;
 pub mod message;

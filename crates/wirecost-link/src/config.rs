@@ -71,6 +71,14 @@ impl Default for DirectionConfig {
 }
 
 impl LinkConfig {
+    /// Whether the link neither loses nor corrupts by design.
+    pub fn is_lossless(&self) -> bool {
+        Direction::ALL.iter().all(|way| {
+            let direction = self.direction(*way);
+            direction.loss.rate() == 0.0 && direction.corrupt.is_zero()
+        })
+    }
+
     /// A link without impairments whose round trip takes `rtt`, half of it each way.
     pub fn symmetric(rtt: Duration) -> Self {
         let up = rtt / 2;

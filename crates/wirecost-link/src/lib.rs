@@ -17,6 +17,7 @@
 //! - [`config`]: both directions of a link and what is wrong with a configuration
 //! - [`link`]: the link itself
 //! - [`chain`]: several links one after the other
+//! - [`medium`]: what carries its packets on a real machine
 //! - [`counters`]: what happened to how many packets
 //! - [`achieved`]: whether what happened is what was asked for
 //!
@@ -45,6 +46,7 @@ mod dice;
 pub mod duplicate;
 pub mod link;
 pub mod loss;
+pub mod medium;
 pub mod queue;
 pub mod reorder;
 
@@ -55,5 +57,6 @@ pub use counters::{Counters, Traffic};
 pub use delay::{DelayDistribution, DelayVariation};
 pub use link::Link;
 pub use loss::{GilbertElliott, Loss};
+pub use medium::Medium;
 pub use queue::QueueLimit;
 pub use reorder::Reorder;

@@ -1,9 +1,11 @@
 //! The clock of a run: CLOCK_MONOTONIC as nanoseconds since the run began, and its place in UTC.
 
-use crate::sys::time::{clock_resolution, read_clock};
 use std::time::Duration;
 
 use wirecost_proto::Instant;
+use wirecost_security::Epoch;
+
+use crate::sys::time::{clock_resolution, read_clock};
 
 /// The clock of one run. Copies agree, on every thread.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +44,16 @@ impl Clock {
     /// A later step of the machine's clock does not move it.
     pub fn utc_nanos(&self, at: Instant) -> u64 {
         self.origin_realtime.saturating_add(at.as_nanos())
+    }
+
+    /// Where the run's clock stands on the clocks of the security libraries.
+    pub fn epoch(&self) -> Epoch {
+        let since_start = Duration::from_nanos(self.now().as_nanos());
+        let now = std::time::Instant::now();
+        Epoch {
+            monotonic: now.checked_sub(since_start).unwrap_or(now),
+            unix: Duration::from_nanos(self.utc_nanos(Instant::START)),
+        }
     }
 
     /// How far CLOCK_REALTIME has moved against CLOCK_MONOTONIC since the start of the run, in nanoseconds.

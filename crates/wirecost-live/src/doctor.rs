@@ -1,17 +1,20 @@
 //! What this machine can do for a live run, found out by doing it: each try in a forked child, so that the caller's
 //! namespaces stay as they are.
 
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use wirecost_link::Medium;
+
 use crate::clock::{Clock, ClockQuality};
 use crate::environment::{Environment, Load, OpenFiles};
 use crate::error::{Doing, EnvironmentError};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
 use crate::sys::process::{in_child, is_readable};
 use crate::timerfd::{TimerFd, minimize_timer_slack};
-use crate::topology::{Medium, Topology, TopologyConfig};
-use std::io;
-use std::os::fd::AsFd;
-use std::path::Path;
-use std::time::Duration;
+use crate::topology::{Topology, TopologyConfig};
 
 const WAKE_UPS: usize = 300;
 const WAKE_UP_INTERVAL: Duration = Duration::from_millis(1);

@@ -7,10 +7,13 @@
 //! - [`congestion`]: cubic where the machine prefers something else
 //! - [`forwarder`], [`recorder`], [`activity`]: the link at work, every packet recorded at entry
 //! - [`check`]: a link is probed before it measures
+//! - [`emulation`]: a link that all devices share, and what is said of it; [`capture`]: packets as a file
 //! - [`driver`]: endpoints on sockets, devices and servers
 //! - [`clock`], [`timerfd`], [`priority`], [`idle`]: the run's clock, deadlines that are exact to the nanosecond asked, and
 //!   threads and CPUs that keep them
-//! - [`process`]: real servers as children that cannot outlive us
+//! - [`process`]: real servers as children that cannot outlive us; [`foreign`]: those of targets, by name
+//! - [`patience`]: how long something is waited for, and when Ctrl-C ends the wait
+//! - [`provenance`]: the machine that measures, as results have it
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`sniffer`]: packets on links that are not ours
 //! - [`limits`]: how many devices a process can hold
@@ -29,23 +32,28 @@
 #![deny(unsafe_code)]
 
 pub mod activity;
+pub mod capture;
 pub mod check;
 pub mod clock;
 pub mod congestion;
 pub mod doctor;
 pub mod driver;
+pub mod emulation;
 pub mod environment;
 pub mod error;
 pub mod ethtool;
+pub mod foreign;
 pub mod forwarder;
 pub mod idle;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;
 pub mod packet_socket;
+pub mod patience;
 pub mod port;
 pub mod priority;
 pub mod process;
+pub mod provenance;
 pub mod recorder;
 pub mod signals;
 pub mod sniffer;
@@ -64,4 +72,4 @@ pub use port::PacketPort;
 pub use process::{Launch, Readiness, ServerProcess};
 pub use signals::Interrupt;
 pub use timerfd::TimerFd;
-pub use topology::{Medium, Side, Topology, TopologyConfig};
+pub use topology::{Side, Topology, TopologyConfig};

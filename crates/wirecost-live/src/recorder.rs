@@ -247,6 +247,56 @@ fn fate_of(code: u8) -> Fate {
     FATES.get(usize::from(code)).copied().unwrap_or(Fate::Delivered)
 }
 
+/// What a link's recorder has left, on kernel sockets or in virtual time: readable any number of times.
+pub trait Recorded {
+    /// The entries in the order in which they were made.
+    ///
+    /// # Errors
+    /// The recording cannot be read.
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>>;
+
+    /// Whether something is missing at its end.
+    fn is_cut_short(&self) -> bool;
+}
+
+impl Recorded for Recording {
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>> {
+        self.records()
+    }
+
+    fn is_cut_short(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
+/// The first intact delivery of every packet by its index, and how late each delivery was.
+///
+/// # Errors
+/// The recording cannot be read.
+pub fn deliveries(recorded: &mut impl Recorded) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
+    let mut first: Vec<Option<Instant>> = Vec::new();
+    let mut lateness = Vec::new();
+    for record in recorded.entries()? {
+        match record? {
+            Record::Packet(_) => first.push(None),
+            Record::Delivery(delivery) => {
+                lateness.push(
+                    delivery
+                        .actual
+                        .as_nanos()
+                        .saturating_sub(delivery.planned.as_nanos()),
+                );
+                // A copy with a flipped bit is no arrival: its receiver drops it by the checksum.
+                let slot = first.get_mut(delivery.packet as usize);
+                if let Some(slot) = slot.filter(|_| delivery.intact) {
+                    *slot = [*slot, Some(delivery.actual)].into_iter().flatten().min();
+                }
+            }
+        }
+    }
+    Ok((first, lateness))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,5 +364,27 @@ mod tests {
         for fate in FATES {
             assert_eq!(fate_of(fate_code(fate)), fate);
         }
+    }
+
+    #[test]
+    fn a_copy_with_a_flipped_bit_is_no_arrival() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut recorder = Recorder::create(folder.path()).expect("a recorder");
+        let at = Instant::from_millis;
+        for intact in [[false, true], [false, false]] {
+            let packet = recorder.packet(Some(0), Direction::Up, at(0), Fate::Duplicated, b"packet");
+            for (millis, intact) in (5..).zip(intact) {
+                let (planned, actual) = (at(millis), at(millis));
+                recorder.delivery(RecordedDelivery {
+                    packet,
+                    planned,
+                    actual,
+                    intact,
+                });
+            }
+        }
+        let (first, lateness) = deliveries(&mut recorder.finish()).expect("readable");
+        assert_eq!(first, [Some(at(6)), None]);
+        assert_eq!(lateness, [0; 4]);
     }
 }

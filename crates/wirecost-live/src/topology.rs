@@ -10,6 +10,11 @@
 //! 3. A side gets its interface (TUN, or veth where /dev/net/tun is closed), one address of its own, a local route
 //!    that makes its whole prefix bindable, and a route to the other side.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use wirecost_link::Medium;
+use wirecost_proto::hosts::{DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address};
+
 use crate::congestion::{Allowed, is_usable};
 use crate::error::{Doing, EnvironmentError, Errno};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
@@ -20,23 +25,11 @@ use crate::port::PacketPort;
 use crate::sysctl::{self, Settings};
 use crate::tun::{self, Tun};
 use crate::veth::VethPair;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-use wirecost_proto::hosts::{DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address};
 
 /// The interface of either side.
 pub const INTERFACE: &str = "wirecost0";
 
 const MINIMUM_IPV6_MTU: u32 = 1_280; // RFC 8200 section 5
-
-/// How packets leave a side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Medium {
-    /// A TUN device in each side.
-    Tun,
-    /// A veth pair to each side, from the forwarder's namespace.
-    Veth,
-}
 
 /// What to build.
 #[derive(Clone, Debug)]

@@ -5,16 +5,18 @@ mod common;
 #[path = "../benches/forwarder/link.rs"]
 mod link;
 
-use common::{Case, User};
-use link::{DEVICE, Link};
 use std::net::{SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use wirecost_live::{Medium, Side, Topology, TopologyConfig};
+use wirecost_link::Medium;
+use wirecost_live::{Side, Topology, TopologyConfig};
 use wirecost_proto::hosts::{device_address, server_address};
 use wirecost_proto::record::Record;
+
+use common::{Case, User};
+use link::{DEVICE, Link};
 
 fn main() -> ExitCode {
     let case = |name, run| Case {

@@ -4,8 +4,6 @@ mod common;
 #[path = "common/forward.rs"]
 mod forward;
 
-use common::{Case, User};
-use forward::{Carried, Forwarder};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -14,12 +12,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use wirecost_link::Medium;
 use wirecost_live::congestion::set_congestion_control;
 use wirecost_live::doctor::Verdict;
 use wirecost_live::netlink::Netlink;
 use wirecost_live::topology::INTERFACE;
-use wirecost_live::{EnvironmentError, Medium, Side, Topology, TopologyConfig};
+use wirecost_live::{EnvironmentError, Side, Topology, TopologyConfig};
 use wirecost_proto::hosts::{HostIndex, SERVER_V4, SERVER_V6, device_address};
+
+use common::{Case, User};
+use forward::{Carried, Forwarder};
 
 const TRANSFER_BYTES: usize = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,7 +1,7 @@
 //! The columns of every table: what each is worth, how it reads, and which cells are best in it.
 
-use wirecost_lab::results::summary::Times;
-use wirecost_lab::results::{Cell, Section};
+use wirecost_results::summary::Times;
+use wirecost_results::{Cell, Section};
 
 use crate::figures::BothWays;
 use crate::names::is_modelled;

@@ -1,6 +1,6 @@
 //! Why a report could not be made.
 
-use wirecost_lab::results::ResultsError;
+use wirecost_results::ResultsError;
 
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -11,4 +11,7 @@ pub enum ReportError {
     /// The report's own template does not fit the results.
     #[error("the report's template does not fit the results: {0}")]
     Template(#[from] minijinja::Error),
+    /// `link.json` is of another version.
+    #[error("the link of link.json is not one of this version: {0}")]
+    Link(serde_json::Error),
 }

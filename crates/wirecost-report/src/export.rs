@@ -31,9 +31,9 @@
 
 mod markdown;
 
-use wirecost_lab::results::summary::{Bytes, Times};
-use wirecost_lab::results::{Cell, Section, Summary};
 use wirecost_proto::Layer;
+use wirecost_results::summary::{Bytes, Times};
+use wirecost_results::{Cell, Section, Summary};
 
 use crate::figures::{count, link_words};
 pub(crate) use markdown::escaped;

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use wirecost_proto::units::counted;
-
-use wirecost_lab::results::summary::{Bytes, Count, Link, LinkDirection};
-use wirecost_lab::results::{Cell, Section};
-use wirecost_lab::scenario::ResolvedScenario;
-use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{BitRate, Layer, Probability};
+use wirecost_results::resolved::ResolvedScenario;
+use wirecost_results::summary::{Bytes, Count, Link, LinkDirection};
+use wirecost_results::{Cell, Section};
 
 use crate::names::Names;
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use wirecost_lab::results::{Cell, Summary};
+use wirecost_results::{Cell, Summary};
 
 use crate::figures::{link_words, time};
 use crate::names::{Names, is_modelled};

@@ -3,33 +3,32 @@
 //! The figures are SVG drawn here, each in two widths of which the style sheet shows one. Names come from files and
 //! URLs: the template escapes every text, `svg` every attribute and every text of a figure.
 
-mod bars;
+pub(crate) mod bars;
 mod break_even;
-mod cards;
+pub(crate) mod cards;
 mod connect;
-mod controls;
-mod curves;
-mod ends;
+pub(crate) mod controls;
+pub(crate) mod curves;
+pub(crate) mod ends;
 mod estimate;
-mod facts;
-mod grid;
+pub(crate) mod facts;
+pub(crate) mod grid;
 mod heat;
 mod interval;
 mod ladder;
-mod listing;
-pub(crate) mod load;
-mod logplot;
+pub(crate) mod listing;
+pub(crate) mod logplot;
 mod samples;
-mod scope;
+pub(crate) mod scope;
 mod selection;
-mod svg;
+pub(crate) mod svg;
 mod sweep;
 
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
-use wirecost_lab::results::{Cell, Results, Summary};
 use wirecost_proto::Layer;
+use wirecost_results::{Cell, Results, Summary};
 
 use crate::ReportError;
 use crate::figures::{self, BothWays};
@@ -48,9 +47,9 @@ use selection::Selection;
 use sweep::Sweep;
 
 /// The widths in CSS pixels that every figure is drawn in: for a desk and paper, and for a phone.
-const WIDTHS: [f64; 2] = [680.0, 372.0];
+pub(crate) const WIDTHS: [f64; 2] = [680.0, 372.0];
 /// Cells of a run beyond which figures are drawn for some of them only, and tables are closed until they are asked for.
-const MANY: usize = 64;
+pub(crate) const MANY: usize = 64;
 
 /// The report as one HTML file.
 ///
@@ -95,7 +94,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
 }
 
 /// The templates that pages share.
-fn environment() -> Result<Environment<'static>, ReportError> {
+pub(crate) fn environment() -> Result<Environment<'static>, ReportError> {
     let mut environment = Environment::new();
     environment.add_template("head.html", include_str!("../templates/head.html"))?;
     environment.add_template("figure.html", include_str!("../templates/figure.html"))?;
@@ -131,14 +130,14 @@ struct Page<'a> {
 
 /// A figure in both widths, and what is drawn in it as CSV.
 #[derive(Serialize)]
-struct Figure {
+pub(crate) struct Figure {
     wide: String,
     narrow: String,
-    data: String,
+    pub(crate) data: String,
 }
 
 impl Figure {
-    fn new(draw: impl Fn(f64) -> String, data: String) -> Self {
+    pub(crate) fn new(draw: impl Fn(f64) -> String, data: String) -> Self {
         let [wide, narrow] = WIDTHS.map(draw);
         Self { wide, narrow, data }
     }

@@ -11,7 +11,7 @@
 //! compared), `names` (how cells are called) and [`number`] (how quantities are written).
 //!
 //! ```
-//! use wirecost_lab::results::Cell;
+//! use wirecost_results::Cell;
 //! use wirecost_report::terminal;
 //!
 //! fn progress(cells: &[Cell]) -> String {
@@ -32,8 +32,9 @@ mod names;
 pub mod number;
 pub mod terminal;
 
+use wirecost_results::RunFolder;
+
 pub use error::ReportError;
-use wirecost_lab::results::RunFolder;
 
 /// Reads a results folder and writes its `summary.csv`, `summary.md` and `report.html`.
 ///

@@ -5,30 +5,38 @@
 
 use minijinja::Environment;
 use minijinja::value::Serde;
-use serde::Serialize;
-use wirecost_lab::link_run::LinkSummary;
+use serde::{Deserialize as _, Serialize};
+use serde_json::Value;
 use wirecost_proto::Layer;
+use wirecost_results::resolved::ResolvedLink;
 
 use crate::{ReportError, number};
 
-/// The report as one HTML file.
+/// The report as one HTML file; `summary` is what `link.json` holds.
 ///
 /// # Errors
-/// The template does not fit the results, which is a fault of this crate.
-pub fn report(summary: &LinkSummary) -> Result<String, ReportError> {
+/// The summary is of another version, or the template does not fit it, which is a fault of this crate.
+pub fn report(summary: &Value) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.add_filter("grouped", number::grouped);
     environment.add_template("link.html", include_str!("../templates/link.html"))?;
-    let total = &summary.report.total;
-    let sections = [&total.connect, &total.message, &total.keep_alive, &total.close];
-    let ways = sections.iter().flat_map(|section| [&section.up, &section.down]);
+    let total = &summary["report"]["total"];
+    let sections = ["connect", "message", "keep_alive", "close"].map(|name| &total[name]);
+    let ways = sections
+        .iter()
+        .flat_map(|section| [&section["up"], &section["down"]]);
+    let link = ResolvedLink::deserialize(&summary["link"]).map_err(ReportError::Link)?;
     let page = Page {
         css: include_str!("../templates/style.css"),
         summary,
-        link: summary.link.to_string(),
+        link: link.to_string(),
         layers: Layer::ALL.map(Layer::name),
-        largest: ways.map(|way| way.wire).max().unwrap_or(0).max(1),
-        seconds: format!("{:.3}", summary.duration_ns as f64 / 1e9),
+        largest: ways
+            .filter_map(|way| way["wire"].as_u64())
+            .max()
+            .unwrap_or(0)
+            .max(1),
+        seconds: format!("{:.3}", summary["duration_ns"].as_f64().unwrap_or_default() / 1e9),
     };
     Ok(environment.get_template("link.html")?.render(Serde(&page))?)
 }
@@ -37,7 +45,7 @@ pub fn report(summary: &LinkSummary) -> Result<String, ReportError> {
 #[derive(Serialize)]
 struct Page<'a> {
     css: &'static str,
-    summary: &'a LinkSummary,
+    summary: &'a Value,
     /// The link in words.
     link: String,
     layers: [&'static str; 5],

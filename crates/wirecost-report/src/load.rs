@@ -7,6 +7,7 @@
 //! All of them are pure functions of [`LoadResults`], hence of a results folder.
 
 mod csv;
+mod html;
 mod junit;
 mod markdown;
 pub(crate) mod words;
@@ -15,17 +16,17 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use wirecost_lab::load::profile::Folded;
-use wirecost_lab::results::columns::Row;
-use wirecost_lab::results::curves::{Curve, CurveKind};
-use wirecost_lab::results::load::LoadSummary;
-use wirecost_lab::results::seconds::SecondRow;
-use wirecost_lab::results::usage::UsageRow;
-use wirecost_lab::results::{ResultsError, RunFolder};
+use wirecost_results::columns::Row;
+use wirecost_results::curves::{Curve, CurveKind};
+use wirecost_results::load::LoadSummary;
+use wirecost_results::profile::Folded;
+use wirecost_results::seconds::SecondRow;
+use wirecost_results::usage::UsageRow;
+use wirecost_results::{ResultsError, RunFolder};
 
 use crate::ReportError;
-pub use crate::html::load::report as html;
 pub use csv::csv;
+pub use html::report as html;
 pub use junit::{Absent, junit};
 pub use markdown::markdown;
 

@@ -1,7 +1,7 @@
 //! How the cells of a run are called, and what stands in a column of its own because the name leaves it out.
 
-use wirecost_lab::results::summary::Agreement;
-use wirecost_lab::results::{Cell, Summary};
+use wirecost_results::summary::Agreement;
+use wirecost_results::{Cell, Summary};
 
 use crate::number;
 

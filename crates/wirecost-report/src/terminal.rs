@@ -13,7 +13,7 @@ mod notes;
 mod style;
 mod thresholds;
 
-use wirecost_lab::results::{Cell, Summary};
+use wirecost_results::{Cell, Summary};
 
 use crate::columns::{Column, Rank};
 use crate::figures::{link_words, samples};

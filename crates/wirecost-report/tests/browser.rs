@@ -7,8 +7,8 @@ mod loads;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wirecost_lab::results::Results;
 use wirecost_report::html::report;
+use wirecost_results::Results;
 
 const CHROMIUM: &str = "/usr/bin/chromium";
 

@@ -132,7 +132,7 @@ fn a_full_queue_is_told() {
     let cell = &mut results.summary.cells[3];
     let achieved = cell.link.achieved.as_mut().unwrap();
     (achieved.queue_dropped_up, achieved.queue_dropped_down) = (Some(1_234), Some(0));
-    let again = wirecost_lab::results::summary::CauseBytes { up: 9.5, down: 0.0 };
+    let again = wirecost_results::summary::CauseBytes { up: 9.5, down: 0.0 };
     cell.message
         .as_mut()
         .unwrap()

@@ -4,10 +4,10 @@ mod common;
 
 use std::path::Path;
 
-use wirecost_lab::results::summary::Times;
-use wirecost_lab::results::{Results, RunFolder, SampleRow, Summary};
 use wirecost_report::export::{csv, markdown};
 use wirecost_report::write_all;
+use wirecost_results::summary::Times;
+use wirecost_results::{Results, RunFolder, SampleRow, Summary};
 
 #[test]
 fn csv_has_a_row_per_phase_and_as_many_fields_in_each() {

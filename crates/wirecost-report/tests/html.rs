@@ -2,8 +2,8 @@
 
 mod common;
 
-use wirecost_lab::results::Results;
 use wirecost_report::html::report;
+use wirecost_results::Results;
 
 const SECTIONS: [&str; 12] = [
     "verdict",

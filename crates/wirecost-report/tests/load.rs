@@ -6,14 +6,15 @@ mod loads;
 use std::path::PathBuf;
 use std::process::Command;
 
-use wirecost_lab::results::RunFolder;
-use wirecost_lab::results::columns::Row as _;
-use wirecost_lab::results::load::{Asked, LoadSummary, PhaseFigures, Threshold};
-use wirecost_lab::results::seconds::SecondRow;
-use wirecost_lab::results::usage::UsageRow;
 use wirecost_report::load::{Absent, LoadResults, csv, html, is_load, junit, markdown, write_all};
 use wirecost_report::terminal::TableOptions;
 use wirecost_report::terminal::load::{load_line, table};
+use wirecost_results::RunFolder;
+use wirecost_results::columns::Row as _;
+use wirecost_results::load::{Asked, LoadSummary, PhaseFigures};
+use wirecost_results::seconds::SecondRow;
+use wirecost_results::threshold::Threshold;
+use wirecost_results::usage::UsageRow;
 
 fn snapshot(name: &str, actual: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))

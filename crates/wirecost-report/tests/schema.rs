@@ -4,7 +4,7 @@ mod common;
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
-use wirecost_lab::results::Summary;
+use wirecost_results::Summary;
 
 const SCHEMA: &str = include_str!("../../../schema/summary.schema.json");
 

@@ -2,10 +2,10 @@
 
 mod common;
 
-use wirecost_lab::results::Results;
 use wirecost_report::export::{csv, markdown};
 use wirecost_report::html::report;
 use wirecost_report::terminal::{TableOptions, table};
+use wirecost_results::Results;
 
 /// How each cell starts; the last one says why it does not.
 const STARTS: [(&str, &str); 4] = [

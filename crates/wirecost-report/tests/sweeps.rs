@@ -2,10 +2,10 @@
 
 mod common;
 
-use wirecost_lab::results::Results;
 use wirecost_report::export::csv;
 use wirecost_report::html::report;
 use wirecost_report::terminal::{TableOptions, table};
+use wirecost_results::Results;
 
 const STACKS: [&str; 4] = ["udp", "mqtt-qos1", "mqtt-qos2", "coap-con"];
 
@@ -168,7 +168,7 @@ fn a_thousand_cells_stay_readable() {
     results
         .summary
         .cells
-        .extend(more.into_iter().map(|cell| wirecost_lab::results::Cell {
+        .extend(more.into_iter().map(|cell| wirecost_results::Cell {
             messages_per_connection: 2,
             ..cell
         }));

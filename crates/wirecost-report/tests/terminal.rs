@@ -126,13 +126,13 @@ fn a_stream_of_messages_is_labelled_so() {
 fn a_warning_of_every_cell_names_none_of_them() {
     let mut summary = common::eight_stacks().summary;
     for cell in &mut summary.cells {
-        cell.warnings.push(wirecost_lab::results::summary::Warning {
+        cell.warnings.push(wirecost_results::summary::Warning {
             kind: "few-samples".into(),
             text: "only 20 samples: below 30".into(),
             invalidates: false,
         });
     }
-    let warned = |summary: &wirecost_lab::results::Summary, line: &str| {
+    let warned = |summary: &wirecost_results::Summary, line: &str| {
         let text = table(
             summary,
             &TableOptions {
@@ -154,7 +154,7 @@ fn a_warning_of_every_cell_names_none_of_them() {
 fn a_warning_of_one_cell_of_a_matrix_names_its_size_and_link() {
     let mut summary = common::eight_stacks().summary;
     summary.cells[0].payload_bytes = 16;
-    summary.cells[1].warnings = vec![wirecost_lab::results::summary::Warning {
+    summary.cells[1].warnings = vec![wirecost_results::summary::Warning {
         kind: "timeouts".into(),
         text: "3 of 150 messages were not acknowledged in time".into(),
         invalidates: false,

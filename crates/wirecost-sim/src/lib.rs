@@ -80,9 +80,11 @@
 
 mod network;
 mod queue;
+pub mod settings;
 mod slab;
 pub mod tap;
 pub mod world;
 
+pub use settings::{Settings, Wake};
 pub use tap::{Packet, Recording, Tally, Tap, Transport};
-pub use world::{Finished, Settings, Wake, World};
+pub use world::{Finished, World};

@@ -14,16 +14,14 @@ pub(crate) mod flow;
 pub(crate) mod socket;
 pub(crate) mod streams;
 
-use std::net::SocketAddr;
-
 use wirecost_proto::bare::Transport as Kind;
 use wirecost_proto::path::Links;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
 
 use crate::queue::Queue;
+use crate::settings::Settings;
 use crate::slab::Slab;
 use crate::tap::{Packet, Tap, Transport};
-use crate::world::Settings;
 use datagrams::Fragmented;
 use flight::{Flight, Place};
 use flow::Flow;
@@ -64,14 +62,6 @@ struct Entering<'a> {
     wire_bytes: usize,
     payload: &'a [u8],
     spans: &'a [Span],
-}
-
-/// Bytes of an IP header without options or extension headers.
-pub(crate) const fn ip_header_bytes(address: &SocketAddr) -> usize {
-    match address {
-        SocketAddr::V4(_) => wirecost_wire::ipv4::HEADER_BYTES,
-        SocketAddr::V6(_) => wirecost_wire::ipv6::HEADER_BYTES,
-    }
 }
 
 impl<L: Links, T: Tap> Network<L, T> {

@@ -174,3 +174,11 @@ impl<T: Tap> Tap for Option<T> {
         }
     }
 }
+
+/// Bytes of an IP header without options or extension headers.
+pub(crate) const fn ip_header_bytes(address: &SocketAddr) -> usize {
+    match address {
+        SocketAddr::V4(_) => wirecost_wire::ipv4::HEADER_BYTES,
+        SocketAddr::V6(_) => wirecost_wire::ipv6::HEADER_BYTES,
+    }
+}

@@ -7,12 +7,14 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
 
-use crate::handshake::{Opening, PeerSyn, Step};
+use crate::connection::handshake::{Opening, PeerSyn, Step};
+use crate::connection::synchronized::{Course, Synchronized};
 use crate::segment::Cookie;
-use crate::synchronized::{Course, Synchronized};
 use crate::{Config, Segment};
 
 mod events;
+mod handshake;
+mod synchronized;
 #[cfg(test)]
 mod tests;
 mod time_wait;

@@ -35,14 +35,11 @@ extern crate std;
 
 mod buffers;
 pub mod config;
-mod congestion;
 pub mod connection;
-mod handshake;
 pub mod receive;
 pub mod recovery;
 pub mod segment;
 mod sequence;
-mod synchronized;
 pub mod timers;
 
 pub use config::{BurstConfig, Config, FastOpen, KeepAlive, Nagle, Preset};

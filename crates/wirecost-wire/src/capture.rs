@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use crate::packet::{Item, Packet};
 use std::io::{self, Read};
 
 use crate::window::Window;
@@ -55,28 +56,6 @@ pub enum ReadError {
     /// A pcapng file is damaged or cut short.
     #[error(transparent)]
     Pcapng(#[from] pcapng::ReadError),
-}
-
-/// A packet of a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet<'a> {
-    /// When it was seen, in nanoseconds since 1970; `None` where the capture does not say.
-    pub timestamp_ns: Option<u64>,
-    /// What it starts with, in the registry "LINKTYPE values".
-    pub link_type: u16,
-    /// Its bytes, perhaps cut to the snap length.
-    pub bytes: &'a [u8],
-    /// Its length on the link, in bytes.
-    pub original_bytes: u32,
-}
-
-/// Something of a capture that matters to who reads packets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item<'a> {
-    /// A packet.
-    Packet(Packet<'a>),
-    /// Secrets to decrypt packets with.
-    Secrets(pcapng::Secrets),
 }
 
 /// The packets and secrets of a capture, in their order.

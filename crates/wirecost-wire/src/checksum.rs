@@ -1,6 +1,6 @@
 //! The Internet checksum and the pseudo headers that TCP, UDP and ICMPv6 add to it.
 
-use crate::ip::{Addresses, Protocol};
+use crate::internet::{Addresses, Protocol};
 
 /// A running ones' complement sum of 16-bit words (RFC 1071 section 1).
 #[derive(Clone, Copy, Debug, Default)]

@@ -37,8 +37,6 @@ extern crate std;
 pub mod capture;
 pub mod icmp;
 pub mod ip;
-pub mod ipv4;
-pub mod ipv6;
 #[cfg(feature = "captures")]
 pub mod pcap;
 #[cfg(feature = "captures")]
@@ -50,8 +48,12 @@ pub mod upper;
 mod bytes;
 mod checksum;
 mod error;
+mod internet;
+#[cfg(feature = "captures")]
+pub mod packet;
 #[cfg(feature = "captures")]
 mod window;
 
 pub use checksum::Checksum;
 pub use error::Error;
+pub use ip::{ipv4, ipv6};

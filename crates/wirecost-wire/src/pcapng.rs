@@ -24,7 +24,9 @@ mod fields;
 mod reader;
 mod writer;
 
-pub use blocks::{Block, Interface, Packet, Secrets, Section};
+pub use blocks::{Block, Interface, Packet, Section};
+
+pub use crate::packet::Secrets;
 pub use reader::{ReadError, Reader};
 pub use writer::{Capture, WriteError, Writer};
 

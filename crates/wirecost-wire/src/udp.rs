@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::bytes::{fixed_header, u16_at};
 use crate::checksum::{Checksum, Sum};
-use crate::ip::{Addresses, Protocol, Version, length_field};
+use crate::internet::length_field;
+use crate::ip::{Addresses, Protocol, Version};
 use alloc::vec::Vec;
 
 /// Bytes of the header.

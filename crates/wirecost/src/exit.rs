@@ -1,14 +1,14 @@
 //! Exit codes, and failures as one sentence with a way out.
 
 use std::fmt::Display;
-use std::process::ExitCode;
 
-use crate::output;
-use wirecost_lab::compare::{OptionsError, live::RunError};
-use wirecost_lab::results::ResultsError;
-use wirecost_lab::scenario::ScenarioError;
-use wirecost_lab::target::TargetError;
+use wirecost_lab::compare::live::RunError;
 use wirecost_live::EnvironmentError;
+use wirecost_live::emulation::EmulationError;
+use wirecost_live::foreign::TargetError;
+use wirecost_results::ResultsError;
+use wirecost_scenario::ScenarioError;
+use wirecost_scenario::options::compare::OptionsError;
 
 /// Everything went well.
 pub const OK: u8 = 0;
@@ -34,8 +34,8 @@ pub const INTERRUPTED: u8 = 130;
 /// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
-    code: u8,
-    message: String,
+    pub(crate) code: u8,
+    pub(crate) message: String,
     hint: Option<String>,
 }
 
@@ -64,20 +64,6 @@ impl Failure {
     /// The way out, where there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
-    }
-
-    /// Prints the failure and gives its exit code.
-    pub fn print(self) -> u8 {
-        output::note(format_args!("error: {}", self.message));
-        if let Some(hint) = self.hint {
-            output::note(format_args!("hint: {hint}"));
-        }
-        self.code
-    }
-
-    /// The same, as a process ends with it.
-    pub fn report(self) -> ExitCode {
-        ExitCode::from(self.print())
     }
 }
 
@@ -145,10 +131,19 @@ impl From<ResultsError> for Failure {
     }
 }
 
+impl From<EmulationError> for Failure {
+    fn from(error: EmulationError) -> Self {
+        match error {
+            EmulationError::Environment(error) => error.into(),
+            EmulationError::Io { .. } | EmulationError::Panicked(_) => Self::new(INTERNAL, error),
+        }
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Environment(error) => error.into(),
+            RunError::Emulation(error) => error.into(),
             RunError::Target(TargetError::Environment(error)) => error.into(),
             RunError::Target(error) => Self::new(INTERNAL, error),
             RunError::Results(error) => error.into(),
@@ -156,9 +151,7 @@ impl From<RunError> for Failure {
             RunError::OpenFiles { needed, samples, .. } => Self::new(PRIVILEGE, &error).with_hint(format!(
                 "raise it: ulimit -n {needed}; or take -n {samples} or shorter lists"
             )),
-            RunError::Credentials(_) | RunError::Io { .. } | RunError::Panicked(_) => {
-                Self::new(INTERNAL, error)
-            }
+            RunError::Credentials(_) | RunError::Simulation(_) => Self::new(INTERNAL, error),
         }
     }
 }

@@ -13,7 +13,7 @@ mod state;
 use std::io::{IsTerminal as _, Write as _};
 
 use console::Term;
-use wirecost_lab::load::watch::{Announcement, Tick, Watcher};
+use wirecost_load::watch::{Announcement, Tick, Watcher};
 
 use self::layout::Dress;
 use self::state::State;

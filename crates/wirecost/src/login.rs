@@ -6,9 +6,9 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use wirecost_lab::probe::url::Login;
-use wirecost_lab::secret::PASSWORD_VARIABLE;
 use wirecost_live::terminal;
+use wirecost_stack::secret::PASSWORD_VARIABLE;
+use wirecost_stack::url::Login;
 
 use crate::arguments::LoginArguments;
 use crate::exit::{self, Failure};

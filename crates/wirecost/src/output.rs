@@ -143,3 +143,18 @@ pub fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
 pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
+impl Failure {
+    /// Prints the failure and gives its exit code.
+    pub fn print(self) -> u8 {
+        note(format_args!("error: {}", self.message));
+        if let Some(hint) = self.hint() {
+            note(format_args!("hint: {hint}"));
+        }
+        self.code
+    }
+
+    /// The same, as a process ends with it.
+    pub fn report(self) -> ExitCode {
+        ExitCode::from(self.print())
+    }
+}

@@ -5,14 +5,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wirecost_lab::compare::Progress;
+use wirecost_lab::compare::sweep::SweepProgress;
+use wirecost_live::signals::Interrupt;
 use wirecost_proto::units::counted;
+use wirecost_results::{Cell, Section};
+use wirecost_scenario::options::compare::{Engine, Options};
 
 use crate::output;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use wirecost_lab::compare::sweep::SweepProgress;
-use wirecost_lab::compare::{Engine, Options, Progress};
-use wirecost_lab::results::{Cell, Section};
-use wirecost_live::signals::Interrupt;
 
 /// Shows progress on stderr.
 pub struct Screen {

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use wirecost_lab::load::metrics::{Format, Metrics};
-use wirecost_lab::load::watch::{Announcement, Tick, Watcher};
+use wirecost_load::watch::{Announcement, Tick, Watcher};
+use wirecost_results::metrics::{Format, Metrics};
 
 /// How long a peer may take for a read or a write.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -71,13 +71,13 @@ impl Endpoint {
 
 impl Watcher for Endpoint {
     fn begin(&mut self, load: &Announcement) {
-        self.with(|metrics| metrics.begin(load));
+        self.with(|metrics| Watcher::begin(metrics, load));
     }
 
     fn note(&mut self, _: &str) {}
 
     fn second(&mut self, tick: &Tick<'_>) {
-        self.with(|metrics| metrics.second(tick));
+        self.with(|metrics| Watcher::second(metrics, tick));
     }
 
     fn end(&mut self) {

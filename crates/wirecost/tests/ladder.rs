@@ -3,8 +3,9 @@
 
 mod common;
 
+use wirecost_results::{Cell, Ladder, LadderPacket};
+
 use common::Run;
-use wirecost_lab::results::{Cell, Ladder, LadderPacket};
 
 /// Stack, start, what the first message's answer is called, and the flight it comes with.
 const ANSWERS: [(&str, &str, &str, u32); 12] = [

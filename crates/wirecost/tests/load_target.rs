@@ -8,13 +8,14 @@ use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use wirecost_live::Clock;
+use wirecost_live::patience::Patience;
+use wirecost_load::sink::{Sink, SinkOptions, SinkReport};
+use wirecost_load::target::Measured;
+use wirecost_proto::Stamp;
+
 use common::mqtt::connected;
 use common::{WIRECOST, signal};
-use wirecost_lab::load::sink::{Sink, SinkOptions, SinkReport};
-use wirecost_lab::load::target::Measured;
-use wirecost_lab::patience::Patience;
-use wirecost_live::Clock;
-use wirecost_proto::Stamp;
 
 /// Long enough for any of these tests on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);

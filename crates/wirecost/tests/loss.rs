@@ -5,8 +5,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use wirecost_lab::results::Summary;
-use wirecost_lab::results::summary::Cell;
+use wirecost_results::Summary;
+use wirecost_results::summary::Cell;
 
 use common::tshark::{Body, Packet, fields, packets};
 use common::{ALL_STACKS, Run};

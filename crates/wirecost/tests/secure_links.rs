@@ -3,10 +3,11 @@
 
 mod common;
 
+use wirecost_results::Environment;
+use wirecost_results::summary::{Bytes, Cell};
+
 use common::tshark::{Body, packets};
 use common::{Run, open_folder, said, summary_in, wirecost};
-use wirecost_lab::results::Environment;
-use wirecost_lab::results::summary::{Bytes, Cell};
 
 const SAMPLES: u64 = 10;
 

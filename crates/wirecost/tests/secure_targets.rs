@@ -5,9 +5,10 @@ mod common;
 
 use std::sync::Mutex;
 
+use wirecost_results::Environment;
+use wirecost_results::summary::{Cell, Section};
+
 use common::{Run, need_program};
-use wirecost_lab::results::Environment;
-use wirecost_lab::results::summary::{Cell, Section};
 
 const SAMPLES: u64 = 3;
 /// One run at a time: servers of the same name share ports and folders of the machine.

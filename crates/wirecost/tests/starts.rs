@@ -2,11 +2,12 @@
 
 mod common;
 
+use wirecost_results::Environment;
+use wirecost_results::summary::{Cell, Section};
+
 use common::Run;
 use common::capture::{DECRYPTION_SECRETS, ENHANCED_PACKET, blocks, files_with_secrets, mode};
 use common::tshark::fields;
-use wirecost_lab::results::Environment;
-use wirecost_lab::results::summary::{Cell, Section};
 
 #[test]
 fn a_start_that_a_stack_has_not_is_not_run() {

@@ -4,8 +4,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use wirecost_lab::results::load::LoadSummary;
-use wirecost_lab::results::summary::{Cell, Section};
+use wirecost_results::load::LoadSummary;
+use wirecost_results::summary::{Cell, Section};
 
 use common::tshark::{Body, packets};
 use common::{ALL_STACKS, Run, as_nobody, need_program, need_root, open_folder, said, wirecost};

@@ -7,7 +7,6 @@ use quinn_proto::{ConnectionHandle, Dir, ReadError, StreamId, VarInt, WriteError
 use wirecost_proto::{Buffer, Cause, Content, FlowId, Instant, Layer, Phase};
 use wirecost_security::Epoch;
 
-use super::error::{Code, Fault};
 use super::frame;
 use super::quic::attribution::{Attribution, cover_datagram};
 use super::quic::packet::CONNECTION_ID_BYTES;
@@ -16,6 +15,7 @@ use super::quic::tap::{Packet, Tap};
 use super::reader::{Part, Reader};
 use super::unidirectional::{self, Said};
 use super::varint;
+use crate::fault::{Code, Fault};
 
 /// A connection.
 pub(crate) struct Connection {

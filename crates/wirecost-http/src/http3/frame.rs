@@ -1,7 +1,7 @@
 //! Frames of HTTP/3 (RFC 9114 section 7), their headers and SETTINGS.
 
-use super::error::{Code, Fault};
 use super::varint;
+use crate::fault::{Code, Fault};
 
 /// DATA (RFC 9114 section 7.2.1).
 pub const DATA: u64 = 0x00;

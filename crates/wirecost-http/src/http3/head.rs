@@ -2,9 +2,9 @@
 
 use wirecost_proto::Content;
 
-use super::error::{Code, Fault};
 use super::frame::{self, Header};
 use super::qpack::{self, SectionError};
+use crate::fault::{Code, Fault};
 use crate::message::{Malformed, Method, RequestTemplate, Response, Status, is_authority};
 
 /// The head of a request.

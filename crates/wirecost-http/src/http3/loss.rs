@@ -5,8 +5,8 @@ use wirecost_proto::ResetReason;
 use wirecost_security::layer::Fault;
 use wirecost_security::tls::quic_fault;
 
-use super::error::Code;
 use crate::client::{Event, Failure};
+use crate::fault::Code;
 
 /// What the loss of a connection means.
 pub(crate) struct Lost {

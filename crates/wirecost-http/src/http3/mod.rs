@@ -15,7 +15,7 @@
 mod client;
 mod config;
 mod connection;
-pub mod error;
+pub use crate::fault as error;
 pub mod frame;
 mod head;
 mod loss;

@@ -5,8 +5,8 @@
 
 use quinn_proto::Side;
 
-use super::error::{Code, Fault};
 use super::frame::{self, Header};
+use crate::fault::{Code, Fault};
 
 /// Bytes of the longest field section that is taken.
 const MAX_SECTION_BYTES: u64 = 16 << 10;

@@ -2,10 +2,10 @@
 
 use quinn_proto::Side;
 
-use super::error::{Code, Fault};
 use super::frame::{self, Header};
 use super::reader::take;
 use super::varint;
+use crate::fault::{Code, Fault};
 
 /// Stream type of the control stream (RFC 9114 section 6.2.1).
 pub const CONTROL: u64 = 0x00;

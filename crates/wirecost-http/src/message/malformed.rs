@@ -1,7 +1,7 @@
 //! What can be wrong with a message.
 
 use super::Status;
-use crate::http3::error::Fault;
+use crate::fault::Fault;
 
 /// What is wrong with a message, in either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]

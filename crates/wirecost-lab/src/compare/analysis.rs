@@ -14,13 +14,13 @@ use std::io;
 use std::time::Duration;
 
 use wirecost_cost::PacketVerdict;
-use wirecost_live::recorder::Recording;
+use wirecost_live::recorder::{Recorded, deliveries};
 use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
+use wirecost_scenario::plan::{Plan, PlannedCell};
 
-use super::plan::{Plan, PlannedCell};
 use super::sampler::Sampler;
 use account::{Account, ServerFlows};
 
@@ -140,28 +140,6 @@ pub trait PacketSink {
     ) -> io::Result<()>;
 }
 
-/// What a link's recorder has left, on kernel sockets or in virtual time: readable any number of times.
-pub trait Recorded {
-    /// The entries in the order in which they were made.
-    ///
-    /// # Errors
-    /// The recording cannot be read.
-    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>>;
-
-    /// Whether something is missing at its end.
-    fn is_cut_short(&self) -> bool;
-}
-
-impl Recorded for Recording {
-    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>> {
-        self.records()
-    }
-
-    fn is_cut_short(&self) -> bool {
-        self.error.is_some()
-    }
-}
-
 /// The devices' measurements, and what became of the packets as a whole.
 #[derive(Debug)]
 pub struct Analysis {
@@ -271,60 +249,5 @@ impl Accounts {
 
     fn finish(self) -> Vec<DeviceMeasurement> {
         self.accounts.into_iter().map(Account::finish).collect()
-    }
-}
-
-/// The first intact delivery of every packet by its index, and how late each delivery was.
-pub(crate) fn deliveries(recorded: &mut impl Recorded) -> io::Result<(Vec<Option<Instant>>, Vec<u64>)> {
-    let mut first: Vec<Option<Instant>> = Vec::new();
-    let mut lateness = Vec::new();
-    for record in recorded.entries()? {
-        match record? {
-            Record::Packet(_) => first.push(None),
-            Record::Delivery(delivery) => {
-                lateness.push(
-                    delivery
-                        .actual
-                        .as_nanos()
-                        .saturating_sub(delivery.planned.as_nanos()),
-                );
-                // A copy with a flipped bit is no arrival: its receiver drops it by the checksum.
-                let slot = first.get_mut(delivery.packet as usize);
-                if let Some(slot) = slot.filter(|_| delivery.intact) {
-                    *slot = [*slot, Some(delivery.actual)].into_iter().flatten().min();
-                }
-            }
-        }
-    }
-    Ok((first, lateness))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wirecost_live::recorder::Recorder;
-    use wirecost_proto::Fate;
-    use wirecost_proto::record::RecordedDelivery;
-
-    #[test]
-    fn a_copy_with_a_flipped_bit_is_no_arrival() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut recorder = Recorder::create(folder.path()).expect("a recorder");
-        let at = Instant::from_millis;
-        for intact in [[false, true], [false, false]] {
-            let packet = recorder.packet(Some(0), Direction::Up, at(0), Fate::Duplicated, b"packet");
-            for (millis, intact) in (5..).zip(intact) {
-                let (planned, actual) = (at(millis), at(millis));
-                recorder.delivery(RecordedDelivery {
-                    packet,
-                    planned,
-                    actual,
-                    intact,
-                });
-            }
-        }
-        let (first, lateness) = deliveries(&mut recorder.finish()).expect("readable");
-        assert_eq!(first, [Some(at(6)), None]);
-        assert_eq!(lateness, [0; 4]);
     }
 }

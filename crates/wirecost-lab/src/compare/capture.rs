@@ -1,24 +1,21 @@
 //! The capture as a file, and the packets that ladders are drawn from.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_live::Clock;
+use wirecost_live::capture::{flush, writer};
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Instant, Phase, Span};
+use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_security::Start;
-use wirecost_wire::pcapng::{Capture, Writer};
+use wirecost_stack::label::Labeller;
+use wirecost_wire::pcapng::Writer;
 
 use super::analysis::PacketSink;
 use super::ladder::{DrawnPacket, DrawnPackets};
-use super::plan::{Plan, PlannedCell};
-use crate::stack::label::Labeller;
-
-/// The interfaces of a capture, by `Direction as usize`.
-pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
 
 /// Writes every packet to the capture, commented, and keeps the packets that ladders may show.
 pub struct CaptureFile<'a> {
@@ -148,54 +145,5 @@ impl PacketSink for CaptureFile<'_> {
             self.ladders[cell].push(DrawnPacket::new(packet, delivered, verdict, spans, label));
         }
         Ok(())
-    }
-}
-
-/// A capture at `path` to write packets to, with `keys`, the secrets of connections. Only its owner may read it: packets
-/// hold what was said, passwords among it.
-pub(crate) fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
-    if path.exists() {
-        // A file that is there keeps its mode, and whoever has it open reads on.
-        fs::remove_file(path)?;
-    }
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
-    let capture = Capture {
-        user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
-        comment: Some("IP packets as they entered the link, before any impairment"),
-        interfaces: &INTERFACES,
-        tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
-        ..Capture::default()
-    };
-    Writer::new(BufWriter::with_capacity(1 << 18, file), &capture).map_err(io::Error::other)
-}
-
-/// Writes what is left of a capture to the disk.
-pub(crate) fn flush(writer: Writer<BufWriter<File>>) -> io::Result<()> {
-    let file = writer.finish().map_err(io::Error::other)?;
-    file.into_inner().map_err(|error| error.into_error())?.sync_data()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
-
-    #[test]
-    fn a_capture_takes_no_mode_over_from_a_file_that_was_there() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("all.pcapng");
-        for keys in ["", "CLIENT_RANDOM 00 00\n"] {
-            fs::write(&path, "old").expect("a file");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("its mode");
-            flush(writer(&path, keys).expect("a capture")).expect("written");
-            let metadata = path.metadata().expect("a file");
-            assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{keys:?}");
-        }
     }
 }

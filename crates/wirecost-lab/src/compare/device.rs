@@ -4,22 +4,17 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 use wirecost_proto::hosts::HostIndex;
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::PlannedCell;
 use wirecost_security::Start;
+use wirecost_stack::Application;
+use wirecost_stack::channels::{ChannelOptions, datagram_bytes};
+use wirecost_stack::client::ClientConfig;
 
-use super::options::Options;
-use super::plan::PlannedCell;
 use super::sampler::Timing;
-use crate::stack::Application;
-use crate::stack::channels::ChannelOptions;
-use crate::stack::client::ClientConfig;
 
 /// How long a client may take to connect, beside four round trips.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of an IPv4 header without options and a UDP header.
-const IPV4_UDP_BYTES: usize = 20 + 8;
-/// Bytes of an IPv6 header and a UDP header.
-const IPV6_UDP_BYTES: usize = 40 + 8;
-
 /// How a device of a cell goes that starts at `at`.
 pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timing {
     Timing {
@@ -74,10 +69,4 @@ pub(super) fn channel_options(options: &Options, mtu: u16) -> ChannelOptions {
         dtls_cookie: options.dtls_cookie,
         datagram_bytes: datagram_bytes(mtu, options.ipv6),
     }
-}
-
-/// The largest UDP payload that a path carries unfragmented.
-pub(crate) fn datagram_bytes(mtu: u16, ipv6: bool) -> usize {
-    let headers = if ipv6 { IPV6_UDP_BYTES } else { IPV4_UDP_BYTES };
-    usize::from(mtu).saturating_sub(headers)
 }

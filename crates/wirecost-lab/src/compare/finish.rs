@@ -2,24 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use wirecost_stats::hgrm::Hgrm;
-use wirecost_stats::{Histogram, Sample};
+use wirecost_live::provenance::Before;
+use wirecost_results::assemble::{Collected, Part, agree_with};
+use wirecost_results::environment::Emulator;
+use wirecost_results::journal::{self, Entry};
+use wirecost_results::summary::SCHEMA;
+use wirecost_results::time::rfc3339;
+use wirecost_results::{CellFile, Environment, ResultsError, RunFolder, Summary};
+use wirecost_scenario::Scenario;
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::{Plan, identity};
+use wirecost_scenario::thresholds::Thresholds;
+use wirecost_stats::Sample;
 
-use super::agreement;
 use super::analysis::Analysis;
 use super::live::{Run, RunError};
-use super::options::Options;
-use super::plan::{Plan, identity};
 use super::simulated::side_by_side;
 use super::sweep::LiveFacts;
-use crate::provenance::Before;
-use crate::results::environment::Emulator;
-use crate::results::journal::{self, Entry};
-use crate::results::summary::{SCHEMA, Warning};
-use crate::results::time::rfc3339;
-use crate::results::{Cell, CellFile, Environment, Ladder, ResultsError, RunFolder, SampleRow, Summary};
-use crate::scenario::Scenario;
-use crate::scenario::thresholds::Thresholds;
 
 /// What a results folder is written from, beside its cells.
 pub(super) struct Assembly<'a> {
@@ -105,124 +104,6 @@ fn finished(assembly: &Assembly<'_>) -> Vec<String> {
         options.engine.of_cells().iter().map(key).collect::<Vec<_>>()
     });
     keys.filter(|key| CellFile::is_there(folder, key)).collect()
-}
-
-/// Holds a live cell against the cell before, where that is the simulated one of the same question.
-pub(crate) fn agree_with(live: &mut Cell, before: Option<&Cell>) {
-    let question = |cell: &Cell| {
-        let (stack, start) = (cell.stack.clone(), cell.start.clone());
-        let rhythm = (cell.messages_per_connection, cell.interval_ns);
-        (
-            stack,
-            start,
-            cell.payload_bytes,
-            rhythm,
-            cell.link.up.clone(),
-            cell.link.down.clone(),
-        )
-    };
-    let is_pair = |before: &&Cell| {
-        let engines = (before.engine.as_str(), live.engine.as_str());
-        engines == ("sim", "live") && live.target == before.target && question(before) == question(live)
-    };
-    let simulated = before.filter(is_pair);
-    live.warnings.retain(|warning| warning.kind != DIFFERS);
-    agree(live, simulated);
-}
-
-/// The kind of the warning that a simulation says otherwise.
-const DIFFERS: &str = "simulation-differs";
-
-/// Holds a live cell against the simulated one, where both were run. What differs is a warning, not a fault.
-fn agree(live: &mut Cell, simulated: Option<&Cell>) {
-    let ran = |cell: &Cell| cell.not_run.is_none() && cell.message.is_some();
-    let Some(simulated) = simulated.filter(|simulated| ran(simulated) && ran(live)) else {
-        return;
-    };
-    let agreement = agreement::compare(live, simulated);
-    if let Some(difference) = &agreement.first_difference {
-        live.warnings.push(Warning {
-            kind: DIFFERS.into(),
-            text: format!("the simulation says otherwise: {difference}"),
-            invalidates: false,
-        });
-    }
-    live.agreement = Some(agreement);
-}
-
-/// What the files of the cells hold, in the order of the summary.
-pub(crate) struct Collected {
-    pub(crate) cells: Vec<Cell>,
-    pub(crate) ladders: Vec<Ladder>,
-    /// `samples.csv`.
-    pub(crate) samples: String,
-}
-
-impl Default for Collected {
-    fn default() -> Self {
-        Self {
-            cells: Vec::new(),
-            ladders: Vec::new(),
-            samples: SampleRow::COLUMNS.join(",") + "\n",
-        }
-    }
-}
-
-impl Collected {
-    /// Takes a cell's part; parts come in the order of their cells.
-    pub(crate) fn add(&mut self, part: Part) {
-        self.cells.push(part.cell);
-        self.ladders.extend(part.ladder);
-        self.samples += &part.samples;
-    }
-}
-
-/// What the file of one cell adds to the results folder.
-pub(crate) struct Part {
-    pub(crate) cell: Cell,
-    ladder: Option<Ladder>,
-    /// Its lines of `samples.csv`.
-    samples: String,
-}
-
-impl Part {
-    fn read(folder: &RunFolder, index: usize, key: &str) -> Result<Self, ResultsError> {
-        Self::new(folder, index, CellFile::read(folder, key)?)
-    }
-
-    /// The part of cell `index`; its response times go to `latency/<cell>-<stack>-<bytes>B.hgrm`.
-    ///
-    /// # Errors
-    /// A row has other columns than this version's, or the file system refuses.
-    pub(crate) fn new(folder: &RunFolder, index: usize, file: CellFile) -> Result<Self, ResultsError> {
-        let rows = file.rows(folder)?;
-        if let Some(distribution) = file.distribution.clone().or_else(|| distribution(&rows)) {
-            let name = format!(
-                "latency/{index:03}-{}-{}B.hgrm",
-                file.cell.stack, file.cell.payload_bytes
-            );
-            folder.write_derived(&name, distribution.as_bytes())?;
-        }
-        let samples = file.lines(index);
-        let numbered = |ladder| Ladder {
-            cell: Some(index as u64),
-            ..ladder
-        };
-        Ok(Self {
-            cell: file.cell,
-            ladder: file.ladder.map(numbered),
-            samples,
-        })
-    }
-}
-
-/// The distribution of the response times of devices as a `.hgrm` file; `None` where there are none.
-fn distribution(rows: &[SampleRow]) -> Option<String> {
-    let mut histogram = Histogram::new();
-    rows.iter()
-        .filter_map(|row| row.response_time_ns)
-        .for_each(|nanos| histogram.record(nanos));
-    (!histogram.is_empty()).then(|| Hgrm(&histogram).to_string())
 }
 
 /// The machine, and of its live batches the last one: settings and medium are the same for all.

@@ -5,10 +5,9 @@ use std::time::Duration;
 use wirecost_link::{DirectionConfig, LinkConfig, QueueLimit};
 use wirecost_proto::Direction;
 use wirecost_proto::bare::Transport;
-
-use super::plan::PlannedCell;
-use crate::results::summary::Warning;
-use crate::stack::{Application, Stack};
+use wirecost_results::summary::Warning;
+use wirecost_scenario::plan::PlannedCell;
+use wirecost_stack::{Application, Stack};
 
 /// The kind of the warning.
 const KIND: &str = "differs-from-kernel";

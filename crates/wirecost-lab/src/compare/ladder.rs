@@ -3,10 +3,10 @@
 use wirecost_cost::PacketVerdict;
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Direction, Instant, Layer, Span};
+use wirecost_results::{Ladder, LadderPacket};
+use wirecost_scenario::plan::PlannedCell;
 
 use super::analysis::DeviceMeasurement;
-use super::plan::PlannedCell;
-use crate::results::{Ladder, LadderPacket};
 
 /// A packet that a ladder may show: when it entered the link, when it left, and what it is.
 #[derive(Clone, Debug)]

@@ -3,32 +3,32 @@
 //! The topology is made first, while the process has one thread. Then the forwarder, the servers and the devices
 //! get a thread each; this one waits, reports progress, and stops them.
 
-pub(crate) mod echo;
 mod stage;
 
-use std::io;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use wirecost_link::Medium;
 use wirecost_live::activity::Activity;
+use wirecost_live::emulation::EmulationError;
+use wirecost_live::foreign::{Foreign, ForeignReport, TargetError};
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::recorder::Recorder;
-use wirecost_live::{Clock, EnvironmentError, Medium, PacketPort, Topology, TopologyConfig};
-use wirecost_proto::driver::DeviceReport;
-use wirecost_proto::driver::FlowReport;
+use wirecost_live::{Clock, EnvironmentError, PacketPort, Topology, TopologyConfig};
+use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::hosts::server_address;
+use wirecost_results::{ResultsError, RunFolder};
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell};
 use wirecost_security::KeyLog;
+use wirecost_stack::channels::{ClientChannels, ServerChannels};
+use wirecost_stack::error::ClientError;
+use wirecost_stack::{Channel, Credentials, Message};
 
 use super::device::channel_options;
-use super::options::Options;
-use super::plan::{DeviceLinks, Plan, PlannedCell};
 use super::sampler::Sampler;
-use crate::results::{ResultsError, RunFolder};
-use crate::stack::channels::{ClientChannels, ServerChannels};
-use crate::stack::client::ClientError;
-use crate::stack::{Channel, Credentials, Message};
-use crate::target::{Foreign, ForeignReport, TargetError};
+use super::simulated::SimulationError;
 use stage::{Sides, Stage};
 
 /// Takes what a person wants to see while a run goes on.
@@ -49,9 +49,9 @@ pub trait Progress {
 /// Why a run ended without results.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The machine refused something.
+    /// There is no emulated link.
     #[error(transparent)]
-    Environment(#[from] EnvironmentError),
+    Emulation(#[from] EmulationError),
     /// A target could not be started.
     #[error(transparent)]
     Target(#[from] TargetError),
@@ -64,14 +64,9 @@ pub enum RunError {
     /// The results folder refused.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// A system call of a loop failed.
-    #[error("{what}: {source}")]
-    Io {
-        /// What was being done.
-        what: &'static str,
-        /// Why it failed.
-        source: io::Error,
-    },
+    /// A cell cannot be simulated.
+    #[error("simulate a cell: {0}")]
+    Simulation(SimulationError),
     /// The devices at work at the same time need more sockets than the process may have.
     #[error("{devices} devices at a time need {needed} open files, this process may have {limit}")]
     OpenFiles {
@@ -84,9 +79,12 @@ pub enum RunError {
         /// Samples per cell that fit.
         samples: u64,
     },
-    /// A thread panicked: a defect of wirecost.
-    #[error("the {0} thread panicked; please report this")]
-    Panicked(&'static str),
+}
+
+impl From<EnvironmentError> for RunError {
+    fn from(error: EnvironmentError) -> Self {
+        Self::Emulation(error.into())
+    }
 }
 
 /// Everything that a run has left to be analysed.
@@ -157,7 +155,7 @@ pub fn run(
     let topology = Topology::create(&topology_of(options))?;
     let network = told_of(&topology, progress);
     let clock = Clock::start();
-    let credentials = Credentials::generate(clock, options.keys)?;
+    let credentials = Credentials::generate(clock.epoch(), options.keys)?;
     write_oscore_contexts(options, &plan, &credentials, folder)?;
     let hosts = plan.devices.len() + options.links.len() + 1;
     let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
@@ -230,7 +228,7 @@ fn forwarder(
     clock: Clock,
     activity: &Arc<Activity>,
 ) -> Result<Forwarder<DeviceLinks>, RunError> {
-    let io = |what| move |source| RunError::Io { what, source };
+    let io = EmulationError::doing;
     let recorder = Recorder::create(folder.path()).map_err(io("record packets"))?;
     let links = DeviceLinks::new(plan, &options.links, options.seed);
     let forwarder = Forwarder::new(ports, links, recorder, clock, Arc::clone(activity));

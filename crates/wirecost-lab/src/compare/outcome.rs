@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use wirecost_proto::{Direction, Instant};
+use wirecost_results::summary::Outcomes;
+use wirecost_scenario::plan::PlannedCell;
 
 use super::analysis::{DeviceMeasurement, Traffic};
-use super::plan::PlannedCell;
 use super::sampler::{End, Mark};
-use crate::results::summary::Outcomes;
 
 /// How a message ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,10 +151,12 @@ impl Message<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::stack::Stack;
     use std::sync::Arc;
+
     use wirecost_proto::Rng;
+    use wirecost_stack::Stack;
+
+    use super::*;
 
     const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -164,7 +166,7 @@ mod tests {
             start: wirecost_security::Start::Cold,
             payload: Arc::from([0; 8].as_slice()),
             link: 0,
-            schedule: crate::compare::options::Schedule::default(),
+            schedule: wirecost_scenario::options::compare::Schedule::default(),
             in_order: true,
             not_run: None,
             rng: Rng::new(1),

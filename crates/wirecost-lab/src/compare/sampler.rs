@@ -19,8 +19,8 @@ mod timing;
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
+use wirecost_stack::{Command, Event};
 
-use crate::stack::{Command, Event};
 pub use notes::{End, Mark, Notes};
 pub use timing::Timing;
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Cause, Direction, Instant, Layer};
+use wirecost_results::summary::{Bytes, CauseBytes, Count, Section, Times};
+use wirecost_scenario::plan::PlannedCell;
 
 use super::analysis::{DeviceMeasurement, Traffic};
 use super::outcome::{Message, messages};
-use super::plan::PlannedCell;
 use super::sampler::Mark;
-use crate::results::summary::{Bytes, CauseBytes, Count, Section, Times};
 
 /// The figures of connects; `enough` as in [`Times::of_devices`].
 pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Section {

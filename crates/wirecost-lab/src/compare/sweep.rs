@@ -13,20 +13,20 @@ use std::cell::RefCell;
 use std::thread;
 use std::time::Duration;
 
-use wirecost_proto::units::counted;
-
 use wirecost_live::EnvironmentError;
+use wirecost_live::emulation::EmulationError;
+use wirecost_live::provenance::Before;
+use wirecost_proto::units::counted;
+use wirecost_results::resume::Earlier;
+use wirecost_results::{Cell, CellFile, ResultsError, RunFolder, Summary};
+use wirecost_scenario::options::compare::{Engine, MAX_DEVICES, Options};
+use wirecost_scenario::plan::{Plan, identity};
+use wirecost_scenario::thresholds::Thresholds;
 
 use super::finish;
 use super::fleet::{self, FleetResult, Pace};
 use super::live::{self, Progress, RunError};
-use super::options::{Engine, MAX_DEVICES, Options};
-use super::plan::{Plan, identity};
 use super::simulated::{CellResult, SimulationError, simulate};
-use crate::provenance::Before;
-use crate::results::resume::Earlier;
-use crate::results::{Cell, CellFile, ResultsError, RunFolder, Summary};
-use crate::scenario::thresholds::Thresholds;
 pub(crate) use batch::LiveFacts;
 use store::Store;
 
@@ -289,7 +289,9 @@ fn analysed<T: Send>(
             thread::sleep(TICK);
             progress.analysing();
         }
-        analysis.join().unwrap_or(Err(RunError::Panicked("analysis")))
+        analysis
+            .join()
+            .unwrap_or(Err(EmulationError::Panicked("analysis").into()))
     })
 }
 
@@ -297,7 +299,7 @@ fn analysed<T: Send>(
 const fn is_refusal(error: &RunError) -> bool {
     match error {
         RunError::OpenFiles { .. } => true,
-        RunError::Environment(error) => !matches!(
+        RunError::Emulation(EmulationError::Environment(error)) => !matches!(
             error,
             EnvironmentError::ServerNotFound { .. }
                 | EnvironmentError::ServerDied { .. }
@@ -349,9 +351,6 @@ fn run_error(error: SimulationError) -> RunError {
     match error {
         SimulationError::Client(error) => error.into(),
         SimulationError::Credentials(error) => error.into(),
-        error => RunError::Io {
-            what: "simulate a cell",
-            source: std::io::Error::other(error),
-        },
+        error => RunError::Simulation(error),
     }
 }

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use wirecost_proto::units::counted;
-
 use wirecost_link::{Counters, LinkConfig, Loss};
-use wirecost_live::check::echo_wire_bytes;
+use wirecost_live::emulation::verdict::{asked_rtt, decisions_off, machine_dropped, mean_delay_off, rtt_off};
 use wirecost_proto::Direction;
+use wirecost_proto::units::counted;
+use wirecost_results::summary::{Achieved, NO_SAMPLES, Outcomes, Warning};
 use wirecost_stats::mean::ENOUGH;
 
 use super::analysis::DeviceMeasurement;
-use super::variation;
-use crate::results::summary::{Achieved, NO_SAMPLES, Outcomes, Warning};
 
 /// What a cell is judged by.
 pub struct Evidence<'a> {
@@ -37,21 +35,11 @@ pub struct Evidence<'a> {
 const FEW_SAMPLES: usize = 30;
 /// What the emulator may add to a round trip where 2 % of it is less.
 const LATENESS_FLOOR: Duration = Duration::from_micros(500);
-/// Tolerance of the checked RTT where 1 % of it is less.
-const RTT_TOLERANCE: Duration = Duration::from_micros(50);
-
-/// Whether a link neither loses nor corrupts by design.
-pub fn is_lossless(link: &LinkConfig) -> bool {
-    Direction::ALL.iter().all(|way| {
-        let direction = link.direction(*way);
-        direction.loss.rate() == 0.0 && direction.corrupt.is_zero()
-    })
-}
 
 /// Whether round trips can be counted: nothing may be lost by design, and no queue may have dropped anything.
 pub fn has_round_trips(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
     let dropped_none = |counters: &Counters| counters.offered.packets == counters.delivered.packets;
-    is_lossless(link) && counters.iter().all(dropped_none)
+    link.is_lossless() && counters.iter().all(dropped_none)
 }
 
 /// How many packets must be expected to be lost before the mean of what waits for them has an interval, where losses come in
@@ -90,19 +78,11 @@ pub fn warnings(evidence: &Evidence<'_>) -> Vec<Warning> {
 }
 
 fn warning(kind: &str, text: String) -> Option<Warning> {
-    Some(Warning {
-        kind: kind.into(),
-        text,
-        invalidates: false,
-    })
+    Some(Warning::note(kind, text))
 }
 
 fn invalid(kind: &str, text: String) -> Option<Warning> {
-    Some(Warning {
-        kind: kind.into(),
-        text,
-        invalidates: true,
-    })
+    Some(Warning::invalid(kind, text))
 }
 
 fn few_samples(evidence: &Evidence<'_>) -> Option<Warning> {
@@ -137,50 +117,8 @@ fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {
     rtt_off(evidence.link, evidence.achieved, evidence.ipv6)
 }
 
-/// The median of the echo requests against the RTT asked for, or against what a link gives whose delay varies:
-/// serialisation at a rate is part of what is asked.
-pub(crate) fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<Warning> {
-    let Some(median) = achieved.rtt_p50_ns.map(Duration::from_nanos) else {
-        return warning("link-not-checked", "no echo reply came back over the link".into());
-    };
-    if !variation::varies(link) {
-        let asked = asked_rtt(link, ipv6);
-        let text = || format!("the link's RTT is {}, asked were {}", ms(median), ms(asked));
-        return judged("link-rtt-off", median.abs_diff(asked), asked, text);
-    }
-    let given = variation::expected(link, ipv6)?;
-    let text = || {
-        let (median, given, band) = (ms(median), ms(given.median), ms(given.band));
-        format!("the link's RTT is {median}, its varying delay should give {given} +- {band}")
-    };
-    let beyond = median.abs_diff(given.median).saturating_sub(given.band);
-    judged("link-rtt-off", beyond, given.median, text)
-}
-
 fn mean_delay(evidence: &Evidence<'_>) -> Option<Warning> {
     mean_delay_off(evidence.link, evidence.ipv6)
-}
-
-/// The mean round trip that the delay variation leads to against the one asked for. What it is for packets back to back
-/// is a matter of their order, and makes nothing invalid.
-pub(crate) fn mean_delay_off(link: &LinkConfig, ipv6: bool) -> Option<Warning> {
-    let asked = link.rtt();
-    let means = variation::means(link, ipv6);
-    let (echoes, trains) = (means.echoes.abs_diff(asked), means.trains.abs_diff(asked));
-    let text = || {
-        let (far, near, asked) = (ms(means.echoes), ms(means.trains), ms(asked));
-        format!(
-            "the varying delay takes {far} both ways on average, {near} where packets follow one another closely and \
-             keep their order; asked were {asked}"
-        )
-    };
-    let kind = "delay-variation-mean";
-    judged(kind, echoes, asked, text).or_else(|| {
-        judged(kind, trains, asked, text).map(|warning| Warning {
-            invalidates: false,
-            ..warning
-        })
-    })
 }
 
 /// The delay that the emulator adds by being late is part of the response times and not of the link. Its median, both ways,
@@ -199,66 +137,16 @@ fn emulator(evidence: &Evidence<'_>) -> Option<Warning> {
     (late > (asked / 50).max(LATENESS_FLOOR)).then(|| warning("emulator-late", text()))?
 }
 
-/// A warning where a round trip is off by more than 1 % of the one it should be, above 5 % one that invalidates.
-fn judged(kind: &str, off: Duration, of: Duration, text: impl FnOnce() -> String) -> Option<Warning> {
-    if off <= (of / 100).max(RTT_TOLERANCE) {
-        return None;
-    }
-    if off > (of / 20).max(RTT_TOLERANCE) {
-        return invalid(kind, text());
-    }
-    warning(kind, text())
-}
-
 fn ms(duration: Duration) -> String {
     format!("{:.3} ms", duration.as_secs_f64() * 1e3)
-}
-
-/// The round-trip time that an echo request should take: both delays and its serialisation both ways.
-pub fn asked_rtt(link: &LinkConfig, ipv6: bool) -> Duration {
-    let serialisation = |way| {
-        link.direction(way)
-            .rate
-            .map(|rate| rate.time_for(echo_wire_bytes(ipv6)))
-    };
-    let both = Direction::ALL
-        .into_iter()
-        .filter_map(serialisation)
-        .sum::<Duration>();
-    link.rtt() + both
 }
 
 fn link_decisions(evidence: &Evidence<'_>) -> Option<Warning> {
     decisions_off(evidence.link, evidence.counters)
 }
 
-/// The link's own decisions against what was asked, in the 99.99 % band.
-pub(crate) fn decisions_off(link: &LinkConfig, counters: &[Counters; 2]) -> Option<Warning> {
-    let off = Direction::ALL.into_iter().find(|way| {
-        let counters = &counters[*way as usize];
-        !wirecost_link::Achieved::new(link.direction(*way), counters).is_within()
-    })?;
-    warning(
-        "link-decisions-off",
-        format!(
-            "the link's decisions {} lie outside the 99.99 % band of what was asked",
-            off.name()
-        ),
-    )
-}
-
 fn drops(evidence: &Evidence<'_>) -> Option<Warning> {
     machine_dropped(evidence.dropped_packets)
-}
-
-/// What an interface has dropped, the link has neither carried nor lost.
-pub(crate) fn machine_dropped(dropped: u64) -> Option<Warning> {
-    (dropped > 0).then(|| {
-        invalid(
-            "machine-dropped-packets",
-            format!("the machine dropped {}", counted(dropped, "packet")),
-        )
-    })?
 }
 
 fn unattributed(evidence: &Evidence<'_>) -> Option<Warning> {

@@ -1,22 +1,27 @@
 //! Why a run of a program came to nothing.
 
-use std::fmt;
-use std::io;
 use std::time::Duration;
+use std::{fmt, io};
 
 use wirecost_live::EnvironmentError;
+use wirecost_live::emulation::EmulationError;
 use wirecost_live::process::listening::Listener;
+use wirecost_results::ResultsError;
 
 use super::words::UnclosedQuote;
-use crate::compare::live::RunError;
-use crate::results::ResultsError;
 
 /// Why a run of a program came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The link, the recording or the results failed.
+    /// There is no emulated link, or its recording failed.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Emulation(#[from] EmulationError),
+    /// The results folder refused.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// There are no certificates and keys.
+    #[error("cannot make certificates and keys: {0}")]
+    Credentials(#[from] wirecost_security::certificate::Error),
     /// The server's command line is no command line.
     #[error("--server {0}")]
     Words(#[from] UnclosedQuote),
@@ -72,13 +77,7 @@ pub enum LinkError {
 
 impl From<EnvironmentError> for LinkError {
     fn from(error: EnvironmentError) -> Self {
-        Self::Run(error.into())
-    }
-}
-
-impl From<ResultsError> for LinkError {
-    fn from(error: ResultsError) -> Self {
-        Self::Run(error.into())
+        Self::Emulation(error.into())
     }
 }
 
@@ -103,7 +102,7 @@ fn last_words(log_tail: &str) -> String {
 
 /// Says what was being done when a system call failed.
 pub(super) fn doing(what: &'static str) -> impl Fn(io::Error) -> LinkError {
-    move |source| LinkError::Run(RunError::Io { what, source })
+    move |source| LinkError::Emulation(EmulationError::Io { what, source })
 }
 
 /// A server that ended before the program did.

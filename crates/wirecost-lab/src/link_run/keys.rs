@@ -5,9 +5,10 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use wirecost_results::RunFolder;
+
 use super::error::doing;
 use super::{LinkError, Options};
-use crate::results::RunFolder;
 
 /// The variable by which programs are told where to log their secrets (RFC 9850).
 pub(super) const VARIABLE: &str = "SSLKEYLOGFILE";

@@ -31,16 +31,15 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use wirecost_proto::units::counted;
-
 use wirecost_dissect::Reading;
 use wirecost_live::Clock;
+use wirecost_live::emulation::{Emulation, EmulationOptions, capture};
 use wirecost_live::recorder::Recorder;
 use wirecost_live::signals::{Caught, Relay};
 use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::units::counted;
+use wirecost_results::RunFolder;
 
-use crate::emulation::{Emulation, EmulationOptions, capture};
-use crate::results::RunFolder;
 pub use error::LinkError;
 use error::doing;
 use keys::KeyFile;

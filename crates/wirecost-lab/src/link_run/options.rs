@@ -4,13 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wirecost_link::LinkConfig;
-use wirecost_live::Medium;
+use wirecost_link::{LinkConfig, Medium};
 use wirecost_proto::units::DisplayDuration;
+use wirecost_scenario::options::compare::OptionsError;
+use wirecost_stack::Stack;
 use wirecost_wire::ipv6;
-
-use crate::compare::OptionsError;
-use crate::stack::Stack;
 
 /// The longest quiet time that anyone waits for.
 const LONGEST_SETTLE: Duration = Duration::from_secs(3_600);

@@ -5,18 +5,16 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use wirecost_proto::units::counted;
-
+use wirecost_live::emulation::Emulation;
 use wirecost_live::process::foreground::{Foreground, StartError};
 use wirecost_live::signals::{Caught, Relay};
+use wirecost_proto::units::counted;
+use wirecost_stack::secret::PASSWORD_VARIABLE;
 
 use super::error::doing;
-use super::keys;
 use super::server::Serving;
 use super::words::Places;
-use super::{LinkError, Options, RESIDENT};
-use crate::emulation::Emulation;
-use crate::secret::PASSWORD_VARIABLE;
+use super::{LinkError, Options, RESIDENT, keys};
 
 /// How often ends are looked for.
 const TICK: Duration = Duration::from_millis(100);

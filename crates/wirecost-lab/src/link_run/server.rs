@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use wirecost_live::driver::Stopper;
 use wirecost_live::driver::server::ServerLoop;
+use wirecost_live::emulation::{Emulation, join};
 use wirecost_live::priority::{self, Duty};
 use wirecost_live::process::listening::{Listener, listeners};
 use wirecost_live::signals::Relay;
@@ -16,20 +17,16 @@ use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_live::{EnvironmentError, Launch, Readiness, ServerProcess};
 use wirecost_proto::driver::Service;
 use wirecost_proto::hosts::server_address;
+use wirecost_results::RunFolder;
 use wirecost_security::KeyLog;
+use wirecost_stack::channels::{ChannelOptions, ServerChannels, datagram_bytes};
+use wirecost_stack::secret::PASSWORD_VARIABLE;
+use wirecost_stack::server::{Clients, Discard};
+use wirecost_stack::{Credentials, Server, Stack};
 
 use super::error::{ServerDeath, doing};
-use super::keys;
 use super::words::{Places, split};
-use super::{LinkError, Options, ServerChoice, look};
-use crate::compare::device::datagram_bytes;
-use crate::compare::live::RunError;
-use crate::emulation::{Emulation, join};
-use crate::results::RunFolder;
-use crate::secret::PASSWORD_VARIABLE;
-use crate::stack::channels::{ChannelOptions, ServerChannels};
-use crate::stack::server::{Clients, Discard};
-use crate::stack::{Credentials, Server, Stack};
+use super::{LinkError, Options, ServerChoice, keys, look};
 
 /// The certificate that the built-in server's issuer has, in the results folder.
 pub(super) const AUTHORITY: &str = "authority.pem";
@@ -258,7 +255,7 @@ fn builtin(
     emulation: &Emulation,
     folder: &RunFolder,
 ) -> Result<Serving, LinkError> {
-    let credentials = Credentials::generate(emulation.clock, options.keys).map_err(RunError::from)?;
+    let credentials = Credentials::generate(emulation.clock.epoch(), options.keys)?;
     if stack.has_handshake() {
         folder.write(AUTHORITY, credentials.authority_pem.as_bytes())?;
     }

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use wirecost_dissect::Report;
-use wirecost_live::Medium;
+use wirecost_link::Medium;
+use wirecost_live::emulation::Left;
+use wirecost_live::emulation::capture::Written;
+use wirecost_results::resolved::ResolvedLink;
+use wirecost_scenario::options::compare::resolved_link;
+use wirecost_stack::secret::without_passwords;
 
 use super::Options;
 use super::program::Ended;
-use crate::compare::options::resolved_link;
-use crate::emulation::Left;
-use crate::emulation::capture::Written;
-use crate::scenario::ResolvedLink;
-use crate::secret::without_passwords;
 
 /// The version of `link.json`.
 pub const SCHEMA: u32 = 1;

@@ -6,11 +6,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use wirecost_link::Medium;
 use wirecost_live::check::{self, EchoPlan};
 use wirecost_live::forwarder::Finished;
 use wirecost_live::recorder::Recorder;
 use wirecost_live::timerfd::minimize_timer_slack;
-use wirecost_live::{Medium, Topology, TopologyConfig};
+use wirecost_live::{Topology, TopologyConfig};
 use wirecost_proto::hosts::{HostIndex, device_address, server_address};
 use wirecost_proto::record::RecordedDelivery;
 use wirecost_proto::{Direction, Fate};

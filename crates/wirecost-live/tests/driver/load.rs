@@ -59,7 +59,7 @@ fn whatever_a_peer_says_before_it_closes_is_read() {
     }
     assert_eq!(
         report.counted.received_bytes,
-        (0..DEVICES).map(|device| size_of(device) as u64).sum()
+        (0..DEVICES).map(|device| size_of(device) as u64).sum::<u64>()
     );
     assert_eq!(report.counted.sent_bytes, 4 * DEVICES as u64);
 }

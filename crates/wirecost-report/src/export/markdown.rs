@@ -1,13 +1,12 @@
 //! `summary.md`: the terminal table's columns as GitHub-flavoured Markdown.
 
-use wirecost_lab::results::{Cell, Summary};
 use wirecost_proto::units::counted;
+use wirecost_results::{Cell, Summary};
 
 use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL};
-use crate::figures;
 use crate::groups::Group;
 use crate::names::Names;
-use crate::number;
+use crate::{figures, number};
 
 /// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
 pub fn markdown(summary: &Summary) -> String {

@@ -1,8 +1,8 @@
 //! Stacked bars of bytes by layer, mirrored: what comes down to the left of the axis, what goes up to the right, as
 //! the arrows of the ladder do. The payload lies at the axis, so that overhead is what sticks out.
 
-use wirecost_lab::results::Cell;
 use wirecost_proto::Layer;
+use wirecost_results::Cell;
 
 use super::Figure;
 use super::svg::{Anchor, Svg, fitted, text_width};
@@ -21,7 +21,7 @@ const LABEL_FONT: f64 = 12.0;
 const TOTAL: f64 = 44.0;
 
 /// The figure of the bytes that `of` finds in each cell of the group.
-pub(super) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays>) -> Figure {
+pub(crate) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays>) -> Figure {
     let rows: Vec<Bar> = group
         .iter()
         .filter_map(|cell| Some((name_of_cell(&group.names, cell), of(cell)?)))

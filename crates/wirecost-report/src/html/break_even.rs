@@ -2,8 +2,8 @@
 //! 10,000, both axes logarithmic. A mark stands where one stack becomes cheaper than another.
 
 use serde::Serialize;
-use wirecost_lab::results::Cell;
 use wirecost_proto::units::counted;
+use wirecost_results::Cell;
 
 use super::Figure;
 use super::ends::{self, End};
@@ -68,8 +68,7 @@ pub(super) const TIME: Quantity = Quantity {
     unit: "ms",
     write: |millis| number::millis(millis * 1e6),
     of: |cell| {
-        let mean =
-            |section: &wirecost_lab::results::Section| Some(section.response_time_ns.as_ref()?.mean / 1e6);
+        let mean = |section: &wirecost_results::Section| Some(section.response_time_ns.as_ref()?.mean / 1e6);
         let connect = match &cell.connect {
             None => 0.0,
             Some(connect) => mean(connect)?,

@@ -2,7 +2,7 @@
 //! those that cannot be told apart from the best are named with it, by the same intervals as in the maps.
 
 use serde::Serialize;
-use wirecost_lab::results::{Cell, SampleRow};
+use wirecost_results::{Cell, SampleRow};
 
 use super::estimate;
 use super::samples::Samples;

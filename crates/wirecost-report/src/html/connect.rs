@@ -1,7 +1,7 @@
 //! What a connect costs, by stack and by how it starts.
 
 use serde::Serialize;
-use wirecost_lab::results::{Cell, Section};
+use wirecost_results::{Cell, Section};
 
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
@@ -10,7 +10,7 @@ use crate::number;
 
 /// A row per stack, a column per start.
 #[derive(Serialize)]
-pub(super) struct Matrix {
+pub(crate) struct Matrix {
     starts: Vec<String>,
     rows: Vec<Row>,
     /// Connects whose samples do not have the same size, and what is padding in them.
@@ -35,7 +35,7 @@ struct Entry {
 
 impl Matrix {
     /// The matrix of a group.
-    pub(super) fn of(group: &Group<'_>) -> Self {
+    pub(crate) fn of(group: &Group<'_>) -> Self {
         let starts = distinct(group, |cell| cell.start.clone());
         let row = |name: String| Row {
             entries: starts.iter().map(|start| entry(group, &name, start)).collect(),

@@ -1,8 +1,8 @@
 //! Latency percentile curves on HdrHistogram's axis: percentile p lies at log10(1 / (1 - p)), so that every nine takes
 //! as much room as the one before.
 
-use wirecost_lab::results::{Cell, SampleRow};
 use wirecost_proto::units::counted;
+use wirecost_results::{Cell, SampleRow};
 
 use super::Figure;
 use super::ends::{self, End};
@@ -25,7 +25,7 @@ const LEAST_MS: f64 = 0.1;
 
 /// What response times are counted from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// From the intended send.
     Zero,
     /// From the stack's own fastest sample: what remains is delay variation.
@@ -33,17 +33,17 @@ pub(super) enum Origin {
 }
 
 /// One stack's response times with its place among the colours.
-pub(super) struct Series {
-    pub(super) label: String,
-    pub(super) number: usize,
+pub(crate) struct Series {
+    pub(crate) label: String,
+    pub(crate) number: usize,
     /// Samples.
-    pub(super) n: usize,
+    pub(crate) n: usize,
     /// (log10(1 / (1 - p)), milliseconds), ascending.
-    pub(super) points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// The curves of a group.
-pub(super) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Figure {
+pub(crate) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Figure {
     let series = series(group, samples, origin);
     let name = match origin {
         Origin::Zero => "Response time by percentile",
@@ -53,7 +53,7 @@ pub(super) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -
 }
 
 /// The curves of any series.
-pub(super) fn of_series(series: &[Series], name: &str) -> Figure {
+pub(crate) fn of_series(series: &[Series], name: &str) -> Figure {
     Figure::new(|width| draw(series, name, width), data(series))
 }
 

@@ -6,35 +6,35 @@ use super::svg::{Anchor, Svg, fitted, spread, text_width};
 const COLORS: usize = 8;
 const FONT: f64 = 11.0;
 /// Pixels from name to name.
-pub(super) const LINE: f64 = 14.0;
+pub(crate) const LINE: f64 = 14.0;
 
 /// The style of the curve of this number; those that take a colour again are dotted.
-pub(super) fn class(number: usize) -> String {
+pub(crate) fn class(number: usize) -> String {
     let again = if number < COLORS { "" } else { " again" };
     format!("s{}{again}", number % COLORS)
 }
 
 /// The number of a second curve of the same colour: a dotted one.
-pub(super) const fn again(number: usize) -> usize {
+pub(crate) const fn again(number: usize) -> usize {
     number % COLORS + COLORS
 }
 
 /// Where a curve ends, and how it is called.
-pub(super) struct End {
-    pub(super) label: String,
-    pub(super) number: usize,
-    pub(super) at: [f64; 2],
+pub(crate) struct End {
+    pub(crate) label: String,
+    pub(crate) number: usize,
+    pub(crate) at: [f64; 2],
 }
 
 /// The right edge of a plot `width` wide that has place for `labels` beside it.
-pub(super) fn right<'a>(labels: impl Iterator<Item = &'a str>, width: f64) -> f64 {
+pub(crate) fn right<'a>(labels: impl Iterator<Item = &'a str>, width: f64) -> f64 {
     let longest = labels.map(|label| text_width(label, FONT)).fold(0.0, f64::max);
     width - (longest + 26.0).min(width * 0.42)
 }
 
 /// Writes each name to the right of `right`, as near to the end of its curve as the others leave place for, between the
 /// bounds of `range`.
-pub(super) fn draw(svg: &mut Svg, mut ends: Vec<End>, right: f64, range: [f64; 2]) {
+pub(crate) fn draw(svg: &mut Svg, mut ends: Vec<End>, right: f64, range: [f64; 2]) {
     ends.sort_by(|a, b| a.at[1].total_cmp(&b.at[1]));
     let wanted: Vec<f64> = ends.iter().map(|end| end.at[1]).collect();
     for (end, y) in ends.iter().zip(spread(&wanted, LINE, range)) {

@@ -1,7 +1,7 @@
 //! Figures of a cell with how sure they are, from the summary and the rows of `samples.csv`.
 
-use wirecost_lab::results::summary::Bytes;
-use wirecost_lab::results::{Cell, SampleRow, Section};
+use wirecost_results::summary::Bytes;
+use wirecost_results::{Cell, SampleRow, Section};
 use wirecost_stats::MeanInterval;
 
 use crate::columns::overlap;

@@ -6,8 +6,8 @@ mod validity;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use wirecost_lab::results::summary::{Achieved, CpuSide, LinkDirection};
-use wirecost_lab::results::{Cell, Environment, Results, Summary};
+use wirecost_results::summary::{Achieved, CpuSide, LinkDirection};
+use wirecost_results::{Cell, Environment, Results, Summary};
 
 use super::grid::{Grid, GridRow};
 use crate::groups::heading;
@@ -17,7 +17,7 @@ use validity::Validity;
 
 /// The tables behind the figures.
 #[derive(Serialize)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     outcomes: Grid,
     link: Grid,
     cpu: Grid,
@@ -27,7 +27,7 @@ pub(super) struct Facts {
 }
 
 /// The tables of a run.
-pub(super) fn all(results: &Results) -> Facts {
+pub(crate) fn all(results: &Results) -> Facts {
     let (summary, environment) = (&results.summary, &results.environment);
     let name = &Name::in_run(summary);
     Facts {

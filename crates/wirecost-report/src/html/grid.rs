@@ -1,7 +1,7 @@
 //! Tables as the template draws them.
 
 use serde::Serialize;
-use wirecost_lab::results::Cell;
+use wirecost_results::Cell;
 
 use crate::columns::{Column, Rank};
 use crate::groups::Group;
@@ -9,14 +9,14 @@ use crate::names::is_modelled;
 use crate::number;
 
 /// Rows of one kind that a report has at most.
-pub(super) const ROWS: usize = 1_000;
+pub(crate) const ROWS: usize = 1_000;
 
 /// A table: a head, and rows that begin with a name.
 #[derive(Serialize)]
-pub(super) struct Grid {
-    pub(super) caption: String,
+pub(crate) struct Grid {
+    pub(crate) caption: String,
     /// Name and unit of each column, the name's own included.
-    pub(super) head: Vec<(String, String)>,
+    pub(crate) head: Vec<(String, String)>,
     rows: Vec<GridRow>,
     /// Rows that have no place.
     beyond: usize,
@@ -24,7 +24,7 @@ pub(super) struct Grid {
 
 /// One row.
 #[derive(Serialize)]
-pub(super) struct GridRow {
+pub(crate) struct GridRow {
     name: String,
     /// Whether its figures must not be used.
     invalid: bool,
@@ -47,7 +47,7 @@ struct Entry {
 
 impl GridRow {
     /// A row of plain values.
-    pub(super) fn plain(name: String, values: Vec<String>) -> Self {
+    pub(crate) fn plain(name: String, values: Vec<String>) -> Self {
         let entry = |text| Entry {
             text,
             marks: String::new(),
@@ -66,7 +66,7 @@ impl GridRow {
 
 impl Grid {
     /// A table of plain values; `head` is name and unit of each column.
-    pub(super) fn new(caption: &str, head: &[(&str, &str)], mut rows: Vec<GridRow>) -> Self {
+    pub(crate) fn new(caption: &str, head: &[(&str, &str)], mut rows: Vec<GridRow>) -> Self {
         let beyond = rows.len().saturating_sub(ROWS);
         rows.truncate(ROWS);
         let own = |(name, unit): &(&str, &str)| ((*name).to_owned(), (*unit).to_owned());
@@ -80,7 +80,7 @@ impl Grid {
 }
 
 /// The main table of a group: the terminal's columns, none dropped.
-pub(super) fn figures(group: &Group<'_>) -> Grid {
+pub(crate) fn figures(group: &Group<'_>) -> Grid {
     let names = &group.names;
     let cells: Vec<&Cell> = group.iter().collect();
     let ranks = Column::ALL.map(|column| column.ranks(&cells));

@@ -8,7 +8,7 @@ mod metric;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use wirecost_lab::results::Cell;
+use wirecost_results::Cell;
 
 use super::controls::{Control, Controls, panel_classes};
 use super::ends;

@@ -7,7 +7,7 @@
 mod crossing;
 
 use serde::Serialize;
-use wirecost_lab::results::{Cell, Section, Summary};
+use wirecost_results::{Cell, Section, Summary};
 
 use super::Figure;
 use super::controls::{Control, Controls, panel_classes};

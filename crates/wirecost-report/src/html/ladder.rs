@@ -5,10 +5,9 @@ mod flights;
 
 use std::collections::BTreeMap;
 
-use wirecost_proto::units::counted;
-
 use serde::Serialize;
-use wirecost_lab::results::{Ladder, LadderPacket};
+use wirecost_proto::units::counted;
+use wirecost_results::{Ladder, LadderPacket};
 
 use super::selection::{DRAWN, spread_out};
 use super::svg::{Anchor, Svg, fitted, spread, text_width};

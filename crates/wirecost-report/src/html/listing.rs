@@ -1,10 +1,10 @@
 //! The resolved scenario as a listing with the look of YAML.
 
 use serde_json::Value;
-use wirecost_lab::scenario::ResolvedScenario;
+use wirecost_results::resolved::ResolvedScenario;
 
 /// The listing: a line per key, lists with dashes.
-pub(super) fn of(scenario: &ResolvedScenario) -> String {
+pub(crate) fn of(scenario: &ResolvedScenario) -> String {
     let value = serde_json::to_value(scenario).unwrap_or_default();
     let mut out = String::new();
     list(&value, 0, &mut out);

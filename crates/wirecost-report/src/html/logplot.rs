@@ -5,16 +5,16 @@ use super::svg::{Anchor, Svg, text_width};
 use crate::number;
 
 /// Where the plot begins.
-pub(super) const TOP: f64 = 14.0;
+pub(crate) const TOP: f64 = 14.0;
 const LEFT: f64 = 46.0;
 const SPAN: f64 = 270.0;
 /// Size of the labels of the axis.
 const FONT: f64 = 10.5;
 
 /// Where things lie in a figure of one width.
-pub(super) struct LogPlot {
+pub(crate) struct LogPlot {
     /// The right edge.
-    pub(super) right: f64,
+    pub(crate) right: f64,
     span: f64,
     /// Logarithms of the ends of the axis to the right.
     across: [f64; 2],
@@ -24,7 +24,7 @@ pub(super) struct LogPlot {
 
 impl LogPlot {
     /// A plot from `across[0]` to `across[1]` that has place for all positive `costs` and for `labels` beside it.
-    pub(super) fn new(
+    pub(crate) fn new(
         across: [f64; 2],
         costs: impl Iterator<Item = f64>,
         labels: &[&str],
@@ -43,30 +43,30 @@ impl LogPlot {
     }
 
     /// The place of a value.
-    pub(super) fn x(&self, value: f64) -> f64 {
+    pub(crate) fn x(&self, value: f64) -> f64 {
         let [from, to] = self.across;
         LEFT + (value.log10() - from) / (to - from) * (self.right - LEFT)
     }
 
     /// The place of a cost.
-    pub(super) fn y(&self, cost: f64) -> f64 {
+    pub(crate) fn y(&self, cost: f64) -> f64 {
         let [least, most] = self.up;
         let share = (cost.max(f64::MIN_POSITIVE).log10() - least) / (most - least);
         TOP + self.span * (1.0 - share)
     }
 
     /// The lower edge.
-    pub(super) const fn bottom(&self) -> f64 {
+    pub(crate) const fn bottom(&self) -> f64 {
         TOP + self.span
     }
 
     /// The height of the figure, axis and its name included.
-    pub(super) const fn height(&self) -> f64 {
+    pub(crate) const fn height(&self) -> f64 {
         self.bottom() + 40.0
     }
 
     /// Grid lines at the `ticks`, labelled where the one before leaves place, and the axis' name.
-    pub(super) fn value_axis(&self, svg: &mut Svg, ticks: &[(f64, String)], name: &str) {
+    pub(crate) fn value_axis(&self, svg: &mut Svg, ticks: &[(f64, String)], name: &str) {
         let mut edge = f64::NEG_INFINITY;
         for (value, text) in ticks {
             let x = self.x(*value);
@@ -82,7 +82,7 @@ impl LogPlot {
     }
 
     /// Grid lines at round multiples of each power of ten.
-    pub(super) fn cost_axis(&self, svg: &mut Svg, unit: &str) {
+    pub(crate) fn cost_axis(&self, svg: &mut Svg, unit: &str) {
         svg.line("axis", [LEFT, TOP], [LEFT, self.bottom()]);
         svg.text("muted", Anchor::End, [LEFT - 5.0, TOP - 4.0], unit);
         let [least, most] = self.up;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use wirecost_lab::results::SampleRow;
+use wirecost_results::SampleRow;
 
 /// The rows of each cell of a run.
-pub(super) struct Samples<'a>(BTreeMap<u64, Vec<&'a SampleRow>>);
+pub(crate) struct Samples<'a>(BTreeMap<u64, Vec<&'a SampleRow>>);
 
 impl<'a> Samples<'a> {
     /// The rows by the index of their cell.

@@ -1,12 +1,12 @@
 //! Which cells compete: times that end with an answer are not held against times that end with arrival.
 
-use wirecost_lab::results::Cell;
+use wirecost_results::Cell;
 
 use crate::columns::ends_with_arrival;
 
 /// Which cells compete.
 #[derive(Clone, Copy)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     All,
     Answered,
     Arrived,
@@ -15,7 +15,7 @@ pub(super) enum Scope {
 
 impl Scope {
     /// The scope in words.
-    pub(super) const fn words(self) -> &'static str {
+    pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::All => "of all",
             Self::Answered => "of those that are answered",
@@ -25,7 +25,7 @@ impl Scope {
     }
 
     /// Whether the cell competes.
-    pub(super) fn holds(self, cell: &Cell) -> bool {
+    pub(crate) fn holds(self, cell: &Cell) -> bool {
         match self {
             Self::All => true,
             Self::Answered => !ends_with_arrival(cell),

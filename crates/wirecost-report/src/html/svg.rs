@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// A figure under construction. Coordinates are CSS pixels from the top left.
-pub(super) struct Svg {
+pub(crate) struct Svg {
     width: f64,
     height: f64,
     body: String,
@@ -11,7 +11,7 @@ pub(super) struct Svg {
 
 /// Where a text is held.
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -29,7 +29,7 @@ impl Anchor {
 
 impl Svg {
     /// An empty figure.
-    pub(super) const fn new(width: f64, height: f64) -> Self {
+    pub(crate) const fn new(width: f64, height: f64) -> Self {
         Self {
             width,
             height,
@@ -38,18 +38,18 @@ impl Svg {
     }
 
     /// The width in CSS pixels.
-    pub(super) const fn width(&self) -> f64 {
+    pub(crate) const fn width(&self) -> f64 {
         self.width
     }
 
     /// A circle with a tooltip.
-    pub(super) fn circle(&mut self, class: &str, [x, y]: [f64; 2], radius: f64, title: &str) {
+    pub(crate) fn circle(&mut self, class: &str, [x, y]: [f64; 2], radius: f64, title: &str) {
         let place = format!(r#"cx="{}" cy="{}" r="{}""#, px(x), px(y), px(radius));
         self.element("circle", class, &place, title);
     }
 
     /// A rectangle with a tooltip.
-    pub(super) fn rect(&mut self, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
+    pub(crate) fn rect(&mut self, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
         let place = format!(
             r#"x="{}" y="{}" width="{}" height="{}""#,
             px(x),
@@ -61,7 +61,7 @@ impl Svg {
     }
 
     /// A straight line.
-    pub(super) fn line(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) {
+    pub(crate) fn line(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) {
         let place = format!(
             r#"x1="{}" y1="{}" x2="{}" y2="{}""#,
             px(from[0]),
@@ -73,7 +73,7 @@ impl Svg {
     }
 
     /// Connected lines with a tooltip.
-    pub(super) fn polyline(&mut self, class: &str, points: &[[f64; 2]], title: &str) {
+    pub(crate) fn polyline(&mut self, class: &str, points: &[[f64; 2]], title: &str) {
         let points: Vec<String> = points
             .iter()
             .map(|[x, y]| format!("{},{}", px(*x), px(*y)))
@@ -87,7 +87,7 @@ impl Svg {
     }
 
     /// A text whose baseline runs through `at`.
-    pub(super) fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
+    pub(crate) fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
         let _ = write!(
             self.body,
             r#"<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>"#,
@@ -100,7 +100,7 @@ impl Svg {
     }
 
     /// Everything that `draw` draws as one group with a tooltip.
-    pub(super) fn group(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
+    pub(crate) fn group(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
         let _ = write!(
             self.body,
             r#"<g class="{}"><title>{}</title>"#,
@@ -124,7 +124,7 @@ impl Svg {
     }
 
     /// The figure with its name and what it shows, for those who cannot see it.
-    pub(super) fn finish(self, name: &str, description: &str) -> String {
+    pub(crate) fn finish(self, name: &str, description: &str) -> String {
         format!(
             r#"<svg viewBox="0 0 {w} {h}" style="max-width:{w}px" role="img" aria-label="{name}"><title>{name}</title><desc>{desc}</desc>{body}</svg>"#,
             w = px(self.width),
@@ -137,18 +137,18 @@ impl Svg {
 }
 
 /// The width of `text` in pixels at `size`, on the safe side for any sans-serif face.
-pub(super) fn text_width(text: &str, size: f64) -> f64 {
+pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.62
 }
 
 /// As much of `text` as has place in `room` pixels at `size`.
-pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
+pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
     crate::number::clipped(text, (room / text_width("x", size)) as usize)
 }
 
 /// Positions at least `gap` apart and within `range`, as near to the `wanted` ones as a push down and a push back up
 /// leave them. `wanted` ascends.
-pub(super) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
+pub(crate) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
     let mut least = range[0];
     let mut placed: Vec<f64> = wanted
         .iter()
@@ -167,7 +167,7 @@ pub(super) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
 }
 
 /// `text` as it may stand in an element or in a quoted attribute; controls that XML has no place for are replaced.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::number::plain(text).chars() {
         match c {

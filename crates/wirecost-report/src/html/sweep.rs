@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirecost_lab::results::{Cell, Summary};
+use wirecost_results::{Cell, Summary};
 
 use crate::figures::{both_ways, loss, other_words, rate, rtt_ns, time};
 use crate::names::{Names, is_modelled};

@@ -1,9 +1,9 @@
 //! `summary.csv` of loads (RFC 4180, with `\n` as line end): one row per load and phase; a load that was not run has one
 //! row without figures. Empty is "not measured". Rates are per second, times in nanoseconds.
 
-use wirecost_lab::emulation::DirectionUse;
-use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
-use wirecost_lab::results::summary::Times;
+use wirecost_results::link_use::DirectionUse;
+use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_results::summary::Times;
 
 use crate::export::quoted;
 
@@ -80,7 +80,7 @@ fn of_side(side: &str, used: Option<&ProcessUse>) -> [Field; 5] {
 
 fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
     let (outcomes, connects) = (&phase.outcomes, &phase.connects);
-    let arrived = |count: fn(wirecost_lab::load::figures::Deliveries) -> u64| phase.deliveries.map(count);
+    let arrived = |count: fn(wirecost_results::figures::Deliveries) -> u64| phase.deliveries.map(count);
     // Zero says that nobody knows what was expected, or that nothing was.
     let expected = phase.missing.and(arrived(|found| found.expected));
     let mut fields = vec![

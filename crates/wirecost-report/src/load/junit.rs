@@ -6,8 +6,9 @@
 
 use std::fmt::Write as _;
 
-use wirecost_lab::results::load::{Load, LoadSummary, Threshold};
-use wirecost_lab::scenario::thresholds::failure_text;
+use wirecost_results::load::{Load, LoadSummary};
+use wirecost_results::threshold::Threshold;
+use wirecost_results::thresholds::failure_text;
 
 use super::words;
 use crate::names::INVALID_FAILS;

@@ -1,8 +1,8 @@
 //! `summary.md` of loads as GitHub-flavoured Markdown: a row per load, thresholds, what must be known, links to the
 //! distributions.
 
-use wirecost_lab::results::curves::CurveKind;
-use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_results::curves::CurveKind;
+use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 
 use super::words;
 use crate::export::escaped;
@@ -39,7 +39,7 @@ fn row(load: &Load, label: &str) -> String {
     let invalid = words::invalid(load, phase).is_some();
     let mark = if invalid { " **INVALID**" } else { "" };
     let judged = words::judged(phase);
-    let time = |of: fn(&wirecost_lab::results::summary::Times) -> Option<u64>| match judged {
+    let time = |of: fn(&wirecost_results::summary::Times) -> Option<u64>| match judged {
         _ if invalid => "INVALID".to_owned(),
         None => none.to_owned(),
         Some((_, times)) => number::optional(of(times), |nanos| number::latency(nanos as f64)),
@@ -83,7 +83,7 @@ fn thresholds(summary: &LoadSummary) -> String {
     let Some((held, count)) = words::thresholds(summary) else {
         return String::new();
     };
-    let line = |threshold: &wirecost_lab::results::load::Threshold| {
+    let line = |threshold: &wirecost_results::threshold::Threshold| {
         let verdict = if threshold.pass { "pass" } else { "**FAIL**" };
         let actual = number::optional(threshold.actual, |value| number::trimmed(value, 6));
         format!(

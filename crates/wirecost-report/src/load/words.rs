@@ -1,11 +1,11 @@
 //! How loads and their figures are called, the same in table, page and exports.
 
-use wirecost_lab::emulation::DirectionUse;
-use wirecost_lab::results::curves::CurveKind;
-use wirecost_lab::results::load::{LinkFigures, Load, LoadSummary, PhaseFigures};
-use wirecost_lab::results::summary::{Outcomes, Times, Warning};
-use wirecost_lab::scenario::thresholds::failure_text;
 use wirecost_proto::units::plural;
+use wirecost_results::curves::CurveKind;
+use wirecost_results::link_use::DirectionUse;
+use wirecost_results::load::{LinkFigures, Load, LoadSummary, PhaseFigures};
+use wirecost_results::summary::{Outcomes, Times, Warning};
+use wirecost_results::thresholds::failure_text;
 
 use crate::figures::link_words;
 use crate::number;

@@ -1,7 +1,7 @@
 //! The block bar: a message's bytes by layer, both directions together.
 
-use wirecost_lab::results::Cell;
 use wirecost_proto::Layer;
+use wirecost_results::Cell;
 
 use super::style::Style;
 use crate::figures::{BothWays, ByLayer};

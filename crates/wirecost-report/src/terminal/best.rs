@@ -1,7 +1,7 @@
 //! The best of each group: what is left of the table where a run has too many cells for one row each.
 
-use wirecost_lab::results::{Cell, Summary};
 use wirecost_proto::units::counted;
+use wirecost_results::{Cell, Summary};
 
 use super::layout::wrapped;
 use super::notes;

@@ -1,6 +1,6 @@
 //! Which columns fit, how wide each is, and rows drawn accordingly.
 
-use wirecost_lab::results::Cell;
+use wirecost_results::Cell;
 
 use super::bar::{self, Scale};
 use super::style::Style;

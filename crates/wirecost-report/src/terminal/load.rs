@@ -6,9 +6,9 @@
 mod columns;
 mod rows;
 
-use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
-use wirecost_lab::results::summary::Times;
 use wirecost_proto::units::counted;
+use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_results::summary::Times;
 
 use super::layout::wrapped;
 use super::style::Style;

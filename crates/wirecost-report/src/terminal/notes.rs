@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wirecost_proto::units::counted;
-
-use wirecost_lab::results::summary::Warning;
-use wirecost_lab::results::{Cell, Summary};
+use wirecost_results::summary::Warning;
+use wirecost_results::{Cell, Summary};
 
 use super::bar;
 use super::layout::{Layout, wrapped};

@@ -1,8 +1,9 @@
 //! What was demanded of a run, and what came of it.
 
-use wirecost_lab::results::Summary;
-use wirecost_lab::results::load::{LoadSummary, Threshold};
-use wirecost_lab::scenario::thresholds::figure_text;
+use wirecost_results::Summary;
+use wirecost_results::load::LoadSummary;
+use wirecost_results::threshold::Threshold;
+use wirecost_results::thresholds::figure_text;
 
 use super::style::Style;
 use crate::names::INVALID_FAILS;

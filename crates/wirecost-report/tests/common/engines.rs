@@ -1,7 +1,7 @@
 //! A run of both engines.
 
-use wirecost_lab::results::summary::{Agreement, Cpu};
-use wirecost_lab::results::{Cell, Ladder, Results};
+use wirecost_results::summary::{Agreement, Cpu};
+use wirecost_results::{Cell, Ladder, Results};
 
 /// What one stack first differs in.
 pub(crate) const DIFFERENCE: &str = "message down: 2 packets live, 1 simulated";

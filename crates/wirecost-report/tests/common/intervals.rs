@@ -1,7 +1,7 @@
 //! Simulated messages that are far apart, on kept connections and on one each.
 
-use wirecost_lab::results::summary::{Bytes, Count};
-use wirecost_lab::results::{Cell, Results, Section};
+use wirecost_results::summary::{Bytes, Count};
+use wirecost_results::{Cell, Results, Section};
 
 use super::engines::simulated;
 

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use wirecost_lab::emulation::{DirectionUse, LinkUse};
-use wirecost_lab::load::figures::{Connects, Deliveries};
-use wirecost_lab::load::profile::fold;
-use wirecost_lab::results::curves::{Curve, CurveKind};
-use wirecost_lab::results::environment::Emulator;
-use wirecost_lab::results::load::{
-    Bottleneck, LinkFigures, Load, LoadSummary, PhaseFigures, ProcessUse, Threshold,
-};
-use wirecost_lab::results::seconds::SecondRow;
-use wirecost_lab::results::summary::{Achieved, Link, LinkDirection, Outcomes, Times, Warning};
-use wirecost_lab::results::usage::UsageRow;
 use wirecost_report::load::LoadResults;
+use wirecost_results::curves::{Curve, CurveKind};
+use wirecost_results::environment::Emulator;
+use wirecost_results::figures::{Connects, Deliveries};
+use wirecost_results::link_use::{DirectionUse, LinkUse};
+use wirecost_results::load::{Bottleneck, LinkFigures, Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_results::profile::fold;
+use wirecost_results::seconds::SecondRow;
+use wirecost_results::summary::{Achieved, Link, LinkDirection, Outcomes, Times, Warning};
+use wirecost_results::threshold::Threshold;
+use wirecost_results::usage::UsageRow;
 
 /// 1,000 messages a second to a server that stands still from second 4 to 6 of the publishing.
 pub(crate) fn stalled() -> LoadResults {

@@ -1,7 +1,7 @@
 //! The machine of the fixtures.
 
-use wirecost_lab::results::Environment;
-use wirecost_lab::results::environment::Emulator;
+use wirecost_results::Environment;
+use wirecost_results::environment::Emulator;
 
 pub(crate) fn environment() -> Environment {
     let network = |names: &[(&str, &str)]| {

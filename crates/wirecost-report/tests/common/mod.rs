@@ -9,12 +9,12 @@ mod packets;
 mod sweep;
 
 use serde_json::json;
-use wirecost_lab::results::summary::{
+use wirecost_proto::Rng;
+use wirecost_results::resolved::{ResolvedDirection, ResolvedLink, ResolvedScenario};
+use wirecost_results::summary::{
     Achieved, Bytes, CauseBytes, Count, Cpu, CpuSide, Link, LinkDirection, Outcomes, Times, Warning,
 };
-use wirecost_lab::results::{Cell, Ladder, Results, SampleRow, Section, Summary};
-use wirecost_lab::scenario::{ResolvedDirection, ResolvedLink, ResolvedScenario};
-use wirecost_proto::Rng;
+use wirecost_results::{Cell, Ladder, Results, SampleRow, Section, Summary};
 
 pub(crate) use engines::{DIFFERENCE, both_engines, simulated};
 pub(crate) use intervals::intervals;

@@ -1,6 +1,6 @@
 //! What each stack puts on the wire. Times count in one-way delays.
 
-use wirecost_lab::results::{Ladder, LadderPacket};
+use wirecost_results::{Ladder, LadderPacket};
 
 /// One packet of IPv4 without options.
 #[derive(Clone)]

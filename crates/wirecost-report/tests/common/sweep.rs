@@ -1,8 +1,8 @@
 //! Simulated sweeps over size, RTT and loss.
 
-use wirecost_lab::results::summary::CauseBytes;
-use wirecost_lab::results::{Cell, Results, SampleRow};
 use wirecost_proto::Rng;
+use wirecost_results::summary::CauseBytes;
+use wirecost_results::{Cell, Results, SampleRow};
 
 use super::engines::simulated;
 

@@ -7,7 +7,8 @@ use wirecost_proto::{Direction, Span};
 use wirecost_wire::{icmp, udp};
 
 use super::flight::Content;
-use super::{Entering, Network, ip_header_bytes};
+use super::{Entering, Network};
+use crate::tap::ip_header_bytes;
 use crate::tap::recording::datagram_packet;
 use crate::tap::{Fragment, Tap, Transport};
 

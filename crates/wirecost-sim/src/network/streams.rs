@@ -12,10 +12,11 @@ use super::described::Described;
 use super::flight::{Content, Flight};
 use super::flow::{Body, Flow};
 use super::socket::{Readable, Socket};
-use super::{Entering, Network, ip_header_bytes};
+use super::{Entering, Network};
 use crate::queue::What;
+use crate::settings::Wake;
+use crate::tap::ip_header_bytes;
 use crate::tap::{Tap, Transport};
-use crate::world::Wake;
 
 /// The two ends of a connection, by the direction that they send in.
 #[derive(Debug, Default)]

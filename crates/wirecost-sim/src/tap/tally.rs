@@ -5,8 +5,8 @@ use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{Cause, Delivery, Fate, Instant, Layer, Phase, Span};
 use wirecost_wire::udp;
 
+use super::ip_header_bytes;
 use super::{Packet, Tap, Transport};
-use crate::network::ip_header_bytes;
 
 /// Adds up packets and bytes by phase, layer, cause and direction, for each group of hosts: what the ledger finds in a
 /// recording of the same packets.

@@ -72,7 +72,7 @@ impl TimeWait {
         core::mem::take(&mut self.is_due).then(|| {
             let mut answer = self.answer;
             if let Some(stamps) = &mut answer.timestamps {
-                stamps.value = crate::handshake::clock(self.initial_sequence, now);
+                stamps.value = crate::connection::handshake::clock(self.initial_sequence, now);
             }
             Transmit::bare(answer, self.offset)
         })

@@ -17,7 +17,7 @@ use super::scoreboard::Record;
 use super::state::State;
 use super::tail_loss_probe::TailProbe;
 use super::{Ack, Acked, Recovery, Retransmit, micros, milliseconds};
-use crate::congestion::AckSample;
+use crate::recovery::congestion::AckSample;
 use crate::sequence::{is_after, is_before};
 
 impl Recovery {

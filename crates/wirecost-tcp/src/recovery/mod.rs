@@ -21,6 +21,7 @@
 mod acknowledge;
 pub(crate) mod clock;
 pub mod config;
+pub(crate) mod congestion;
 mod deferral;
 mod effect;
 mod new_reno;
@@ -42,8 +43,8 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::SackBlocks;
 
 use crate::Config;
-use crate::congestion::Algorithm;
-use crate::congestion::window::{Outstanding, Window};
+use crate::recovery::congestion::Algorithm;
+use crate::recovery::congestion::window::{Outstanding, Window};
 pub(crate) use clock::{TickClock, micros};
 pub use config::{CongestionControl, GiveUp, RecoveryConfig, RttFilter};
 pub(crate) use deferral::Waiting;

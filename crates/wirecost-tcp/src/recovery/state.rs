@@ -22,7 +22,7 @@ use super::rack::Evidence;
 use super::rto::TimerKind;
 use super::tail_loss_probe::{MINIMUM_WAIT_MICROS, TailProbe};
 use super::{Recovery, Retransmit, micros};
-use crate::congestion::window::NO_THRESHOLD;
+use crate::recovery::congestion::window::NO_THRESHOLD;
 use crate::sequence::{is_after, is_before};
 
 /// Where a sender stands.

@@ -3,7 +3,7 @@
 use super::fields::{ByteOrder, Fields, text};
 use super::option_code;
 use super::reader::ReadError;
-use crate::capture;
+use crate::packet::{self, Secrets};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -65,15 +65,6 @@ pub struct Packet {
     pub original_bytes: u32,
     /// The first comment on it.
     pub comment: Option<String>,
-}
-
-/// Secrets of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Secrets {
-    /// The kind, [`super::SECRETS_TLS_KEY_LOG`] for a TLS key log.
-    pub secrets_type: u32,
-    /// The secrets, in the format of their kind.
-    pub data: Vec<u8>,
 }
 
 impl Section {
@@ -179,8 +170,8 @@ impl<'a> PacketView<'a> {
     }
 
     /// The packet without its options.
-    pub(super) const fn captured(&self) -> capture::Packet<'a> {
-        capture::Packet {
+    pub(super) const fn captured(&self) -> packet::Packet<'a> {
+        packet::Packet {
             timestamp_ns: self.timestamp_ns,
             link_type: self.link_type,
             bytes: self.bytes,

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 use std::io::{self, Read};
 
-use super::blocks::{Block, Decoding, Interface, PacketView, Secrets, Section};
+use super::blocks::{Block, Decoding, Interface, PacketView, Section};
 use super::fields::{ByteOrder, Fields};
 use super::{BLOCK_FRAME_BYTES, BYTE_ORDER_MAGIC, MAX_BLOCK_BYTES, MAX_INTERFACES, block_type};
-use crate::capture::Item;
+use crate::packet::{Item, Secrets};
 use crate::window::Window;
 
 /// Why a capture cannot be read on.

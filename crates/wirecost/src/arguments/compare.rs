@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wirecost_lab::compare::{Engine, Target};
-use wirecost_lab::stack::Stack;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::options::compare::Engine;
 use wirecost_security::Start;
+use wirecost_stack::Stack;
+use wirecost_stack::target::Target;
 
 use super::{LinkArguments, PacketPath};
 
@@ -29,7 +30,7 @@ pub struct CompareArguments {
     #[arg(
         value_name = "STACK",
         value_delimiter = ',',
-        default_values = wirecost_lab::stack::name::DEFAULT
+        default_values = wirecost_stack::name::DEFAULT
     )]
     pub stacks: Vec<Stack>,
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wirecost_lab::compare::options::{DelayVariation, Medium, QueueLimit};
-use wirecost_lab::scenario::link::{
-    LossSetting, ReorderSetting, burst, delay_variation, loss, mtu, queue, rate, reorder,
-};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
+use wirecost_scenario::link::{
+    LossSetting, ReorderSetting, burst, delay_variation, loss, mtu, queue, rate, reorder,
+};
+use wirecost_scenario::options::compare::{DelayVariation, Medium, QueueLimit};
 
 /// A rate; `None` is unlimited.
 pub type RateSetting = Option<BitRate>;

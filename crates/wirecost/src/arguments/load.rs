@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wirecost_lab::scenario::load::clients;
-use wirecost_lab::scenario::load::phases::rate;
-use wirecost_lab::target::Target;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::table::clients;
+use wirecost_scenario::table::rate;
 use wirecost_security::Start;
+use wirecost_stack::target::Target;
 
 use super::{LoadLinkArguments, ShapeArguments};
 

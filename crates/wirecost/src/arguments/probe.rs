@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wirecost_lab::probe::Url;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_security::Start;
 use wirecost_security::dtls::Psk;
+use wirecost_stack::url::Url;
 
 use super::login::LoginArguments;
 use super::serve::parse_psk;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use wirecost_lab::compare::Engine;
-use wirecost_lab::results::shard::Shard;
+use wirecost_results::shard::Shard;
+use wirecost_scenario::options::compare::Engine;
 
 use super::OutputArguments;
 

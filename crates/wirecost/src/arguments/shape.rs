@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wirecost_lab::load::options::Backoff;
-use wirecost_lab::scenario::load::{CLIENT_ID, clients};
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::load::CLIENT_ID;
+use wirecost_scenario::options::load::Backoff;
+use wirecost_scenario::table::clients;
 
 use super::login::LoginArguments;
 

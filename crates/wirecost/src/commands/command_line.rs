@@ -1,6 +1,6 @@
 //! Commands as a person would type them.
 
-use wirecost_lab::secret::without_secrets;
+use wirecost_stack::secret::without_secrets;
 
 /// The command of this process, quoted for a shell where it must be. It is kept in the results, where no secret may be.
 pub fn recorded() -> String {

@@ -6,10 +6,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
-use wirecost_lab::compare::options::LinkConfig;
 use wirecost_lab::link_run::{self, CAPTURE, Finished, LinkError, LinkSummary, Options, ServerChoice};
-use wirecost_lab::results::RunFolder;
-use wirecost_lab::stack::{Application, Channel, Stack};
+use wirecost_results::RunFolder;
+use wirecost_scenario::options::compare::LinkConfig;
+use wirecost_stack::{Application, Channel, Stack};
 
 use super::compare::default_folder;
 use super::link_flags::links;
@@ -109,12 +109,13 @@ fn server(arguments: &LinkRunArguments) -> Result<Option<ServerChoice>, Failure>
 
 /// Says what there is, on stderr, and writes it where it was asked for.
 fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSummary) -> Result<(), Failure> {
-    let page = wirecost_report::link::report(summary);
-    let page = page.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    let internal = |error: &dyn std::error::Error| Failure::new(exit::INTERNAL, error);
+    let value = serde_json::to_value(summary).map_err(|error| internal(&error))?;
+    let page = wirecost_report::link::report(&value).map_err(|error| internal(&error))?;
     let reported = folder.write_secret("report.html", page.as_bytes());
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(summary);
-        let text = text.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        let text = text.map_err(|error| internal(&error))?;
         files::write(path, (text + "\n").as_bytes(), Readers::Owner)?;
     }
     reported?;
@@ -153,7 +154,8 @@ fn failed(error: LinkError, folder: &RunFolder) -> Failure {
     let log = || format!("what it said is in {}", folder.file("server.log").display());
     let message = error.to_string();
     match error {
-        LinkError::Run(error) => error.into(),
+        LinkError::Emulation(error) => error.into(),
+        LinkError::Results(error) => error.into(),
         LinkError::Words(_) | LinkError::NoServer => Failure::usage(message)
             .with_hint("write the command as for a shell: --server 'mosquitto -c FILE'"),
         LinkError::ServerNotFound { .. } => Failure::new(exit::UNREACHABLE, message)
@@ -167,7 +169,7 @@ fn failed(error: LinkError, folder: &RunFolder) -> Failure {
         LinkError::Interrupted(signal) => {
             Failure::new(u8::try_from(128 + signal).unwrap_or(exit::INTERRUPTED), message)
         }
-        LinkError::Builtin(_) => Failure::new(exit::INTERNAL, message),
+        LinkError::Builtin(_) | LinkError::Credentials(_) => Failure::new(exit::INTERNAL, message),
     }
 }
 

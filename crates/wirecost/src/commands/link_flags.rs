@@ -1,7 +1,7 @@
 //! From the link's flags to link configurations, one per combination of the lists.
 
-use wirecost_lab::compare::options::{DirectionConfig, LinkConfig};
-use wirecost_lab::scenario::link::{LinkLists, LinkSettings, ListError};
+use wirecost_scenario::link::{LinkLists, LinkSettings, ListError};
+use wirecost_scenario::options::compare::{DirectionConfig, LinkConfig};
 
 use crate::arguments::{LinkShapeArguments, RateSetting};
 use crate::exit::Failure;
@@ -64,7 +64,7 @@ fn set_all(
 mod tests {
     use std::time::Duration;
 
-    use wirecost_lab::compare::options::{Loss, QueueLimit};
+    use wirecost_scenario::options::compare::{Loss, QueueLimit};
 
     use super::*;
 

@@ -6,9 +6,9 @@ mod shape;
 
 use std::process::ExitCode;
 
-use wirecost_lab::scenario::Scenario;
-use wirecost_lab::scenario::thresholds::Thresholds;
 use wirecost_live::signals::Interrupt;
+use wirecost_scenario::Scenario;
+use wirecost_scenario::thresholds::Thresholds;
 
 use crate::arguments::LoadArguments;
 use crate::exit::Failure;

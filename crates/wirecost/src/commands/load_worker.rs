@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use wirecost_lab::load::workers::worker;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::limits;
+use wirecost_load::workers::worker;
 
 use crate::exit::{self, Failure};
 use crate::output;

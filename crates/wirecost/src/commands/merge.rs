@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
-use wirecost_lab::results::folder::{FOLDERS, LOAD_FOLDERS};
-use wirecost_lab::results::merge::{MergeError, Merged, Whole, merge};
-use wirecost_lab::results::{ResultsError, RunFolder};
 use wirecost_proto::units::counted;
 use wirecost_report::{ReportError, terminal};
+use wirecost_results::folder::{FOLDERS, LOAD_FOLDERS};
+use wirecost_results::merge::{MergeError, Merged};
+use wirecost_results::{ResultsError, RunFolder};
+use wirecost_scenario::merge::{Whole, merge};
 
 use crate::arguments::MergeArguments;
 use crate::commands::command_line;
@@ -74,7 +76,7 @@ fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
         .filter(|name| LOAD_FOLDERS.contains(name))
         .collect();
     into.restore(&folders)?;
-    let whole = merge(sources, into, command_line::recorded()).map_err(failed)?;
+    let whole = merge(sources, into, command_line::recorded(), SystemTime::now()).map_err(failed)?;
     let written = match &whole.merged {
         Merged::Comparison(_) => wirecost_report::write_all(into),
         Merged::Loads(_) => wirecost_report::load::write_all(into),

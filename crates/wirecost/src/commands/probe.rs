@@ -5,15 +5,14 @@ mod table;
 use std::path::Path;
 use std::process::ExitCode;
 
-use wirecost_lab::probe::options::{Family, MqttVersion, TlsVersion, Trusted};
-use wirecost_lab::probe::{self, FailureKind, Options, Probe, ProbeError};
+use wirecost_probe::options::{MqttVersion, TlsVersion, Trusted};
+use wirecost_probe::{self, FailureKind, Options, Probe, ProbeError};
 use wirecost_security::certificate::{Identity, authorities_from_pem};
+use wirecost_stack::url::Family;
 
 use crate::arguments::{self, ProbeArguments};
 use crate::exit::{self, Failure};
-use crate::login;
-use crate::output;
-use crate::progress;
+use crate::{login, output, progress};
 
 /// Where systems keep the authorities that they trust.
 const SYSTEM_STORES: [&str; 3] = [
@@ -28,7 +27,7 @@ pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
     output::refuse_stdout("--out", arguments.out.as_deref(), why)?;
     let options = options(arguments)?;
     let what = format!("probing {}", options.url);
-    let probe = progress::waiting(what, || probe::run(&options)).map_err(|error| match error {
+    let probe = progress::waiting(what, || wirecost_probe::run(&options)).map_err(|error| match error {
         ProbeError::Options(error) => Failure::usage(error),
         error => Failure::new(exit::INTERNAL, error),
     })?;
@@ -44,7 +43,7 @@ pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
     }
 }
 
-fn failed(failure: &probe::Failure) -> Failure {
+fn failed(failure: &wirecost_probe::Failure) -> Failure {
     let code = match failure.kind {
         FailureKind::Unreachable => exit::UNREACHABLE,
         FailureKind::Refused => exit::REFUSED,

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use wirecost_lab::results::RunFolder;
 use wirecost_report::ReportError;
+use wirecost_results::RunFolder;
 
 use crate::arguments::ReportArguments;
 use crate::exit::{self, Failure};
@@ -19,7 +19,7 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     };
     written.map_err(|error| match error {
         ReportError::Results(error) => error.into(),
-        error @ ReportError::Template(_) => Failure::new(exit::INTERNAL, error),
+        error @ (ReportError::Template(_) | ReportError::Link(_)) => Failure::new(exit::INTERNAL, error),
     })?;
     output::data(format_args!("{}\n", folder.file("report.html").display()));
     Ok(ExitCode::from(exit::OK))

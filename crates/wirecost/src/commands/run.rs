@@ -4,11 +4,12 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use wirecost_lab::compare::Options;
-use wirecost_lab::scenario::load::Surroundings;
-use wirecost_lab::scenario::node::MAX_BYTES;
-use wirecost_lab::scenario::{Edits, Scenario, Work};
 use wirecost_live::signals::Interrupt;
+use wirecost_scenario::load::Surroundings;
+use wirecost_scenario::node::MAX_BYTES;
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::{Edits, Scenario, Work};
 
 use super::compare::{Job, resume};
 use super::load;
@@ -16,7 +17,6 @@ use super::load::options::consent;
 use crate::arguments::{LoadOutputArguments, RunArguments};
 use crate::exit::{self, Failure};
 use crate::output;
-use wirecost_lab::load::options::LoadOptions;
 
 /// Runs the command: every file is read before the first one is run.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {

@@ -10,10 +10,6 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wirecost_lab::stack::channels::{ChannelOptions, ServerChannels};
-use wirecost_lab::stack::credentials::epoch_of;
-use wirecost_lab::stack::server::{Clients, Server, ServerEvent};
-use wirecost_lab::stack::{Admission, Application, Channel, Stack};
 use wirecost_live::Clock;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::environment::OpenFiles;
@@ -22,6 +18,9 @@ use wirecost_proto::Instant;
 use wirecost_proto::driver::{Observer, Service};
 use wirecost_security::KeyLog;
 use wirecost_security::entropy::Entropy;
+use wirecost_stack::channels::{ChannelOptions, ServerChannels};
+use wirecost_stack::server::{Clients, Server, ServerEvent};
+use wirecost_stack::{Admission, Application, Channel, Stack};
 
 use self::files::{AuthorityFile, KeyFile};
 use self::security::Admitted;
@@ -52,7 +51,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         None => security::users(arguments)?,
     };
     let Admitted { admission, authority } =
-        security::admitted(arguments, stack, address.ip(), epoch_of(clock), given, users)?;
+        security::admitted(arguments, stack, address.ip(), clock.epoch(), given, users)?;
     let told = Told {
         identity: admission.identity.clone(),
         users: admission.users.clone(),
@@ -143,7 +142,7 @@ fn endpoint(
         dtls_cookie: arguments.listen.is_some_and(is_open),
         ..ChannelOptions::default()
     };
-    let channels = ServerChannels::admitting(admission, epoch_of(clock), key_log, options);
+    let channels = ServerChannels::admitting(admission, clock.epoch(), key_log, options);
     // Nobody may foresee the ids of QUIC's connections.
     let seed = random()?;
     let held_bytes = arguments

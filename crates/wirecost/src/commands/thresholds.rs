@@ -1,6 +1,6 @@
 //! Whether thresholds hold, as an exit code.
 
-use wirecost_lab::results::load::Threshold;
+use wirecost_results::threshold::Threshold;
 
 use crate::exit;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use wirecost_lab::load::watch::Usage;
 use wirecost_report::number;
+use wirecost_results::metrics::Usage;
 
 use super::layout::{Dress, Entry, bar, fitted, with_sparks};
 use super::state::State;
@@ -228,10 +228,11 @@ fn seconds(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use wirecost_lab::load::figures::Interval;
-    use wirecost_lab::load::watch::{Announcement, Tick};
+    use wirecost_load::watch::{Announcement, Tick};
+    use wirecost_results::figures::Interval;
     use wirecost_stats::Histogram;
+
+    use super::*;
 
     fn after(seconds: u64, answered: impl Fn(u64) -> bool) -> State {
         let mut state = State::new(&Announcement {

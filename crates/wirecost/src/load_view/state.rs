@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use wirecost_lab::load::watch::{Announcement, Tick, Usage};
-use wirecost_lab::results::summary::Outcomes;
+use wirecost_load::watch::{Announcement, Tick};
+use wirecost_results::metrics::Usage;
+use wirecost_results::summary::Outcomes;
 use wirecost_stats::Histogram;
 
 /// Seconds that are kept for the sparklines.

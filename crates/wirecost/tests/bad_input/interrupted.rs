@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use wirecost_lab::results::Summary;
+use wirecost_results::Summary;
 
 use crate::common::{
     Said, compared, ended, eventually, need_program, need_root, open_folder, said, signal, summary_in,

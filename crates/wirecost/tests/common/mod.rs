@@ -13,8 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use wirecost_lab::results::Summary;
-use wirecost_lab::results::summary::Section;
+use wirecost_results::Summary;
+use wirecost_results::summary::Section;
 
 /// The built program.
 pub(crate) const WIRECOST: &str = env!("CARGO_BIN_EXE_wirecost");

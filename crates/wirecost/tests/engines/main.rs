@@ -5,7 +5,7 @@ mod common;
 
 use std::process::{Command, Stdio};
 
-use wirecost_lab::results::Summary;
+use wirecost_results::Summary;
 
 use common::{
     Run, WIRECOST, compared, ended, need_program, need_root, open_folder, said, signal, summary_in, wirecost,

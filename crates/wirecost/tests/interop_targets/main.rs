@@ -8,9 +8,10 @@ mod load;
 use std::path::Path;
 use std::sync::Mutex;
 
+use wirecost_results::Environment;
+use wirecost_results::summary::{Bytes, Cell, Section};
+
 use common::{Run, need_program};
-use wirecost_lab::results::Environment;
-use wirecost_lab::results::summary::{Bytes, Cell, Section};
 
 const MQTT: &str = "mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos1,mqtt5-qos2";
 const COAP: &str = "coap-non,coap-con";

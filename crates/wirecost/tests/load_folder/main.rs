@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use boon::{Compiler, Schemas};
 use serde_json::Value;
-use wirecost_lab::results::LoadSummary;
-use wirecost_lab::results::load::PhaseFigures;
+use wirecost_results::LoadSummary;
+use wirecost_results::load::PhaseFigures;
 
 use common::{Said, WIRECOST, children, ended, eventually, open_folder, said, signal, wirecost};
 

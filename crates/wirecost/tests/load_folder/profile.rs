@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use tempfile::TempDir;
-use wirecost_lab::results::LoadSummary;
+use wirecost_results::LoadSummary;
 
 use crate::common::{open_folder, said, wirecost};
 use crate::{is_whole, publish, summary};

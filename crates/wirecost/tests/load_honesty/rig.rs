@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use wirecost_lab::results::load::{Load, LoadSummary};
-use wirecost_lab::results::summary::Outcomes;
+use wirecost_results::load::{Load, LoadSummary};
+use wirecost_results::summary::Outcomes;
 
 use crate::common::{WIRECOST, eventually, signal, wirecost};
 

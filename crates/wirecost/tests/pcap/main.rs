@@ -7,9 +7,10 @@ mod common;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use common::{Run, said, wirecost};
 use serde_json::Value;
-use wirecost_lab::results::{Cell, Section};
+use wirecost_results::{Cell, Section};
+
+use common::{Run, said, wirecost};
 
 /// What `wirecost pcap` says of a capture.
 fn pcap(capture: &Path) -> Value {
@@ -22,7 +23,7 @@ fn pcap(capture: &Path) -> Value {
 
 /// Bytes by layer of a section of the summary, up and down.
 fn layers(section: &Section) -> [[u64; 7]; 2] {
-    let sums = |bytes: &wirecost_lab::results::summary::Bytes| {
+    let sums = |bytes: &wirecost_results::summary::Bytes| {
         [
             bytes.packets.sum,
             bytes.ip.sum,

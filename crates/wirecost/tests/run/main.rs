@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use boon::{Compiler, Schemas};
 use serde_json::Value;
-use wirecost_lab::results::{LoadSummary, Summary};
+use wirecost_results::{LoadSummary, Summary};
 
 use common::Said;
 

@@ -8,9 +8,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
-use wirecost_lab::results::RunFolder;
-use wirecost_lab::results::journal::{self, Entry};
-use wirecost_lab::results::{Cell, Summary};
+use wirecost_results::journal::{self, Entry};
+use wirecost_results::{Cell, RunFolder, Summary};
 use wirecost_wire::pcapng::{Block, Reader};
 
 use common::{Said, ended, eventually, open_folder, said, signal, summary_in, wirecost};

@@ -11,7 +11,7 @@ mod stream;
 
 use std::collections::BTreeMap;
 
-use wirecost_lab::results::summary::{Bytes, Cell, Count, Section, Summary};
+use wirecost_results::summary::{Bytes, Cell, Count, Section, Summary};
 
 use books::{Books, Identity, Phase, Sums, keep};
 use common::tshark::{Body, Packet, fields, packets};

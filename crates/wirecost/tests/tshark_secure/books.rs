@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirecost_lab::results::summary::{Bytes, Cell, Count, Section};
+use wirecost_results::summary::{Bytes, Cell, Count, Section};
 
 use crate::common::frames::Connection;
 

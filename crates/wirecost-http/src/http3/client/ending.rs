@@ -4,15 +4,15 @@ use quinn_proto::{ConnectionError, EndpointEvent};
 use wirecost_proto::{FlowId, Output, ResetReason};
 use wirecost_security::layer::{self, Fault};
 
-use super::super::error::{self, Code};
 use super::super::loss::{Lost, handshake_fault};
 use super::session::Stage;
 use super::{Client, State};
 use crate::client::{Event, Failure};
+use crate::fault::{self, Code};
 
 impl Client {
     /// Ends a connection whose peer broke a rule.
-    pub(super) fn fail(&mut self, fault: error::Fault) {
+    pub(super) fn fail(&mut self, fault: fault::Fault) {
         let now = self.monotonic();
         if let State::Connected(session) = &mut self.state {
             session.connection.close(now, fault.code);

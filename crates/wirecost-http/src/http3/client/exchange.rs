@@ -3,11 +3,11 @@
 use quinn_proto::Side;
 use wirecost_proto::Instant;
 
-use super::super::error::{Code, Fault};
 use super::super::head::{read_response, read_trailers};
 use super::super::reader::{Part, Reader};
 use super::Request;
 use crate::client::{Event, Failure};
+use crate::fault::{Code, Fault};
 use crate::message::{Malformed, Status};
 
 /// A request that was sent, and its response so far.

@@ -7,12 +7,12 @@ use wirecost_proto::{Instant, Peer};
 use wirecost_security::Start;
 
 use super::super::connection::Connection;
-use super::super::error::Fault;
 use super::super::head::encode_request;
 use super::super::unidirectional::Said;
 use super::Request;
 use super::exchange::Exchange;
 use crate::client::Event;
+use crate::fault::Fault;
 
 /// What is true of a client with a connection.
 pub(super) struct Session {

@@ -2,9 +2,9 @@
 
 use quinn_proto::Side;
 
-use super::super::error::{Code, Fault};
 use super::super::head::{RequestHead, read_request, read_trailers};
 use super::super::reader::{Part, Reader};
+use crate::fault::{Code, Fault};
 use crate::message::{Malformed, Method};
 use crate::resource::Request;
 

@@ -7,12 +7,12 @@ use wirecost_proto::{Content, FlowId, Front, Instant, Output};
 use wirecost_security::layer;
 
 use super::super::connection::{Connection, Progress};
-use super::super::error::{Code, Fault};
 use super::super::head::encode_response;
 use super::super::quic::frame::Kind;
 use super::super::quic::packet::Type;
 use super::super::quic::tap::Packet;
 use super::exchange::Exchange;
+use crate::fault::{Code, Fault};
 use crate::message::{Response, Status};
 use crate::resource::{self, Resources};
 use crate::server::Event;

@@ -6,7 +6,7 @@ use wirecost_security::layer::{self, Fault};
 
 use super::Server;
 use super::peer::Stage;
-use crate::http3::error::Code;
+use crate::fault::Code;
 use crate::server::Event;
 
 impl Server {

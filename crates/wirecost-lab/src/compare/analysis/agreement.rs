@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use wirecost_proto::log::{DatagramLog, DirectionLog, FlowLog};
 use wirecost_proto::{Cause, Layer, Phase, Span};
-
-use crate::compare::plan::PlannedCell;
+use wirecost_scenario::plan::PlannedCell;
 
 /// How often client and server said something else of the same bytes. To a server a protected object is payload: it is no
 /// participant. Of a device that has failed, one side may have ended before it read everything.

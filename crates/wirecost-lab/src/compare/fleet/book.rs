@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use wirecost_results::summary::Outcomes;
 use wirecost_stats::Histogram;
-
-use crate::results::summary::Outcomes;
 
 /// The notes of a fleet.
 #[derive(Debug)]

@@ -6,17 +6,18 @@ use wirecost_cost::Totals;
 use wirecost_link::Counters;
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Direction, Layer, Phase};
+use wirecost_results::Cell;
+use wirecost_results::link::achieved;
+use wirecost_results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times, Warning};
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::PlannedCell;
+use wirecost_stack::target::Target;
 use wirecost_stats::hgrm::Hgrm;
 
 use super::Played;
 use crate::compare::cells::{self, Source};
-use crate::compare::options::Options;
-use crate::compare::plan::PlannedCell;
 use crate::compare::simulated::NO_CPU_TIME;
 use crate::compare::verdict;
-use crate::results::Cell;
-use crate::results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times, Warning};
-use crate::target::Target;
 
 /// Share of late and unanswered messages above which a cell says so.
 const MANY_TIMEOUTS: f64 = 0.01;
@@ -31,7 +32,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played<'_>
     let mut cell = frame(options, planned, played.counters);
     let (book, totals) = (&played.book, &played.totals);
     let link = &options.links[planned.link];
-    cell.link.achieved = Some(cells::achieved(&[], link, &played.counters));
+    cell.link.achieved = Some(achieved(&[], link, &played.counters));
     cell.warnings = warnings(played);
     cell.valid = cell.warnings.iter().all(|warning| !warning.invalidates);
     cell.connect = planned.stack.has_connect().then(|| Section {

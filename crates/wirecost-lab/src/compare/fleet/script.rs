@@ -7,12 +7,12 @@ use std::time::Duration;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::PlannedCell;
+use wirecost_stack::{Command, Event};
 
 use super::book::{Book, nanos};
 use super::{Pace, connect_timeout};
-use crate::compare::options::Options;
-use crate::compare::plan::PlannedCell;
-use crate::stack::{Command, Event};
 
 /// What all devices of a fleet are told.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use wirecost_results::summary::Section;
+use wirecost_scenario::options::compare::{Engine, Fleet as Shared, LinkConfig, QueueLimit, Schedule};
+
 use super::*;
-use crate::compare::options::tests::options;
-use crate::compare::options::{Engine, Fleet as Shared, LinkConfig, QueueLimit, Schedule};
-use crate::results::summary::Section;
+use crate::compare::fixture::options;
 
 /// A fleet of 200 devices, three messages each, one every ten seconds, over an uplink of 100 kbit/s.
 fn fleet(stack: &str, spread: Option<Duration>) -> Options {

@@ -2,9 +2,8 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -15,24 +14,24 @@ use wirecost_live::check::{self, EchoPlan};
 use wirecost_live::driver::Stopper;
 use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::driver::server::ServerLoop;
+use wirecost_live::emulation::{EmulationError, echo};
+use wirecost_live::foreign::{Foreign, ForeignReport};
 use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::priority::{self, Duty};
 use wirecost_live::timerfd::minimize_timer_slack;
-use wirecost_proto::driver::FlowReport;
-use wirecost_proto::driver::{Device, DeviceReport};
+use wirecost_proto::driver::{Device, DeviceReport, FlowReport};
 use wirecost_proto::hosts::{HostIndex, device_address, server_address};
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Rng};
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedDevice};
+use wirecost_stack::channels::{ClientChannels, ServerChannels};
+use wirecost_stack::server::{Discard, services};
+use wirecost_stack::{Client, Message, Stack};
 
-use super::{Progress, RunError, echo};
+use super::{Progress, RunError};
 use crate::compare::device::{client_config, timing};
-use crate::compare::options::Options;
-use crate::compare::plan::{DeviceLinks, Plan, PlannedDevice};
 use crate::compare::sampler::Sampler;
-use crate::stack::channels::{ClientChannels, ServerChannels};
-use crate::stack::server::{Discard, services};
-use crate::stack::{Client, Message, Stack};
-use crate::target::{Foreign, ForeignReport};
 
 /// How often progress is reported and ends are looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -253,7 +252,7 @@ impl<'env> Stage<'env> {
             }),
             Err(_) => Err(join("server", thread)
                 .err()
-                .unwrap_or(RunError::Panicked("server"))),
+                .unwrap_or(EmulationError::Panicked("server").into())),
         }
     }
 
@@ -278,7 +277,7 @@ impl<'env> Stage<'env> {
             }),
             Err(_) => Err(join("device", thread)
                 .err()
-                .unwrap_or(RunError::Panicked("device"))),
+                .unwrap_or(EmulationError::Panicked("device").into())),
         }
     }
 
@@ -374,7 +373,7 @@ impl Drop for StopOnDrop {
 
 fn join<T>(what: &'static str, thread: ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, RunError> {
     match thread.join() {
-        Ok(result) => result.map_err(|source| RunError::Io { what, source }),
-        Err(_) => Err(RunError::Panicked(what)),
+        Ok(result) => Ok(result.map_err(EmulationError::doing(what))?),
+        Err(_) => Err(EmulationError::Panicked(what).into()),
     }
 }

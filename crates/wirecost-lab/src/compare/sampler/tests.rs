@@ -1,6 +1,8 @@
-use super::*;
-use crate::stack::Client;
 use std::time::Duration;
+
+use wirecost_stack::Client;
+
+use super::*;
 
 const SETTLE: Duration = Duration::from_secs(1);
 const START: Instant = Instant::from_millis(100);

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use wirecost_link::Link;
+use wirecost_live::emulation::{echo, variation};
 use wirecost_proto::random::key_of;
-
-use crate::compare::live::echo;
-use crate::compare::options::Options;
-use crate::compare::plan::PlannedCell;
-use crate::compare::variation;
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::PlannedCell;
 
 /// The round-trip times of echoes that are as large and as far apart as those over the emulated link.
 pub(super) fn round_trips(options: &Options, planned: &PlannedCell) -> Vec<Duration> {
@@ -20,10 +18,11 @@ pub(super) fn round_trips(options: &Options, planned: &PlannedCell) -> Vec<Durat
 
 #[cfg(test)]
 mod tests {
+    use wirecost_live::emulation::verdict::asked_rtt;
+    use wirecost_scenario::plan::Plan;
+
     use super::*;
-    use crate::compare::options::tests::options;
-    use crate::compare::plan::Plan;
-    use crate::compare::verdict::asked_rtt;
+    use crate::compare::fixture::options;
 
     #[test]
     fn a_link_without_chance_takes_exactly_the_time_asked_for() {

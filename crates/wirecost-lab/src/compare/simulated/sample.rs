@@ -5,26 +5,27 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirecost_link::{Counters, Link};
+use wirecost_live::recorder::Recorded;
 use wirecost_proto::driver::{Device, Service};
 use wirecost_proto::hosts::{HostIndex, MAX_SIMULATED_DEVICES, server_address, simulated_address};
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::Record;
 use wirecost_proto::{Direction, Instant, Path, Rng};
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::{PlannedCell, START_GAP};
 use wirecost_sim::tap::Recording;
 use wirecost_sim::{Finished, Settings, Wake};
+use wirecost_stack::channels::{ClientChannels, ServerChannels};
+use wirecost_stack::server::{Clients, Discard, Server};
+use wirecost_stack::{Client, Credentials, Message};
 use wirecost_tcp::Config;
 
 use super::SimulationError;
 use super::sink::Sink;
-use crate::compare::analysis::{AnalysedDevice, DeviceMeasurement, Recorded, analyse};
+use crate::compare::analysis::{AnalysedDevice, DeviceMeasurement, analyse};
 use crate::compare::device::{channel_options, client_config, timing};
-use crate::compare::options::Options;
-use crate::compare::plan::{PlannedCell, START_GAP};
 use crate::compare::sampler::Sampler;
-use crate::stack::channels::{ClientChannels, ServerChannels};
-use crate::stack::server::{Clients, Discard, Server};
-use crate::stack::{Client, Credentials, Message};
 
 /// Bytes of an IPv4 and of a TCP header, both without options.
 const IPV4_TCP_BYTES: u16 = 20 + 20;

@@ -5,12 +5,12 @@ use std::io;
 use wirecost_cost::PacketVerdict;
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Instant, Phase, Span};
+use wirecost_scenario::plan::PlannedCell;
+use wirecost_stack::label::Labeller;
 
 use super::SimulatedPacket;
 use crate::compare::analysis::PacketSink;
 use crate::compare::ladder::{DrawnPacket, DrawnPackets};
-use crate::compare::plan::PlannedCell;
-use crate::stack::label::Labeller;
 
 /// What is kept of the packets of a cell's devices.
 #[derive(Default)]

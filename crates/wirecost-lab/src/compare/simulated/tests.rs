@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::compare::options::tests::options;
+use crate::compare::fixture::options;
 
 /// The cells of `stacks` on `jobs` threads, in the order in which they were handed over.
 fn simulated(stacks: &[&str], change: impl FnOnce(&mut Options), jobs: usize) -> Vec<CellResult> {

@@ -6,9 +6,10 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::Duration;
 
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::Plan;
+
 use super::{CellResult, Simulation, SimulationError};
-use crate::compare::options::Options;
-use crate::compare::plan::Plan;
 
 /// How often it is asked whether to stop while nothing comes to its end.
 const TICK: Duration = Duration::from_millis(50);
@@ -45,7 +46,7 @@ pub fn simulate(
 ///
 /// # Errors
 /// The first cell that came to none.
-pub(in crate::compare) fn side_by_side<R: Send, E: Send>(
+pub(crate) fn side_by_side<R: Send, E: Send>(
     cells: &[usize],
     jobs: usize,
     run: &(dyn Fn(usize) -> Result<R, E> + Sync),

@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
+use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::OpenFiles;
+use wirecost_live::foreign::ForeignReport;
+use wirecost_results::environment::Emulator;
+use wirecost_results::{Cell, Ladder, RunFolder, SampleRow};
+use wirecost_scenario::options::compare::{Options, resolved_link};
+use wirecost_scenario::plan::{Plan, mtu_of};
 
 use crate::compare::analysis::{AnalysedDevice, Analysis, DeviceMeasurement, analyse};
 use crate::compare::capture::CaptureFile;
@@ -10,11 +16,6 @@ use crate::compare::cells::{self, Context};
 use crate::compare::finish::emulator;
 use crate::compare::ladder::{DrawnPackets, ladder};
 use crate::compare::live::{NetworkFacts, Run, RunError};
-use crate::compare::options::{Options, resolved_link};
-use crate::compare::plan::{Plan, mtu_of};
-use crate::results::environment::Emulator;
-use crate::results::{Cell, Ladder, RunFolder, SampleRow};
-use crate::target::ForeignReport;
 
 /// What of a batch belongs to the machine and not to its cells.
 #[derive(Debug)]
@@ -64,10 +65,7 @@ pub(super) fn batches(options: &Options, plan: &Plan, cells: &[usize], max_devic
 
 /// Every device at work has a socket on each side; the limit is raised as far as it goes, and tested before the run.
 pub(super) fn check_open_files(options: &Options, plan: &Plan) -> Result<(), RunError> {
-    let limit = OpenFiles::raise().map_err(|source| RunError::Io {
-        what: "raise the limit of open files",
-        source,
-    })?;
+    let limit = OpenFiles::raise().map_err(EmulationError::doing("raise the limit of open files"))?;
     let devices = plan.overlapping_devices(options);
     let needed = devices * 2 + 64;
     if needed <= limit {
@@ -102,7 +100,7 @@ pub(super) fn figures(
     capture: &str,
 ) -> Result<(Vec<Figures>, LiveFacts), RunError> {
     let drawn = drawn_devices(&run);
-    let io = |what| move |source| RunError::Io { what, source };
+    let io = EmulationError::doing;
     let hosts = 0..run.plan.devices.len() as u32;
     let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
     let keys = run.key_log.text();
@@ -199,9 +197,10 @@ fn by_cell(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::compare::options::tests::options;
     use wirecost_proto::ByteSize;
+
+    use super::*;
+    use crate::compare::fixture::options;
 
     #[test]
     fn a_batch_holds_as_many_devices_as_fit_and_one_mtu() {
@@ -221,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_plan_has_the_same_cells_with_the_same_keys() {
-        use crate::compare::plan::identity::key;
+        use wirecost_scenario::plan::identity::key;
         let mut options = options(&["tcp", "coap-con"]);
         let mut smaller = options.links[0];
         smaller.up.mtu = 1_280;

@@ -5,14 +5,16 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wirecost_live::capture::{flush, writer};
 use wirecost_proto::Instant;
+use wirecost_results::folder::CELLS;
+use wirecost_results::{ResultsError, RunFolder};
+use wirecost_scenario::plan::PlannedCell;
+use wirecost_stack::credentials::VIRTUAL_EPOCH;
 use wirecost_wire::pcapng::{Block, Reader, SECRETS_TLS_KEY_LOG};
 
-use crate::compare::capture::{describe, flush, writer};
-use crate::compare::plan::PlannedCell;
+use crate::compare::capture::describe;
 use crate::compare::simulated::{CellResult, SimulatedPacket};
-use crate::results::{ResultsError, RunFolder, cells};
-use crate::stack::credentials::VIRTUAL_EPOCH;
 
 /// The packets of all simulated cells.
 const CAPTURE: &str = "capture/sim.pcapng";
@@ -107,5 +109,5 @@ fn each_block(path: &Path, mut take: impl FnMut(Block) -> io::Result<()>) -> io:
 }
 
 fn part(key: &str) -> String {
-    format!("{}/{key}.pcapng", cells::FOLDER)
+    format!("{CELLS}/{key}.pcapng")
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use wirecost_results::journal::{self, Entry};
+use wirecost_results::{CellFile, ResultsError, RunFolder};
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::{Plan, identity};
+
 use super::captures;
-use crate::compare::options::Options;
-use crate::compare::plan::{Plan, identity};
 use crate::compare::simulated::CellResult;
-use crate::results::journal::{self, Entry};
-use crate::results::{CellFile, ResultsError, RunFolder};
 
 /// The cells of a results folder.
 pub(super) struct Store<'a> {

@@ -1,6 +1,6 @@
 //! How the offered messages ended, and what was sent again on the way.
 
-use wirecost_lab::results::{Cell, Section, Summary};
+use wirecost_results::{Cell, Section, Summary};
 
 use super::super::grid::{Grid, GridRow};
 use super::{Name, run};

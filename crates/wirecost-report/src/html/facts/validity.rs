@@ -1,7 +1,7 @@
 //! Which figures may be used.
 
 use serde::Serialize;
-use wirecost_lab::results::{Cell, Summary};
+use wirecost_results::{Cell, Summary};
 
 use super::Name;
 use crate::html::MANY;

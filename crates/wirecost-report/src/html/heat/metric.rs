@@ -1,7 +1,7 @@
 //! What the maps compare, and how sure each figure is.
 
-use wirecost_lab::results::summary::Times;
-use wirecost_lab::results::{Cell, SampleRow};
+use wirecost_results::summary::Times;
+use wirecost_results::{Cell, SampleRow};
 
 use super::super::estimate::{Estimate, connect_bytes, message_bytes};
 use super::super::scope::Scope;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use wirecost_lab::results::{Ladder, LadderPacket};
+use wirecost_results::{Ladder, LadderPacket};
 
 use super::{is_up, phase, sum, wire};
 use crate::number;

@@ -1,6 +1,6 @@
 //! Several loads: one row each, of the phase that each is about.
 
-use wirecost_lab::results::load::Load;
+use wirecost_results::load::Load;
 
 use super::columns::Columns;
 use crate::load::words;

@@ -4,7 +4,7 @@ use super::super::tests::{MSS, at, block, ms, opened, sequence_of};
 use super::super::{Ack, Range};
 use super::*;
 use crate::Config;
-use crate::congestion::window::NO_THRESHOLD;
+use crate::recovery::congestion::window::NO_THRESHOLD;
 use wirecost_wire::tcp::SackBlocks;
 
 /// Two segments sent at 0 after a handshake of 20 ms; their probe is due.

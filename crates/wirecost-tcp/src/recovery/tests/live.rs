@@ -1,7 +1,7 @@
 //! What lossy live captures showed.
 
 use super::*;
-use crate::congestion::window::NO_THRESHOLD;
+use crate::recovery::congestion::window::NO_THRESHOLD;
 
 const RTT: Duration = Duration::from_millis(20);
 

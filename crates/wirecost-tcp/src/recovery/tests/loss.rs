@@ -133,7 +133,7 @@ fn a_lost_last_acknowledgment_is_answered_by_a_duplicate_and_reduces_nothing() {
     assert_eq!(simulation.retransmissions().len(), 1);
     assert_eq!(
         simulation.recovery.slow_start_threshold(),
-        crate::congestion::window::NO_THRESHOLD
+        crate::recovery::congestion::window::NO_THRESHOLD
     );
 }
 

@@ -1,7 +1,7 @@
 //! Reductions that are taken back.
 
 use super::*;
-use crate::congestion::window::NO_THRESHOLD;
+use crate::recovery::congestion::window::NO_THRESHOLD;
 
 const RTT: Duration = Duration::from_millis(20);
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_lab::compare::Options;
-use wirecost_lab::compare::options::{Fleet, Schedule};
+use wirecost_scenario::options::compare::{Fleet, Options, Schedule};
 
 use crate::arguments::CompareArguments;
 use crate::commands::link_flags::links;

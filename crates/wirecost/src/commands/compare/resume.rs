@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use wirecost_lab::results::RunFolder;
-use wirecost_lab::results::journal::{self, Entry};
-use wirecost_lab::results::resume::{Earlier, ResumeError};
-use wirecost_lab::scenario::Scenario;
-use wirecost_lab::secret::without_secrets;
+use wirecost_results::RunFolder;
+use wirecost_results::journal::{self, Entry};
+use wirecost_results::resume::{Earlier, ResumeError};
+use wirecost_scenario::Scenario;
+use wirecost_stack::secret::without_secrets;
 
 use crate::arguments::OutputArguments;
 use crate::commands::command_line;

@@ -1,8 +1,8 @@
 //! `--vary KEY=V1,V2,...`: the values of one dimension of the matrix.
 
-use wirecost_lab::scenario::link;
-use wirecost_lab::scenario::table::{Read, parsed, time};
-use wirecost_lab::stack::name::nearest_of;
+use wirecost_scenario::link;
+use wirecost_scenario::table::{Read, parsed, time};
+use wirecost_stack::name::nearest_of;
 
 use crate::arguments::CompareArguments;
 use crate::exit::Failure;

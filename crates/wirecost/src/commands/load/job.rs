@@ -4,34 +4,36 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use wirecost_lab::load::coordinator::Outcome;
-use wirecost_lab::load::options::LoadOptions;
-use wirecost_lab::load::run::{LoadError, Place, run as run_load};
-use wirecost_lab::load::server::ServerError;
-use wirecost_lab::load::sink::{SinkError, own_program};
-use wirecost_lab::load::store::Heading;
-use wirecost_lab::load::sweep::{Measured, Sweep, Unkept};
-use wirecost_lab::load::watch::Watcher;
-use wirecost_lab::load::{entry, identity};
-use wirecost_lab::provenance::Before;
-use wirecost_lab::results::folder::LOAD_FOLDERS;
-use wirecost_lab::results::journal::{self, Entry};
-use wirecost_lab::results::load::{Load, LoadSummary, PhaseFigures};
-use wirecost_lab::results::resume::{Earlier, ResumeError};
-use wirecost_lab::results::shard::Shard;
-use wirecost_lab::results::summary::Warning;
-use wirecost_lab::results::time::rfc3339;
-use wirecost_lab::results::{LoadFile, ResultsError, RunFolder};
-use wirecost_lab::scenario::thresholds::Thresholds;
+use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
 use wirecost_live::topology::prepare;
+use wirecost_load::context::RunContext;
+use wirecost_load::entry;
+use wirecost_load::error::LoadError;
+use wirecost_load::outcome::Outcome;
+use wirecost_load::run::run as run_load;
+use wirecost_load::server::ServerError;
+use wirecost_load::sink::{SinkError, own_program};
+use wirecost_load::sweep::{Measured, Sweep, Unkept};
+use wirecost_load::watch::Watcher;
 use wirecost_report::load::Absent;
 use wirecost_report::terminal;
+use wirecost_results::folder::LOAD_FOLDERS;
+use wirecost_results::journal::{self, Entry};
+use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_results::resume::{Earlier, ResumeError};
+use wirecost_results::shard::Shard;
+use wirecost_results::store::Heading;
+use wirecost_results::summary::Warning;
+use wirecost_results::time::rfc3339;
+use wirecost_results::{LoadFile, ResultsError, RunFolder};
+use wirecost_scenario::identity;
+use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::thresholds::Thresholds;
 
 use crate::arguments::LoadOutputArguments;
-use crate::commands::command_line;
 use crate::commands::compare::{default_folder, resume};
-use crate::commands::thresholds;
+use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
 use crate::load_view::LoadView;
 use crate::output;
@@ -87,7 +89,7 @@ impl Job<'_> {
             let demands = |index, phase: &PhaseFigures, lasted| {
                 self.thresholds.failing_early(options, index, phase, lasted)
             };
-            let place = Place {
+            let place = RunContext {
                 program: &program,
                 folder: folder.path(),
                 watcher: &mut watcher,

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use wirecost_lab::compare::options::LinkConfig;
-use wirecost_lab::load::options::{Arrivals, LoadOptions, LoadTarget, Offer, Payload};
-use wirecost_lab::load::valid::{About, Refusal};
-use wirecost_lab::probe::Url;
-use wirecost_lab::probe::url::Login;
-use wirecost_lab::scenario::edit::MAX_COMBINATIONS;
-use wirecost_lab::scenario::table::combined;
-use wirecost_lab::stack::{Application, Stack};
 use wirecost_proto::ByteSize;
+use wirecost_scenario::edit::MAX_COMBINATIONS;
+use wirecost_scenario::options::compare::LinkConfig;
+use wirecost_scenario::options::load::valid::{About, Refusal};
+use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Payload};
+use wirecost_scenario::table::combined;
 use wirecost_security::Start;
+use wirecost_stack::url::{Login, Url};
+use wirecost_stack::{Application, Stack};
 
 use super::shape;
 use crate::arguments::LoadArguments;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wirecost_lab::load::options::{Backoff, LoadOptions, Payload, Subscribers, Will};
-use wirecost_lab::load::roles::phases::{Shape, phases};
-use wirecost_lab::load::roles::resources::filter_of;
-use wirecost_lab::stack::Application;
+use wirecost_load::roles::phases::{Shape, phases};
+use wirecost_scenario::options::load::resources::filter_of;
+use wirecost_scenario::options::load::{Backoff, LoadOptions, Payload, Subscribers, Will};
+use wirecost_stack::Application;
 
 use super::options::{Choice, DURATION, offer};
 use crate::arguments::{LoadArguments, ShapeArguments};

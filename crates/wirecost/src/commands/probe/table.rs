@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use wirecost_lab::probe::Report;
-use wirecost_lab::probe::account::Way;
-use wirecost_lab::probe::notes::Step;
-use wirecost_lab::probe::report::StepReport;
+use wirecost_probe::Report;
+use wirecost_probe::account::Way;
+use wirecost_probe::notes::Step;
+use wirecost_probe::report::StepReport;
 
 /// What stands where nothing is known.
 const UNKNOWN: &str = "-";

@@ -4,16 +4,15 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use wirecost_coap::oscore::Context;
-use wirecost_lab::stack::admission::Contexts;
-use wirecost_lab::stack::{Admission, Application, Channel, Stack};
 use wirecost_security::certificate::{Authority, Identity, SERVER_NAMES, Usage, authorities_from_pem};
 use wirecost_security::{Epoch, tls};
+use wirecost_stack::admission::Contexts;
+use wirecost_stack::{Admission, Application, Channel, Stack};
 
 use super::files;
 use crate::arguments::ServeArguments;
 use crate::exit::{self, Failure};
-use crate::login;
-use crate::output;
+use crate::{login, output};
 
 /// Whom a server lets in, and who vouches for it.
 pub(super) struct Admitted {

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wirecost_lab::load::sink::{own_program, processes_for};
-use wirecost_lab::stack::{Application, Stack};
 use wirecost_live::environment::free_files;
 use wirecost_live::limits::Limits;
 use wirecost_live::process::worker::Worker;
+use wirecost_load::sink::{own_program, processes_for};
 use wirecost_proto::bare::Transport;
 use wirecost_security::certificate::Identity;
+use wirecost_stack::{Application, Stack};
 
 use crate::arguments::ServeArguments;
 use crate::exit::{self, Failure};

@@ -1,0 +1,195 @@
+//! An emulated link at work that everything on the devices' side shares: both sides, the forwarder between them, and the
+//! check of its delay before anybody uses it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use wirecost_link::{LinkConfig, Medium};
+use wirecost_proto::hosts::HostIndex;
+
+use crate::activity::Activity;
+use crate::driver::Stopper;
+use crate::forwarder::{self, Forwarder};
+use crate::recorder::Recorder;
+use crate::timerfd::minimize_timer_slack;
+use crate::{Clock, Side, Topology, TopologyConfig, check};
+
+pub mod capture;
+pub mod echo;
+mod error;
+mod shared;
+pub mod variation;
+pub mod verdict;
+
+pub use error::EmulationError;
+pub use shared::{CHECKER, HOSTS, Meter, Readings, SURVEYOR, SharedLink};
+
+/// How often ends are looked for.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What the emulated link is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct EmulationOptions<'a> {
+    /// The link.
+    pub link: &'a LinkConfig,
+    /// Whether it is checked over IPv6.
+    pub ipv6: bool,
+    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    pub medium: Option<Medium>,
+    /// The device that a program is which binds to no address.
+    pub resident: Option<HostIndex>,
+    /// Whether sockets choose their congestion control themselves.
+    pub sockets_choose: bool,
+    /// Seed of the link's decisions.
+    pub seed: u64,
+}
+
+/// Both sides and the link at work. Dropped, it stops.
+#[derive(Debug)]
+pub struct Emulation {
+    /// The clock of all times.
+    pub clock: Clock,
+    /// Where devices live.
+    pub device: Side,
+    /// Where their server lives.
+    pub server: Side,
+    /// What the forwarder lets the others know.
+    pub activity: Arc<Activity>,
+    /// What the link has done so far.
+    pub meter: Arc<Meter>,
+    /// How packets leave the sides.
+    pub medium: Medium,
+    /// What a person may want to know of the path of packets: information, not a fault.
+    pub remark: Option<String>,
+    /// Settings that could not be made, one line each.
+    pub warnings: Vec<String>,
+    link: LinkConfig,
+    ipv6: bool,
+    stop: Stopper,
+    forwarding: Option<JoinHandle<io::Result<forwarder::Finished<SharedLink>>>>,
+}
+
+/// What is left when the link has stopped.
+pub struct Left {
+    /// The clock of all times.
+    pub clock: Clock,
+    /// How packets left the sides.
+    pub medium: Medium,
+    /// Packets, links, statistics.
+    pub forwarder: forwarder::Finished<SharedLink>,
+}
+
+impl Emulation {
+    /// Builds both sides and starts the link between them. Call it while the process has one thread, or after
+    /// [`crate::topology::prepare`].
+    ///
+    /// # Errors
+    /// The machine refuses namespaces, or has no descriptor left.
+    pub fn start(
+        options: &EmulationOptions<'_>,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> Result<Self, EmulationError> {
+        let mtu = options.link.up.mtu.min(options.link.down.mtu);
+        let topology = Topology::create(&TopologyConfig {
+            mtu: mtu.into(),
+            medium: options.medium,
+            resident: options.resident,
+            sockets_choose: options.sockets_choose,
+            ..TopologyConfig::default()
+        })?;
+        let activity = Arc::new(Activity::new(options.resident.map_or(0, |host| host + 1)));
+        let meter = Arc::<Meter>::default();
+        let links = SharedLink::new(*options.link, options.seed, Arc::clone(&meter));
+        let ports = [topology.device_port, topology.server_port];
+        let forwarder = Forwarder::new(ports, links, recorder, clock, Arc::clone(&activity));
+        let forwarder = forwarder.map_err(EmulationError::doing("set up the link"))?;
+        let stop = forwarder.stopper();
+        let forwarding = thread::spawn(move || {
+            minimize_timer_slack()?;
+            forwarder.run()
+        });
+        Ok(Self {
+            clock,
+            device: topology.device,
+            server: topology.server,
+            activity,
+            meter,
+            medium: topology.medium,
+            remark: topology.veth_reason,
+            warnings: topology.warnings,
+            link: *options.link,
+            ipv6: options.ipv6,
+            stop,
+            forwarding: Some(forwarding),
+        })
+    }
+
+    /// Lets the forwarder make up for what the path itself takes, and checks the link's delay: the round-trip times of the
+    /// echoes that came back, and a line that says what was asked and achieved. Once `is_over`, which is given the time
+    /// that it may take, the check waits for no more.
+    ///
+    /// # Errors
+    /// A raw socket is refused.
+    pub fn check(
+        &self,
+        is_over: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<(Vec<Duration>, String), EmulationError> {
+        let path = echo::plan(&LinkConfig::default(), SURVEYOR, self.ipv6);
+        let plan = echo::plan(&self.link, CHECKER, self.ipv6);
+        let (side, clock, activity) = (self.device.clone(), self.clock, Arc::clone(&self.activity));
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            side.enter().map_err(io::Error::other)?;
+            minimize_timer_slack()?;
+            activity.set_head_start(check::head_start(&check::echo(&path, &clock, &told)?));
+            check::echo(&plan, &clock, &told)
+        });
+        while !thread.is_finished() {
+            if is_over(TICK) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let round_trips = join("link check", thread)?;
+        let said = echo::asked_and_achieved(&self.link, &round_trips, self.ipv6);
+        Ok((round_trips, said))
+    }
+
+    /// Stops the link; packets on their way are dropped.
+    ///
+    /// # Errors
+    /// Its loop failed.
+    pub fn stop(mut self) -> Result<Left, EmulationError> {
+        // A loop that has ended by itself cannot be woken and need not be.
+        drop(self.stop.wake());
+        let forwarding = self.forwarding.take();
+        let forwarding = forwarding.ok_or(EmulationError::Panicked("link"))?;
+        Ok(Left {
+            clock: self.clock,
+            medium: self.medium,
+            forwarder: join("link", forwarding)?,
+        })
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        // As above: its thread ends by itself then.
+        drop(self.stop.wake());
+    }
+}
+
+/// What a thread has come to.
+///
+/// # Errors
+/// It failed, or panicked.
+pub fn join<T>(what: &'static str, thread: JoinHandle<io::Result<T>>) -> Result<T, EmulationError> {
+    match thread.join() {
+        Ok(result) => result.map_err(EmulationError::doing(what)),
+        Err(_) => Err(EmulationError::Panicked(what)),
+    }
+}

@@ -1,0 +1,114 @@
+//! The packets of a link as a file; the checks of the link are left out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use wirecost_proto::Instant;
+use wirecost_proto::record::{Record, RecordedPacket};
+use wirecost_wire::pcapng::Writer;
+
+use super::{CHECKER, EmulationError, Left, SURVEYOR};
+use crate::Clock;
+use crate::capture::{flush, writer};
+use crate::recorder::deliveries;
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// How many packets met which fate.
+    pub fates: BTreeMap<&'static str, u64>,
+    /// Packets that an interface dropped or refused.
+    pub dropped: u64,
+    /// Why the capture does not hold everything, if it does not.
+    pub cut_short: Option<String>,
+}
+
+/// Writes what was recorded to a new file, with the secrets in `keys`. What a full disk left out is said and no error.
+///
+/// # Errors
+/// The recording cannot be read back, or the capture not be made.
+pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, EmulationError> {
+    let reading = "read the recorded packets back";
+    let dropped = left
+        .forwarder
+        .dropped()
+        .map_err(EmulationError::doing("read the interfaces' counters"))?;
+    let recording = &mut left.forwarder.recording;
+    let (delivered, _) = deliveries(recording).map_err(EmulationError::doing(reading))?;
+    let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
+    let mut sink = Sink {
+        file,
+        clock: left.clock,
+        fates: BTreeMap::new(),
+        error: None,
+    };
+    let packets = recording.records().map_err(EmulationError::doing(reading))?;
+    let packets = packets.filter_map(|record| match record {
+        Ok(Record::Packet(packet)) => Some(Ok(packet)),
+        Ok(Record::Delivery(_)) => None,
+        Err(error) => Some(Err(error)),
+    });
+    for (packet, delivered) in packets.zip(delivered) {
+        sink.take(&packet.map_err(EmulationError::doing(reading))?, delivered);
+    }
+    let (fates, failure) = sink.finish();
+    let unrecorded = recording.error.as_ref().map(ToString::to_string);
+    let reason = failure.map(|error| error.to_string()).or(unrecorded);
+    recording
+        .discard()
+        .map_err(EmulationError::doing("discard the recorded packets"))?;
+    Ok(Written {
+        fates,
+        dropped,
+        cut_short: reason.map(|reason| format!("the capture is cut short: {reason}")),
+    })
+}
+
+/// Counts packets, and writes them as long as that is possible.
+struct Sink {
+    file: Writer<BufWriter<File>>,
+    clock: Clock,
+    fates: BTreeMap<&'static str, u64>,
+    error: Option<io::Error>,
+}
+
+impl Sink {
+    fn take(&mut self, packet: &RecordedPacket, delivered: Option<Instant>) {
+        if matches!(packet.host, Some(CHECKER | SURVEYOR)) {
+            return;
+        }
+        *self.fates.entry(packet.fate.name()).or_default() += 1;
+        if self.error.is_none() {
+            let at = self.clock.utc_nanos(packet.entered);
+            self.error = write_packet(&mut self.file, packet, at, delivered).err();
+        }
+    }
+
+    /// The packets by fate, and why the capture is cut short, if it is.
+    fn finish(self) -> (BTreeMap<&'static str, u64>, Option<io::Error>) {
+        let error = match self.error {
+            Some(error) => Some(error),
+            None => flush(self.file).err(),
+        };
+        (self.fates, error)
+    }
+}
+
+fn write_packet(
+    file: &mut Writer<BufWriter<File>>,
+    packet: &RecordedPacket,
+    at: u64,
+    delivered: Option<Instant>,
+) -> io::Result<()> {
+    let mut comment = packet.fate.name().to_owned();
+    if let Some(delivered) = delivered {
+        let after = delivered.saturating_since(packet.entered).as_secs_f64() * 1e3;
+        // Writing to a String cannot fail.
+        let _ = write!(comment, " after {after:.3} ms");
+    }
+    file.packet(packet.direction as u32, at, &packet.bytes, Some(&comment))
+        .map_err(io::Error::other)
+}

@@ -1,0 +1,282 @@
+//! The one link of all devices, beside those of its checks, and what it has done so far.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use wirecost_link::{Counters, Link, LinkConfig};
+use wirecost_proto::hosts::{HostIndex, MAX_DEVICES};
+use wirecost_proto::path::Links;
+use wirecost_proto::random::key_of;
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
+use wirecost_results::link_use::{DirectionUse, LinkUse};
+
+/// The device from which the link is checked.
+pub const CHECKER: HostIndex = MAX_DEVICES - 1;
+/// The device from which the path itself is checked.
+pub const SURVEYOR: HostIndex = MAX_DEVICES - 2;
+/// Devices with an address of their own, from 0: all but those of the checks.
+pub const HOSTS: HostIndex = SURVEYOR;
+
+/// The link that every address of the devices' side shares but those of the checks.
+#[derive(Debug)]
+pub struct SharedLink {
+    shared: Metered,
+    checker: Link,
+    surveyor: Link,
+}
+
+impl SharedLink {
+    /// An idle link whose deeds `meter` shows.
+    pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
+        let link = |config, purpose| Link::new(config, Rng::new(seed).purpose(key_of(purpose)));
+        Self {
+            shared: Metered {
+                link: link(config, "link"),
+                meter,
+            },
+            checker: link(config, "link check"),
+            surveyor: link(LinkConfig::default(), "path check"),
+        }
+    }
+
+    /// What each direction of the shared link has decided.
+    pub fn counters(&self) -> [Counters; 2] {
+        Direction::ALL.map(|way| *self.shared.link.counters(way))
+    }
+}
+
+impl Links for SharedLink {
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
+        Some(match host {
+            CHECKER => &mut self.checker,
+            SURVEYOR => &mut self.surveyor,
+            _ => &mut self.shared,
+        })
+    }
+}
+
+/// A link that lets others see what it does.
+#[derive(Debug)]
+struct Metered {
+    link: Link,
+    meter: Arc<Meter>,
+}
+
+impl Path for Metered {
+    fn offer(
+        &mut self,
+        direction: Direction,
+        wire_bytes: usize,
+        now: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate {
+        self.meter.pass_mark(now);
+        let fate = self.link.offer(direction, wire_bytes, now, deliveries);
+        self.meter.show(direction, self.link.counters(direction));
+        fate
+    }
+}
+
+/// What a link has done so far, and what it had done at a mark, for threads that look on.
+#[derive(Debug)]
+pub struct Meter {
+    gauges: [Gauge; 2],
+    /// The mark, in nanoseconds of the link's clock; [`NO_MARK`] where there is none, or it has been passed.
+    mark_ns: AtomicU64,
+    /// What the link had done when a packet passed the mark.
+    at_mark: Mutex<Option<Readings>>,
+}
+
+const NO_MARK: u64 = u64::MAX;
+
+#[derive(Debug, Default)]
+struct Gauge {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+    lost: AtomicU64,
+    queue_dropped: AtomicU64,
+    busy_ns: AtomicU64,
+}
+
+/// What one direction of a link has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reading {
+    packets: u64,
+    bytes: u64,
+    lost: u64,
+    queue_dropped: u64,
+    busy_ns: u64,
+}
+
+/// What a link has done at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readings([Reading; 2]);
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            gauges: Default::default(),
+            mark_ns: AtomicU64::new(NO_MARK),
+            at_mark: Mutex::default(),
+        }
+    }
+}
+
+impl Meter {
+    fn show(&self, way: Direction, counters: &Counters) {
+        let [up, down] = &self.gauges;
+        let gauge = match way {
+            Direction::Up => up,
+            Direction::Down => down,
+        };
+        let busy = u64::try_from(counters.busy.as_nanos()).unwrap_or(u64::MAX);
+        for (shown, value) in [
+            (&gauge.packets, counters.offered.packets),
+            (&gauge.bytes, counters.offered.bytes),
+            (&gauge.lost, counters.lost),
+            (&gauge.queue_dropped, counters.queue_dropped),
+            (&gauge.busy_ns, busy),
+        ] {
+            shown.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the mark: packets that enter from `at` on are behind it. There is one at a time.
+    pub fn mark(&self, at: Instant) {
+        let mut at_mark = self.at_mark();
+        *at_mark = None;
+        self.mark_ns.store(at.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// What the link had done at the mark, or so far where no packet has passed it.
+    pub fn read_mark(&self) -> Readings {
+        let at_mark = *self.at_mark();
+        at_mark.unwrap_or_else(|| self.read())
+    }
+
+    /// Keeps what the link has done before a packet that enters `now`, where that is the first one behind the mark.
+    fn pass_mark(&self, now: Instant) {
+        if now.as_nanos() < self.mark_ns.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut at_mark = self.at_mark();
+        // It may have been set anew meanwhile.
+        if now.as_nanos() >= self.mark_ns.load(Ordering::Relaxed) {
+            self.mark_ns.store(NO_MARK, Ordering::Relaxed);
+            *at_mark = Some(self.read());
+        }
+    }
+
+    fn at_mark(&self) -> MutexGuard<'_, Option<Readings>> {
+        // A reading is whole whoever panicked while it was locked.
+        self.at_mark.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the link has done so far.
+    pub fn read(&self) -> Readings {
+        let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let reading = |gauge: &Gauge| Reading {
+            packets: read(&gauge.packets),
+            bytes: read(&gauge.bytes),
+            lost: read(&gauge.lost),
+            queue_dropped: read(&gauge.queue_dropped),
+            busy_ns: read(&gauge.busy_ns),
+        };
+        Readings(self.gauges.each_ref().map(reading))
+    }
+}
+
+impl Readings {
+    /// What the link has done between `earlier` and this, which took so long.
+    pub fn since(&self, earlier: &Self, span: Duration) -> LinkUse {
+        let [up, down] = &self.0;
+        let [up_before, down_before] = &earlier.0;
+        LinkUse {
+            up: up.since(up_before, span),
+            down: down.since(down_before, span),
+        }
+    }
+}
+
+impl Reading {
+    fn since(&self, earlier: &Self, span: Duration) -> DirectionUse {
+        let busy = Duration::from_nanos(self.busy_ns.saturating_sub(earlier.busy_ns));
+        let share = busy.as_secs_f64() / span.as_secs_f64();
+        DirectionUse {
+            packets: self.packets.saturating_sub(earlier.packets),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            lost: self.lost.saturating_sub(earlier.lost),
+            queue_dropped: self.queue_dropped.saturating_sub(earlier.queue_dropped),
+            // What waits in the queue counts as soon as it is there.
+            utilisation: (!busy.is_zero() && share.is_finite()).then_some(share.min(1.0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(link: &mut SharedLink, host: HostIndex, packets: u32) {
+        let mut deliveries = Vec::new();
+        for _ in 0..packets {
+            let path = link.link(host).expect("a link");
+            path.offer(Direction::Up, 125, Instant::START, &mut deliveries);
+        }
+    }
+
+    #[test]
+    fn all_devices_share_what_the_meter_shows_and_the_checks_do_not() {
+        let mut config = LinkConfig::symmetric(Duration::from_millis(10));
+        config.up.rate = Some("10kbit".parse().expect("a rate"));
+        config.up.queue = Some(wirecost_link::QueueLimit::Packets(3));
+        let meter = Arc::<Meter>::default();
+        let mut link = SharedLink::new(config, 1, Arc::clone(&meter));
+        let before = meter.read();
+        offered(&mut link, 0, 2);
+        offered(&mut link, 7, 4);
+        offered(&mut link, CHECKER, 1);
+        let used = meter.read().since(&before, Duration::from_secs(1));
+        assert_eq!((used.up.packets, used.up.bytes, used.down.packets), (6, 750, 0));
+        assert_eq!(link.counters()[0].offered.packets, 6);
+        // Of 125 B each takes 100 ms at 10 kbit/s; the first is sent while three wait.
+        assert_eq!(used.up.queue_dropped, link.counters()[0].queue_dropped);
+        assert!(used.up.queue_dropped > 0);
+        let kept = 6 - used.up.queue_dropped;
+        assert_eq!(used.up.utilisation, Some(kept as f64 / 10.0));
+        assert_eq!(used.down.utilisation, None);
+        let twice = used.with(&used);
+        assert_eq!(
+            (twice.up.packets, twice.up.utilisation),
+            (12, used.up.utilisation)
+        );
+    }
+
+    #[test]
+    fn packets_from_the_mark_on_are_behind_it() {
+        let meter = Arc::<Meter>::default();
+        let config = LinkConfig::symmetric(Duration::from_millis(10));
+        let mut link = SharedLink::new(config, 1, Arc::clone(&meter));
+        let mut enters = |millis| {
+            let path = link.link(0).expect("a link");
+            path.offer(Direction::Up, 100, Instant::from_millis(millis), &mut Vec::new());
+        };
+        let behind = || {
+            let used = meter.read().since(&meter.read_mark(), Duration::from_secs(1));
+            (used.up.packets, used.up.bytes)
+        };
+        meter.mark(Instant::from_millis(20));
+        enters(10);
+        enters(19);
+        assert_eq!(behind(), (0, 0), "none has passed it");
+        enters(20);
+        enters(21);
+        assert_eq!(behind(), (2, 200));
+        meter.mark(Instant::from_millis(30));
+        enters(29);
+        assert_eq!(behind(), (0, 0), "it is another mark");
+        enters(31);
+        assert_eq!(behind(), (1, 100));
+    }
+}

@@ -1,0 +1,75 @@
+//! All connections are lost at one instant, as when a server, a router or the mains fails.
+
+use wirecost_proto::Instant;
+use wirecost_proto::script::Context;
+use wirecost_scenario::expected::Matching;
+use wirecost_scenario::options::load::Who;
+use wirecost_stack::Command;
+
+use crate::activity::{Activity, Part};
+use crate::fleet::State;
+
+/// Leaves all connections, without a word of the application.
+#[derive(Debug)]
+pub struct DropAll {
+    who: Who,
+    reset: bool,
+    /// Whom the wills of senders go to.
+    wills: Matching,
+    at: Instant,
+    has_begun: bool,
+}
+
+impl DropAll {
+    /// Leaves the connections of `who`, by RST or by FIN. `wills` are the subscriptions that the senders' wills match.
+    pub const fn new(who: Who, reset: bool, wills: Matching) -> Self {
+        Self {
+            who,
+            reset,
+            wills,
+            at: Instant::START,
+            has_begun: false,
+        }
+    }
+}
+
+impl Activity for DropAll {
+    fn begin(&mut self, _: &mut Part, at: Instant) {
+        self.at = at;
+    }
+
+    fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        if now < self.at {
+            return Some(self.at);
+        }
+        if std::mem::replace(&mut self.has_begun, true) {
+            return None;
+        }
+        for device in part.devices(self.who) {
+            match part.fleet.state(device) {
+                State::Up => {
+                    let wills = self.wills.of_device(device);
+                    if device < part.senders {
+                        part.book.now(now).deliveries.expected += u64::from(wills);
+                    }
+                    part.fleet.abort(device, self.reset);
+                }
+                State::Connecting | State::Closing => part.fleet.abort(device, self.reset),
+                State::Down => part.fleet.stay_down(device),
+            }
+        }
+        None
+    }
+
+    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
+        None
+    }
+
+    fn is_done(&self, part: &Part, _: Instant) -> bool {
+        let is_down = |device| part.fleet.state(device) == State::Down;
+        self.has_begun && part.devices(self.who).all(is_down)
+    }
+
+    // It is over at once anyway.
+    fn stop(&mut self, _: &mut Part, _: Instant, _: Instant) {}
+}

@@ -1,0 +1,273 @@
+//! Connect, close, and again: handshakes per second, and what each takes.
+//!
+//! ```text
+//! open loop:   the schedule names a device -> it connects where it is down, else the handshake waits for it
+//! closed loop: a device is down -> it connects
+//! either way:  connect -> the client may send: that is the handshake -> close -> down
+//! ```
+//!
+//! Handshakes that resume need the ticket of a connection before them: that one is in a phase before this one.
+
+use std::collections::VecDeque;
+use std::iter::Peekable;
+use std::ops::Range;
+use std::time::Duration;
+
+use wirecost_proto::bare::Transport;
+use wirecost_proto::script::Context;
+use wirecost_proto::{Instant, Rng};
+use wirecost_scenario::options::load::Offer;
+use wirecost_stack::{Command, Event};
+
+use crate::activity::{Activity, Ended, Part};
+use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
+use crate::earlier;
+use crate::fleet::{State, Wish};
+use crate::roles::attempts::{Attempts, Failure};
+
+/// How long a connection stays open where a ticket may follow the handshake (RFC 8446, section 4.6.1).
+pub const TICKET_WAIT: Duration = Duration::from_millis(50);
+/// How long a device of a closed loop rests after a failure: a server that is not there is not asked without pause.
+const REST: Duration = Duration::from_millis(100);
+/// Why handshakes end that have not come about when the phase is over.
+const OUT_OF_TIME: &str = "no connection before the phase was over";
+
+/// What is asked of the handshakes of a part.
+#[derive(Clone, Debug)]
+pub struct Handshaking {
+    /// When which handshakes are intended.
+    pub offer: Offer,
+    /// The part's senders among all.
+    pub devices: Range<u32>,
+    /// All senders.
+    pub of: u32,
+    /// What connections run on.
+    pub transport: Transport,
+    /// How long a connection stays open after its handshake.
+    pub linger: Duration,
+    /// What is random follows from it.
+    pub rng: Rng,
+}
+
+/// Makes handshakes.
+#[derive(Debug)]
+pub struct Handshakes {
+    asked: Handshaking,
+    flow: Flow,
+    attempts: Attempts,
+    /// Devices that a closed loop has not looked at.
+    fresh: usize,
+    /// Connections to be closed, the earliest first.
+    lingering: VecDeque<(Instant, usize)>,
+    /// Devices that go on after a failure, the earliest first.
+    resting: VecDeque<(Instant, usize)>,
+    /// The device that the server has refused just now.
+    refused: Option<usize>,
+    begins: Instant,
+    ends: Instant,
+    /// Nothing is waited for from here on, once nothing is intended any more.
+    drained: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum Flow {
+    Open(Peekable<Schedule>),
+    /// So many handshakes may still be intended.
+    Closed {
+        left: u64,
+    },
+}
+
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
+
+impl Handshakes {
+    /// The part's share of the handshakes.
+    pub fn new(asked: Handshaking) -> Self {
+        let devices = asked.devices.clone();
+        let flow = match Schedule::new(&asked.offer, devices.clone(), asked.of, asked.rng) {
+            Some(schedule) => Flow::Open(schedule.peekable()),
+            None => Flow::Closed {
+                left: asked
+                    .offer
+                    .count
+                    .map_or(u64::MAX, |count| share(count, &devices, asked.of)),
+            },
+        };
+        Self {
+            attempts: Attempts::new(devices.len()),
+            fresh: devices.len(),
+            asked,
+            flow,
+            lingering: VecDeque::new(),
+            resting: VecDeque::new(),
+            refused: None,
+            begins: Instant::START,
+            ends: Instant::START,
+            drained: None,
+        }
+    }
+
+    /// Offers what the schedule names; returns when it names the next.
+    fn offer(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        for _ in 0..ARRIVALS_PER_TURN {
+            let Flow::Open(schedule) = &mut self.flow else {
+                return None;
+            };
+            let arrival = schedule.peek().copied()?;
+            let intended = self.begins + Duration::from_nanos(arrival.offset);
+            part.book.intend(intended);
+            if now < intended {
+                return Some(intended);
+            }
+            schedule.next();
+            let device = arrival.device;
+            let free = part.fleet.state(device) == State::Down && self.attempts.is_free(device);
+            self.attempts.offer(device, intended, now, free, &mut part.book);
+            self.begin_next(part, device, now);
+        }
+        Some(now)
+    }
+
+    /// A device that is down begins what it has to do next.
+    fn begin_next(&mut self, part: &mut Part, device: usize, now: Instant) {
+        if part.fleet.state(device) != State::Down {
+            return;
+        }
+        if let Flow::Closed { left } = &mut self.flow
+            && *left > 0
+            && now < self.ends
+            && self.attempts.is_free(device)
+        {
+            *left -= 1;
+            self.attempts.offer(device, now, now, true, &mut part.book);
+        }
+        if self.attempts.begin(device, now, &mut part.book) {
+            part.fleet.wish(device, Wish::Connect);
+        }
+    }
+
+    fn has_ended(&mut self, now: Instant) -> bool {
+        match &mut self.flow {
+            Flow::Open(schedule) => schedule.peek().is_none(),
+            Flow::Closed { left } => *left == 0 || now >= self.ends,
+        }
+    }
+
+    /// Closes the connections that have been open for long enough; returns when the next one has.
+    fn close_lingering(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        while let Some((until, device)) = self.lingering.front().copied() {
+            if now < until {
+                return Some(until);
+            }
+            self.lingering.pop_front();
+            if part.fleet.is_up(device) {
+                part.fleet.wish(device, Wish::Close);
+            }
+        }
+        None
+    }
+
+    /// Lets the devices go on that have rested for long enough; returns when the next one has.
+    fn wake_resting(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        while let Some((until, device)) = self.resting.front().copied() {
+            if now < until {
+                return Some(until);
+            }
+            self.resting.pop_front();
+            self.begin_next(part, device, now);
+        }
+        None
+    }
+}
+
+impl Activity for Handshakes {
+    fn begin(&mut self, part: &mut Part, at: Instant) {
+        self.begins = at;
+        self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
+        for device in 0..part.senders {
+            if part.fleet.is_up(device) {
+                part.fleet.wish(device, Wish::Close);
+            }
+        }
+    }
+
+    fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        if now < self.begins {
+            return Some(self.begins);
+        }
+        let mut next = self.offer(part, now);
+        if let Flow::Closed { .. } = self.flow {
+            // Those that are down when it begins: the others go on when they come down.
+            for device in 0..std::mem::take(&mut self.fresh) {
+                self.begin_next(part, device, now);
+            }
+        }
+        next = earlier(next, self.close_lingering(part, now));
+        next = earlier(next, self.wake_resting(part, now));
+        if !self.has_ended(now) {
+            return earlier(next, Some(self.ends));
+        }
+        let timeout = part.book.rules().timeout;
+        let drained = *self.drained.get_or_insert(now + timeout);
+        if now >= drained {
+            self.attempts.abandon_all(OUT_OF_TIME, &mut part.book);
+        }
+        earlier(next, Some(drained))
+    }
+
+    fn came_up(&mut self, part: &mut Part, device: usize, now: Instant) {
+        if device >= part.senders {
+            return;
+        }
+        self.attempts.succeed(device, now, &mut part.book);
+        if self.asked.linger.is_zero() {
+            return part.fleet.wish(device, Wish::Close);
+        }
+        self.lingering.push_back((now + self.asked.linger, device));
+    }
+
+    fn event(&mut self, part: &mut Part, device: usize, event: &Event, _: Instant) {
+        match event {
+            Event::Rejected { .. } => self.refused = Some(device),
+            // Nothing answers the close of a datagram's channel: it is over when it is said.
+            Event::Other
+                if self.asked.transport == Transport::Datagram
+                    && part.fleet.state(device) == State::Closing =>
+            {
+                part.fleet.abort(device, false);
+            }
+            _ => {}
+        }
+    }
+
+    fn went_down(&mut self, part: &mut Part, device: usize, ended: Ended<'_>, now: Instant) {
+        if device >= part.senders {
+            return;
+        }
+        let failure = match self.refused.take() {
+            Some(refused) if refused == device => Failure::Refused,
+            _ => Failure::Failed,
+        };
+        let reason = ended.reason.unwrap_or(OUT_OF_TIME);
+        let has_failed = self.attempts.fail(device, failure, reason, &mut part.book);
+        if has_failed && matches!(self.flow, Flow::Closed { .. }) {
+            return self.resting.push_back((now + REST, device));
+        }
+        self.begin_next(part, device, now);
+    }
+
+    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
+        None
+    }
+
+    fn is_done(&self, _: &Part, now: Instant) -> bool {
+        self.drained
+            .is_some_and(|drained| self.attempts.outstanding() == 0 || now >= drained)
+    }
+
+    fn stop(&mut self, _: &mut Part, now: Instant, until: Instant) {
+        self.flow = Flow::Closed { left: 0 };
+        self.ends = self.ends.min(now);
+        self.drained = Some(self.drained.map_or(until, |drained| drained.min(until)));
+    }
+}

@@ -1,0 +1,201 @@
+//! Messages are sent: at intended times whatever becomes of those before, or each when one before it is over.
+//!
+//! ```text
+//! open loop:   the schedule names a device -> the message waits for it where it must -> given, sent, over
+//! closed loop: a device has room -> the message is intended now -> given, sent, over -> the device has room
+//! drain:       nothing is offered any more; over when nothing is outstanding, or after the time-out
+//! ```
+
+use std::iter::Peekable;
+use std::ops::Range;
+use std::time::Duration;
+
+use wirecost_proto::script::Context;
+use wirecost_proto::{Instant, Rng};
+use wirecost_scenario::expected::Matching;
+use wirecost_scenario::options::load::{Backoff, Offer};
+use wirecost_stack::Command;
+
+use crate::activity::{Activity, Kind, Part};
+use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
+
+/// What is asked of a publishing phase.
+#[derive(Clone, Debug)]
+pub struct Publishing {
+    /// When which messages are intended.
+    pub offer: Offer,
+    /// The part's senders among all.
+    pub devices: Range<u32>,
+    /// All senders.
+    pub of: u32,
+    /// The most messages of a device that the protocol has at a time.
+    pub inflight: u32,
+    /// How lost connections come back.
+    pub backoff: Backoff,
+    /// Whether they carry payloads or ask for them.
+    pub kind: Kind,
+    /// How often a message of each sender is to arrive at subscribers.
+    pub matching: Matching,
+    /// What is random follows from it.
+    pub rng: Rng,
+}
+
+/// Sends messages.
+#[derive(Debug)]
+pub struct Publish {
+    asked: Publishing,
+    flow: Flow,
+    begins: Instant,
+    has_begun: bool,
+    /// Nothing is intended from here on; not known before the end where a count ends it.
+    ends: Instant,
+    /// Nothing is waited for from here on.
+    drained: Instant,
+}
+
+#[derive(Debug)]
+enum Flow {
+    Open(Peekable<Schedule>),
+    /// So many messages may still be intended.
+    Closed {
+        left: u64,
+    },
+}
+
+impl Publish {
+    /// The part's share of a publishing phase.
+    pub fn new(asked: Publishing) -> Self {
+        let schedule = Schedule::new(&asked.offer, asked.devices.clone(), asked.of, asked.rng);
+        let flow = match schedule {
+            Some(schedule) => Flow::Open(schedule.peekable()),
+            None => Flow::Closed {
+                left: asked
+                    .offer
+                    .count
+                    .map_or(u64::MAX, |count| share(count, &asked.devices, asked.of)),
+            },
+        };
+        Self {
+            asked,
+            flow,
+            begins: Instant::START,
+            has_begun: false,
+            ends: Instant::START,
+            drained: Instant::START,
+        }
+    }
+
+    fn is_free(&self, part: &Part, device: usize) -> bool {
+        part.fleet.is_up(device) && self.takes_more(part, device) && !part.book.is_waiting(device)
+    }
+
+    /// Whether a device's protocol takes a message.
+    fn takes_more(&self, part: &Part, device: usize) -> bool {
+        part.book.in_flight(device) < self.asked.inflight && !part.book.is_holding(device)
+    }
+
+    /// When the schedule intends the next message; `None` where it intends none, or where there is no schedule.
+    fn next_arrival(&mut self) -> Option<Instant> {
+        let Flow::Open(schedule) = &mut self.flow else {
+            return None;
+        };
+        let offset = schedule.peek()?.offset;
+        Some(self.begins + Duration::from_nanos(offset))
+    }
+
+    /// Whether nothing will be intended any more.
+    fn has_ended(&mut self, now: Instant) -> bool {
+        match &mut self.flow {
+            // Where a count ends it, nobody waits for what the duration would have been.
+            Flow::Open(schedule) => {
+                schedule.peek().is_none() && (self.asked.offer.count.is_some() || now >= self.ends)
+            }
+            Flow::Closed { left } => *left == 0 || now >= self.ends,
+        }
+    }
+
+    /// Nothing is offered any more: what is outstanding has the time-out from now on.
+    fn end(&mut self, part: &Part, now: Instant) {
+        if self.drained == NEVER {
+            self.ends = self.ends.min(now);
+            self.drained = now + part.book.rules().timeout;
+        }
+    }
+}
+
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
+
+impl Activity for Publish {
+    fn begin(&mut self, part: &mut Part, at: Instant) {
+        self.begins = at;
+        part.book.expect_deliveries(self.asked.matching.clone());
+        self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
+        self.drained = NEVER;
+    }
+
+    fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        if now < self.begins {
+            return Some(self.begins);
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            part.bring_back(&self.asked.backoff, now);
+            // What a phase before has left over waits for its device, and in a closed loop every device has room.
+            (0..part.senders).for_each(|device| part.fleet.wake(device));
+        }
+        for _ in 0..ARRIVALS_PER_TURN {
+            let Flow::Open(schedule) = &mut self.flow else {
+                break;
+            };
+            let Some(arrival) = schedule.peek().copied() else {
+                break;
+            };
+            let intended = self.begins + Duration::from_nanos(arrival.offset);
+            part.book.intend(intended);
+            if now < intended {
+                return Some(intended);
+            }
+            schedule.next();
+            let free = self.is_free(part, arrival.device);
+            part.book.offer(arrival.device, intended, now, free);
+            if part.fleet.is_up(arrival.device) {
+                part.fleet.wake(arrival.device);
+            }
+        }
+        if !self.has_ended(now) {
+            return Some(self.next_arrival().unwrap_or(self.ends));
+        }
+        self.end(part, now);
+        if now >= self.drained {
+            part.book.abandon_all();
+        }
+        Some(self.drained)
+    }
+
+    fn next(&mut self, part: &mut Part, device: usize, context: Context) -> Option<Command> {
+        if device >= part.senders || !self.takes_more(part, device) {
+            return None;
+        }
+        if let Flow::Closed { left } = &mut self.flow
+            && *left > 0
+            && (self.begins..self.ends).contains(&context.now)
+        {
+            *left -= 1;
+            part.book.offer(device, context.now, context.now, true);
+        }
+        part.send(device, self.asked.kind, context.now)
+    }
+
+    fn is_done(&self, part: &Part, now: Instant) -> bool {
+        self.drained != NEVER && (part.book.outstanding() == 0 || now >= self.drained)
+    }
+
+    fn stop(&mut self, part: &mut Part, now: Instant, until: Instant) {
+        self.flow = Flow::Closed { left: 0 };
+        self.end(part, now);
+        self.drained = self.drained.min(until);
+    }
+
+    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+        Some(self.asked.backoff)
+    }
+}

@@ -1,0 +1,105 @@
+//! Devices that have lost their connections come back, each after waits of its own.
+//!
+//! ```text
+//! down -> wait -> connect -> up: it is back
+//!          ^         |
+//!          `---------'  refused, reset, timed out: the wait is drawn anew from twice as much, up to the longest
+//! ```
+//!
+//! A device that is to be back counts as a message: intended when the phase begins, acknowledged when it may send again.
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_proto::script::Context;
+use wirecost_scenario::options::load::{Backoff, Who};
+use wirecost_stack::Command;
+
+use crate::activity::{Activity, Part};
+use crate::fleet::State;
+use crate::roles::attempts::Attempts;
+
+/// Why a device is not back when the phase is over.
+const NOT_BACK: &str = "not back in time";
+
+/// Lets devices connect again.
+#[derive(Debug)]
+pub struct Reconnect {
+    who: Who,
+    backoff: Backoff,
+    timeout: Duration,
+    retained: u32,
+    attempts: Attempts,
+    at: Instant,
+    until: Instant,
+    has_begun: bool,
+}
+
+impl Reconnect {
+    /// Devices of `who` that are down connect again, after waits by `backoff`, until `timeout` has passed. Subscribers
+    /// that have to subscribe anew find so many messages retained.
+    pub fn new(who: Who, backoff: Backoff, timeout: Duration, retained: u32) -> Self {
+        Self {
+            who,
+            backoff,
+            timeout,
+            retained,
+            attempts: Attempts::new(0),
+            at: Instant::START,
+            until: Instant::START,
+            has_begun: false,
+        }
+    }
+}
+
+impl Activity for Reconnect {
+    fn begin(&mut self, part: &mut Part, at: Instant) {
+        self.at = at;
+        self.until = at + self.timeout;
+        self.attempts = Attempts::new(part.fleet.len());
+        part.subscribers.expect_retained(self.retained);
+    }
+
+    fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        if now < self.at {
+            return Some(self.at);
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            for device in part.devices(self.who) {
+                if part.fleet.state(device) != State::Down {
+                    continue;
+                }
+                self.attempts.offer(device, self.at, now, true, &mut part.book);
+                self.attempts.begin(device, now, &mut part.book);
+                part.fleet.was_lost(device);
+                part.fleet.connect_again(device, &self.backoff, now);
+            }
+        }
+        if now >= self.until {
+            self.attempts.abandon_all(NOT_BACK, &mut part.book);
+            return None;
+        }
+        Some(self.until)
+    }
+
+    fn came_up(&mut self, part: &mut Part, device: usize, now: Instant) {
+        self.attempts.succeed(device, now, &mut part.book);
+    }
+
+    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
+        None
+    }
+
+    fn is_done(&self, part: &Part, now: Instant) -> bool {
+        let is_back = self.attempts.outstanding() == 0 && !part.subscribers.are_asking();
+        self.has_begun && (is_back || now >= self.until)
+    }
+
+    fn stop(&mut self, _: &mut Part, _: Instant, until: Instant) {
+        self.until = self.until.min(until);
+    }
+
+    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+        Some(self.backoff)
+    }
+}

@@ -1,0 +1,140 @@
+//! What devices do in one phase: the seam between the phases of a load and what is the same in all of them.
+//!
+//! [`Devices`](super::devices::Devices) knows the connections ([`Fleet`]) and the messages ([`Book`]) of a part; they live
+//! through all phases. An activity lives for one phase and decides: whom to wake, what a device that may send does next,
+//! and when the phase is over.
+
+use std::ops::Range;
+
+use wirecost_proto::Instant;
+use wirecost_proto::script::Context;
+use wirecost_scenario::options::load::{Backoff, Who};
+use wirecost_stack::{Command, Event, MessagePool, Stamp};
+
+use super::book::{Book, Given};
+use super::fleet::{Fleet, State};
+use super::roles::subscriber::Subscribers;
+
+/// What an activity acts on.
+#[derive(Debug)]
+pub struct Part {
+    /// Connections.
+    pub fleet: Fleet,
+    /// Messages and what is counted.
+    pub book: Book,
+    /// What is sent.
+    pub pool: MessagePool,
+    /// The devices that receive.
+    pub subscribers: Subscribers,
+    /// The number of the first device among all.
+    pub first: u32,
+    /// Devices that send: those with an index below this. Those behind are subscribers.
+    pub senders: usize,
+    /// Whether nothing tells that a connection is closed: datagrams that nobody answers.
+    pub closes_silently: bool,
+    /// Whether an answer is one datagram, and senders have nothing else to expect.
+    pub answers_in_one_datagram: bool,
+    /// Where the run's clock began on CLOCK_MONOTONIC, in nanoseconds.
+    pub clock_start_ns: u64,
+}
+
+impl Part {
+    /// What says of itself which message of a device it is, and for when it was intended.
+    pub fn stamp(&self, device: usize, given: &Given) -> Stamp {
+        Stamp {
+            device: self.first + device as u32,
+            message: given.number,
+            intended_ns: self.clock_start_ns.saturating_add(given.intended.as_nanos()),
+        }
+    }
+
+    /// Some of the devices, by their index.
+    pub fn devices(&self, who: Who) -> Range<usize> {
+        match who {
+            Who::All => 0..self.fleet.len(),
+            Who::Senders => 0..self.senders,
+            Who::Subscribers => self.senders..self.fleet.len(),
+        }
+    }
+
+    /// Devices that have lost their connections when nobody made them again do so now.
+    pub fn bring_back(&mut self, backoff: &Backoff, now: Instant) {
+        for device in 0..self.fleet.len() {
+            if self.fleet.take_missing(device) {
+                self.fleet.connect_again(device, backoff, now);
+            }
+        }
+    }
+
+    /// The next message that waits for a device, as a command; `None` where none does, or where the protocol holds the one
+    /// before. What cannot be made has failed.
+    pub fn send(&mut self, device: usize, kind: Kind, now: Instant) -> Option<Command> {
+        while !self.book.is_holding(device) {
+            let given = self.book.give(device, now)?;
+            let message = given.message;
+            let stamp = self.stamp(device, &given);
+            let outgoing = match kind {
+                Kind::Message => self.pool.message(stamp),
+                Kind::Request => self.pool.request(stamp),
+            };
+            match outgoing {
+                Ok(outgoing) => return Some(Command::Transmit { message, outgoing }),
+                Err(error) => self.book.failed(device, message, &error.reason),
+            }
+        }
+        None
+    }
+}
+
+/// What a message is to its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It carries a payload.
+    Message,
+    /// It asks for one (CoAP, HTTP).
+    Request,
+}
+
+/// How a connection ended, or a connect failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended<'a> {
+    /// What it was before.
+    pub state: State,
+    /// Why; `None` where the client had asked for it.
+    pub reason: Option<&'a str>,
+}
+
+/// What devices do in one phase.
+pub trait Activity: Send {
+    /// The phase begins at `at`, which lies ahead.
+    fn begin(&mut self, part: &mut Part, at: Instant);
+
+    /// Does what is due and wakes whom it concerns; returns when to ask again.
+    fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant>;
+
+    /// A device's connection has come up. Before that, its endpoint's event is seen by [`Activity::event`].
+    fn came_up(&mut self, _part: &mut Part, _device: usize, _now: Instant) {}
+
+    /// A device's connection has ended, or did not come about.
+    fn went_down(&mut self, _part: &mut Part, _device: usize, _ended: Ended<'_>, _now: Instant) {}
+
+    /// A device's endpoint has reported something. Connections and answers are already taken care of.
+    fn event(&mut self, _part: &mut Part, _device: usize, _event: &Event, _now: Instant) {}
+
+    /// A message of a device is over, in whatever way: it has room for another.
+    fn has_room(&mut self, _part: &mut Part, _device: usize, _now: Instant) {}
+
+    /// What a device that is up does next; `None` is nothing before something happens. Asked again after each command.
+    fn next(&mut self, part: &mut Part, device: usize, context: Context) -> Option<Command>;
+
+    /// Whether the phase is over. Asked after [`Activity::due`].
+    fn is_done(&self, part: &Part, now: Instant) -> bool;
+
+    /// The run is to end: nothing new begins from now on, and the phase is over at `until` at the latest.
+    fn stop(&mut self, part: &mut Part, now: Instant, until: Instant);
+
+    /// How devices that lose their connections come back; `None` leaves them without.
+    fn keeps_up(&self, _device: usize) -> Option<Backoff> {
+        None
+    }
+}

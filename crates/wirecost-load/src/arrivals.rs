@@ -1,0 +1,313 @@
+//! When messages are intended, whatever becomes of those before.
+//!
+//! All devices of a load share one schedule, of which each part plays its devices' share. In the constant schedule
+//! message k is device k mod n's, so that the shares of all parts interleave to equal gaps. A Poisson stream of a total
+//! rate is the sum of independent ones: each part draws its own, and a device for each message. A rate per device is
+//! the total rate by the number of devices, in both.
+
+use std::ops::Range;
+
+use wirecost_proto::Rng;
+use wirecost_scenario::options::load::{Arrivals, Offer};
+
+use super::nanos;
+
+/// The most arrivals that a loop notices before it looks at its sockets and at what it is told: where more are intended
+/// than it can notice, each turn of the loop would else be longer than the one before.
+pub(super) const ARRIVALS_PER_TURN: usize = 4_096;
+
+/// A message that is intended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Since the beginning of the phase, in nanoseconds.
+    pub offset: u64,
+    /// The device's index in its part.
+    pub device: usize,
+}
+
+/// The share of one part in the schedule of all devices; an iterator of its arrivals, in their order.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    pace: Pace,
+    stream: Stream,
+    /// The part's devices among all.
+    devices: Range<u32>,
+    of: u32,
+    /// Arrivals lie before this, in nanoseconds.
+    end: u64,
+    /// How many arrivals the part has at most.
+    left: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Stream {
+    /// The next message of the part: its round over all devices, and the device in it.
+    Constant { round: u64, device: u32 },
+    /// The messages expected so far, of the part alone.
+    Poisson { expected: f64, rng: Rng },
+}
+
+/// The rate over time: it rises linearly from 0 to its full height, and stays there.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// Messages per second over all devices.
+    rate: f64,
+    /// How long it rises, in seconds.
+    ramp: f64,
+}
+
+impl Schedule {
+    /// The share of `devices` among the `of` of an open loop; `None` for a closed one. What is random follows from
+    /// `rng`, which is the part's own.
+    pub fn new(offer: &Offer, devices: Range<u32>, of: u32, rng: Rng) -> Option<Self> {
+        let Arrivals::Open {
+            rate,
+            per_client,
+            poisson,
+        } = offer.arrivals
+        else {
+            return None;
+        };
+        let clients = if per_client { f64::from(of) } else { 1.0 };
+        let pace = Pace {
+            rate: rate * clients,
+            ramp: offer.ramp.as_secs_f64(),
+        };
+        let (stream, left) = if poisson {
+            let stream = Stream::Poisson { expected: 0.0, rng };
+            (
+                stream,
+                offer.count.map_or(u64::MAX, |count| share(count, &devices, of)),
+            )
+        } else {
+            let device = devices.start;
+            let stream = Stream::Constant { round: 0, device };
+            (
+                stream,
+                offer.count.map_or(u64::MAX, |count| turns(count, &devices, of)),
+            )
+        };
+        Some(Self {
+            pace,
+            stream,
+            devices,
+            of,
+            end: offer.duration.map_or(u64::MAX, nanos),
+            left,
+        })
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        if self.left == 0 || self.devices.is_empty() {
+            return None;
+        }
+        let arrival = match &mut self.stream {
+            Stream::Constant { round, device } => {
+                let message = *round * u64::from(self.of) + u64::from(*device);
+                let index = *device - self.devices.start;
+                *device += 1;
+                if *device == self.devices.end {
+                    (*round, *device) = (*round + 1, self.devices.start);
+                }
+                Arrival {
+                    offset: self.pace.time_of(message as f64),
+                    device: index as usize,
+                }
+            }
+            Stream::Poisson { expected, rng } => {
+                let devices = self.devices.end - self.devices.start;
+                let part = f64::from(devices) / f64::from(self.of);
+                *expected += rng.next_exponential() / part;
+                Arrival {
+                    offset: self.pace.time_of(*expected),
+                    device: rng.next_below(u64::from(devices)) as usize,
+                }
+            }
+        };
+        self.left -= 1;
+        if arrival.offset >= self.end {
+            self.left = 0;
+            return None;
+        }
+        Some(arrival)
+    }
+}
+
+impl Pace {
+    /// When so many messages are expected, in nanoseconds: the inverse of the integral of the rate, which is
+    /// rate t^2 / (2 ramp) while it rises and rate (t - ramp / 2) from there on.
+    fn time_of(self, messages: f64) -> u64 {
+        let Self { rate, ramp } = self;
+        let seconds = if messages < rate * ramp / 2.0 {
+            (2.0 * ramp * messages / rate).sqrt()
+        } else {
+            messages / rate + ramp / 2.0
+        };
+        (seconds * 1e9).round() as u64
+    }
+}
+
+/// The part's share of a count, such that the shares of all parts sum to it.
+pub(super) fn share(count: u64, devices: &Range<u32>, of: u32) -> u64 {
+    let upto = |device: u32| u128::from(count) * u128::from(device) / u128::from(of.max(1));
+    (upto(devices.end) - upto(devices.start)) as u64
+}
+
+/// How many of the first `count` messages are the part's where message k is device k mod n's.
+fn turns(count: u64, devices: &Range<u32>, of: u32) -> u64 {
+    let of = u64::from(of.max(1));
+    let (start, end) = (u64::from(devices.start), u64::from(devices.end));
+    let (rounds, rest) = (count / of, count % of);
+    rounds * (end - start) + rest.clamp(start, end) - start
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn offer(rate: f64, per_client: bool, poisson: bool) -> Offer {
+        Offer {
+            arrivals: Arrivals::Open {
+                rate,
+                per_client,
+                poisson,
+            },
+            duration: Some(Duration::from_secs(10_000)),
+            count: None,
+            warm_up: Duration::ZERO,
+            ramp: Duration::ZERO,
+        }
+    }
+
+    fn of(offer: &Offer, devices: Range<u32>, of: u32) -> Schedule {
+        let rng = Rng::new(7).host(u64::from(devices.start));
+        Schedule::new(offer, devices, of, rng).expect("an open loop")
+    }
+
+    #[test]
+    fn a_constant_rate_is_exact_over_10_000_s() {
+        for (rate, expected) in [
+            (1_000.0, 10_000_000),
+            (0.5, 5_000),
+            (1.0 / 60.0, 167),
+            (3.0, 30_000),
+        ] {
+            let offer = offer(rate, false, false);
+            let mut arrivals = of(&offer, 0..10, 10);
+            let mut count = 0_u64;
+            for arrival in &mut arrivals {
+                let exact = (count as f64 / rate * 1e9).round() as u64;
+                assert!(arrival.offset.abs_diff(exact) <= 1, "{rate}: message {count}");
+                assert_eq!(arrival.device as u64, count % 10);
+                count += 1;
+            }
+            assert_eq!(count, expected, "{rate}");
+        }
+    }
+
+    #[test]
+    fn the_shares_of_all_parts_interleave_to_the_whole() {
+        for count in [None, Some(1), Some(4), Some(7), Some(1_003)] {
+            let offer = Offer {
+                duration: Some(Duration::from_secs(2)),
+                count,
+                ..offer(1_000.0, false, false)
+            };
+            let whole: Vec<Arrival> = of(&offer, 0..7, 7).collect();
+            let mut parts: Vec<Arrival> = [0..3, 3..4, 4..7]
+                .into_iter()
+                .flat_map(|devices| {
+                    let first = devices.start as usize;
+                    of(&offer, devices, 7).map(move |arrival| Arrival {
+                        device: arrival.device + first,
+                        ..arrival
+                    })
+                })
+                .collect();
+            parts.sort_by_key(|arrival| arrival.offset);
+            assert_eq!(parts, whole, "{count:?}");
+            assert_eq!(whole.len() as u64, count.unwrap_or(2_000).min(2_000));
+        }
+    }
+
+    #[test]
+    fn a_rate_per_device_is_that_of_each_device() {
+        let arrivals: Vec<Arrival> = of(&offer(0.5, true, false), 0..4, 4).take(12).collect();
+        let of_second: Vec<u64> = arrivals
+            .iter()
+            .filter(|arrival| arrival.device == 1)
+            .map(|arrival| arrival.offset)
+            .collect();
+        assert_eq!(of_second, [500_000_000, 2_500_000_000, 4_500_000_000]);
+    }
+
+    #[test]
+    fn a_ramp_offers_half_of_what_its_end_does() {
+        let offer = Offer {
+            ramp: Duration::from_secs(10),
+            duration: Some(Duration::from_secs(20)),
+            ..offer(100.0, false, false)
+        };
+        let offsets: Vec<u64> = of(&offer, 0..1, 1).map(|arrival| arrival.offset).collect();
+        // 100/s for 10 s, half of it for the 10 s before.
+        assert_eq!(offsets.len(), 1_500);
+        let before = |seconds: u64| {
+            offsets
+                .iter()
+                .filter(|offset| **offset < seconds * 1_000_000_000)
+                .count()
+        };
+        // rate t^2 / (2 ramp): a quarter of the ramp's 500 at half its time.
+        assert_eq!((before(5), before(10), before(15)), (125, 500, 1_000));
+        assert!(offsets.is_sorted());
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_the_spread_of_exponential_ones() {
+        let offsets: Vec<u64> = of(&offer(100.0, false, true), 0..10, 10)
+            .take(100_000)
+            .map(|arrival| arrival.offset)
+            .collect();
+        let gaps: Vec<f64> = offsets
+            .windows(2)
+            .map(|two| (two[1] - two[0]) as f64 / 1e9)
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        // Standard errors: of the mean 0.01 / sqrt(n), of the variance about sqrt(8 / n) of it; five of them.
+        assert!((mean - 0.01).abs() < 5.0 * 0.01 / 316.0, "mean {mean}");
+        assert!(
+            (variance - 1e-4).abs() < 5.0 * 1e-4 * 0.009,
+            "variance {variance}"
+        );
+    }
+
+    #[test]
+    fn poisson_shares_sum_to_the_rate_and_the_count() {
+        let offer = Offer {
+            duration: Some(Duration::from_secs(1_000)),
+            ..offer(100.0, false, true)
+        };
+        let all: usize = [0..3, 3..4, 4..10]
+            .map(|devices| of(&offer, devices, 10).count())
+            .iter()
+            .sum();
+        // The standard deviation of a Poisson count of 100,000 is 316; five of them.
+        assert!(all.abs_diff(100_000) < 1_582, "{all}");
+        let counted = Offer {
+            count: Some(1_001),
+            ..offer
+        };
+        let all: usize = [0..3, 3..4, 4..10]
+            .map(|devices| of(&counted, devices, 10).count())
+            .iter()
+            .sum();
+        assert_eq!(all, 1_001);
+    }
+}

@@ -1,0 +1,25 @@
+//! What is wrong with the certificate of a target that no device could connect to.
+
+use std::net::SocketAddr;
+
+use wirecost_probe::failure::certificate::told_of;
+use wirecost_probe::options::Trusted;
+use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
+use wirecost_security::layer::Fault;
+
+use super::server::authorities;
+
+/// The cause and the way out where most devices have heard for a `reason` that the certificate of the target's URL is not
+/// accepted; the target is asked for it once more.
+pub(super) fn refused(options: &LoadOptions, address: SocketAddr, reason: &str) -> Option<[String; 2]> {
+    let LoadTarget::Url(url) = &options.target else {
+        return None;
+    };
+    let reason = Fault::certificate_reason(reason)?;
+    let trusted = match authorities(options) {
+        Ok(None) => Trusted::Anyone,
+        Ok(Some(authorities)) => Trusted::Authorities(authorities),
+        Err(_) => return None,
+    };
+    Some(told_of(url, address, reason, trusted))
+}

@@ -1,0 +1,400 @@
+//! One load from its first phase to its last: starts each phase for all parts at one instant, adds up what they count,
+//! tells whoever watches, and ends in bounded time whatever the target does.
+//!
+//! ```text
+//! Ready of all -> Begin{phase, at} -> intervals ... -> PhaseDone of all -> next phase -> Quit -> Finished of all
+//!     interrupted, or a demand fails: Stop -> PhaseDone of all -> Quit
+//!     interrupted before all are ready: nothing has begun, and nobody is waited for
+//! ```
+
+mod delivered;
+mod ending;
+mod link;
+mod received;
+mod sides;
+mod tick;
+mod unreachable;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use wirecost_live::Clock;
+use wirecost_proto::Instant;
+use wirecost_results::figures::Interval;
+use wirecost_results::thresholds::failure_text;
+use wirecost_scenario::options::load::{LoadOptions, Phase};
+
+use super::entry;
+use super::part::{FromPart, ToPart};
+use super::parts::{Gone, Parts};
+use super::target::{Measured, Used, Watched};
+use super::watch::Watcher;
+use crate::context::Demands;
+use crate::outcome::{Outcome, PhaseTimes};
+use sides::{Reading, Said};
+
+/// How long parts may take to be there: 100,000 devices take seconds.
+const READY_PATIENCE: Duration = Duration::from_secs(120);
+/// From the word to the beginning of a phase: every part has heard it by then.
+const LEAD: Duration = Duration::from_millis(20);
+/// Intervals of a phase that are added to without being packed: the present second and the one before.
+const OPEN_INTERVALS: usize = 2;
+/// What a part may take beyond the end of its phase before it counts as dead.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often interruptions are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What belongs to a load beside its parts.
+pub struct Surroundings<'a> {
+    /// The clock of the run.
+    pub clock: Clock,
+    /// The target, as far as it can be watched.
+    pub target: &'a mut dyn Watched,
+    /// Whoever watches.
+    pub watcher: &'a mut dyn Watcher,
+    /// Whether the run is to end.
+    pub interrupted: &'a dyn Fn() -> bool,
+    /// What the generator has used so far, all its processes together.
+    pub used: &'a mut dyn FnMut() -> Used,
+    /// The demands that end a load early.
+    pub demands: Option<&'a Demands<'a>>,
+}
+
+/// One load at work.
+pub struct Coordinator<'a> {
+    options: &'a LoadOptions,
+    parts: Parts,
+    around: Surroundings<'a>,
+    counted: BTreeMap<(u32, u32, bool), Interval>,
+    /// What was counted since the last tick.
+    fresh: Interval,
+    /// What was counted in the phase, without its warm-up, where there are demands to judge.
+    so_far: Interval,
+    /// Of each part: whether the phase is over for it, connections that are up, CPU time of its loop.
+    stands: Vec<Stand>,
+    outcome: Outcome,
+    began: Instant,
+    last_tick: Instant,
+    last_read: Reading,
+    /// What the target had used when it last said so.
+    target_said: Option<Said>,
+    /// Until when what was told at the last tick had been counted.
+    counted_until: Instant,
+    drift_ns: i64,
+    /// Whether the clock was set in this phase.
+    clock_stepped: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stand {
+    is_ready: bool,
+    is_done: bool,
+    has_ended: bool,
+    has_said_keys: bool,
+    connected: u64,
+    cpu_ns: u64,
+    counted_until: Instant,
+    intended_until: Instant,
+}
+
+impl<'a> Coordinator<'a> {
+    /// A load over parts that are starting.
+    pub fn new(options: &'a LoadOptions, parts: Parts, around: Surroundings<'a>) -> Self {
+        let stands = vec![Stand::default(); parts.len()];
+        let now = around.clock.now();
+        Self {
+            options,
+            parts,
+            counted: BTreeMap::new(),
+            fresh: Interval::default(),
+            so_far: Interval::default(),
+            stands,
+            outcome: Outcome::default(),
+            began: now,
+            last_tick: now,
+            last_read: Reading::default(),
+            target_said: None,
+            counted_until: now,
+            clock_stepped: false,
+            drift_ns: around.clock.realtime_drift_nanos(),
+            around,
+        }
+    }
+
+    /// Runs it to its end.
+    pub fn run(mut self) -> Outcome {
+        self.gather();
+        if self.outcome.interrupted {
+            // They have counted nothing, and end with their orders.
+            self.parts.tell_all(ToPart::Quit);
+            return self.outcome;
+        }
+        self.began = self.now();
+        self.last_tick = self.began;
+        self.last_read = self.read_both();
+        for index in 0..self.options.phases.len() {
+            if self.outcome.ends_it() {
+                break;
+            }
+            self.run_phase(index);
+        }
+        self.parts.tell_all(ToPart::Quit);
+        self.wait_for_the_end();
+        self.settle_deliveries();
+        self.settle_accounts();
+        let Self {
+            parts,
+            mut outcome,
+            counted,
+            ..
+        } = self;
+        // A part that does not end would be waited for forever.
+        if self.stands.iter().all(|stand| stand.has_ended) {
+            parts.join();
+        }
+        outcome.intervals = counted.into_values().collect();
+        outcome
+    }
+
+    fn now(&self) -> Instant {
+        self.around.clock.now()
+    }
+
+    /// Waits until all parts are there.
+    fn gather(&mut self) {
+        let until = self.now() + READY_PATIENCE;
+        while self.is_awaited(|stand| stand.is_ready) {
+            if (self.around.interrupted)() {
+                self.outcome.interrupted = true;
+                return;
+            }
+            if self.now() >= until {
+                let reason = format!(
+                    "a part of the generator was not there within {} s",
+                    READY_PATIENCE.as_secs()
+                );
+                self.outcome.failure.get_or_insert(reason);
+                return;
+            }
+            self.hear(LOOK);
+        }
+    }
+
+    fn run_phase(&mut self, index: usize) {
+        let Some(phase) = self.options.phases.get(index) else {
+            return;
+        };
+        self.stands.iter_mut().for_each(|stand| stand.is_done = false);
+        self.so_far = Interval::new(index as u32, 0, false);
+        self.clock_stepped = false;
+        let arrived = self.around.target.arrived(self.around.interrupted);
+        let used = self.read_both();
+        let link = self.read_link();
+        let at = self.now() + LEAD;
+        self.counted_until = at;
+        let at_ns = self.around.clock.monotonic_nanos(at);
+        let number = index as u32;
+        let has_warm_up = !phase.warm_up().is_zero();
+        let measured_from = at + phase.warm_up();
+        self.begin_at_target(at, phase);
+        self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
+        let stopped = self.await_phase(index, at, phase);
+        let over = self.now();
+        let took = over.saturating_since(at);
+        if self.has_news() {
+            self.tick(index, at, over);
+        }
+        self.look_at_clock();
+        let link = self.link_use(link, measured_from, has_warm_up, over);
+        self.outcome.phases.push(PhaseTimes {
+            link,
+            begin: at.saturating_since(self.began),
+            took,
+            measured: phase.measured(
+                self.options.clients,
+                self.intended_until().saturating_since(at),
+                stopped.map_or(took, |stop| stop.saturating_since(at)),
+                stopped.is_some(),
+            ),
+            clock_stepped: self.clock_stepped,
+        });
+        if self.options.is_use_told(phase) {
+            self.note_spent(&used, phase);
+        }
+        if phase.offer().is_some() {
+            self.take_arrivals(number, arrived);
+        }
+        self.look_for_target(number, phase);
+    }
+
+    /// Tells the target what of a phase that begins at `at` is measured, and the link to it from when on.
+    fn begin_at_target(&mut self, at: Instant, phase: &Phase) {
+        let measured_from = at + phase.warm_up();
+        let offered = phase.offer().and_then(|offer| offer.length(self.options.clients));
+        let clock = self.around.clock;
+        let target = &mut *self.around.target;
+        target.begin(&Measured {
+            from_ns: clock.monotonic_nanos(measured_from),
+            has_warm_up: !phase.warm_up().is_zero(),
+            offer_ends_ns: offered.map(|offered| clock.monotonic_nanos(at + offered)),
+        });
+        if let Some(meter) = target.meter() {
+            meter.mark(measured_from);
+        }
+    }
+
+    /// Waits until the phase is over for all parts; returns when it was stopped, if it was.
+    fn await_phase(&mut self, index: usize, at: Instant, phase: &Phase) -> Option<Instant> {
+        let mut stopped: Option<Instant> = None;
+        while self.is_awaited(|stand| stand.is_done) {
+            let now = self.now();
+            self.outcome.interrupted |= (self.around.interrupted)();
+            if stopped.is_none() && self.outcome.ends_it() {
+                self.parts.tell_all(ToPart::Stop);
+                stopped = Some(now);
+            }
+            let intended = self.intended_until().saturating_since(at);
+            let end = at + phase.bound(self.options, intended);
+            if now >= stopped.map_or(end, |stop| end.min(stop)) + GRACE {
+                self.outcome
+                    .failure
+                    .get_or_insert_with(|| "a part of the generator did not end its phase".into());
+                break;
+            }
+            if self.is_tick_due(now) {
+                self.tick(index, at, now);
+                self.judge(index, at);
+                self.look_in_time(index as u32, phase, self.counted_until.saturating_since(at));
+            }
+            self.hear(LOOK);
+        }
+        stopped
+    }
+
+    /// When the last message is intended that a part has said to come.
+    fn intended_until(&self) -> Instant {
+        let of_parts = self.stands.iter().map(|stand| stand.intended_until);
+        of_parts.max().unwrap_or(Instant::START)
+    }
+
+    fn is_awaited(&self, is_so: fn(&Stand) -> bool) -> bool {
+        self.stands.iter().any(|stand| !stand.has_ended && !is_so(stand))
+    }
+
+    fn hear(&mut self, patience: Duration) {
+        let (part, message) = match self.parts.hear(patience) {
+            Ok(Some(heard)) => heard,
+            Ok(None) => return,
+            Err(Gone) => {
+                self.stands.iter_mut().for_each(|stand| stand.has_ended = true);
+                self.outcome.failure.get_or_insert_with(|| Gone.to_string());
+                return;
+            }
+        };
+        let Some(stand) = self.stands.get_mut(part as usize) else {
+            return;
+        };
+        match message {
+            FromPart::Ready => stand.is_ready = true,
+            FromPart::Alive {
+                at_ns,
+                connected,
+                cpu_ns,
+                intended_ns,
+            } => {
+                let start_ns = self.around.clock.monotonic_nanos(Instant::START);
+                let instant = |ns: u64| Instant::from_nanos(ns.saturating_sub(start_ns));
+                stand.counted_until = instant(at_ns);
+                stand.intended_until = instant(intended_ns);
+                stand.connected = connected;
+                stand.cpu_ns = cpu_ns;
+            }
+            FromPart::PhaseDone { .. } => stand.is_done = true,
+            FromPart::Finished { socket_error } => {
+                stand.has_ended = true;
+                self.outcome.socket_error = self.outcome.socket_error.take().or(socket_error);
+            }
+            FromPart::Failed { reason } => {
+                stand.has_ended = true;
+                self.outcome.failure.get_or_insert(reason);
+            }
+            FromPart::Interval(interval) => self.count(*interval),
+            FromPart::Keys(lines) => self.outcome.keys.add(lines),
+            FromPart::AllKeys => stand.has_said_keys = true,
+        }
+    }
+
+    fn count(&mut self, interval: Interval) {
+        self.fresh.add(&interval);
+        if self.around.demands.is_some() && interval.phase == self.so_far.phase && !interval.warm_up {
+            self.so_far.add(&interval);
+        }
+        let (phase, key) = (
+            interval.phase,
+            (interval.phase, interval.second, interval.warm_up),
+        );
+        match self.counted.get_mut(&key) {
+            Some(sum) => sum.add(&interval),
+            None => {
+                self.counted.insert(key, interval);
+                // A load of a day has 86,400 of them.
+                self.of_phase(phase)
+                    .rev()
+                    .skip(OPEN_INTERVALS)
+                    .for_each(Interval::pack);
+            }
+        }
+    }
+
+    /// Ends the load where a demand that is to end it fails by what the phase has come to so far.
+    fn judge(&mut self, index: usize, at: Instant) {
+        let (Some(demands), Some(phase)) = (self.around.demands, self.options.phases.get(index)) else {
+            return;
+        };
+        let lasted = self.counted_until.saturating_since(at);
+        let times = PhaseTimes {
+            begin: at.saturating_since(self.began),
+            took: lasted,
+            measured: phase.measured(
+                self.options.clients,
+                self.intended_until().saturating_since(at),
+                lasted,
+                true,
+            ),
+            clock_stepped: false,
+            link: None,
+        };
+        let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
+        if let (None, Some(failed)) = (&self.outcome.aborted, demands(index, &figures, lasted)) {
+            let line = format!("ending the load: {}", failure_text(&failed));
+            self.around.watcher.note(&line);
+            self.outcome.aborted = Some(failed);
+        }
+    }
+
+    fn of_phase(&mut self, phase: u32) -> impl DoubleEndedIterator<Item = &mut Interval> {
+        let range = (phase, 0, false)..(phase + 1, 0, false);
+        self.counted.range_mut(range).map(|(_, interval)| interval)
+    }
+
+    /// Messages of parts that have died ended in no way that anybody knows.
+    fn settle_accounts(&mut self) {
+        if self.outcome.failure.is_none() {
+            return;
+        }
+        for interval in self.counted.values_mut() {
+            let known = interval.outcomes.ended();
+            let missing = interval.outcomes.offered.saturating_sub(known);
+            if missing > 0 {
+                interval.outcomes.unknown += missing;
+                *interval
+                    .reasons
+                    .entry("a part of the generator ended".into())
+                    .or_default() += missing;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! What has arrived at a target that counts: where nothing answers, that is how messages ended.
+
+use wirecost_results::figures::{Deliveries, Interval};
+
+use super::{Coordinator, LOOK};
+use crate::devices::LAST_WAIT;
+use crate::target::Arrived;
+
+impl Coordinator<'_> {
+    /// Adds what has arrived at the target in a phase, as far as it can tell. Which messages were lost nobody knows: they
+    /// count at the end.
+    pub(super) fn take_arrivals(&mut self, phase: u32, before: Option<Arrived>) {
+        let Some(before) = before else {
+            return;
+        };
+        let sent: u64 = self.of_phase(phase).map(|interval| interval.sent).sum();
+        let Some(arrived) = self.await_arrivals(&before, sent) else {
+            return;
+        };
+        let new = arrived.deliveries.since(&before.deliveries);
+        let warm_up = arrived.warm_up.since(&before.warm_up);
+        let measured = new.since(&warm_up);
+        if !self.options.is_answered() {
+            let unique = |of: &Deliveries| of.arrived.saturating_sub(of.duplicates);
+            let left = self.deliver(phase, false, unique(&measured));
+            self.deliver(phase, true, left + unique(&warm_up));
+            self.work_off(phase, arrived.worked_off.saturating_sub(before.worked_off));
+        }
+        // Where devices subscribe, deliveries are theirs, and what the broker has is on its way to them.
+        if self.options.subscribers.is_some() {
+            return;
+        }
+        if let Some(last) = self.last_of(phase, true) {
+            last.deliveries += warm_up;
+        }
+        if let Some(last) = self.last_of(phase, false) {
+            last.deliveries += measured;
+            if let Some(delays) = arrived.one_way_delay {
+                last.one_way_delay.get_or_insert_default().merge(&delays);
+            }
+        }
+    }
+
+    /// The last second of a phase that is measured, or warm-up.
+    fn last_of(&mut self, phase: u32, warm_up: bool) -> Option<&mut Interval> {
+        let mut seconds = self.of_phase(phase).rev();
+        seconds.find(|interval| interval.warm_up == warm_up)
+    }
+
+    /// Ends what nothing answers in the measured seconds of a phase, or in those of its warm-up: as many messages are
+    /// delivered as arrived, the first ones, and the others are lost. Returns how many arrived beyond those.
+    fn deliver(&mut self, phase: u32, warm_up: bool, mut arrived: u64) -> u64 {
+        let seconds = self.of_phase(phase);
+        for interval in seconds.filter(|interval| interval.warm_up == warm_up) {
+            let delivered = interval.outcomes.unknown.min(arrived);
+            arrived -= delivered;
+            interval.outcomes.delivered += delivered;
+            interval.outcomes.lost += interval.outcomes.unknown - delivered;
+            interval.outcomes.unknown = 0;
+        }
+        arrived
+    }
+
+    /// Counts so many of the messages that the measured seconds of a phase have delivered as worked off: the last ones.
+    fn work_off(&mut self, phase: u32, worked_off: u64) {
+        let seconds = self.of_phase(phase).rev();
+        let measured = seconds.filter(|interval| !interval.warm_up);
+        measured.fold(worked_off, |left, interval| interval.work_off(left));
+    }
+
+    /// Asks the target until everything that was sent has arrived, or for as long as an answer would be waited for; where
+    /// the run was interrupted, for as long as devices wait then.
+    fn await_arrivals(&mut self, before: &Arrived, sent: u64) -> Option<Arrived> {
+        let (began, timeout) = (self.now(), self.options.timeout);
+        let stillness = self.options.stillness();
+        let mut last = self.around.target.arrived(self.around.interrupted)?;
+        let mut moved = self.now();
+        loop {
+            let count = last.deliveries.since(&before.deliveries).arrived;
+            let now = self.now();
+            self.outcome.interrupted |= (self.around.interrupted)();
+            let patience = if self.outcome.interrupted {
+                timeout.min(LAST_WAIT)
+            } else {
+                timeout
+            };
+            if count >= sent || now >= began + patience || now.saturating_since(moved) >= stillness {
+                return Some(last);
+            }
+            std::thread::sleep(LOOK);
+            let next = self.around.target.arrived(self.around.interrupted)?;
+            if next.deliveries.arrived != last.deliveries.arrived {
+                moved = self.now();
+            }
+            last = next;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the emulated link has done in each phase.
+//!
+//! ```text
+//! a phase begins -> its warm-up, in no figure -> measured until it is over -> counts as well -> the next one begins, or the
+//!                                                                                                 link is stopped
+//! ```
+//!
+//! What counts as well are packets that nobody waits for, such as the last acknowledgements of TCP where nothing answers. How
+//! much of the time the rate of the link was in use is told of the phase alone.
+
+use std::time::Duration;
+
+use wirecost_live::emulation::Readings;
+use wirecost_proto::Instant;
+use wirecost_results::link_use::LinkUse;
+
+use super::{Coordinator, Outcome};
+
+impl Coordinator<'_> {
+    /// What the link has done before a phase begins: it all belongs to those before.
+    pub(super) fn read_link(&mut self) -> Option<Readings> {
+        let now = self.around.target.meter()?.read();
+        self.outcome.settle_link(&now);
+        Some(now)
+    }
+
+    /// What the link has done from `before` a phase until it is `over`; where it has a warm-up, only from `measured_from` on.
+    pub(super) fn link_use(
+        &mut self,
+        before: Option<Readings>,
+        measured_from: Instant,
+        has_warm_up: bool,
+        over: Instant,
+    ) -> Option<LinkUse> {
+        let meter = self.around.target.meter()?;
+        if has_warm_up && over < measured_from {
+            // What comes behind it is warm-up as well.
+            self.outcome.link_counted = None;
+            return Some(LinkUse::default());
+        }
+        let from = if has_warm_up { meter.read_mark() } else { before? };
+        let now = meter.read();
+        self.outcome.link_counted = Some(now);
+        Some(now.since(&from, over.saturating_since(measured_from)))
+    }
+}
+
+impl Outcome {
+    /// Counts in the last phase what the link has done from its end until `now`.
+    pub(crate) fn settle_link(&mut self, now: &Readings) {
+        let last = self.phases.last_mut();
+        let counted = last.and_then(|phase| phase.link.as_mut());
+        if let Some((counted, before)) = counted.zip(self.link_counted.replace(*now)) {
+            *counted = counted.with(&now.since(&before, Duration::ZERO));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wirecost_link::LinkConfig;
+    use wirecost_live::emulation::{Meter, SharedLink};
+    use wirecost_proto::Direction;
+    use wirecost_proto::path::Links as _;
+
+    use super::*;
+    use crate::outcome::PhaseTimes;
+
+    #[test]
+    fn what_enters_behind_a_phase_is_its_own_and_does_not_change_how_full_the_link_was() {
+        let mut config = LinkConfig::default();
+        config.up.rate = Some("10kbit".parse().expect("a rate"));
+        let meter = Arc::<Meter>::default();
+        let mut link = SharedLink::new(config, 1, Arc::clone(&meter));
+        let mut enters = |packets| {
+            for _ in 0..packets {
+                let path = link.link(0).expect("a link");
+                path.offer(Direction::Up, 125, Instant::START, &mut Vec::new());
+            }
+        };
+        enters(5);
+        let in_phase = meter.read().since(&Readings::default(), Duration::from_secs(1));
+        let mut outcome = Outcome {
+            phases: vec![PhaseTimes {
+                link: Some(in_phase),
+                ..PhaseTimes::default()
+            }],
+            link_counted: Some(meter.read()),
+            ..Outcome::default()
+        };
+        let counted = |outcome: &Outcome| outcome.phases[0].link.expect("a link").up;
+        for (more, all) in [(2, 7), (1, 8)] {
+            enters(more);
+            outcome.settle_link(&meter.read());
+            assert_eq!(
+                (counted(&outcome).packets, counted(&outcome).bytes),
+                (all, all * 125)
+            );
+            assert_eq!(counted(&outcome).utilisation, Some(0.5));
+        }
+        outcome.link_counted = None;
+        enters(1);
+        outcome.settle_link(&meter.read());
+        assert_eq!(counted(&outcome).packets, 8, "it ended in its warm-up");
+    }
+}

@@ -1,0 +1,200 @@
+//! What subscribers of ours have received where nothing answers, and nobody but them can say: that is how messages ended.
+
+use wirecost_results::figures::Interval;
+use wirecost_scenario::options::load::Phase;
+
+use super::Coordinator;
+
+impl Coordinator<'_> {
+    /// Says of the messages that nothing answered which were delivered and which were lost, by what subscribers have received.
+    /// Where a part of the generator has ended, nobody knows what arrived there.
+    pub(super) fn settle_deliveries(&mut self) {
+        let options = self.options;
+        if options.is_answered() || options.subscribers.is_none() || self.outcome.failure.is_some() {
+            return;
+        }
+        for (index, phase) in (0..).zip(&options.phases) {
+            if matches!(phase, Phase::Publish(_)) {
+                let mut later = self.received_after(index);
+                for warm_up in [true, false] {
+                    let own = self
+                        .of_phase(index)
+                        .filter(|interval| interval.warm_up == warm_up);
+                    later = settle(&mut own.collect::<Vec<_>>(), later);
+                }
+            }
+        }
+    }
+
+    /// Deliveries that were counted behind a phase and before messages were offered again, beyond those that were expected
+    /// there: what a server's store held, and what does not say when it was intended.
+    fn received_after(&mut self, phase: u32) -> u64 {
+        let phases = (0..).zip(&self.options.phases).skip(phase as usize + 1);
+        let before_next = phases.take_while(|(_, phase)| !matches!(phase, Phase::Publish(_)));
+        before_next
+            .map(|(index, _)| {
+                let sum = Received::of(self.of_phase(index).map(|interval| &*interval));
+                sum.distinct.saturating_sub(sum.expected)
+            })
+            .sum()
+    }
+}
+
+/// What was expected at subscribers and what came, added up.
+#[derive(Default)]
+struct Received {
+    /// Messages that somebody was to receive.
+    awaited: u64,
+    /// How many times.
+    expected: u64,
+    /// What arrived, each message counted once at each subscriber.
+    distinct: u64,
+    /// Of that, what came only when nothing was offered any more.
+    behind: u64,
+}
+
+impl Received {
+    fn of<'i>(intervals: impl Iterator<Item = &'i Interval>) -> Self {
+        intervals.fold(Self::default(), |sum, interval| {
+            let deliveries = &interval.deliveries;
+            Self {
+                awaited: sum.awaited + interval.awaited,
+                expected: sum.expected + deliveries.expected,
+                distinct: sum.distinct + deliveries.arrived.saturating_sub(deliveries.duplicates),
+                behind: sum.behind + interval.deliveries_behind,
+            }
+        })
+    }
+}
+
+/// Ends the messages of `intervals` that subscribers were to receive; returns what is left of the deliveries that came
+/// `later`. Which messages were lost nobody knows: they count at the end.
+fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
+    let Received {
+        awaited,
+        expected,
+        distinct,
+        behind,
+    } = Received::of(intervals.iter().map(|interval| &**interval));
+    if expected == 0 {
+        return later;
+    }
+    let from_later = expected.saturating_sub(distinct).min(later);
+    let messages = |deliveries: u64| {
+        let of_all = u128::from(deliveries.min(expected)) * u128::from(awaited) / u128::from(expected);
+        u64::try_from(of_all).unwrap_or(awaited)
+    };
+    let all = messages(distinct + from_later);
+    let mut delivered = all;
+    for interval in intervals.iter_mut() {
+        let outcomes = &mut interval.outcomes;
+        // What was lost with its connection before it had left is nowhere awaited, and stays unknown.
+        let ended = outcomes.unknown.min(interval.awaited);
+        let of_them = ended.min(delivered);
+        delivered -= of_them;
+        outcomes.unknown -= ended;
+        outcomes.delivered += of_them;
+        outcomes.lost += ended - of_them;
+    }
+    // What ended before, as at a target that counts, is not what these deliveries tell of.
+    let worked_off = messages(behind).min(all - delivered);
+    let from_the_last = intervals.iter_mut().rev();
+    from_the_last.fold(worked_off, |left, interval| interval.work_off(left));
+    later - from_later
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interval of messages that have left and are to arrive so often each.
+    fn sent(messages: u64, times: u64) -> Interval {
+        let mut interval = Interval::default();
+        (interval.outcomes.offered, interval.outcomes.unknown) = (messages, messages);
+        interval.awaited = messages;
+        interval.deliveries.expected = messages * times;
+        interval
+    }
+
+    fn settled(mut intervals: Vec<Interval>, later: u64) -> (Vec<[u64; 3]>, u64) {
+        let mut all: Vec<&mut Interval> = intervals.iter_mut().collect();
+        let left = settle(&mut all, later);
+        assert!(intervals.iter().all(|interval| interval.outcomes.add_up()));
+        let outcomes = intervals.iter().map(|interval| &interval.outcomes);
+        let ended = outcomes.map(|outcomes| [outcomes.delivered, outcomes.lost, outcomes.unknown]);
+        (ended.collect(), left)
+    }
+
+    #[test]
+    fn what_subscribers_received_is_delivered_and_the_rest_is_lost() {
+        let mut seconds = vec![sent(100, 1), sent(100, 1)];
+        seconds[1].deliveries.arrived = 151;
+        seconds[1].deliveries.duplicates = 1;
+        assert_eq!(settled(seconds, 0), (vec![[100, 0, 0], [50, 50, 0]], 0));
+    }
+
+    #[test]
+    fn a_message_is_delivered_where_all_have_it_that_were_to() {
+        let mut second = sent(100, 3);
+        second.deliveries.arrived = 299;
+        assert_eq!(settled(vec![second.clone()], 0).0, [[99, 1, 0]]);
+        second.deliveries.arrived = 1_000;
+        assert_eq!(
+            settled(vec![second], 0).0,
+            [[100, 0, 0]],
+            "no more than were sent"
+        );
+    }
+
+    #[test]
+    fn what_came_when_nothing_was_offered_any_more_is_worked_off_as_a_share_of_what_was_expected() {
+        let worked_off = |mut seconds: [Interval; 2]| {
+            let [first, last] = &mut seconds;
+            settle(&mut [first, last], 0);
+            seconds.map(|interval| interval.worked_off)
+        };
+        let mut seconds = [sent(100, 3), sent(100, 3)];
+        (seconds[0].deliveries.arrived, seconds[1].deliveries.arrived) = (300, 240);
+        seconds[1].deliveries_behind = 90;
+        assert_eq!(worked_off(seconds.clone()), [0, 30]);
+        // Of the 180 that are delivered, the last 80 are of the last second.
+        seconds[1].deliveries_behind = 450;
+        assert_eq!(worked_off(seconds.clone()), [70, 80]);
+        seconds[1].deliveries_behind = 5_000;
+        assert_eq!(
+            worked_off(seconds.clone()),
+            [100, 80],
+            "no more than were delivered"
+        );
+        for second in &mut seconds {
+            (second.outcomes.delivered, second.outcomes.unknown) = (100, 0);
+        }
+        assert_eq!(
+            worked_off(seconds),
+            [0, 0],
+            "somebody else has said how they ended"
+        );
+    }
+
+    #[test]
+    fn what_comes_from_a_servers_store_is_delivered() {
+        let mut second = sent(100, 1);
+        second.deliveries.arrived = 10;
+        assert_eq!(settled(vec![second.clone()], 70), (vec![[80, 20, 0]], 0));
+        assert_eq!(settled(vec![second], 95), (vec![[100, 0, 0]], 5));
+    }
+
+    #[test]
+    fn what_never_left_or_nobody_is_to_receive_stays_unknown() {
+        let mut second = sent(10, 2);
+        second.outcomes.offered += 3;
+        second.outcomes.unknown += 3;
+        second.deliveries.arrived = 20;
+        assert_eq!(settled(vec![second], 0).0, [[10, 0, 3]]);
+        let nobodys = Interval {
+            awaited: 0,
+            ..sent(10, 0)
+        };
+        assert_eq!(settled(vec![nobodys], 7), (vec![[0, 0, 10]], 7));
+    }
+}

@@ -1,0 +1,124 @@
+//! What both sides have used at one moment, and between two.
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_results::metrics::Usage;
+use wirecost_results::usage::UsageRow;
+use wirecost_scenario::options::load::Phase;
+
+use super::{Coordinator, Stand};
+use crate::nanos;
+use crate::target::Used;
+
+/// What both sides have used so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reading {
+    /// From the first look to the last.
+    looked: [Instant; 2],
+    pub(super) generator: Used,
+    pub(super) target: Option<Used>,
+    /// CPU time of each loop of the generator, in nanoseconds.
+    loops: Vec<u64>,
+}
+
+/// What a target has said of what it has used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said {
+    used: Used,
+    at: Instant,
+}
+
+impl Reading {
+    /// Usage of generator and target since `earlier`, over so long.
+    pub(super) fn since(&self, earlier: &Self, span: Duration) -> (Usage, Option<Usage>) {
+        let span_ns = nanos(span);
+        let mut generator = self.generator.since(&earlier.generator, span_ns);
+        let busiest = self.busiest_loop_since(earlier);
+        generator.busiest_thread_share = busiest.map(|nanos| nanos as f64 / span_ns.max(1) as f64);
+        let target = self
+            .target
+            .map(|used| used.since(&earlier.target.unwrap_or(used), span_ns));
+        (generator, target)
+    }
+
+    /// What both have used since `earlier`, over so long; the caller says when that was.
+    pub(super) fn row_since(&self, earlier: &Self, span: Duration) -> UsageRow {
+        let cpu_ns = |now: &Used, then: &Used| now.cpu_ns().saturating_sub(then.cpu_ns());
+        let targets = self.target.zip(earlier.target);
+        UsageRow {
+            span_ns: nanos(span),
+            generator_cpu_ns: cpu_ns(&self.generator, &earlier.generator),
+            generator_busiest_ns: self.busiest_loop_since(earlier),
+            generator_resident_bytes: self.generator.resident_bytes,
+            target_cpu_ns: targets.map(|(now, then)| cpu_ns(&now, &then)),
+            target_busiest_ns: targets.and_then(|(now, then)| busiest_since(&now, &then)),
+            target_resident_bytes: self.target.map(|used| used.resident_bytes),
+            ..UsageRow::default()
+        }
+    }
+
+    fn busiest_loop_since(&self, earlier: &Self) -> Option<u64> {
+        let loops = self.loops.iter().zip(&earlier.loops);
+        loops.map(|(now, then)| now.saturating_sub(*then)).max()
+    }
+}
+
+impl Coordinator<'_> {
+    /// Looks at both sides.
+    pub(super) fn read_both(&mut self) -> Reading {
+        let began = self.now();
+        let (generator, target) = ((self.around.used)(), self.around.target.used());
+        let reading = Reading {
+            looked: [began, self.now()],
+            generator,
+            target,
+            loops: self.stands.iter().map(|stand: &Stand| stand.cpu_ns).collect(),
+        };
+        self.outcome.generator.note(&reading.generator);
+        if let Some(used) = reading.target {
+            self.outcome.target.get_or_insert_default().note(&used);
+            self.target_said = Some(Said {
+                used,
+                at: reading.looked[1],
+            });
+        }
+        reading
+    }
+
+    /// Notes what both sides have used in a phase since they were looked at `before` it. Of a target that has ended, that is
+    /// until it last said so.
+    pub(super) fn note_spent(&mut self, before: &Reading, phase: &Phase) {
+        let after = self.read_both();
+        let (thread_ns, cpus) = (after.busiest_loop_since(before), cpus());
+        // Whatever was used between the looks at a side was used between the first and the last of all.
+        let span = after.looked[1].saturating_since(before.looked[0]);
+        let looks = [&before.generator, &after.generator];
+        let generator = &mut self.outcome.generator;
+        generator.add_phase(looks, thread_ns, span, cpus);
+        if phase.offer().is_some() {
+            generator.add_offer(looks);
+        }
+        if let (Some(used), Some(said)) = (&before.target, &self.target_said)
+            && said.at > before.looked[1]
+        {
+            let (looks, thread_ns) = ([used, &said.used], busiest_since(&said.used, used));
+            let spent = self.outcome.target.get_or_insert_default();
+            spent.add_phase(looks, thread_ns, said.at.saturating_since(before.looked[0]), cpus);
+            if phase.offer().is_some() {
+                spent.add_offer(looks);
+            }
+        }
+    }
+}
+
+/// CPUs of this machine that may be used.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// CPU time of the busiest thread between two moments.
+fn busiest_since(now: &Used, then: &Used) -> Option<u64> {
+    let threads = now.busiest_ns.zip(then.busiest_ns);
+    threads.map(|(now, then)| now.saturating_sub(then))
+}

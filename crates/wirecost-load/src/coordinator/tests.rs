@@ -1,0 +1,43 @@
+use std::cell::Cell;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+
+use wirecost_scenario::options::load::LoadTarget;
+use wirecost_stack::target::Target;
+
+use super::*;
+use crate::parts::Tell;
+
+#[test]
+fn ctrl_c_before_all_parts_are_there_ends_the_load_at_once() {
+    let stack = "mqtt-qos1".parse().expect("a stack");
+    let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
+    let (outbox, heard) = channel();
+    let told = Arc::<Mutex<Vec<ToPart>>>::default();
+    let tell = |told: &Arc<Mutex<Vec<ToPart>>>| -> Tell {
+        let told = Arc::clone(told);
+        Box::new(move |message| told.lock().expect("a list").push(message))
+    };
+    let parts = Parts::new(vec![tell(&told), tell(&told)], heard, Vec::new(), || {
+        panic!("nobody waits for parts that are not there")
+    });
+    // One is there; the other never comes.
+    outbox.send((0, FromPart::Ready)).expect("someone listens");
+    let looks = Cell::new(0);
+    let outcome = Coordinator::new(
+        &options,
+        parts,
+        Surroundings {
+            clock: Clock::start(),
+            target: &mut (),
+            watcher: &mut (),
+            interrupted: &|| looks.replace(looks.get() + 1) == 2,
+            used: &mut Used::default,
+            demands: None,
+        },
+    )
+    .run();
+    assert!(outcome.interrupted && outcome.phases.is_empty());
+    assert_eq!((outcome.failure, looks.get()), (None, 3));
+    assert_eq!(*told.lock().expect("a list"), [ToPart::Quit, ToPart::Quit]);
+}

@@ -1,0 +1,107 @@
+//! What whoever watches is told, about once a second and at the end of a phase that has more to tell.
+//!
+//! ```text
+//! every part has reported, or the patience is over -> tick: what they have counted, over the time that they counted it in
+//! ```
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_results::figures::{Connects, Deliveries, Interval};
+use wirecost_results::summary::Outcomes;
+use wirecost_results::usage::UsageRow;
+
+use super::Coordinator;
+use crate::nanos;
+use crate::watch::Tick;
+
+/// The least time between two ticks of a phase: parts report once a second.
+const LEAST: Duration = Duration::from_millis(500);
+/// How long the slowest part is waited for.
+const PATIENCE: Duration = Duration::from_millis(1_250);
+/// How far the time of day may move against the monotonic clock within a second: slewing moves it less.
+const CLOCK_STEP_NS: u64 = 10_000_000;
+
+impl Coordinator<'_> {
+    /// Whether whoever watches is to be told now.
+    pub(super) fn is_tick_due(&self, now: Instant) -> bool {
+        let waited = now.saturating_since(self.last_tick);
+        let have_reported = self
+            .stands
+            .iter()
+            .all(|stand| stand.has_ended || stand.counted_until > self.counted_until);
+        waited >= PATIENCE || waited >= LEAST && have_reported
+    }
+
+    /// Tells whoever watches what has come about in the phase that began `at` since the tick before.
+    pub(super) fn tick(&mut self, index: usize, at: Instant, now: Instant) {
+        let reading = self.read_both();
+        let since_last = now.saturating_since(self.last_tick);
+        let (generator, target) = reading.since(&self.last_read, since_last);
+        let (phase, clients) = (self.options.phases.get(index), self.options.clients);
+        let elapsed_phase = now.saturating_since(at);
+        self.around.watcher.second(&Tick {
+            elapsed: now.saturating_since(self.began),
+            remaining: self.remaining(index, elapsed_phase),
+            phase: index,
+            warm_up: phase.is_some_and(|phase| elapsed_phase < phase.warm_up()),
+            asked_rate: phase.and_then(|phase| phase.rate(clients)),
+            span: self.counted_span(now),
+            counted: &self.fresh,
+            connected: self.stands.iter().map(|stand| stand.connected).sum(),
+            generator,
+            target,
+        });
+        self.outcome.usage.push(UsageRow {
+            phase: index as u64,
+            elapsed_ns: nanos(now.saturating_since(self.began)),
+            ..reading.row_since(&self.last_read, since_last)
+        });
+        self.fresh = Interval::default();
+        self.counted_until = self.reported_until();
+        self.last_tick = now;
+        self.last_read = reading;
+        self.look_at_clock();
+    }
+
+    /// How long what was reported since the tick before was counted in; where nothing was, how long that is ago.
+    fn counted_span(&self, now: Instant) -> Duration {
+        match self.reported_until().saturating_since(self.counted_until) {
+            Duration::ZERO => now.saturating_since(self.last_tick),
+            span => span,
+        }
+    }
+
+    /// Until when the part has counted that was the last to report.
+    fn reported_until(&self) -> Instant {
+        let reported = self.stands.iter().map(|stand| stand.counted_until);
+        reported.fold(self.counted_until, Instant::max)
+    }
+
+    /// Whether anything has come about since the tick before.
+    pub(super) fn has_news(&self) -> bool {
+        let Interval {
+            outcomes,
+            connects,
+            deliveries,
+            ..
+        } = &self.fresh;
+        *outcomes != Outcomes::default()
+            || *connects != Connects::default()
+            || *deliveries != Deliveries::default()
+    }
+
+    /// Notes whether the clock was set since it was last looked at.
+    pub(super) fn look_at_clock(&mut self) {
+        let drift_ns = self.around.clock.realtime_drift_nanos();
+        self.clock_stepped |= drift_ns.abs_diff(self.drift_ns) > CLOCK_STEP_NS;
+        self.drift_ns = drift_ns;
+    }
+
+    /// How long the phases that have known lengths take from here.
+    fn remaining(&self, index: usize, elapsed: Duration) -> Option<Duration> {
+        let phases = self.options.phases.get(index..)?.iter();
+        let all: Option<Duration> = phases.map(|phase| phase.length(self.options.clients)).sum();
+        Some(all?.saturating_sub(elapsed))
+    }
+}

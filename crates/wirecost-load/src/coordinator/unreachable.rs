@@ -1,0 +1,138 @@
+//! Whether anybody is there at all: without a single connection, or where every datagram comes back, there is nothing to go
+//! on with.
+
+use std::time::Duration;
+
+use wirecost_proto::endpoint::ResetReason;
+use wirecost_results::figures::Interval;
+use wirecost_scenario::options::load::Phase;
+
+use super::Coordinator;
+use crate::outcome::NoConnection;
+
+impl Coordinator<'_> {
+    /// Ends a phase of datagrams that has lasted for as long as a connection may take, and in which nobody is there.
+    pub(super) fn look_in_time(&mut self, index: u32, phase: &Phase, lasted: Duration) {
+        let is_exchange = matches!(phase, Phase::Publish(_) | Phase::Request(_));
+        if is_exchange && lasted >= self.options.connect_timeout {
+            self.look_for_target(index, phase);
+        }
+    }
+
+    /// Ends the load behind a phase that has shown that nobody is there.
+    pub(super) fn look_for_target(&mut self, index: u32, phase: &Phase) {
+        let connects = matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
+        if self.outcome.interrupted || !(connects || phase.offer().is_some()) {
+            return;
+        }
+        let takes_exchange = self.options.stack.has_connect();
+        let intervals: Vec<&Interval> = self.of_phase(index).map(|interval| &*interval).collect();
+        let found = match connects {
+            true => unconnected(&intervals),
+            false if takes_exchange => None,
+            false => unanswered(&intervals),
+        };
+        self.outcome.no_connection = found;
+    }
+}
+
+/// Why not one of the connections that were begun has come about.
+fn unconnected(intervals: &[&Interval]) -> Option<NoConnection> {
+    let mut sum = Interval::default();
+    intervals.iter().for_each(|interval| sum.add(interval));
+    let is_alone = sum.connects.attempted > 0 && sum.connects.established == 0;
+    is_alone.then(|| {
+        let reason = sum.reasons.into_iter().max_by_key(|(_, times)| *times);
+        NoConnection {
+            refused: sum.connects.refused > 0,
+            reason: reason.map_or_else(|| "no answer".into(), |(reason, _)| reason),
+            hint: None,
+        }
+    })
+}
+
+/// Why nobody has taken a datagram: in each second in which some left, the machine said that nobody listens (ICMP), and
+/// nothing else ever came.
+fn unanswered(intervals: &[&Interval]) -> Option<NoConnection> {
+    let refused = ResetReason::Refused.to_string();
+    let is_refused = |interval: &Interval| interval.reasons.contains_key(&refused);
+    let came = |interval: &&&Interval| {
+        interval.socket_bytes[1] + interval.outcomes.delivered + interval.deliveries.arrived > 0
+    };
+    // What leaves at the end of a second comes back in the next one.
+    let comes_back = |(place, interval): (usize, &&Interval)| {
+        interval.sent == 0
+            || intervals[place..]
+                .iter()
+                .take(2)
+                .any(|interval| is_refused(interval))
+    };
+    let is_alone = intervals.iter().any(|interval| interval.sent > 0)
+        && !intervals.iter().any(|interval| came(&interval))
+        && intervals.iter().enumerate().all(comes_back);
+    is_alone.then_some(NoConnection {
+        refused: false,
+        reason: refused,
+        hint: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(sent: u64, refused: bool, bytes: u64) -> Interval {
+        let mut interval = Interval {
+            sent,
+            socket_bytes: [100, bytes],
+            ..Interval::default()
+        };
+        if refused {
+            interval.reason("connection refused");
+        }
+        interval
+    }
+
+    fn is_alone(seconds: &[Interval]) -> bool {
+        let seconds: Vec<&Interval> = seconds.iter().collect();
+        unanswered(&seconds).is_some()
+    }
+
+    #[test]
+    fn a_target_that_sends_every_datagram_back_is_not_there() {
+        assert!(is_alone(&[second(10, true, 0), second(10, true, 0)]));
+        assert!(
+            is_alone(&[second(10, false, 0), second(0, true, 0)]),
+            "it comes back a second later"
+        );
+    }
+
+    #[test]
+    fn a_target_that_was_there_or_is_silent_is_there() {
+        assert!(
+            !is_alone(&[second(10, true, 0), second(10, true, 4)]),
+            "it answered"
+        );
+        assert!(
+            !is_alone(&[second(10, false, 0), second(9, false, 0), second(9, true, 0)]),
+            "it has gone"
+        );
+        assert!(!is_alone(&[second(10, false, 0)]), "it is silent");
+        assert!(!is_alone(&[second(0, false, 0)]), "nothing was sent");
+        let mut counted = second(10, true, 0);
+        counted.outcomes.delivered = 1;
+        assert!(!is_alone(&[counted]), "it counted");
+    }
+
+    #[test]
+    fn not_one_connection_is_nobody_and_one_is_somebody() {
+        let mut interval = Interval::default();
+        interval.connects.attempted = 10;
+        interval.reason("connection refused");
+        let why = unconnected(&[&interval]).expect("nobody");
+        assert_eq!((why.refused, why.reason.as_str()), (false, "connection refused"));
+        interval.connects.established = 1;
+        assert_eq!(unconnected(&[&interval]), None);
+        assert_eq!(unconnected(&[&Interval::default()]), None);
+    }
+}

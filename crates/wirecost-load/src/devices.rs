@@ -1,0 +1,421 @@
+//! The devices of one loop: what each does next, whatever the phase.
+//!
+//! ```text
+//! coordinator --ToPart--> Inbox -> phase begins -> Activity: whom to wake, what to send, when it is over
+//! loop: due -> who has something to do; next -> connect, close, or what the activity says; event -> connections, Book
+//! coordinator <-FromPart-- intervals every second, phase done
+//! ```
+
+use std::fmt::Display;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_live::driver::client::{Counted, Traffic};
+use wirecost_proto::director::{Director, Due};
+use wirecost_proto::script::{Context, Step};
+use wirecost_proto::{Endpoint, Instant, ResetReason};
+use wirecost_results::figures::Connects;
+use wirecost_security::Start;
+use wirecost_stack::{Command, Event};
+
+use super::activity::{Activity, Ended, Part};
+use super::book::Span;
+use super::earlier;
+use super::fleet::{State, Timer, Wish};
+use super::nanos;
+use super::part::{FromPart, Inbox, ToPart};
+use super::shared::SharedEndpoints;
+use crate::cpu_ns;
+
+/// How often what was counted is handed over.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// What was interrupted is waited for so long.
+pub const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// What begins a phase: by its index, what devices do in it, and how long.
+pub type Phases = Box<dyn Fn(u32) -> Option<(Box<dyn Activity>, Span)> + Send>;
+
+/// Whom a part reports to.
+pub type Report = Box<dyn FnMut(FromPart) + Send>;
+
+/// The devices of one loop.
+pub struct Devices {
+    part: Part,
+    phases: Phases,
+    stage: Stage,
+    inbox: Arc<Inbox>,
+    report: Report,
+    /// The end of the second of the phase.
+    next_report: Instant,
+    /// The end of the warm-up, before it has come.
+    warm_up_ends: Option<Instant>,
+    traffic: Arc<Traffic>,
+    /// What of the traffic is in intervals.
+    counted: Counted,
+    /// When it was looked at: what has gone through sockets since then is of the second of then.
+    counted_at: Instant,
+    shared_endpoints: SharedEndpoints,
+    is_over: bool,
+}
+
+enum Stage {
+    /// Between two phases.
+    Idle,
+    /// In a phase.
+    Active { phase: u32, activity: Box<dyn Activity> },
+}
+
+impl Devices {
+    /// Devices without connections that wait for the first phase.
+    pub fn new(part: Part, phases: Phases, inbox: Arc<Inbox>, report: Report) -> Self {
+        Self {
+            part,
+            phases,
+            stage: Stage::Idle,
+            inbox,
+            report,
+            next_report: Instant::START,
+            warm_up_ends: None,
+            traffic: Arc::default(),
+            counted: Counted::default(),
+            counted_at: Instant::START,
+            shared_endpoints: SharedEndpoints::default(),
+            is_over: false,
+        }
+    }
+
+    /// The same, with what its loop counts in its intervals.
+    #[must_use]
+    pub fn with_traffic(self, traffic: Arc<Traffic>) -> Self {
+        Self { traffic, ..self }
+    }
+
+    /// The same, its devices on endpoints that they share.
+    #[must_use]
+    pub fn with_shared_endpoints(self, shared_endpoints: SharedEndpoints) -> Self {
+        Self {
+            shared_endpoints,
+            ..self
+        }
+    }
+
+    fn begin(&mut self, phase: u32, at: Instant, now: Instant) {
+        // What has gone through sockets until now belongs to the phase before.
+        self.count_traffic(now);
+        let Some((mut activity, span)) = (self.phases)(phase) else {
+            return (self.report)(FromPart::PhaseDone { phase });
+        };
+        self.part.book.begin(phase, at, span);
+        activity.begin(&mut self.part, at);
+        self.next_report = at + REPORT_INTERVAL;
+        self.warm_up_ends = (!span.warm_up.is_zero()).then_some(at + span.warm_up);
+        self.counted_at = at;
+        self.stage = Stage::Active { phase, activity };
+    }
+
+    fn take_messages(&mut self, now: Instant) {
+        while let Some(message) = self.inbox.take() {
+            match message {
+                ToPart::Begin { phase, at_ns } => {
+                    let at = at_ns.saturating_sub(self.part.clock_start_ns);
+                    self.begin(phase, Instant::from_nanos(at), now);
+                }
+                ToPart::Stop => {
+                    if let Stage::Active { activity, .. } = &mut self.stage {
+                        activity.stop(&mut self.part, now, now + LAST_WAIT);
+                    }
+                }
+                ToPart::Quit => self.is_over = true,
+            }
+        }
+    }
+
+    /// Lets the devices whose time has come do what it is about.
+    fn run_timers(&mut self, now: Instant) {
+        while let Some((device, timer)) = self.part.fleet.next_timer(now) {
+            match timer {
+                Timer::Connect => {
+                    self.connect(device, now).timed_out += 1;
+                    self.went_down(device, Some("no connection in time"), now);
+                    self.part.fleet.abort(device, false);
+                }
+                Timer::Close => {
+                    self.went_down(device, None, now);
+                    self.part.fleet.abort(device, false);
+                }
+                Timer::Backoff => self.part.fleet.wish(device, Wish::Connect),
+            }
+        }
+    }
+
+    /// Does everything that is due; returns when to do so again.
+    fn run(&mut self, now: Instant) -> Option<Instant> {
+        self.run_timers(now);
+        let Part { fleet, book, .. } = &mut self.part;
+        let mut next = book.expire(now, |device| fleet.wake(device));
+        if let Stage::Active { phase, activity } = &mut self.stage {
+            next = earlier(next, activity.due(&mut self.part, now));
+            if activity.is_done(&self.part, now) {
+                let phase = *phase;
+                self.stage = Stage::Idle;
+                self.hand_over(now);
+                (self.report)(FromPart::PhaseDone { phase });
+            }
+        }
+        // The activity may have set some of them just now.
+        next = earlier(next, self.part.fleet.next_deadline());
+        next = earlier(next, self.warm_up_ends);
+        earlier(next, Some(self.next_report))
+    }
+
+    /// Counts what has gone through sockets when a second, or the warm-up, is over, and reports each second.
+    fn look_at_time(&mut self, now: Instant) {
+        if self.warm_up_ends.take_if(|at| now >= *at).is_some() {
+            self.count_traffic(now);
+        }
+        if now >= self.next_report {
+            self.hand_over(now);
+            // On the seconds of the phase, however late this one was.
+            let late = now.saturating_since(self.next_report);
+            self.next_report += REPORT_INTERVAL * (late.as_secs() as u32 + 1);
+        }
+    }
+
+    /// Counts what has gone through sockets since it was looked at last, which was in the same second at the latest.
+    fn count_traffic(&mut self, now: Instant) {
+        let sum = self.traffic.counted();
+        let before = std::mem::replace(&mut self.counted, sum);
+        let since = std::mem::replace(&mut self.counted_at, now);
+        if sum != before {
+            let interval = self.part.book.now(since);
+            interval.socket_bytes[0] += sum.sent_bytes - before.sent_bytes;
+            interval.socket_bytes[1] += sum.received_bytes - before.received_bytes;
+            interval.dropped_datagrams += sum.dropped_datagrams - before.dropped_datagrams;
+        }
+    }
+
+    /// Reports what was counted.
+    fn hand_over(&mut self, now: Instant) {
+        self.count_traffic(now);
+        for interval in self.part.book.take() {
+            (self.report)(FromPart::Interval(interval));
+        }
+        let connected = self.part.fleet.count(State::Up) as u64;
+        (self.report)(FromPart::Alive {
+            at_ns: self.part.clock_start_ns.saturating_add(now.as_nanos()),
+            connected,
+            cpu_ns: cpu_ns().saturating_sub(nanos(self.counted.awake)),
+            intended_ns: self
+                .part
+                .clock_start_ns
+                .saturating_add(self.part.book.intended_until().as_nanos()),
+        });
+    }
+
+    fn came_up(&mut self, device: usize, now: Instant) {
+        if self.part.fleet.state(device) != State::Connecting {
+            return;
+        }
+        let since = self.part.fleet.since(device);
+        self.part.book.connected(since, now);
+        self.part.fleet.came_up(device, now);
+        if let Stage::Active { activity, .. } = &mut self.stage {
+            activity.came_up(&mut self.part, device, now);
+        }
+    }
+
+    /// Where a device's connect counts that ends now.
+    fn connect(&mut self, device: usize, now: Instant) -> &mut Connects {
+        let began = self.part.fleet.since(device);
+        self.part.book.connects_begun(began, now)
+    }
+
+    /// A connection has ended, or did not come about; `reason` is why where nobody had asked for it.
+    fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
+        let state = self.part.fleet.went_down(device, now);
+        if state == State::Down {
+            return;
+        }
+        let asked = state == State::Closing;
+        if let Some(reason) = reason
+            && !asked
+        {
+            self.part.book.now(now).reason(reason);
+        }
+        if state == State::Up {
+            self.part.book.connects(now).lost += 1;
+        }
+        self.part.book.lost(device, reason.unwrap_or("closed"));
+        let Stage::Active { activity, .. } = &mut self.stage else {
+            return;
+        };
+        let reason = reason.filter(|_| !asked);
+        activity.went_down(&mut self.part, device, Ended { state, reason }, now);
+        if let (false, Some(backoff)) = (asked, activity.keeps_up(device)) {
+            self.part.fleet.connect_again(device, &backoff, now);
+        }
+    }
+
+    /// An answer has come; it may have ended a message of the device.
+    fn over(&mut self, device: usize, is_over: bool, now: Instant) {
+        if let Stage::Active { activity, .. } = &mut self.stage
+            && is_over
+        {
+            activity.has_room(&mut self.part, device, now);
+        }
+    }
+
+    fn rejected(&mut self, device: usize, reason: &str, now: Instant) {
+        if self.part.fleet.state(device) == State::Connecting {
+            self.connect(device, now).refused += 1;
+        }
+        self.ended_by_others(device, reason, now);
+    }
+
+    fn lost(&mut self, device: usize, reason: &str, now: Instant) {
+        if self.part.fleet.state(device) == State::Connecting {
+            self.connect(device, now).failed += 1;
+        }
+        self.ended_by_others(device, reason, now);
+    }
+
+    /// A connection has ended that the device has not ended itself: the next phase that keeps its devices connected finds it,
+    /// where this one does not.
+    fn ended_by_others(&mut self, device: usize, reason: &str, now: Instant) {
+        let was_up = self.part.fleet.is_up(device);
+        self.went_down(device, Some(reason), now);
+        if was_up {
+            self.part.fleet.miss(device);
+        }
+    }
+}
+
+impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
+    fn event(&mut self, device: usize, event: Event, now: Instant) {
+        let Part {
+            subscribers, book, ..
+        } = &mut self.part;
+        subscribers.event(device, &event, book, now);
+        if let Stage::Active { activity, .. } = &mut self.stage {
+            activity.event(&mut self.part, device, &event, now);
+        }
+        match &event {
+            Event::Ready { .. } => self.came_up(device, now),
+            Event::Established { start } => match start {
+                Start::Cold => {}
+                Start::Resumed => self.connect(device, now).resumed += 1,
+                Start::ZeroRtt => self.connect(device, now).early += 1,
+            },
+            Event::Sent { message } => self.part.book.handed_out(device, *message, now),
+            Event::Acknowledged { message } => {
+                self.part.fleet.prove(device);
+                let is_over = self.part.book.acknowledged(device, *message, now);
+                self.over(device, is_over, now);
+            }
+            Event::Refused { message, reason } => {
+                self.part.fleet.prove(device);
+                let is_over = self.part.book.refused(device, *message, reason);
+                self.over(device, is_over, now);
+            }
+            Event::TimedOut { message } => {
+                let is_over = self.part.book.given_up(device, *message);
+                self.over(device, is_over, now);
+            }
+            Event::Rejected { reason } => self.rejected(device, reason, now),
+            Event::Closed => self.lost(device, "the server closed the connection", now),
+            Event::Lost { reason } => self.lost(device, reason, now),
+            Event::Subscribed | Event::SubscriptionRefused { .. } | Event::Received(_) | Event::Other => {}
+        }
+    }
+
+    fn failed(&mut self, device: usize, reason: ResetReason, now: Instant) {
+        self.lost(device, &reason.to_string(), now);
+    }
+
+    fn shared_failed(&mut self, reason: ResetReason, now: Instant) {
+        self.part.book.now(now).reason(&reason.to_string());
+    }
+
+    fn sent(&mut self, device: usize, now: Instant) -> bool {
+        self.part.book.sent(device, now)
+    }
+
+    fn next(&mut self, device: usize, context: Context) -> Step<Command> {
+        if self.is_over {
+            return Step::Finished;
+        }
+        match self.part.fleet.take_wish(device, context.now) {
+            Wish::Stay => {}
+            Wish::Connect => {
+                self.part.book.connects(context.now).attempted += 1;
+                return Step::Connect;
+            }
+            Wish::Close => {
+                if self.part.closes_silently {
+                    self.part.fleet.abort(device, false);
+                }
+                return Step::Command(Command::Close);
+            }
+            Wish::Abort { reset } => {
+                if self.part.fleet.state(device) == State::Connecting {
+                    self.connect(device, context.now).given_up += 1;
+                }
+                self.went_down(device, Some("left"), context.now);
+                return Step::Abort { reset };
+            }
+        }
+        if context.congested || !self.part.fleet.is_up(device) {
+            return Step::Wait(None);
+        }
+        if let Some(subscribe) = self.part.subscribers.next(device) {
+            return Step::Command(subscribe);
+        }
+        let Stage::Active { activity, .. } = &mut self.stage else {
+            return Step::Wait(None);
+        };
+        match activity.next(&mut self.part, device, context) {
+            Some(command) => Step::Command(command),
+            None => Step::Wait(None),
+        }
+    }
+
+    fn due(&mut self, now: Instant) -> Due {
+        self.look_at_time(now);
+        if let Some(device) = self.part.fleet.next_awake() {
+            return Due::Device(device);
+        }
+        let next = self.run(now);
+        match self.part.fleet.next_awake() {
+            Some(device) => Due::Device(device),
+            None => Due::Later(next),
+        }
+    }
+
+    fn woken(&mut self, now: Instant) -> ControlFlow<()> {
+        self.take_messages(now);
+        if self.is_over {
+            for device in 0..self.part.fleet.len() {
+                if self.part.fleet.state(device) == State::Connecting {
+                    self.connect(device, now).given_up += 1;
+                }
+            }
+            self.hand_over(now);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn awaited(&self, device: usize) -> Option<u32> {
+        let is_known = self.part.answers_in_one_datagram && device < self.part.senders;
+        is_known.then(|| self.part.book.in_flight(device))
+    }
+
+    fn route(&mut self, socket: usize, datagram: &[u8]) -> Option<usize> {
+        self.shared_endpoints.route(socket, datagram)
+    }
+
+    fn ended(&mut self, device: usize, error: &dyn Display, now: Instant) {
+        self.lost(device, &error.to_string(), now);
+    }
+}

@@ -1,0 +1,171 @@
+//! What a load has come to, as its entry in `summary.json`.
+
+use wirecost_results::figures::{Deliveries, Interval};
+use wirecost_results::link::link_of;
+use wirecost_results::load::{Asked, Load, LoadFile, PhaseFigures, ProcessUse};
+use wirecost_results::missing;
+use wirecost_results::summary::Warning;
+use wirecost_scenario::options::load::{Arrivals, LoadOptions, Phase};
+
+use super::link::LinkReport;
+use super::verdict::{self, Evidence, Verdict};
+use crate::outcome::{Outcome, PhaseTimes, Spent};
+
+/// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others; `link`
+/// is what its emulated link has come to, where there was one.
+pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&LinkReport>) -> Load {
+    let mut phases = all_figures(options, outcome);
+    let evidence = Evidence {
+        options,
+        phases: &phases,
+        outcome,
+        steal,
+        link,
+    };
+    let Verdict {
+        bottleneck,
+        warnings,
+        phases: of_phases,
+    } = verdict::of(&evidence);
+    let is_valid = |warnings: &[Warning]| !warnings.iter().any(|warning| warning.invalidates);
+    for (phase, of_phase) in phases.iter_mut().zip(of_phases) {
+        phase.valid = is_valid(&warnings) && is_valid(&of_phase);
+        phase.warnings = of_phase;
+    }
+    missing::note(&mut phases);
+    // What both sides used for the warm-up is in what they used.
+    let offers = |phase: u32| {
+        options
+            .phases
+            .get(phase as usize)
+            .is_some_and(|phase| phase.offer().is_some())
+    };
+    let offered = outcome.intervals.iter().filter(|interval| offers(interval.phase));
+    let sent: u64 = offered.map(|interval| interval.sent).sum();
+    Load {
+        stack: options.stack.to_string(),
+        start: options.start.to_string(),
+        payload_bytes: options.payload.message_bytes(options.clients),
+        target: options.target.to_string(),
+        engine: "live".into(),
+        clients: u64::from(options.clients),
+        subscribers: u64::from(options.receivers()),
+        inflight: options.inflight.map(u64::from),
+        loop_kind: options.loop_kind().into(),
+        arrivals: arrivals_of(options).map(str::to_owned),
+        shared_socket: options.shared_socket,
+        ipv6: options.ipv6,
+        asked: phases.is_empty().then(|| Box::new(asked(options))),
+        interrupted: outcome.interrupted,
+        aborted: outcome.aborted.clone(),
+        valid: is_valid(&warnings) && phases.iter().all(|phase| phase.valid),
+        warnings,
+        generator: Some(process_use(&outcome.generator, sent)),
+        target_use: measured(outcome.target.as_ref()).map(|spent| process_use(spent, sent)),
+        link: link.map(|link| Box::new(link.figures.clone())),
+        bottleneck,
+        phases,
+        ..Load::default()
+    }
+}
+
+/// The file of a load that could not be run, for a reason.
+pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
+    LoadFile {
+        load: Load {
+            not_run: Some(reason),
+            generator: None,
+            ..of(options, &Outcome::default(), 0.0, None)
+        },
+        intervals: Vec::new(),
+        usage: Vec::new(),
+        profile: None,
+        source_addresses: Vec::new(),
+        server: None,
+    }
+}
+
+/// What a load was to be, of what its phases and its link say where it has run.
+fn asked(options: &LoadOptions) -> Asked {
+    let rate = |phase: &Phase| phase.rate(options.clients);
+    Asked {
+        rates: options.phases.iter().filter_map(rate).collect(),
+        link: options.link.as_ref().map(|link| link_of(link, None)),
+    }
+}
+
+/// The figures of each phase that was begun.
+fn all_figures(options: &LoadOptions, outcome: &Outcome) -> Vec<PhaseFigures> {
+    let begun = options.phases.iter().zip(&outcome.phases).enumerate();
+    let figures = begun.map(|(index, (phase, times))| {
+        let own = |interval: &&Interval| interval.phase as usize == index;
+        let intervals: Vec<&Interval> = outcome.intervals.iter().filter(own).collect();
+        phase_figures(options, phase, times, intervals)
+    });
+    figures.collect()
+}
+
+/// How messages of an open loop arrive: `poisson` or `constant`.
+fn arrivals_of(options: &LoadOptions) -> Option<&'static str> {
+    let offers = options.phases.iter().filter_map(Phase::offer);
+    let mut open = offers.filter_map(|offer| match offer.arrivals {
+        Arrivals::Open { poisson, .. } => Some(poisson),
+        Arrivals::Closed => None,
+    });
+    open.next()
+        .map(|poisson| if poisson { "poisson" } else { "constant" })
+}
+
+/// The figures of a phase in which `intervals` were counted.
+pub(super) fn phase_figures<'a>(
+    options: &LoadOptions,
+    phase: &Phase,
+    times: &PhaseTimes,
+    intervals: impl IntoIterator<Item = &'a Interval> + Clone,
+) -> PhaseFigures {
+    let has_audience = options.subscribers.is_some();
+    let is_awaited = has_audience && matches!(phase, Phase::Publish(_) | Phase::AwaitReplay { .. });
+    let is_told = is_awaited
+        || intervals
+            .clone()
+            .into_iter()
+            .any(|interval| interval.deliveries != Deliveries::default());
+    let answered = options.is_answered() && matches!(phase, Phase::Publish(_));
+    let kind = match phase {
+        Phase::Request(_) => Some("to_reply"),
+        _ if answered => Some("to_ack"),
+        _ => None,
+    };
+    let figures = PhaseFigures {
+        name: phase.name().into(),
+        begin_s: times.begin.as_secs_f64(),
+        duration_s: times.took.as_secs_f64(),
+        warm_up_s: phase.warm_up().as_secs_f64(),
+        measured_s: times.measured.as_secs_f64(),
+        asked_rate: phase.rate(options.clients),
+        response_kind: kind.map(str::to_owned),
+        deliveries: is_told.then(Deliveries::default),
+        link: times.link,
+        ..PhaseFigures::default()
+    };
+    figures.counted(intervals)
+}
+
+/// What a side has used, where that was looked at in some phase: one that has ended before that says nothing.
+fn measured(spent: Option<&Spent>) -> Option<&Spent> {
+    spent.filter(|spent| !spent.phases.span.is_zero())
+}
+
+fn process_use(spent: &Spent, sent: u64) -> ProcessUse {
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    ProcessUse {
+        user_s: seconds(spent.user_ns),
+        system_s: seconds(spent.system_ns),
+        wall_s: spent.phases.span.as_secs_f64(),
+        cpu_share: spent.share,
+        busiest_thread_share: spent.busiest_share,
+        resident_bytes: spent.resident_bytes,
+        processes: spent.processes,
+        cpu_s_per_million: (sent > 0).then(|| seconds(spent.offer_ns) / sent as f64 * 1e6),
+    }
+}

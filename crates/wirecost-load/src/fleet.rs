@@ -1,0 +1,378 @@
+//! The connections of a part's devices: who is connected, who is to be, and who has something to do.
+//!
+//! ```text
+//! down -> connecting -> up -> closing -> down
+//!   ^         |          |
+//!   `- wait --+----------'    where the phase keeps its devices connected; a back-off where it was of no use to anybody
+//! ```
+
+mod turns;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use wirecost_proto::{Instant, Rng};
+use wirecost_scenario::options::load::Backoff;
+
+use crate::earlier;
+use turns::Turns;
+
+/// Where a device's connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is none.
+    Down,
+    /// It is being made.
+    Connecting,
+    /// The client may send.
+    Up,
+    /// The client has asked to close it.
+    Closing,
+}
+
+/// What a device does about its connection when it is asked next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Nothing.
+    Stay,
+    /// Make one.
+    Connect,
+    /// Close it as the protocol does.
+    Close,
+    /// Leave it at once.
+    Abort {
+        /// By RST where it is a stream.
+        reset: bool,
+    },
+}
+
+/// A time of a device that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// The connect has taken too long.
+    Connect,
+    /// The wait before the next connect is over.
+    Backoff,
+    /// The close has taken too long.
+    Close,
+}
+
+/// The connections of a part's devices, by their index in the part.
+#[derive(Debug)]
+pub struct Fleet {
+    links: Vec<Link>,
+    /// Devices that have something to do.
+    awake: VecDeque<u32>,
+    timers: BinaryHeap<Reverse<(Instant, u32)>>,
+    connect_timeout: Duration,
+    turns: Turns,
+    rng: Rng,
+    /// How many connections are in each state.
+    counts: [usize; 4],
+    /// How many devices are about to connect.
+    wishing: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    state: State,
+    wish: Wish,
+    is_awake: bool,
+    /// Whether the connection was of use to anybody: something was answered on it.
+    is_proven: bool,
+    /// Whether it was lost when nobody made it again.
+    is_missing: bool,
+    /// Whether it waits for its turn to connect again.
+    is_in_turn: bool,
+    /// Connects that have failed, and connections that were lost before they were of use, since the last one that was.
+    failures: u8,
+    /// When the connect began, or the connection came up.
+    since: Instant,
+    timer: Option<Instant>,
+}
+
+/// How long a close may take before the connection is left without it.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A connection that has lasted so long was of use, also where nothing is answered on it.
+const OF_USE: Duration = Duration::from_secs(1);
+
+impl Fleet {
+    /// So many devices without connections. What is random follows from `rng`, device by device.
+    pub fn new(devices: usize, connect_timeout: Duration, rng: Rng) -> Self {
+        let link = Link {
+            state: State::Down,
+            wish: Wish::Stay,
+            is_awake: false,
+            is_proven: false,
+            is_missing: false,
+            is_in_turn: false,
+            failures: 0,
+            since: Instant::START,
+            timer: None,
+        };
+        Self {
+            links: vec![link; devices],
+            awake: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            connect_timeout,
+            turns: Turns::default(),
+            rng,
+            counts: [devices, 0, 0, 0],
+            wishing: 0,
+        }
+    }
+
+    /// The same, with no more connections made again than one in each `gap`, or a second's at once.
+    #[must_use]
+    pub fn with_reconnect_gap(mut self, gap: Duration) -> Self {
+        self.turns.gap = gap;
+        self
+    }
+
+    /// How many connections are being made, or about to be.
+    pub fn pending(&self) -> usize {
+        self.count(State::Connecting) + self.wishing
+    }
+
+    /// A device that waits before it connects again does not, and nobody misses it.
+    pub fn stay_down(&mut self, device: usize) {
+        self.set_wish(device, Wish::Stay);
+        let link = &mut self.links[device];
+        (link.timer, link.is_in_turn, link.is_missing) = (None, false, false);
+    }
+
+    /// How many devices there are.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// Where a device's connection stands.
+    pub fn state(&self, device: usize) -> State {
+        self.links[device].state
+    }
+
+    /// Whether a device may send.
+    pub fn is_up(&self, device: usize) -> bool {
+        self.links[device].state == State::Up
+    }
+
+    /// How many connections are in a state.
+    pub fn count(&self, state: State) -> usize {
+        self.counts[state as usize]
+    }
+
+    /// When a device's last connect began, or its connection came up.
+    pub fn since(&self, device: usize) -> Instant {
+        self.links[device].since
+    }
+
+    /// The device is to be asked what it does next.
+    pub fn wake(&mut self, device: usize) {
+        let link = &mut self.links[device];
+        if !std::mem::replace(&mut link.is_awake, true) {
+            self.awake.push_back(device as u32);
+        }
+    }
+
+    /// A device that is to be asked.
+    pub fn next_awake(&mut self) -> Option<usize> {
+        let device = self.awake.pop_front()? as usize;
+        self.links[device].is_awake = false;
+        Some(device)
+    }
+
+    /// The device is to do something about its connection, and is woken for it.
+    pub fn wish(&mut self, device: usize, wish: Wish) {
+        self.set_wish(device, wish);
+        self.wake(device);
+    }
+
+    fn set_wish(&mut self, device: usize, wish: Wish) -> Wish {
+        let before = std::mem::replace(&mut self.links[device].wish, wish);
+        self.wishing += usize::from(wish == Wish::Connect);
+        self.wishing -= usize::from(before == Wish::Connect);
+        before
+    }
+
+    /// Leaves what is left of a connection; a device that is about to connect does so by that.
+    pub fn abort(&mut self, device: usize, reset: bool) {
+        if self.links[device].wish != Wish::Connect {
+            self.wish(device, Wish::Abort { reset });
+        }
+    }
+
+    /// Takes what the device does about its connection: its state is what follows from that.
+    pub fn take_wish(&mut self, device: usize, now: Instant) -> Wish {
+        let wish = self.set_wish(device, Wish::Stay);
+        match wish {
+            Wish::Stay => {}
+            Wish::Connect => {
+                let link = &mut self.links[device];
+                (link.since, link.is_proven) = (now, false);
+                (link.is_missing, link.is_in_turn) = (false, false);
+                self.go(device, State::Connecting, Some(now + self.connect_timeout));
+            }
+            Wish::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
+            // Whoever leaves the connection says that it has ended; what the device ends itself has not failed.
+            Wish::Abort { .. } => self.links[device].is_proven = true,
+        }
+        wish
+    }
+
+    /// The client may send.
+    pub fn came_up(&mut self, device: usize, now: Instant) {
+        self.links[device].since = now;
+        self.go(device, State::Up, None);
+    }
+
+    /// Something was answered on a device's connection.
+    pub fn prove(&mut self, device: usize) {
+        self.links[device].is_proven = true;
+    }
+
+    /// The device has lost its connection, and nobody makes it again for now.
+    pub fn miss(&mut self, device: usize) {
+        let link = &mut self.links[device];
+        let comes_back = link.timer.is_some() || link.is_in_turn || link.wish != Wish::Stay;
+        link.is_missing = link.state == State::Down && !comes_back;
+    }
+
+    /// Whether a device has lost its connection when nobody made it again; told once.
+    pub fn take_missing(&mut self, device: usize) -> bool {
+        std::mem::take(&mut self.links[device].is_missing)
+    }
+
+    /// The device has lost its connection: its first wait is that after a failure.
+    pub fn was_lost(&mut self, device: usize) {
+        let failures = &mut self.links[device].failures;
+        *failures = (*failures).max(1);
+    }
+
+    /// The connection is gone, or did not come about; returns what it was.
+    pub fn went_down(&mut self, device: usize, now: Instant) -> State {
+        let link = &mut self.links[device];
+        let before = link.state;
+        if before == State::Down {
+            return before;
+        }
+        let of_use = match before {
+            State::Connecting | State::Down => false,
+            State::Up => link.is_proven || now >= link.since + OF_USE,
+            State::Closing => true,
+        };
+        link.failures = if of_use {
+            0
+        } else {
+            link.failures.saturating_add(1)
+        };
+        self.go(device, State::Down, None);
+        before
+    }
+
+    /// Connects again when it is its turn: at once where the last connection was of use, else after a wait that grows.
+    pub fn connect_again(&mut self, device: usize, backoff: &Backoff, now: Instant) {
+        let wait = self.wait(device, backoff);
+        if !wait.is_zero() {
+            self.go(device, State::Down, Some(now + wait));
+        } else if self.takes_turn(device, now) {
+            self.wish(device, Wish::Connect);
+        }
+    }
+
+    /// Whether it is a device's turn to connect again; else it waits for it behind the others.
+    fn takes_turn(&mut self, device: usize, now: Instant) -> bool {
+        let is_free = self.turns.take(now);
+        if !is_free {
+            self.links[device].is_in_turn = true;
+            self.turns.waiting.push_back(device as u32);
+        }
+        is_free
+    }
+
+    /// The next device whose turn has come.
+    fn next_in_turn(&mut self, now: Instant) -> Option<usize> {
+        while let Some(device) = self.turns.waiting.front().copied() {
+            let is_in_turn = self.links[device as usize].is_in_turn;
+            if is_in_turn && !self.turns.take_next(now) {
+                return None;
+            }
+            self.turns.waiting.pop_front();
+            if is_in_turn {
+                self.links[device as usize].is_in_turn = false;
+                return Some(device as usize);
+            }
+        }
+        None
+    }
+
+    /// How long a device waits after so many failures.
+    fn wait(&self, device: usize, backoff: &Backoff) -> Duration {
+        let failures = self.links[device].failures;
+        if failures == 0 {
+            return Duration::ZERO;
+        }
+        let doubled = backoff.first.saturating_mul(1 << u32::from(failures - 1).min(30));
+        let longest = doubled.min(backoff.max);
+        if !backoff.full_jitter {
+            return longest;
+        }
+        let drawn = self.rng.host(device as u64).at(u64::from(failures));
+        let share = (drawn >> 11) as f64 / (1_u64 << 53) as f64;
+        longest.mul_f64(share).max(Duration::from_nanos(1))
+    }
+
+    /// The next device whose time has come.
+    pub fn next_timer(&mut self, now: Instant) -> Option<(usize, Timer)> {
+        if let Some(device) = self.next_in_turn(now) {
+            return Some((device, Timer::Backoff));
+        }
+        while let Some(Reverse((at, device))) = self.timers.peek().copied() {
+            let device = device as usize;
+            let is_set = self.links[device].timer == Some(at);
+            if is_set && at > now {
+                return None;
+            }
+            self.timers.pop();
+            if !is_set {
+                continue;
+            }
+            self.links[device].timer = None;
+            let timer = match self.links[device].state {
+                State::Connecting => Timer::Connect,
+                State::Closing => Timer::Close,
+                State::Down | State::Up => Timer::Backoff,
+            };
+            if timer != Timer::Backoff || self.takes_turn(device, now) {
+                return Some((device, timer));
+            }
+        }
+        None
+    }
+
+    /// When the next device's time comes.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let timer = self.timers.peek().map(|Reverse((at, _))| *at);
+        earlier(timer, self.turns.next_deadline())
+    }
+
+    fn go(&mut self, device: usize, state: State, timer: Option<Instant>) {
+        let link = &mut self.links[device];
+        self.counts[link.state as usize] -= 1;
+        self.counts[state as usize] += 1;
+        link.state = state;
+        link.timer = timer;
+        if let Some(at) = timer {
+            self.timers.push(Reverse((at, device as u32)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

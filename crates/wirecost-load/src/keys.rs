@@ -1,0 +1,130 @@
+//! What opens the packets of a load's link: the secrets of its connections, on their way from the devices to the capture.
+//!
+//! Every part keeps those of its own devices, and says them when its loop has ended and nothing is measured any more: piece by
+//! piece, so that the coordinator, which waits no longer than it must for a part that has gone, sees those of many devices
+//! come. From a worker process they come over the pipe that everything else comes over. Before the capture no file holds
+//! them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use wirecost_proto::units::counted;
+use wirecost_results::summary::Warning;
+use wirecost_scenario::options::load::LoadOptions;
+use wirecost_security::KeyLog;
+use wirecost_stack::Channel;
+
+use super::destination::Destination;
+
+/// Bytes of a piece, from which on it ends with its line: about those of 150 connections.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Lines of a key log.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyLines(String);
+
+impl KeyLines {
+    /// What a key log has collected; it has nothing any more then.
+    pub fn of(log: &KeyLog) -> Self {
+        Self(log.take())
+    }
+
+    /// Adds the lines of others.
+    pub fn add(&mut self, others: Self) {
+        if self.0.is_empty() {
+            *self = others;
+        } else {
+            self.0.push_str(&others.0);
+        }
+    }
+
+    /// The same lines in pieces, in their order; of none there is no piece.
+    pub fn pieces(&self) -> impl Iterator<Item = Self> {
+        let mut rest = self.0.as_str();
+        std::iter::from_fn(move || {
+            let behind = rest.get(PIECE_BYTES..).and_then(|later| later.find('\n'));
+            let length = behind.map_or(rest.len(), |behind| PIECE_BYTES + behind + 1);
+            let (piece, later) = rest.split_at(length);
+            rest = later;
+            (!piece.is_empty()).then(|| Self(piece.to_owned()))
+        })
+    }
+
+    /// The lines, each with its end.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for KeyLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Secrets stay out of logs.
+        f.debug_struct("KeyLines").finish_non_exhaustive()
+    }
+}
+
+/// The OSCORE contexts of a load's devices, which no key log can hold; `None` where there are none, or they are not kept.
+pub fn oscore_contexts(options: &LoadOptions, destination: &Destination) -> Option<String> {
+    if !options.keeps_keys() || options.stack.channel != Channel::Oscore {
+        return None;
+    }
+    let devices = options.clients.saturating_add(options.receivers());
+    destination.oscore_contexts(u16::try_from(devices).unwrap_or(u16::MAX))
+}
+
+/// What is said of a capture that lacks the secrets of some of the parts of its load; nothing where it lacks none.
+pub fn lack(of_parts: usize, parts: u32) -> Option<Warning> {
+    (of_parts > 0).then(|| Warning {
+        kind: "capture-without-keys".into(),
+        text: format!(
+            "{of_parts} of {} of the generator did not hand over all secrets of their connections: what their \
+             devices sent and received cannot be opened in the capture",
+            counted(parts.into(), "part")
+        ),
+        invalidates: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(random: u8) -> KeyLines {
+        let log = KeyLog::new();
+        log.append("CLIENT_RANDOM", &[random], &[0xcd]);
+        KeyLines::of(&log)
+    }
+
+    #[test]
+    fn the_lines_of_all_parts_are_there_and_none_is_printed() {
+        let mut all = KeyLines::default();
+        all.add(lines(1));
+        all.add(lines(2));
+        assert_eq!(all.text(), "CLIENT_RANDOM 01 cd\nCLIENT_RANDOM 02 cd\n");
+        assert!(!format!("{all:?}").contains("cd"));
+    }
+
+    #[test]
+    fn the_lines_of_many_connections_go_in_pieces_that_end_with_a_line() {
+        let log = KeyLog::new();
+        for number in 0..2_000_u32 {
+            log.append("SERVER_HANDSHAKE_TRAFFIC_SECRET", &number.to_be_bytes(), &[7; 32]);
+        }
+        let all = KeyLines::of(&log);
+        let pieces: Vec<KeyLines> = all.pieces().collect();
+        assert!(pieces.len() > 2);
+        let mut sum = KeyLines::default();
+        for piece in pieces {
+            assert!(piece.text().ends_with('\n') && piece.text().len() < PIECE_BYTES + 200);
+            sum.add(piece);
+        }
+        assert!(sum == all);
+        assert_eq!(KeyLines::default().pieces().count(), 0);
+    }
+
+    #[test]
+    fn a_capture_that_lacks_secrets_is_told_of() {
+        assert_eq!(lack(0, 4), None);
+        assert!(lack(1, 4).is_some_and(|warning| warning.text.starts_with("1 of 4 parts ")));
+    }
+}

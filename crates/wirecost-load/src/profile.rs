@@ -1,0 +1,130 @@
+//! Takes the CPU profile of processes of ours with `perf`, of Linux.
+//!
+//! The event is the kernel's CPU clock, which needs no hardware counters: virtual machines often have none. Stacks are
+//! copied and unwound afterwards, as optimised programs keep no frame pointers.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use wirecost_proto::PeerText;
+use wirecost_results::profile::{Folded, fold};
+use wirecost_stack::secret::PASSWORD_VARIABLE;
+
+/// Samples per second of CPU time: not a divisor of the kernel's tick, so that both do not keep step.
+const FREQUENCY: &str = "99";
+/// How much of a stack is copied, in bytes.
+const STACK: &str = "dwarf,8192";
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// No such program.
+    #[error("there is no program perf: Debian's package linux-perf has it")]
+    Missing,
+    /// It could not be run.
+    #[error("perf cannot be run: {0}")]
+    Io(#[from] io::Error),
+    /// It said why not.
+    #[error("perf failed: {0}")]
+    Refused(String),
+    /// It was started by somebody else, maybe elsewhere.
+    #[error("only a target that wirecost has started is profiled")]
+    NotOurs,
+    /// The processes used no CPU time.
+    #[error("perf saw no sample of the target")]
+    Nothing,
+}
+
+/// A profile that is being taken.
+#[derive(Debug)]
+pub struct Recorder {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Recorder {
+    /// Begins to sample the processes with these identifiers.
+    ///
+    /// # Errors
+    /// `perf` is missing or cannot be started. What it refuses later, [`Recorder::finish`] says.
+    pub fn start(pids: impl IntoIterator<Item = u32>) -> Result<Self, ProfileError> {
+        let folder = tempfile::tempdir()?;
+        let pids: Vec<String> = pids.into_iter().map(|pid| pid.to_string()).collect();
+        let mut command = perf();
+        command
+            .args(["record", "--quiet", "--event", "cpu-clock", "--freq", FREQUENCY])
+            .args([
+                "--call-graph",
+                STACK,
+                "--control",
+                "fd:0",
+                "--pid",
+                &pids.join(","),
+            ])
+            .arg("--output")
+            .arg(folder.path().join("perf.data"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let child = command.spawn().map_err(missing)?;
+        Ok(Self { child, folder })
+    }
+
+    /// Ends the sampling and folds the stacks. The processes may live or have ended.
+    ///
+    /// # Errors
+    /// `perf` was not permitted to sample, or saw nothing.
+    pub fn finish(mut self) -> Result<Folded, ProfileError> {
+        let mut control = self.child.stdin.take();
+        if let Some(control) = &mut control {
+            // Whoever has ended already needs no word.
+            drop(control.write_all(b"stop\n"));
+        }
+        let data = self.data();
+        let output = self.child.wait_with_output()?;
+        // Not before: without its control perf ends at once, and its file is not whole.
+        drop(control);
+        if !data.exists() || std::fs::metadata(&data)?.len() == 0 {
+            return Err(ProfileError::Refused(first_line(&output.stderr)));
+        }
+        let script = perf()
+            .args(["script", "--no-inline", "--fields", "comm,ip,sym", "--input"])
+            .arg(&data)
+            .output()
+            .map_err(missing)?;
+        let folded = fold(&String::from_utf8_lossy(&script.stdout));
+        match folded.is_empty() {
+            false => Ok(folded),
+            true if script.status.success() => Err(ProfileError::Nothing),
+            true => Err(ProfileError::Refused(first_line(&script.stderr))),
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("perf.data")
+    }
+}
+
+fn perf() -> Command {
+    let mut command = Command::new("perf");
+    command.env_remove(PASSWORD_VARIABLE);
+    command
+}
+
+fn missing(error: io::Error) -> ProfileError {
+    match error.kind() {
+        io::ErrorKind::NotFound => ProfileError::Missing,
+        _ => ProfileError::Io(error),
+    }
+}
+
+/// The first line that says anything.
+fn first_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && *line != "Error:");
+    PeerText::new(line.unwrap_or("it gave no reason")).to_string()
+}

@@ -1,0 +1,295 @@
+//! The phases that a load of some shape goes through: what a command line means that names a shape and no phases.
+
+use std::time::Duration;
+
+use wirecost_scenario::options::load::{Arrivals, Backoff, LoadOptions, LoadTarget, Offer, Phase, Who};
+use wirecost_security::Start;
+
+/// What devices do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Connect, send messages, close.
+    Messages(Offer),
+    /// The same with requests for what the resource holds (CoAP, HTTP).
+    Requests(Offer),
+    /// Connect and close, again and again.
+    Handshakes(Offer),
+    /// Connect, stay, lose all connections at one instant, and come back.
+    Storm {
+        /// How long connections stay before.
+        hold: Duration,
+        /// How they come back.
+        backoff: Backoff,
+        /// When devices are given up.
+        timeout: Duration,
+    },
+    /// Send messages while subscribers are away, whose sessions the server keeps.
+    Replay(Offer),
+    /// Have messages retained, and subscribe after that.
+    Retained(Offer),
+}
+
+/// A shape that lacks something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// Another option has to be there.
+    #[error("{shape} needs {option}")]
+    Needs {
+        /// What was asked for.
+        shape: &'static str,
+        /// What has to be said beside it.
+        option: &'static str,
+    },
+}
+
+/// How long connections stay open whose tickets later ones resume.
+const TICKET_HOLD: Duration = Duration::from_millis(500);
+/// One message that is there before what follows.
+const FIRST: Offer = Offer {
+    arrivals: Arrivals::Closed,
+    duration: None,
+    count: Some(1),
+    warm_up: Duration::ZERO,
+    ramp: Duration::ZERO,
+};
+/// Where devices that have been away come back at once.
+const AT_ONCE: Backoff = Backoff {
+    first: Duration::from_millis(100),
+    max: Duration::from_secs(1),
+    full_jitter: true,
+};
+
+/// The phases of a load that is otherwise as `options` say, with so many connects per second.
+///
+/// # Errors
+/// The shape needs something that `options` do not have.
+pub fn phases(
+    shape: &Shape,
+    connect_rate: Option<f64>,
+    options: &LoadOptions,
+) -> Result<Vec<Phase>, ShapeError> {
+    check(shape, options)?;
+    let connect = |who| Phase::Connect {
+        who,
+        rate: connect_rate,
+    };
+    let arrive = Phase::AwaitReplay {
+        timeout: options.timeout,
+    };
+    let mut phases = match shape {
+        Shape::Messages(offer) => messages(*offer, connect, arrive, options),
+        Shape::Requests(offer) => requests(*offer, connect(Who::All), options),
+        Shape::Handshakes(offer) => handshakes(*offer, connect(Who::Senders), options.start),
+        Shape::Storm {
+            hold,
+            backoff,
+            timeout,
+        } => {
+            let willed = options.will.is_some() && options.subscribers.is_some();
+            // Whoever receives the wills must not be lost with those who leave them.
+            let who = if willed { Who::Senders } else { Who::All };
+            let hold = Phase::Hold { duration: *hold };
+            let drop_all = Phase::DropAll { who, reset: true };
+            let (backoff, timeout) = (*backoff, *timeout);
+            [connect(Who::All), hold, drop_all]
+                .into_iter()
+                .chain(willed.then_some(arrive))
+                .chain([Phase::Reconnect {
+                    who,
+                    backoff,
+                    timeout,
+                }])
+                .collect()
+        }
+        Shape::Replay(offer) => replay(*offer, connect(Who::All), arrive, options.timeout),
+        Shape::Retained(offer) => vec![
+            connect(Who::Senders),
+            Phase::Publish(*offer),
+            connect(Who::Subscribers),
+            arrive,
+        ],
+    };
+    phases.push(Phase::Close);
+    Ok(phases)
+}
+
+fn messages(
+    offer: Offer,
+    connect: impl Fn(Who) -> Phase,
+    arrive: Phase,
+    options: &LoadOptions,
+) -> Vec<Phase> {
+    let publish = Phase::Publish(offer);
+    match options.subscribers {
+        None => vec![connect(Who::All), publish],
+        // A change of the format ends observations (RFC 7641, section 4.2): the first message comes before them.
+        Some(_) if options.stack.is_coap() => vec![
+            connect(Who::Senders),
+            Phase::Publish(FIRST),
+            connect(Who::Subscribers),
+            publish,
+            arrive,
+        ],
+        Some(_) => vec![connect(Who::All), publish, arrive],
+    }
+}
+
+fn replay(offer: Offer, connect: Phase, arrive: Phase, timeout: Duration) -> Vec<Phase> {
+    let who = Who::Subscribers;
+    vec![
+        connect,
+        Phase::DropAll { who, reset: false },
+        Phase::Publish(offer),
+        Phase::Reconnect {
+            who,
+            backoff: AT_ONCE,
+            timeout,
+        },
+        arrive,
+    ]
+}
+
+/// A server that wirecost starts holds nothing yet: one message is there before it is asked for.
+fn requests(offer: Offer, connect: Phase, options: &LoadOptions) -> Vec<Phase> {
+    let prepare = matches!(options.target, LoadTarget::Started(_)).then_some(Phase::Publish(FIRST));
+    [connect]
+        .into_iter()
+        .chain(prepare)
+        .chain([Phase::Request(offer)])
+        .collect()
+}
+
+fn handshakes(offer: Offer, connect: Phase, start: Start) -> Vec<Phase> {
+    let handshakes = Phase::Handshakes { offer, start };
+    if start == Start::Cold {
+        return vec![handshakes];
+    }
+    let hold = Phase::Hold {
+        duration: TICKET_HOLD,
+    };
+    vec![connect, hold, Phase::Close, handshakes]
+}
+
+fn check(shape: &Shape, options: &LoadOptions) -> Result<(), ShapeError> {
+    let needs = |shape, option| Err(ShapeError::Needs { shape, option });
+    match shape {
+        Shape::Replay(_) | Shape::Retained(_) if options.subscribers.is_none() => {
+            needs("what subscribers receive later", "--subscribers")
+        }
+        Shape::Replay(_) if options.session_expiry.is_none() => {
+            needs("what is queued for subscribers that are away", "--session-expiry")
+        }
+        Shape::Retained(_) if !options.retain => needs("what late subscribers receive", "--retain"),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_scenario::options::load::{Subscribers, Will};
+    use wirecost_stack::target::Target;
+
+    use super::*;
+
+    fn options(stack: &str) -> LoadOptions {
+        let stack = stack.parse().expect("a stack");
+        LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+    }
+
+    fn subscribed(stack: &str) -> LoadOptions {
+        LoadOptions {
+            subscribers: Some(Subscribers {
+                devices: 2,
+                filter: "#".into(),
+                shared: None,
+                qos: 1,
+            }),
+            ..options(stack)
+        }
+    }
+
+    const OFFER: Offer = Offer {
+        arrivals: Arrivals::Closed,
+        duration: None,
+        count: Some(10),
+        warm_up: Duration::ZERO,
+        ramp: Duration::ZERO,
+    };
+    const STORM: Shape = Shape::Storm {
+        hold: Duration::from_secs(1),
+        backoff: AT_ONCE,
+        timeout: Duration::from_secs(60),
+    };
+
+    /// The first letters of the phases, and of whom they are about.
+    fn plan(shape: &Shape, options: &LoadOptions) -> String {
+        let phases = phases(shape, None, options).expect("phases");
+        let whom = |who: &Who| match who {
+            Who::All => "a",
+            Who::Senders => "s",
+            Who::Subscribers => "r",
+        };
+        let name = |phase: &Phase| match phase {
+            Phase::Connect { who, .. } => format!("C{}", whom(who)),
+            Phase::Publish(_) => "P".into(),
+            Phase::Request(_) => "R".into(),
+            Phase::Handshakes { .. } => "H".into(),
+            Phase::Hold { .. } => "-".into(),
+            Phase::DropAll { who, .. } => format!("D{}", whom(who)),
+            Phase::Reconnect { who, .. } => format!("B{}", whom(who)),
+            Phase::AwaitReplay { .. } => "A".into(),
+            Phase::Close => "X".into(),
+        };
+        phases.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_shape_is_a_sequence_of_phases() {
+        let mqtt = || options("mqtt-qos1");
+        assert_eq!(plan(&Shape::Messages(OFFER), &mqtt()), "Ca P X");
+        assert_eq!(
+            plan(&Shape::Messages(OFFER), &subscribed("mqtt-qos1")),
+            "Ca P A X"
+        );
+        assert_eq!(
+            plan(&Shape::Messages(OFFER), &subscribed("coap-con")),
+            "Cs P Cr P A X"
+        );
+        assert_eq!(plan(&Shape::Requests(OFFER), &options("http1")), "Ca P R X");
+        assert_eq!(plan(&Shape::Handshakes(OFFER), &mqtt()), "H X");
+        let resumed = LoadOptions {
+            start: Start::Resumed,
+            ..options("mqtt-qos1+tls1.3")
+        };
+        assert_eq!(plan(&Shape::Handshakes(OFFER), &resumed), "Cs - X H X");
+        assert_eq!(plan(&STORM, &mqtt()), "Ca - Da Ba X");
+        let willed = LoadOptions {
+            will: Some(Will {
+                topic: "w/%d".into(),
+                payload: "gone".into(),
+            }),
+            ..subscribed("mqtt-qos1")
+        };
+        assert_eq!(plan(&STORM, &willed), "Ca - Ds A Bs X");
+        let queued = LoadOptions {
+            session_expiry: Some(Duration::from_secs(60)),
+            ..subscribed("mqtt-qos1")
+        };
+        assert_eq!(plan(&Shape::Replay(OFFER), &queued), "Ca Dr P Br A X");
+        let retained = LoadOptions {
+            retain: true,
+            ..subscribed("mqtt-qos1")
+        };
+        assert_eq!(plan(&Shape::Retained(OFFER), &retained), "Cs P Cr A X");
+    }
+
+    #[test]
+    fn a_shape_says_what_it_needs() {
+        let error = |shape: Shape, options: LoadOptions| {
+            phases(&shape, None, &options).expect_err("an error").to_string()
+        };
+        assert!(error(Shape::Replay(OFFER), options("mqtt-qos1")).contains("--subscribers"));
+        assert!(error(Shape::Replay(OFFER), subscribed("mqtt-qos1")).contains("--session-expiry"));
+        assert!(error(Shape::Retained(OFFER), subscribed("mqtt-qos1")).contains("--retain"));
+    }
+}

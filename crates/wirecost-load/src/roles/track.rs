@@ -1,0 +1,96 @@
+//! Which messages of a sender have arrived at a subscriber or at a counting target, by their numbers.
+
+/// What a number says of a message that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is the first of its number, and none with a higher number came before.
+    InOrder,
+    /// It is the first of its number, behind one with a higher number.
+    OutOfOrder,
+    /// A message of its number had arrived before.
+    Duplicate,
+}
+
+/// The highest number that has arrived, and which of those right below it have. Numbers wrap around at 32 bits: of two, the
+/// higher is the one to which there are fewer steps up (RFC 1982, section 3.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Track {
+    highest: u32,
+    /// Bit k is set where `highest` - k has arrived; 0 before anything has.
+    arrived: u64,
+}
+
+impl Track {
+    /// How far below the highest number a duplicate is told from a message that is late.
+    pub const REACH: u32 = u64::BITS;
+
+    /// Notes a number.
+    pub const fn note(&mut self, number: u32) -> Place {
+        if self.arrived == 0 {
+            (self.highest, self.arrived) = (number, 1);
+            return Place::InOrder;
+        }
+        let ahead = number.wrapping_sub(self.highest);
+        if ahead == 0 {
+            return Place::Duplicate;
+        }
+        if ahead < 1 << 31 {
+            self.arrived = match self.arrived.checked_shl(ahead) {
+                Some(arrived) => arrived | 1,
+                None => 1,
+            };
+            self.highest = number;
+            return Place::InOrder;
+        }
+        let behind = ahead.wrapping_neg();
+        if behind >= Self::REACH {
+            return Place::OutOfOrder;
+        }
+        let bit = 1 << behind;
+        if self.arrived & bit != 0 {
+            return Place::Duplicate;
+        }
+        self.arrived |= bit;
+        Place::OutOfOrder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use wirecost_proto::Rng;
+
+    use super::*;
+
+    #[test]
+    fn within_its_reach_a_track_is_a_set() {
+        let mut rng = Rng::new(11);
+        for start in [0, 5, u32::MAX - 500] {
+            let (mut track, mut set, mut highest) = (Track::default(), BTreeSet::new(), None);
+            let mut base = 0_u64;
+            for _ in 0..5_000 {
+                base += rng.next_below(2);
+                let step = base + rng.next_below(u64::from(Track::REACH) / 2);
+                let place = track.note(start.wrapping_add(step as u32));
+                let expected = match (set.insert(step), highest) {
+                    (false, _) => Place::Duplicate,
+                    (true, Some(highest)) if step < highest => Place::OutOfOrder,
+                    (true, _) => Place::InOrder,
+                };
+                assert_eq!(place, expected, "{step} from {start}");
+                highest = highest.max(Some(step));
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_is_no_disorder() {
+        let mut track = Track::default();
+        for number in [3, 4, 90, 1_000_000] {
+            assert_eq!(track.note(number), Place::InOrder);
+        }
+        assert_eq!(track.note(1_000_000), Place::Duplicate);
+        assert_eq!(track.note(90), Place::OutOfOrder);
+    }
+}

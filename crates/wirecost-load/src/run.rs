@@ -1,0 +1,335 @@
+//! A load from what is asked for to its figures: the target is started or found, the parts are launched, and what they
+//! have counted is judged.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::SystemTime;
+
+use wirecost_live::Clock;
+use wirecost_live::emulation::EmulationError;
+use wirecost_live::environment::Load as MachineLoad;
+use wirecost_live::idle::Vigil;
+use wirecost_live::limits::{self, Limits};
+use wirecost_live::process::usage::OwnUsage;
+use wirecost_proto::hosts::DEVICES_V4;
+use wirecost_results::load::{Load, LoadFile};
+use wirecost_results::profile::Folded;
+use wirecost_results::summary::Warning;
+use wirecost_results::time::rfc3339;
+use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
+
+use super::context::RunContext;
+use super::coordinator::{Coordinator, Surroundings};
+use super::error::LoadError;
+use super::link::{LinkReport, LoadLink};
+use super::parts::Parts;
+use super::profile::{ProfileError, Recorder};
+use super::server::{Server, Site};
+use super::share::{Share, sources_of};
+use super::target::Used;
+use super::watch::Announcement;
+use super::workers::{self, Layout};
+use super::{certificate, entry, keys, nanos, scheme};
+use crate::outcome::{NoConnection, Outcome};
+
+/// Devices that keep a loop busy enough that another one is worth its thread.
+const DEVICES_PER_LOOP: u32 = 100;
+
+/// Runs a load; `None` where it was interrupted before it had begun. Call it from a thread that lives as long as the target:
+/// the kernel ends a child with the thread that has started it. For a load over an emulated link, call
+/// [`wirecost_live::topology::prepare`] before any thread starts.
+///
+/// # Errors
+/// [`LoadError`] where there are no figures; what went wrong with them is in their warnings.
+pub fn run(options: &LoadOptions, mut place: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
+    limits::spare_memory();
+    let Some(config) = &options.link else {
+        return run_here(options, place, None);
+    };
+    // The thread moves between the sides of the link, and this one stays where it is.
+    let behind_link = move || {
+        let link = LoadLink::start(config, options, &mut place)?;
+        run_here(options, place, Some(link))
+    };
+    let ended = thread::scope(|scope| scope.spawn(behind_link).join());
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// What the machine allows, once it is clear that devices can send from where they are to.
+fn limits_for(options: &LoadOptions, from_this_machine: bool) -> Result<Limits, LoadError> {
+    let limits = Limits::read().map_err(|source| LoadError::Machine {
+        action: "raise the limit on open files",
+        source,
+    })?;
+    if from_this_machine {
+        check_sources(&options.sources)?;
+    }
+    Ok(limits)
+}
+
+/// Source addresses must be those of this machine.
+fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
+    addresses.iter().try_for_each(|address| {
+        let bound = UdpSocket::bind((*address, 0)).map(drop);
+        bound.map_err(|source| LoadError::Source {
+            address: *address,
+            source,
+        })
+    })
+}
+
+/// Runs a load from this thread, over a link that is at work where there is to be one.
+fn run_here(
+    options: &LoadOptions,
+    mut place: RunContext<'_>,
+    link: Option<LoadLink>,
+) -> Result<Option<LoadFile>, LoadError> {
+    let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
+    let started_at = SystemTime::now();
+    let limits = limits_for(options, link.is_none())?;
+    let Some(mut server) = start_target(options, &place, clock, link.as_ref())? else {
+        return Ok(None);
+    };
+    let generator = Generator::start(options, &server, &limits, place.program)?;
+    let vigil = Vigil::hold();
+    let machine = MachineLoad::read();
+    let recorder = options.profile.then(|| record(&server));
+    let Generator { parts, pids, .. } = generator;
+    let mut outcome = conduct(options, &mut place, clock, &mut server, parts, &pids);
+    let steal = MachineLoad::read().steal_share_since(&machine);
+    let (address, version) = (server.address(), server.version().map(str::to_owned));
+    // Symbols are looked up while the target still lives.
+    let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
+    let link = end(options, server, link, &mut outcome)?;
+    if outcome.has_not_begun() {
+        return Ok(None);
+    }
+    let source_addresses = source_addresses(options, address, link.is_some());
+    check(options, address, &outcome)?;
+    let mut load = Load {
+        started_at: rfc3339(started_at),
+        loops: generator.loops,
+        processes: generator.processes,
+        idle_cpus: vigil.idle_cpus().to_string(),
+        ..entry::of(options, &outcome, steal, link.as_ref())
+    };
+    note_afterwards(&mut load, options, &outcome, address, link);
+    Ok(Some(LoadFile {
+        profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
+        load,
+        intervals: outcome.intervals,
+        usage: outcome.usage,
+        source_addresses,
+        server: version,
+    }))
+}
+
+/// Takes the parts, those of the worker processes `pids` among them, through the phases of a load, while somebody watches.
+fn conduct(
+    options: &LoadOptions,
+    place: &mut RunContext<'_>,
+    clock: Clock,
+    server: &mut Server,
+    parts: Parts,
+    pids: &[u32],
+) -> Outcome {
+    place.watcher.begin(&Announcement::of(options, place.place));
+    let surroundings = Surroundings {
+        clock,
+        target: server,
+        watcher: place.watcher,
+        interrupted: place.interrupted,
+        used: &mut || used_by(pids),
+        demands: place.demands,
+    };
+    let outcome = Coordinator::new(options, parts, surroundings).run();
+    place.watcher.end();
+    outcome
+}
+
+/// Starts or finds the target; `None` where the run was interrupted meanwhile.
+fn start_target(
+    options: &LoadOptions,
+    place: &RunContext<'_>,
+    clock: Clock,
+    link: Option<&LoadLink>,
+) -> Result<Option<Server>, LoadError> {
+    let (program, folder) = (place.program, place.folder);
+    let started = match link {
+        Some(link) => link.start_target(options, place),
+        None => Server::start(options, program, folder, clock, Site::Loopback, place.interrupted)
+            .map_err(LoadError::from),
+    };
+    match started {
+        // It was not waited for any more, and is missing for no other reason.
+        Err(_) if (place.interrupted)() => Ok(None),
+        started => started.map(Some),
+    }
+}
+
+/// From where devices send: on the emulated link each from an address of its own.
+fn source_addresses(options: &LoadOptions, target: SocketAddr, has_link: bool) -> Vec<String> {
+    if has_link {
+        return vec![format!("{DEVICES_V4}/16")];
+    }
+    let sources = sources_of(options, target, options.clients).towards(target);
+    sources.iter().map(IpAddr::to_string).collect()
+}
+
+/// The parts that generate.
+struct Generator {
+    parts: Parts,
+    /// The worker processes.
+    pids: Vec<u32>,
+    loops: u32,
+    processes: u32,
+}
+
+impl Generator {
+    fn start(
+        options: &LoadOptions,
+        server: &Server,
+        limits: &Limits,
+        program: &Path,
+    ) -> Result<Self, LoadError> {
+        let others = u32::from(server.is_here()) + u32::from(options.link.is_some());
+        let loops = loops(options, others);
+        let layout = Layout::of(options, server.address(), limits, loops)?;
+        let shares = Share::split(&Arc::new(options.clone()), server.destination(), layout.parts());
+        let parts = workers::parts(&layout, program, shares)?;
+        Ok(Self {
+            pids: parts.pids.clone(),
+            loops: u32::try_from(parts.len()).unwrap_or(u32::MAX),
+            processes: layout.processes,
+            parts,
+        })
+    }
+}
+
+/// Ends the target, and then the link to it; what has come of that, where the load has begun.
+fn end(
+    options: &LoadOptions,
+    server: Server,
+    link: Option<LoadLink>,
+    outcome: &mut Outcome,
+) -> Result<Option<LinkReport>, EmulationError> {
+    let oscore_contexts = keys::oscore_contexts(options, server.destination());
+    server.stop();
+    let Some(link) = link.filter(|_| !outcome.has_not_begun()) else {
+        return Ok(None);
+    };
+    let meter = link.meter();
+    let report = link.stop(&outcome.keys, oscore_contexts.as_deref())?;
+    outcome.settle_link(&meter.read());
+    Ok(Some(report))
+}
+
+/// Whether there is anything to tell of a load that has left `outcome`.
+fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
+    if let Some(mut why) = outcome.no_connection.clone() {
+        // Whoever speaks something else, or is not trusted, is there, and the connection was refused.
+        if let Some(reason) = scheme::meant(options, address) {
+            why = NoConnection {
+                refused: true,
+                reason,
+                hint: None,
+            };
+        } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
+            why = NoConnection {
+                refused: true,
+                reason,
+                hint: Some(hint),
+            };
+        }
+        let target = target_name(options, address);
+        return Err(LoadError::NoConnection { target, why });
+    }
+    match &outcome.failure {
+        Some(failure) if outcome.phases.is_empty() => Err(LoadError::Generator(failure.clone())),
+        _ => Ok(()),
+    }
+}
+
+/// Begins a CPU profile of the target.
+fn record(server: &Server) -> Result<Recorder, ProfileError> {
+    match server.pids() {
+        pids if pids.is_empty() => Err(ProfileError::NotOurs),
+        pids => Recorder::start(pids),
+    }
+}
+
+/// Notes what is known of a load when its target and its link have ended.
+fn note_afterwards(
+    load: &mut Load,
+    options: &LoadOptions,
+    outcome: &Outcome,
+    address: SocketAddr,
+    link: Option<LinkReport>,
+) {
+    load.warnings.extend(scheme::warning(options, address, load));
+    if let Some(captured) = link.and_then(|link| link.capture) {
+        load.warnings.extend(captured.cut_short.map(cut_short));
+        let lack = keys::lack(outcome.parts_without_keys, load.loops);
+        load.warnings.extend(lack);
+        load.capture = Some(captured.name);
+    }
+}
+
+/// What is said of a capture that a full disk has cut short.
+fn cut_short(text: String) -> Warning {
+    Warning {
+        kind: "capture-cut-short".into(),
+        text,
+        invalidates: false,
+    }
+}
+
+/// The profile as text; where there is none, a warning says why.
+fn folded(profile: Result<Folded, ProfileError>, warnings: &mut Vec<Warning>) -> Option<String> {
+    match profile {
+        Ok(folded) => Some(folded.text()),
+        Err(error) => {
+            warnings.push(Warning {
+                kind: "no-profile".into(),
+                text: format!("there is no CPU profile of the target: {error}"),
+                invalidates: false,
+            });
+            None
+        }
+    }
+}
+
+/// How many loops: one for each CPU, but that one is left for each of the `others` on this machine, the target and the
+/// emulated link, and few devices need few.
+fn loops(options: &LoadOptions, others: u32) -> u32 {
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    let cpus = u32::try_from(cpus).unwrap_or(1);
+    let free = cpus.saturating_sub(others).max(1);
+    let subscribers = options.receivers();
+    let devices = options.clients.saturating_add(subscribers);
+    let useful = free.min(devices.div_ceil(DEVICES_PER_LOOP)).max(1);
+    options.threads.unwrap_or(useful).clamp(1, devices.max(1))
+}
+
+/// What this process and its workers have used so far.
+fn used_by(workers: &[u32]) -> Used {
+    // One that has ended has left its time to nobody.
+    let workers = workers.iter().filter_map(|pid| OwnUsage::of(*pid).ok());
+    let all = OwnUsage::read().into_iter().chain(workers);
+    all.fold(Used::default(), |sum, usage| Used {
+        user_ns: sum.user_ns + nanos(usage.user),
+        system_ns: sum.system_ns + nanos(usage.system),
+        busiest_ns: None,
+        resident_bytes: sum.resident_bytes + usage.resident_bytes,
+        processes: sum.processes + 1,
+    })
+}
+
+fn target_name(options: &LoadOptions, address: SocketAddr) -> String {
+    match &options.target {
+        LoadTarget::Started(target) => format!("{target} on {address}"),
+        found @ LoadTarget::Url(_) => found.to_string(),
+    }
+}

@@ -1,0 +1,350 @@
+//! The target of a load: found where a URL says, or started in a process of its own.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wirecost_live::emulation::Meter;
+use wirecost_live::foreign::{Foreign, TargetError};
+use wirecost_live::patience::Patience;
+use wirecost_live::process::usage::OwnUsage;
+use wirecost_live::{Clock, EnvironmentError, Side};
+use wirecost_probe::resolve::{ResolveError, resolve};
+use wirecost_results::RunFolder;
+use wirecost_results::figures::Deliveries;
+use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
+use wirecost_security::certificate;
+use wirecost_stack::Credentials;
+use wirecost_stack::target::Target;
+use wirecost_stack::url::Url;
+
+use super::destination::{Destination, OnLink, Trust};
+use super::devices::LAST_WAIT;
+use super::sink::{Sink, SinkError, SinkOptions};
+use super::target::{Arrived, Measured, Used, Watched};
+
+/// Where servers of other makers listen: an address of loopback that hardly anybody uses, because their ports are the
+/// registered ones.
+const FOREIGN_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 78, 0, 1);
+/// Where systems keep the authorities that they trust.
+const SYSTEM_STORES: [&str; 3] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+];
+/// How long a target may take to say what it has used. One that is stopped says nothing, and a load that is watched stands
+/// still meanwhile.
+const USAGE_PATIENCE: Duration = Duration::from_millis(500);
+/// How long a target may take to say what has arrived.
+const REPORT_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the resolver may take.
+const RESOLVE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where a target is started.
+#[derive(Clone, Copy, Debug)]
+pub enum Site {
+    /// On loopback.
+    Loopback,
+    /// At this address of an emulated link, on whose server's side the calling thread is.
+    Link(IpAddr, OnLink),
+}
+
+impl Site {
+    const fn link(self) -> Option<OnLink> {
+        match self {
+            Self::Loopback => None,
+            Self::Link(_, link) => Some(link),
+        }
+    }
+}
+
+/// Why there is no target.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The counting target.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// A name that has no address.
+    #[error(transparent)]
+    Name(#[from] ResolveError),
+    /// The file with authorities.
+    #[error("cannot read {path}: {reason}")]
+    Authorities {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A server of another maker.
+    #[error(transparent)]
+    Foreign(#[from] TargetError),
+    /// There are no certificates and keys.
+    #[error("cannot make certificates and keys: {0}")]
+    Credentials(#[from] certificate::Error),
+    /// The machine does not say where we are.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+}
+
+/// The target of a load.
+#[derive(Debug)]
+pub struct Server {
+    destination: Destination,
+    kind: Kind,
+    /// What the link to it has done, where there is one.
+    meter: Option<Arc<Meter>>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// It is there, and nobody knows more.
+    Found,
+    /// Ours.
+    Sink(Box<Sink>),
+    /// A server of another maker.
+    Foreign(Box<Foreign>),
+}
+
+impl Server {
+    /// Starts or finds the target; once the run is over, nothing is waited for.
+    ///
+    /// # Errors
+    /// [`ServerError`] says what is missing.
+    pub fn start(
+        options: &LoadOptions,
+        program: &Path,
+        folder: &Path,
+        clock: Clock,
+        site: Site,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Self, ServerError> {
+        let (mut destination, kind) = match &options.target {
+            LoadTarget::Url(url) => (found(options, url, is_over)?, Kind::Found),
+            LoadTarget::Started(Target::Builtin) => start_sink(options, program, clock, site, is_over)?,
+            LoadTarget::Started(target) => start_foreign(options, *target, folder, clock, site, is_over)?,
+        };
+        destination.link = site.link();
+        Ok(Self {
+            destination,
+            kind,
+            meter: None,
+        })
+    }
+
+    /// The same server behind a link that is watched.
+    #[must_use]
+    pub(super) fn behind(self, meter: Arc<Meter>) -> Self {
+        Self {
+            meter: Some(meter),
+            ..self
+        }
+    }
+
+    /// Where it is, and why it is trusted.
+    pub const fn destination(&self) -> &Destination {
+        &self.destination
+    }
+
+    /// Its address.
+    pub const fn address(&self) -> SocketAddr {
+        self.destination.address
+    }
+
+    /// Whether it runs on this machine.
+    pub fn is_here(&self) -> bool {
+        !matches!(self.kind, Kind::Found) || self.destination.address.ip().is_loopback()
+    }
+
+    /// Program and version of a server of another maker that was started.
+    pub fn version(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Foreign(foreign) => Some(foreign.version()),
+            Kind::Found | Kind::Sink(_) => None,
+        }
+    }
+
+    /// The processes of a target that was started.
+    pub fn pids(&self) -> Vec<u32> {
+        match &self.kind {
+            Kind::Found => Vec::new(),
+            Kind::Sink(sink) => sink.pids().collect(),
+            Kind::Foreign(foreign) => foreign.pid().into_iter().collect(),
+        }
+    }
+
+    /// Ends what was started.
+    pub fn stop(self) {
+        match self.kind {
+            Kind::Found => {}
+            // It has said all that it knew, and ends with us at the latest.
+            Kind::Sink(sink) => drop(sink.stop()),
+            Kind::Foreign(foreign) => drop(foreign.stop()),
+        }
+    }
+}
+
+impl Watched for Server {
+    fn used(&mut self) -> Option<Used> {
+        match &mut self.kind {
+            Kind::Found => None,
+            Kind::Foreign(foreign) => used_by(foreign),
+            Kind::Sink(sink) => {
+                let usage = sink.usage(Patience::of(USAGE_PATIENCE)).ok()?;
+                Some(Used {
+                    user_ns: usage.user_ns,
+                    system_ns: usage.system_ns,
+                    busiest_ns: Some(usage.busiest_process_ns),
+                    resident_bytes: usage.resident_bytes,
+                    processes: usage.processes,
+                })
+            }
+        }
+    }
+
+    fn meter(&self) -> Option<&Meter> {
+        self.meter.as_deref()
+    }
+
+    fn begin(&mut self, phase: &Measured) {
+        if let Kind::Sink(sink) = &mut self.kind {
+            // A target that has ended is noticed by its devices.
+            drop(sink.begin_phase(phase));
+        }
+    }
+
+    fn arrived(&mut self, interrupted: &dyn Fn() -> bool) -> Option<Arrived> {
+        match &mut self.kind {
+            Kind::Found | Kind::Foreign(_) => None,
+            Kind::Sink(sink) => {
+                let asked = Instant::now();
+                let is_over = || interrupted() && asked.elapsed() >= LAST_WAIT;
+                let report = sink.report(Patience::new(REPORT_PATIENCE, &is_over)).ok()?;
+                Some(Arrived {
+                    deliveries: Deliveries {
+                        arrived: report.messages,
+                        duplicates: report.duplicates.unwrap_or(0),
+                        out_of_order: report.out_of_order.unwrap_or(0),
+                        ..Deliveries::default()
+                    },
+                    warm_up: report.warm_up,
+                    worked_off: report.worked_off,
+                    one_way_delay: report.one_way_delay.filter(|delays| !delays.is_empty()),
+                })
+            }
+        }
+    }
+}
+
+/// Starts the counting target.
+fn start_sink(
+    options: &LoadOptions,
+    program: &Path,
+    clock: Clock,
+    site: Site,
+    is_over: &dyn Fn() -> bool,
+) -> Result<(Destination, Kind), ServerError> {
+    let subscribers = options.receivers();
+    let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
+    asked.stamped = options.is_stamped();
+    asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
+    if let Site::Link(ip, link) = site {
+        // Nobody else is there: the port is the one by which others know the protocol.
+        asked.address = SocketAddr::new(ip, options.stack.port());
+        asked.link = Some(link);
+    } else if options.ipv6 {
+        asked.address = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
+    }
+    let sink = Sink::start(program, &asked, clock, is_over)?;
+    let portable = sink.credentials().portable();
+    let portable = portable.map_err(|error| SinkError::Failed(error.to_string()))?;
+    let destination = Destination::own(sink.address(), portable);
+    Ok((destination, Kind::Sink(Box::new(sink))))
+}
+
+/// Starts a server of another maker, with its files in `folder`.
+fn start_foreign(
+    options: &LoadOptions,
+    target: Target,
+    folder: &Path,
+    clock: Clock,
+    site: Site,
+    is_over: &dyn Fn() -> bool,
+) -> Result<(Destination, Kind), ServerError> {
+    let credentials = Credentials::generate(clock.epoch(), false)?;
+    let (folder, side) = (RunFolder::open(folder), Side::here()?);
+    let ip = match site {
+        Site::Loopback if options.ipv6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        Site::Loopback => IpAddr::V4(FOREIGN_ADDRESS),
+        Site::Link(ip, _) => ip,
+    };
+    let foreign = Foreign::start(target, &side, &folder, &credentials, ip, is_over)?;
+    let address = SocketAddr::new(ip, options.stack.port());
+    let destination = Destination::own(address, credentials.portable()?);
+    let kind = foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign)));
+    Ok((destination, kind))
+}
+
+/// What a server of another maker has used. Its first process says how its CPU time divides.
+fn used_by(foreign: &Foreign) -> Option<Used> {
+    let usage = foreign.usage()?;
+    let first = foreign
+        .pid()
+        .and_then(|pid| OwnUsage::of(pid).ok())
+        .unwrap_or_default();
+    let all = u64::try_from(usage.cpu_time.as_nanos()).unwrap_or(u64::MAX);
+    let of_first = (first.user + first.system).as_secs_f64();
+    let system_share = if of_first > 0.0 {
+        first.system.as_secs_f64() / of_first
+    } else {
+        0.0
+    };
+    let system_ns = ((all as f64 * system_share) as u64).min(all);
+    Some(Used {
+        user_ns: all - system_ns,
+        system_ns,
+        busiest_ns: None,
+        resident_bytes: usage.resident_bytes,
+        processes: u32::try_from(usage.processes).unwrap_or(u32::MAX),
+    })
+}
+
+/// The server of a URL.
+fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result<Destination, ServerError> {
+    let patience = Patience::new(RESOLVE_PATIENCE, is_over);
+    let addresses = resolve(&url.host, url.port, None, patience)?;
+    // The resolver gives the best first, and at least one.
+    let address = addresses
+        .first()
+        .copied()
+        .unwrap_or(SocketAddr::from(([127, 0, 0, 1], url.port)));
+    Ok(Destination {
+        address,
+        authority: url.authority(),
+        trust: Trust::Foreign {
+            server_name: url.host.clone(),
+            authorities: authorities(options)?,
+            psk: None,
+        },
+        link: None,
+    })
+}
+
+/// The authorities that are trusted; `None` takes any certificate.
+pub(super) fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
+    if options.insecure {
+        return Ok(None);
+    }
+    let stores = || SYSTEM_STORES.iter().map(Path::new).find(|path| path.is_file());
+    let needs_any = options.stack.has_handshake();
+    let Some(path) = options.ca.as_deref().or_else(|| stores().filter(|_| needs_any)) else {
+        return Ok(Some(Vec::new()));
+    };
+    let error = |reason: String| ServerError::Authorities {
+        path: path.display().to_string(),
+        reason,
+    };
+    let text = std::fs::read_to_string(path).map_err(|reason| error(reason.to_string()))?;
+    let authorities = wirecost_security::certificate::authorities_from_pem(&text);
+    authorities.map(Some).map_err(|reason| error(reason.to_string()))
+}

@@ -1,0 +1,188 @@
+//! What one part of a load is given, and how its loop is built from it.
+
+mod activities;
+mod clients;
+mod director;
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use wirecost_live::Clock;
+use wirecost_live::driver::client::{ClientLoop, LoadDevice, Traffic};
+use wirecost_live::driver::sources::Sources;
+use wirecost_live::emulation::HOSTS;
+use wirecost_proto::Rng;
+use wirecost_proto::hosts::device_address;
+use wirecost_proto::random::key_of;
+use wirecost_scenario::options::load::shared::sockets;
+use wirecost_scenario::options::load::{Backoff, LoadOptions};
+use wirecost_security::KeyLog;
+use wirecost_stack::pattern::{Pattern, PatternError};
+
+use super::destination::Destination;
+use super::keys::KeyLines;
+use super::part::{FromPart, Inbox};
+use super::shared::SharedEndpoints;
+
+/// How connections come back that are lost while messages are sent, where nothing else is said.
+pub const BACKOFF: Backoff = Backoff {
+    first: Duration::from_secs(1),
+    max: Duration::from_secs(30),
+    full_jitter: true,
+};
+
+/// What one part of a load is given: from it, the same loop is built in any process.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// What is asked for.
+    pub options: Arc<LoadOptions>,
+    /// Where it goes.
+    pub destination: Destination,
+    /// The part, from 0.
+    pub number: u32,
+    /// Its senders among all.
+    pub devices: Range<u32>,
+    /// Its subscribers among all.
+    pub subscribers: Range<u32>,
+}
+
+/// Messages of a part on their way to the coordinator, with the part's number.
+pub type Outbox = Sender<(u32, FromPart)>;
+
+impl Share {
+    /// The shares of so many parts: ranges of devices of nearly the same length.
+    pub fn split(options: &Arc<LoadOptions>, destination: &Destination, parts: u32) -> Vec<Self> {
+        let subscribers = options.receivers();
+        let range = |all: u32, part: u32| {
+            let upto = |part: u32| (u64::from(all) * u64::from(part) / u64::from(parts)) as u32;
+            upto(part)..upto(part + 1)
+        };
+        (0..parts)
+            .map(|number| Self {
+                options: Arc::clone(options),
+                destination: destination.clone(),
+                number,
+                devices: range(options.clients, number),
+                subscribers: range(subscribers, number),
+            })
+            .collect()
+    }
+
+    /// Runs the part until it is told to quit: one loop on this thread. Whatever happens, the last thing that it says is
+    /// [`FromPart::Failed`] or [`FromPart::Finished`].
+    pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
+        let key_log = self.key_log();
+        let last = match self.run_loop(inbox, outbox, &key_log) {
+            Ok(socket_error) => FromPart::Finished { socket_error },
+            Err(reason) => FromPart::Failed { reason },
+        };
+        let keys = KeyLines::of(&key_log);
+        let all_keys = key_log.is_enabled().then_some(FromPart::AllKeys);
+        let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
+        for word in words.chain([last]) {
+            // A coordinator that has gone needs no word.
+            drop(outbox.send((self.number, word)));
+        }
+    }
+
+    /// Where devices leave the secrets of their connections.
+    fn key_log(&self) -> KeyLog {
+        if self.options.keeps_keys() {
+            KeyLog::new()
+        } else {
+            KeyLog::disabled()
+        }
+    }
+
+    /// Runs the loop: why a socket could not be had.
+    fn run_loop(
+        &self,
+        inbox: &Arc<Inbox>,
+        outbox: &Outbox,
+        key_log: &KeyLog,
+    ) -> Result<Option<String>, String> {
+        let clock = Clock::start();
+        let endpoints = self.shared_endpoints();
+        let clients = self.clients(clock, key_log, &endpoints)?;
+        let transport = self.options.stack.transport();
+        let remote = self.destination.address;
+        let devices = clients.into_iter().map(|endpoint| LoadDevice {
+            endpoint,
+            transport,
+            remote,
+        });
+        let traffic = Arc::<Traffic>::default();
+        let director = self
+            .director(clock, inbox, outbox)?
+            .with_traffic(Arc::clone(&traffic))
+            .with_shared_endpoints(endpoints);
+        let driver = ClientLoop::for_load(devices, director, clock, self.sources());
+        let driver = driver.map_err(|error| format!("cannot set up a loop: {error}"))?;
+        let driver = driver.with_traffic(traffic);
+        let waker = driver.waker();
+        // A loop that has ended cannot be woken and need not be.
+        inbox.wakes_by(move || drop(waker.wake()));
+        let alive = FromPart::Alive {
+            at_ns: clock.monotonic_nanos(clock.now()),
+            connected: 0,
+            cpu_ns: crate::cpu_ns(),
+            intended_ns: 0,
+        };
+        // Nobody listens where the coordinator has gone: the loop is told to quit, or its process ends.
+        drop(outbox.send((self.number, alive)));
+        drop(outbox.send((self.number, FromPart::Ready)));
+        let report = driver
+            .run()
+            .map_err(|error| format!("the loop failed: {error}"))?;
+        Ok(report.socket_error.map(|error| error.to_string()))
+    }
+
+    /// Where its sockets come from: on an emulated link each device has an address of its own, as far as there are any.
+    fn sources(&self) -> Sources {
+        if self.destination.link.is_none() {
+            return sources_of(&self.options, self.destination.address, self.count());
+        }
+        let behind = |number: u32| self.options.clients.saturating_add(number);
+        let subscribers = behind(self.subscribers.start)..behind(self.subscribers.end);
+        let hosts = self
+            .devices
+            .clone()
+            .chain(subscribers)
+            .map(|number| number % HOSTS);
+        let addresses = hosts.filter_map(|host| device_address(host, self.options.ipv6));
+        let sources = Sources::of(addresses.collect());
+        sources.with_shared_sockets(sockets(&self.options, self.count()))
+    }
+
+    /// Devices of the part.
+    fn count(&self) -> u32 {
+        (self.devices.len() + self.subscribers.len()) as u32
+    }
+
+    fn shared_endpoints(&self) -> SharedEndpoints {
+        let rng = self.rng("shared endpoints").host(u64::from(self.number));
+        SharedEndpoints::of(&self.options, self.count(), rng)
+    }
+
+    fn rng(&self, purpose: &str) -> Rng {
+        Rng::new(self.options.seed).purpose(key_of(purpose))
+    }
+}
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    text.parse().map_err(|error: PatternError| error.to_string())
+}
+
+/// Where the sockets come from of so many devices of a load, in one loop, that go to `address`.
+pub fn sources_of(options: &LoadOptions, address: SocketAddr, devices: u32) -> Sources {
+    let sources = if options.sources.is_empty() {
+        let subscribers = options.receivers();
+        Sources::for_target(address, options.clients.saturating_add(subscribers))
+    } else {
+        Sources::of(options.sources.clone())
+    };
+    sources.with_shared_sockets(sockets(options, devices))
+}

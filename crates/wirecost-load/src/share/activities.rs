@@ -1,0 +1,137 @@
+//! What the devices of a part do in each phase.
+
+use std::time::Duration;
+
+use wirecost_proto::Rng;
+use wirecost_scenario::expected::{Matching, retained_before};
+use wirecost_scenario::options::load::{Arrivals, Offer, Phase, Who, most_in_flight};
+use wirecost_security::Start;
+
+use super::{BACKOFF, Share};
+use crate::activities::close::Close;
+use crate::activities::connect::{Connect, Group};
+use crate::activities::drop_all::DropAll;
+use crate::activities::handshakes::{Handshakes, Handshaking, TICKET_WAIT};
+use crate::activities::hold::Hold;
+use crate::activities::publish::{Publish, Publishing};
+use crate::activities::reconnect::Reconnect;
+use crate::activities::replay::AwaitReplay;
+use crate::activity::{Activity, Kind};
+use crate::book::Span;
+use crate::devices::Phases;
+
+impl Share {
+    /// What devices do in each phase.
+    pub(super) fn phases(&self) -> Phases {
+        let share = self.clone();
+        Box::new(move |index| {
+            let phase = share.options.phases.get(index as usize)?;
+            let span = Span {
+                warm_up: phase.warm_up(),
+                offered: phase
+                    .offer()
+                    .and_then(|offer| offer.length(share.options.clients)),
+            };
+            Some((share.activity(index, phase)?, span))
+        })
+    }
+
+    fn activity(&self, index: u32, phase: &Phase) -> Option<Box<dyn Activity>> {
+        Some(match phase {
+            Phase::Connect { who, rate } => self.connect(index, *who, *rate),
+            Phase::Publish(offer) => self.publish(index, offer, Kind::Message),
+            Phase::Request(offer) => self.publish(index, offer, Kind::Request),
+            Phase::Handshakes { offer, start } => self.handshakes(index, offer, *start),
+            Phase::Hold { duration } => Box::new(Hold::new(*duration, BACKOFF)),
+            Phase::DropAll { who, reset } => {
+                let wills = Matching::of_wills(&self.options, self.devices.clone(), index);
+                Box::new(DropAll::new(*who, *reset, wills))
+            }
+            Phase::Reconnect {
+                who,
+                backoff,
+                timeout,
+            } => {
+                let retained = retained_before(&self.options, index);
+                Box::new(Reconnect::new(*who, *backoff, *timeout, retained))
+            }
+            Phase::AwaitReplay { timeout } => Box::new(AwaitReplay::new(*timeout, self.options.stillness())),
+            Phase::Close => Box::new(Close::default()),
+        })
+    }
+
+    fn handshakes(&self, index: u32, offer: &Offer, start: Start) -> Box<dyn Activity> {
+        let stack = self.options.stack;
+        // The answer to CONNECT or to open comes behind the ticket.
+        let is_answered = stack.is_mqtt() || stack.is_amqp();
+        let linger = match start {
+            Start::Cold => Duration::ZERO,
+            _ if is_answered => Duration::ZERO,
+            _ => TICKET_WAIT,
+        };
+        Box::new(Handshakes::new(Handshaking {
+            offer: *offer,
+            devices: self.devices.clone(),
+            of: self.options.clients,
+            transport: stack.transport(),
+            linger,
+            rng: self.arrivals(index),
+        }))
+    }
+
+    /// The randomness of the arrivals of a phase.
+    fn arrivals(&self, index: u32) -> Rng {
+        self.rng("arrivals")
+            .cell(u64::from(index))
+            .host(u64::from(self.number))
+    }
+
+    fn connect(&self, index: u32, who: Who, rate: Option<f64>) -> Box<dyn Activity> {
+        let subscribers = self.options.receivers();
+        let first = if who == Who::Senders { 0 } else { subscribers };
+        let groups = [
+            (
+                Who::Senders,
+                Group {
+                    first: self.devices.len(),
+                    places: self.subscribers.clone(),
+                },
+            ),
+            (
+                Who::Subscribers,
+                Group {
+                    first: 0,
+                    places: self.devices.start + first..self.devices.end + first,
+                },
+            ),
+        ];
+        let groups = groups.into_iter().filter(|(without, _)| *without != who);
+        let groups: Vec<Group> = groups.map(|(_, group)| group).collect();
+        let of = match who {
+            Who::All => self.options.clients + subscribers,
+            Who::Senders => self.options.clients,
+            Who::Subscribers => subscribers,
+        };
+        let retained = retained_before(&self.options, index);
+        Box::new(Connect::new(rate, &groups, of, retained))
+    }
+
+    fn publish(&self, index: u32, offer: &Offer, kind: Kind) -> Box<dyn Activity> {
+        let closed = matches!(offer.arrivals, Arrivals::Closed);
+        let at_most = most_in_flight(self.options.stack.application);
+        let asked = self.options.inflight.unwrap_or(if closed { 1 } else { u32::MAX });
+        Box::new(Publish::new(Publishing {
+            offer: *offer,
+            devices: self.devices.clone(),
+            of: self.options.clients,
+            inflight: asked.min(at_most),
+            backoff: BACKOFF,
+            kind,
+            matching: match kind {
+                Kind::Message => Matching::in_phase(&self.options, self.devices.clone(), index),
+                Kind::Request => Matching::Same(0),
+            },
+            rng: self.arrivals(index),
+        }))
+    }
+}

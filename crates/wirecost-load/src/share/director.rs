@@ -1,0 +1,114 @@
+//! What directs the devices of a part: what they send, what they count, what they receive.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_live::Clock;
+use wirecost_proto::Instant;
+use wirecost_proto::bare::Transport;
+use wirecost_scenario::options::load::Payload;
+use wirecost_stack::pattern::{Pattern, Values};
+use wirecost_stack::pool::{Carried, PoolConfig};
+use wirecost_stack::{Application, Channel, MessagePool, Subscription};
+
+use super::{Outbox, Share, pattern};
+use crate::activity::Part;
+use crate::book::{Book, Rules};
+use crate::devices::Devices;
+use crate::fleet::Fleet;
+use crate::part::Inbox;
+use crate::roles::subscriber::{Reception, Subscribers};
+
+impl Share {
+    pub(crate) fn director(
+        &self,
+        clock: Clock,
+        inbox: &Arc<Inbox>,
+        outbox: &Outbox,
+    ) -> Result<Devices, String> {
+        let options = &self.options;
+        let (senders, subscribers) = (self.devices.len(), self.subscribers.len());
+        let rules = Rules {
+            answered: options.is_answered(),
+            timeout: options.timeout,
+            session: options.session_expiry.is_some(),
+            connects: options.stack.has_connect(),
+        };
+        let rng = self.rng("back-off").host(u64::from(self.number));
+        let pool = self.pool(clock)?;
+        let has_bare_datagrams = options.stack.transport() == Transport::Datagram
+            && options.stack.application != Application::Http3;
+        let part = Part {
+            subscribers: self.subscribers(clock, pool.is_stamped())?,
+            fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng)
+                .with_reconnect_gap(self.reconnect_gap()),
+            book: Book::new(rules, senders + subscribers),
+            pool,
+            first: self.devices.start,
+            senders,
+            closes_silently: has_bare_datagrams,
+            answers_in_one_datagram: has_bare_datagrams
+                && matches!(options.stack.channel, Channel::Plain | Channel::Oscore),
+            clock_start_ns: clock.monotonic_nanos(Instant::START),
+        };
+        let (outbox, number) = (outbox.clone(), self.number);
+        // Nobody listens where the coordinator has gone.
+        let report = Box::new(move |message| drop(outbox.send((number, message))));
+        Ok(Devices::new(part, self.phases(), Arc::clone(inbox), report))
+    }
+
+    /// How far apart the part's connections are made again at least.
+    fn reconnect_gap(&self) -> Duration {
+        let options = &self.options;
+        let all = f64::from(options.clients.saturating_add(options.receivers()));
+        let share = f64::from(self.count()) / all.max(1.0);
+        let gap = |rate: f64| Duration::try_from_secs_f64(1.0 / (rate * share)).unwrap_or(Duration::ZERO);
+        options.most_reconnects_in_a_second().map_or(Duration::ZERO, gap)
+    }
+
+    fn pool(&self, clock: Clock) -> Result<MessagePool, String> {
+        let options = &self.options;
+        let started = Instant::START;
+        let payload = match &options.payload {
+            Payload::Size(size) => {
+                let bytes = usize::try_from(size.bytes()).map_err(|_| format!("{size} is too large"))?;
+                Carried::random(bytes, options.seed)
+            }
+            Payload::File(bytes) => Carried::Bytes(Arc::clone(bytes)),
+            Payload::Template(text) => Carried::Text(pattern(text)?),
+        };
+        let pool = MessagePool::new(PoolConfig {
+            stack: options.stack,
+            resource: pattern(&options.resource)?,
+            authority: self.destination.authority.clone(),
+            retain: options.retain,
+            payload,
+            utc_offset_ns: clock
+                .utc_nanos(started)
+                .saturating_sub(clock.monotonic_nanos(started)),
+            seed: options.seed,
+        });
+        pool.map_err(|error| error.to_string())
+    }
+
+    fn subscribers(&self, clock: Clock, stamped: bool) -> Result<Subscribers, String> {
+        let Some(asked) = &self.options.subscribers else {
+            return Ok(Subscribers::none());
+        };
+        let filter = Pattern::of_device(&asked.filter).map_err(|error| error.to_string())?;
+        let subscription = |device| {
+            let filter = filter.text(&Values::of_device(device));
+            let group = asked.shared.as_deref();
+            let subscription = Subscription::new(self.options.stack, &filter, group, asked.qos);
+            subscription.map(Arc::new).map_err(|error| error.to_string())
+        };
+        let subscriptions = self.subscribers.clone().map(subscription);
+        let reception = Reception {
+            stamped,
+            senders: self.options.clients,
+            clock_start_ns: clock.monotonic_nanos(Instant::START),
+        };
+        let subscriptions = subscriptions.collect::<Result<_, _>>()?;
+        Ok(Subscribers::new(self.devices.len(), subscriptions, reception))
+    }
+}

@@ -1,0 +1,354 @@
+//! The counting target of a load: the built-in server of a stack in processes of its own, which says what has arrived.
+//!
+//! ```text
+//! wirecost load                                   wirecost load-target (one process, or several on one port)
+//!   Shard                  -- standard input  -->
+//!                          <-- standard output -- Answer::Ready: address, credentials
+//!   "report", "usage", "phase NANOSECONDS"    -->
+//!                          <--                    Answer::Report, Answer::Usage
+//!   end of input, or "quit"                   -->
+//! ```
+//!
+//! Every line but the three words is JSON.
+
+mod counter;
+mod report;
+mod target;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use wirecost_live::Clock;
+use wirecost_live::environment::OpenFiles;
+use wirecost_live::patience::Patience;
+use wirecost_live::process::foreground::StartError;
+use wirecost_live::process::worker::{Silence, Worker};
+use wirecost_proto::bare::Transport;
+use wirecost_stack::credentials::Portable;
+use wirecost_stack::{Credentials, Stack};
+
+use super::destination::OnLink;
+use super::target::Measured;
+pub use report::{SinkReport, SinkUsage};
+pub use target::serve;
+
+/// The hidden command that is the target's process.
+pub const COMMAND: &str = "load-target";
+/// How long a target may take to be there.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a target may take to end: it has said what it knew, and nobody waits for more.
+const ENDING: Duration = Duration::from_secs(1);
+/// Descriptors that a process needs for itself.
+const RESERVED_FILES: u64 = 64;
+
+/// What a target is to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SinkOptions {
+    /// The stack's name.
+    pub stack: String,
+    /// Where it listens; port 0 is any.
+    pub address: SocketAddr,
+    /// Connections at a time: as many processes are started as hold them.
+    pub connections: u32,
+    /// The CPU that it keeps to; `None` is any.
+    pub cpu: Option<usize>,
+    /// Whether payloads begin with a [`wirecost_proto::Stamp`].
+    pub stamped: bool,
+    /// Whether clients must have a certificate.
+    pub client_certificates: bool,
+    /// Whether it takes early data, which anyone may have replayed.
+    pub accept_early_data: bool,
+    /// The emulated link in front of it, where there is one.
+    pub link: Option<OnLink>,
+}
+
+/// What one process of a target is to be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Shard {
+    options: SinkOptions,
+    /// Whether others listen at the same port.
+    shares_port: bool,
+    /// Those of the others; the first makes them.
+    credentials: Option<Portable>,
+}
+
+impl SinkOptions {
+    /// A target on loopback for so many connections of payloads with a stamp.
+    pub fn new(stack: Stack, connections: u32) -> Self {
+        Self {
+            stack: stack.to_string(),
+            address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            connections,
+            cpu: None,
+            stamped: true,
+            client_certificates: false,
+            accept_early_data: false,
+            link: None,
+        }
+    }
+}
+
+/// What a target says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Answer {
+    /// It listens.
+    Ready {
+        address: SocketAddr,
+        credentials: Portable,
+    },
+    /// What has arrived so far, and the delays.
+    Report(Box<SinkReport>),
+    /// What it has used so far, and how many messages have arrived.
+    Usage(SinkUsage),
+    /// It cannot be.
+    Failed { reason: String },
+}
+
+/// Why there is no target, or no word of it.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// Its program cannot be run.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// It said nothing.
+    #[error("the target: {0}")]
+    Silent(#[from] Silence),
+    /// It could not be told something.
+    #[error("cannot speak to the target: {0}")]
+    Pipe(#[from] std::io::Error),
+    /// It cannot serve.
+    #[error("the target cannot serve: {0}")]
+    Failed(String),
+    /// It said something that is not understood.
+    #[error("the target said {0:?}, which is no answer")]
+    Answer(String),
+}
+
+/// A target at work. Dropped, it is killed.
+#[derive(Debug)]
+pub struct Sink {
+    shards: Vec<Process>,
+    address: SocketAddr,
+    credentials: Credentials,
+}
+
+impl Sink {
+    /// Starts a target as processes of `program`, which is this one ([`std::env::current_exe`]) but in tests. `clock` is
+    /// that of the run; once `is_over`, nothing is waited for.
+    ///
+    /// # Errors
+    /// The program cannot be run, does not answer in time, or cannot serve.
+    pub fn start(
+        program: &Path,
+        options: &SinkOptions,
+        clock: Clock,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Self, SinkError> {
+        let patience = Patience::new(PATIENCE, is_over);
+        let count = shards(options)?;
+        let first = Shard {
+            options: options.clone(),
+            shares_port: count > 1,
+            credentials: None,
+        };
+        let (worker, address, credentials) = start_shard(program, &first, patience)?;
+        let mut shards = vec![Process { worker, owed: 0 }];
+        let other = Shard {
+            options: SinkOptions {
+                address,
+                ..options.clone()
+            },
+            credentials: Some(credentials.clone()),
+            ..first
+        };
+        for _ in 1..count {
+            let worker = start_shard(program, &other, patience)?.0;
+            shards.push(Process { worker, owed: 0 });
+        }
+        let credentials = credentials.unpack(clock.epoch());
+        Ok(Self {
+            shards,
+            address,
+            credentials: credentials.map_err(|error| SinkError::Failed(error.to_string()))?,
+        })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What its clients need to trust it, and to be let in.
+    pub const fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// Its process ids.
+    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.shards.iter().map(|shard| shard.worker.pid())
+    }
+
+    /// What has arrived so far, all processes together.
+    ///
+    /// # Errors
+    /// [`SinkError`] where one does not answer.
+    pub fn report(&mut self, patience: Patience<'_>) -> Result<SinkReport, SinkError> {
+        let mut sum = SinkReport::default();
+        for answer in self.ask(target::REPORT, patience)? {
+            match answer {
+                Answer::Report(report) => sum.add(&report),
+                other => return Err(SinkError::Answer(format!("{other:?}"))),
+            }
+        }
+        Ok(sum)
+    }
+
+    /// What it has used so far: less work than a report, for every second of a run.
+    ///
+    /// # Errors
+    /// As [`Self::report`].
+    pub fn usage(&mut self, patience: Patience<'_>) -> Result<SinkUsage, SinkError> {
+        let mut sum = SinkUsage::default();
+        for answer in self.ask(target::USAGE, patience)? {
+            match answer {
+                Answer::Usage(usage) => sum.add(&usage),
+                other => return Err(SinkError::Answer(format!("{other:?}"))),
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Begins the distribution of one-way delays anew, as a phase asks; counts go on.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn begin_phase(&mut self, phase: &Measured) -> Result<(), SinkError> {
+        let phase = serde_json::to_string(phase).map_err(|error| SinkError::Failed(error.to_string()))?;
+        let order = format!("{}{phase}", target::PHASE);
+        for shard in &mut self.shards {
+            shard.worker.say(&order)?;
+        }
+        Ok(())
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// None that children of ours meet.
+    pub fn stop(mut self) -> Result<(), SinkError> {
+        for shard in &mut self.shards {
+            shard.worker.stop(ENDING)?;
+        }
+        Ok(())
+    }
+
+    /// All are asked before one is waited for.
+    fn ask(&mut self, question: &str, patience: Patience<'_>) -> Result<Vec<Answer>, SinkError> {
+        for shard in &mut self.shards {
+            shard.worker.say(question)?;
+            shard.owed += 1;
+        }
+        self.shards.iter_mut().map(|shard| shard.hear(patience)).collect()
+    }
+}
+
+/// One process of a target.
+#[derive(Debug)]
+struct Process {
+    worker: Worker,
+    /// Questions that it has not answered yet.
+    owed: u32,
+}
+
+impl Process {
+    /// Its answer to the last question; what it was late to say of those before is left out.
+    fn hear(&mut self, patience: Patience<'_>) -> Result<Answer, SinkError> {
+        loop {
+            let answer = hear(&mut self.worker, patience)?;
+            self.owed = self.owed.saturating_sub(1);
+            if self.owed == 0 {
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+/// How many processes hold the connections. The kernel spreads them by chance: six standard deviations above the mean
+/// must fit, too.
+fn shards(options: &SinkOptions) -> Result<u32, SinkError> {
+    let stack: Stack = parse(&options.stack)?;
+    if stack.transport() == Transport::Datagram {
+        return Ok(1);
+    }
+    let files = OpenFiles::read()?.hard.saturating_sub(RESERVED_FILES);
+    Ok(processes_for(options.connections, files))
+}
+
+/// The fewest processes of which each can hold its share of the connections.
+pub fn processes_for(connections: u32, each: u64) -> u32 {
+    let fits = |count: &u32| {
+        let mean = f64::from(connections) / f64::from(*count);
+        let spread = if *count == 1 { 0.0 } else { 6.0 * mean.sqrt() };
+        mean + spread <= each as f64
+    };
+    (1..=connections.max(1)).find(fits).unwrap_or(connections)
+}
+
+fn start_shard(
+    program: &Path,
+    shard: &Shard,
+    patience: Patience<'_>,
+) -> Result<(Worker, SocketAddr, Portable), SinkError> {
+    let mut worker = Worker::start(program, &[COMMAND])?;
+    let line = serde_json::to_string(shard).map_err(|error| SinkError::Failed(error.to_string()))?;
+    worker.say(&line)?;
+    match hear(&mut worker, patience)? {
+        Answer::Ready { address, credentials } => Ok((worker, address, credentials)),
+        Answer::Failed { reason } => Err(SinkError::Failed(reason)),
+        other => Err(SinkError::Answer(format!("{other:?}"))),
+    }
+}
+
+fn hear(worker: &mut Worker, patience: Patience<'_>) -> Result<Answer, SinkError> {
+    let heard = patience.wait(|slice| match worker.hear(slice) {
+        Err(Silence::TimedOut { .. }) => None,
+        heard => Some(heard),
+    });
+    let line = heard.unwrap_or(Err(Silence::TimedOut {
+        pid: worker.pid(),
+        waited: patience.most(),
+    }))?;
+    serde_json::from_str(&line).map_err(|_| SinkError::Answer(line))
+}
+
+fn parse(stack: &str) -> Result<Stack, SinkError> {
+    stack
+        .parse()
+        .map_err(|error: wirecost_stack::NameError| SinkError::Failed(error.to_string()))
+}
+
+/// The program that this process runs.
+///
+/// # Errors
+/// It has been removed meanwhile.
+pub fn own_program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_processes_as_hold_the_connections() {
+        assert_eq!(processes_for(1, 19_936), 1);
+        assert_eq!(processes_for(19_936, 19_936), 1);
+        assert_eq!(processes_for(19_937, 19_936), 2);
+        // 5 x 20,000 would fit only if chance were even.
+        assert_eq!(processes_for(100_000, 19_936), 6);
+        assert_eq!(processes_for(0, 19_936), 1);
+    }
+}

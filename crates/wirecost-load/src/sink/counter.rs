@@ -1,0 +1,313 @@
+//! Counts what arrives at a server.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wirecost_amqp::container as amqp;
+use wirecost_coap::server as coap;
+use wirecost_http::server as http;
+use wirecost_live::Clock;
+use wirecost_mqtt::broker as mqtt;
+use wirecost_proto::driver::Observer;
+use wirecost_proto::{Front, Instant, Stamp, bare};
+use wirecost_results::figures::Deliveries;
+use wirecost_stack::server::{Server, ServerEvent};
+use wirecost_stats::Histogram;
+
+use super::report::{SinkReport, SinkUsage};
+use crate::backlog::Backlog;
+use crate::roles::track::{Place, Track};
+use crate::target::Measured;
+
+/// Devices whose numbers are followed; messages of others count, but not as duplicates or out of order. Anyone can send a
+/// stamp.
+const MAX_DEVICES: usize = 1 << 20;
+
+/// Takes the server's events; clones share what they have counted.
+#[derive(Clone, Debug)]
+pub(super) struct Counter {
+    clock: Clock,
+    counts: Arc<Mutex<Counts>>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    messages: u64,
+    payload_bytes: u64,
+    unstamped: u64,
+    phase: Measured,
+    /// What belongs to warm-ups.
+    warm_up: Deliveries,
+    /// `None` where payloads have no stamp.
+    stamps: Option<Stamps>,
+}
+
+/// What stamps have told.
+#[derive(Debug)]
+struct Stamps {
+    delays: Histogram,
+    duplicates: u64,
+    out_of_order: u64,
+    worked_off: u64,
+    backlog: Backlog,
+    /// By the device's number.
+    devices: Vec<Track>,
+}
+
+impl Counter {
+    pub(super) fn new(clock: Clock, stamped: bool) -> Self {
+        let counts = Counts {
+            stamps: stamped.then(Stamps::new),
+            ..Counts::default()
+        };
+        Self {
+            clock,
+            counts: Arc::new(Mutex::new(counts)),
+        }
+    }
+
+    /// What has arrived, and what was used for it.
+    pub(super) fn report(&self) -> SinkReport {
+        self.with(|counts| {
+            let stamps = counts.stamps.as_ref();
+            SinkReport {
+                messages: counts.messages,
+                payload_bytes: counts.payload_bytes,
+                duplicates: stamps.map(|stamps| stamps.duplicates),
+                out_of_order: stamps.map(|stamps| stamps.out_of_order),
+                unstamped: counts.unstamped,
+                warm_up: counts.warm_up,
+                worked_off: stamps.map_or(0, |stamps| stamps.worked_off),
+                one_way_delay: stamps.map(|stamps| stamps.delays.clone()),
+                usage: SinkUsage::own(counts.messages),
+            }
+        })
+    }
+
+    /// Messages that have arrived.
+    pub(super) fn messages(&self) -> u64 {
+        self.with(|counts| counts.messages)
+    }
+
+    pub(super) fn begin_phase(&self, phase: &Measured) {
+        self.with(|counts| {
+            counts.phase = *phase;
+            if let Some(stamps) = &mut counts.stamps {
+                stamps.delays = Histogram::new();
+                stamps.backlog = Backlog::new(phase.from_ns, phase.offer_ends_ns);
+            }
+        });
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut Counts) -> R) -> R {
+        // Counts are whole numbers at every moment, also where a holder has panicked.
+        work(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer<Server> for Counter {
+    fn event(&mut self, _: usize, _: Option<SocketAddr>, event: ServerEvent, now: Instant) {
+        let Some((payload_bytes, front)) = arrived(&event) else {
+            return;
+        };
+        let monotonic_ns = self.clock.monotonic_nanos(now);
+        self.with(|counts| {
+            counts.messages += 1;
+            counts.payload_bytes += payload_bytes;
+            let stamp = front.stamp().filter(|_| counts.stamps.is_some());
+            let intended_ns = stamp.map_or(monotonic_ns, |stamp| stamp.intended_ns);
+            let is_earlier = intended_ns < counts.phase.from_ns;
+            let is_warm_up = counts.phase.has_warm_up && is_earlier;
+            counts.warm_up.arrived += u64::from(is_warm_up);
+            let Some(stamps) = &mut counts.stamps else {
+                return;
+            };
+            let Some(stamp) = stamp else {
+                counts.unstamped += 1;
+                return;
+            };
+            let place = stamps.take(stamp);
+            if is_warm_up {
+                counts.warm_up.duplicates += u64::from(place == Place::Duplicate);
+                counts.warm_up.out_of_order += u64::from(place == Place::OutOfOrder);
+            } else {
+                stamps.delays.record(monotonic_ns.saturating_sub(intended_ns));
+            }
+            // What a phase before has left over tells nothing of this one.
+            if !is_earlier && place != Place::Duplicate {
+                let is_behind = stamps.backlog.is_behind(intended_ns, monotonic_ns);
+                stamps.worked_off += u64::from(is_behind);
+            }
+        });
+    }
+}
+
+/// Payload of the message that has arrived, where the event says that one has.
+fn arrived(event: &ServerEvent) -> Option<(u64, Front)> {
+    match *event {
+        ServerEvent::Bare(bare::ServerEvent::Message {
+            payload_bytes, front, ..
+        })
+        | ServerEvent::Coap(coap::Event::MessageReceived {
+            payload_bytes,
+            front,
+            duplicate: false,
+            ..
+        })
+        | ServerEvent::Amqp(amqp::Event::Received {
+            payload_bytes, front, ..
+        })
+        | ServerEvent::Http(http::Event::Answered {
+            payload_bytes, front, ..
+        }) => Some((payload_bytes, front)),
+        ServerEvent::Mqtt(mqtt::Event::Published {
+            payload_bytes, front, ..
+        }) => Some((payload_bytes as u64, front)),
+        _ => None,
+    }
+}
+
+impl Stamps {
+    fn new() -> Self {
+        Self {
+            delays: Histogram::new(),
+            duplicates: 0,
+            out_of_order: 0,
+            worked_off: 0,
+            backlog: Backlog::new(0, None),
+            devices: Vec::new(),
+        }
+    }
+
+    /// Counts a message; returns its place among those of its device.
+    fn take(&mut self, stamp: Stamp) -> Place {
+        let device = stamp.device as usize;
+        if device >= MAX_DEVICES {
+            return Place::InOrder;
+        }
+        if device >= self.devices.len() {
+            self.devices.resize(device + 1, Track::default());
+        }
+        let place = self.devices[device].note(stamp.message);
+        self.out_of_order += u64::from(place == Place::OutOfOrder);
+        self.duplicates += u64::from(place == Place::Duplicate);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn counts_what_a_server_reports() {
+        let clock = Clock::start();
+        let mut counter = Counter::new(clock, true);
+        let now = clock.now();
+        let stamp = Stamp {
+            device: 3,
+            message: 0,
+            intended_ns: clock.monotonic_nanos(now) - 5_000,
+        };
+        for payload in [&stamp.to_bytes()[..], &stamp.to_bytes(), b"short"] {
+            counter.event(0, None, message(payload), now);
+        }
+        let report = counter.report();
+        assert_eq!((report.messages, report.payload_bytes), (3, 37));
+        assert_eq!((report.duplicates, report.out_of_order), (Some(1), Some(0)));
+        assert_eq!(report.unstamped, 1);
+        let delays = report.one_way_delay.expect("delays");
+        assert_eq!(delays.len(), 2);
+        assert!(delays.max().abs_diff(5_000) <= 5, "{} ns", delays.max());
+        counter.begin_phase(&Measured::default());
+        assert!(counter.report().one_way_delay.expect("delays").is_empty());
+    }
+
+    #[test]
+    fn what_was_intended_in_the_warm_up_is_told_apart() {
+        let clock = Clock::start();
+        let now = clock.now();
+        let now_ns = clock.monotonic_nanos(now);
+        for is_stamped in [true, false] {
+            let mut counter = Counter::new(clock, is_stamped);
+            counter.begin_phase(&Measured {
+                from_ns: now_ns,
+                has_warm_up: true,
+                offer_ends_ns: None,
+            });
+            let mut arrive =
+                |message, intended_ns, at| counter.event(0, None, stamped_message(message, intended_ns), at);
+            let before = Instant::from_nanos(now.as_nanos().saturating_sub(1));
+            arrive(0, now_ns - 9, before);
+            // Its second copy comes when the warm-up is over: only a stamp tells whose it is.
+            arrive(0, now_ns - 9, now);
+            arrive(1, now_ns, now);
+            let report = counter.report();
+            let warm_up = report.warm_up;
+            assert_eq!(report.messages, 3);
+            let expected = if is_stamped { (2, 1) } else { (1, 0) };
+            assert_eq!((warm_up.arrived, warm_up.duplicates), expected);
+            assert_eq!(
+                report.one_way_delay.map(|delays| delays.len()),
+                is_stamped.then_some(1)
+            );
+        }
+    }
+
+    /// Messages every 10 ms for 100 ms, of which a link lets one through every 30 ms, the first 5 ms after it was intended.
+    #[test]
+    fn what_comes_when_nothing_is_offered_any_more_was_worked_off() {
+        const MS: u64 = 1_000_000;
+        let clock = Clock::start();
+        let start = clock.now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let begin_ns = clock.monotonic_nanos(start);
+        for (is_stamped, offer_ends_ms, worked_off) in
+            [(true, Some(100), 6), (true, None, 0), (false, Some(100), 0)]
+        {
+            let mut counter = Counter::new(clock, is_stamped);
+            for phase in 0..2 {
+                let begins = phase * 1_000;
+                counter.begin_phase(&Measured {
+                    from_ns: begin_ns + begins * MS,
+                    has_warm_up: false,
+                    offer_ends_ns: offer_ends_ms.map(|end| begin_ns + (begins + end) * MS),
+                });
+                if phase > 0 {
+                    let left_over = stamped_message(10, begin_ns);
+                    counter.event(0, None, left_over, at(begins));
+                }
+                for message in 0..10 {
+                    let number = (phase * 20 + message) as u32;
+                    let intended_ns = begin_ns + (begins + message * 10) * MS;
+                    let arrives = at(begins + 5 + message * 30);
+                    // Its second copy was not delivered.
+                    for _ in 0..2 {
+                        counter.event(0, None, stamped_message(number, intended_ns), arrives);
+                    }
+                }
+                counter.event(0, None, message(b"short"), at(begins + 900));
+            }
+            assert_eq!(counter.report().worked_off, 2 * worked_off);
+        }
+    }
+
+    fn stamped_message(message: u32, intended_ns: u64) -> ServerEvent {
+        let stamp = Stamp {
+            device: 3,
+            message,
+            intended_ns,
+        };
+        self::message(&stamp.to_bytes())
+    }
+
+    fn message(payload: &[u8]) -> ServerEvent {
+        ServerEvent::Bare(bare::ServerEvent::Message {
+            flow: wirecost_proto::FlowId(0),
+            payload_bytes: payload.len() as u64,
+            front: Front::of(payload),
+        })
+    }
+}

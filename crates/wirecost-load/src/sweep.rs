@@ -1,0 +1,234 @@
+//! Loads one after the other, each on disk when it has figures, so that whatever ends a run leaves something to go on
+//! from.
+
+use std::time::SystemTime;
+
+use wirecost_live::provenance::Before;
+use wirecost_results::load::{Load, LoadFile, LoadSummary};
+use wirecost_results::resume::Earlier;
+use wirecost_results::shard::Shard;
+use wirecost_results::store::{Heading, LoadStore};
+use wirecost_results::threshold::Threshold;
+use wirecost_results::{ResultsError, RunFolder};
+use wirecost_scenario::identity;
+use wirecost_scenario::options::load::LoadOptions;
+
+/// What is to be run, and where its results go.
+#[derive(Debug)]
+pub struct Sweep<'a> {
+    /// The loads, in their order.
+    pub loads: &'a [LoadOptions],
+    /// The part of them that is run; `None` runs all.
+    pub shard: Option<Shard>,
+    /// What the run is.
+    pub heading: Heading,
+    /// The results folder.
+    pub folder: &'a RunFolder,
+    /// What an earlier run has left there.
+    pub earlier: Earlier,
+    /// The machine before it.
+    pub before: &'a Before,
+}
+
+/// What a sweep has left on disk.
+#[derive(Debug)]
+pub struct Measured<'a, E> {
+    store: LoadStore<'a>,
+    before: &'a Before,
+    /// Why it ended with less than was asked for.
+    pub failure: Option<E>,
+    /// What was measured last, where the disk had no room for it.
+    pub unkept: Option<Unkept>,
+}
+
+/// Figures that could not be written.
+#[derive(Debug)]
+pub struct Unkept {
+    /// The load that has them.
+    pub load: Box<Load>,
+    /// Why not.
+    pub error: ResultsError,
+}
+
+/// Runs one load, with its place among all of them: which of how many, from 1. `None` is a load that was interrupted before
+/// it had begun.
+pub type RunOne<'r, E> = dyn FnMut(&LoadOptions, [usize; 2]) -> Result<Option<LoadFile>, E> + 'r;
+
+impl<'a> Sweep<'a> {
+    /// Runs what is missing by `run_one`, which is told which of how many it is, from 1. A load that was interrupted,
+    /// that a threshold ended or that has failed is the last one; so is one whose figures cannot be written.
+    ///
+    /// # Errors
+    /// A file cannot be written before anything is measured.
+    pub fn run<E>(self, run_one: &mut RunOne<'_, E>) -> Result<Measured<'a, E>, ResultsError> {
+        let is_ours = |key: &String| self.shard.is_none_or(|shard| shard.holds(key));
+        let keyed = self.loads.iter().map(|load| (identity::key(load), load));
+        let (keys, loads): (Vec<String>, Vec<&LoadOptions>) = keyed.filter(|(key, _)| is_ours(key)).unzip();
+        let environment = self.before.environment();
+        let mut store = LoadStore::open(
+            self.folder,
+            self.heading,
+            keys.clone(),
+            self.earlier,
+            &environment,
+        )?;
+        let missing = store.missing();
+        let (mut failure, mut unkept) = (None, None);
+        for (place, index) in (1..).zip(&missing) {
+            match run_one(loads[*index], [place, missing.len()]) {
+                Ok(None) => break,
+                Ok(Some(mut file)) => {
+                    file.load.key.clone_from(&keys[*index]);
+                    let is_complete = file.is_complete();
+                    if let Err(error) = store.put(&file, &self.before.environment()) {
+                        let load = Box::new(file.load);
+                        unkept = Some(Unkept { load, error });
+                        break;
+                    }
+                    if !is_complete {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(Measured {
+            store,
+            before: self.before,
+            failure,
+            unkept,
+        })
+    }
+}
+
+impl<E> Measured<'_, E> {
+    /// The summary as it is on disk now, without thresholds: what those are judged by.
+    ///
+    /// # Errors
+    /// It cannot be read back.
+    pub fn summary(&self) -> Result<LoadSummary, ResultsError> {
+        self.store.summary()
+    }
+
+    /// Writes everything about all loads, whichever run measured them, and what was demanded of them.
+    ///
+    /// # Errors
+    /// A load cannot be read back, or a file cannot be written.
+    pub fn write(&self, thresholds: Vec<Threshold>) -> Result<LoadSummary, ResultsError> {
+        self.store
+            .finish(&self.before.environment(), thresholds, SystemTime::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_results::folder::LOAD_FOLDERS;
+    use wirecost_results::journal;
+    use wirecost_results::load::Load;
+    use wirecost_scenario::options::load::LoadTarget;
+    use wirecost_stack::target::Target;
+
+    use super::*;
+
+    fn loads() -> Vec<LoadOptions> {
+        let of = |clients| LoadOptions {
+            clients,
+            ..LoadOptions::new(
+                "mqtt-qos1".parse().expect("a stack"),
+                LoadTarget::Started(Target::Builtin),
+            )
+        };
+        [10, 20, 30, 40, 50].map(of).to_vec()
+    }
+
+    fn run(
+        folder: &RunFolder,
+        earlier: Earlier,
+        shard: Option<Shard>,
+        stop_at: u32,
+    ) -> (LoadSummary, Vec<u32>, Option<String>) {
+        let (before, loads) = (Before::look(), loads());
+        let sweep = Sweep {
+            loads: &loads,
+            shard,
+            heading: Heading::default(),
+            folder,
+            earlier,
+            before: &before,
+        };
+        let mut ran = Vec::new();
+        let measured = sweep.run(&mut |options, _| {
+            ran.push(options.clients);
+            if options.clients == 30 && stop_at == 30 {
+                return Ok(None);
+            }
+            if options.clients == 40 && stop_at == 40 {
+                return Err("the target has gone".to_owned());
+            }
+            Ok(Some(LoadFile {
+                load: Load {
+                    interrupted: options.clients == stop_at,
+                    valid: true,
+                    ..Load::default()
+                },
+                intervals: Vec::new(),
+                usage: Vec::new(),
+                profile: None,
+                source_addresses: Vec::new(),
+                server: None,
+            }))
+        });
+        let measured = measured.expect("a sweep");
+        let summary = measured.write(Vec::new()).expect("written");
+        (summary, ran, measured.failure)
+    }
+
+    fn folder(dir: &tempfile::TempDir) -> RunFolder {
+        let folder = RunFolder::create_with(&dir.path().join("run"), &LOAD_FOLDERS).expect("a folder");
+        let scenario = folder.write("scenario.resolved.yaml", b"clients: [10, 20, 30, 40, 50]\n");
+        scenario.expect("written");
+        folder
+    }
+
+    #[test]
+    fn what_was_interrupted_or_failed_goes_on_and_comes_to_the_same() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = folder(&dir);
+        let scenario = serde_json::json!({"clients": [10, 20, 30, 40, 50]});
+        let earlier = || Earlier::open(&folder, &scenario, false).expect("an earlier run");
+        let (first, ran, _) = run(&folder, Earlier::default(), None, 20);
+        assert_eq!((first.interrupted, ran), (true, vec![10, 20]));
+        let (before, ran, failure) = run(&folder, earlier(), None, 30);
+        assert_eq!((before.interrupted, ran, failure), (true, vec![20, 30], None));
+        assert_eq!(before.loads.len(), 2, "what had not begun is no load");
+        let (second, ran, failure) = run(&folder, earlier(), None, 40);
+        assert_eq!((second.interrupted, ran), (true, vec![30, 40]));
+        assert_eq!(failure.as_deref(), Some("the target has gone"));
+        let (third, ran, failure) = run(&folder, earlier(), None, 0);
+        assert_eq!((third.interrupted, ran, failure), (false, vec![40, 50], None));
+        let (keys, expected): (Vec<String>, Vec<String>) = third
+            .loads
+            .iter()
+            .zip(&loads())
+            .map(|(load, options)| (load.key.clone(), identity::key(options)))
+            .unzip();
+        assert_eq!(keys, expected);
+        assert!(journal::read(&folder).expect("a journal").len() >= 5);
+    }
+
+    #[test]
+    fn shards_share_the_loads_out() {
+        let mut all = Vec::new();
+        for index in 1..=2 {
+            let dir = tempfile::tempdir().expect("a folder");
+            let (summary, ran, _) = run(&folder(&dir), Earlier::default(), Shard::new(index, 2), 0);
+            assert!(!summary.interrupted);
+            all.extend(ran);
+        }
+        all.sort_unstable();
+        assert_eq!(all, [10, 20, 30, 40, 50]);
+    }
+}

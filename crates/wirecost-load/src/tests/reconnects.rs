@@ -1,0 +1,200 @@
+//! Devices that lose their connections come back, and do not fall upon whoever takes them from them.
+
+use std::time::Duration;
+
+use wirecost_proto::Instant;
+use wirecost_scenario::options::load::{LoadOptions, LoadTarget, Offer, Phase, Who};
+use wirecost_security::Start;
+use wirecost_stack::Event;
+use wirecost_stack::target::Target;
+
+use super::rig::{Answers, CONNECT, READY, Request, Rig, open};
+
+const AT_ONCE: Duration = Duration::ZERO;
+
+/// Two devices that connect and send ten messages a second for a minute.
+fn load(target: LoadTarget, between: Option<Phase>) -> LoadOptions {
+    let publish = Phase::Publish(open(10.0, Duration::from_secs(60)));
+    LoadOptions {
+        clients: 2,
+        phases: [CONNECT].into_iter().chain(between).chain([publish]).collect(),
+        ..LoadOptions::new("mqtt-qos1".parse().expect("a stack"), target)
+    }
+}
+
+fn builtin() -> LoadTarget {
+    LoadTarget::Started(Target::Builtin)
+}
+
+fn closed_after(after: Duration) -> (Duration, Event) {
+    let reason = "connection reset".into();
+    (after, Event::Lost { reason })
+}
+
+/// The server says why, as by MQTT's DISCONNECT.
+fn thrown_out_after(after: Duration) -> (Duration, Event) {
+    let reason = "session taken over".into();
+    (after, Event::Rejected { reason })
+}
+
+/// A server that answers every message, and ends the first connection of each device like this.
+fn leaving_once(ended: (Duration, Event)) -> impl FnMut(usize, Request, Instant) -> Answers {
+    let mut seen = [false; 2];
+    move |device, request, _| match request {
+        Request::Connect if !std::mem::replace(&mut seen[device], true) => {
+            vec![(AT_ONCE, READY), ended.clone()]
+        }
+        Request::Connect => vec![(AT_ONCE, READY)],
+        Request::Message(message) => vec![(AT_ONCE, Event::Acknowledged { message })],
+    }
+}
+
+#[test]
+fn who_is_lost_before_messages_are_sent_comes_back_for_them() {
+    // While others connect, between two phases, and when the next one has begun.
+    for after in [0, 500, 1_500].map(Duration::from_millis) {
+        for ended in [closed_after(after), thrown_out_after(after)] {
+            let case = format!("{ended:?}");
+            let mut rig = Rig::new(load(builtin(), None), leaving_once(ended));
+            let lost = rig.phase(0).sum.connects.lost;
+            let published = rig.phase(1).sum;
+            assert_eq!(lost + published.connects.lost, 2, "{case}");
+            assert_eq!(published.outcomes.acknowledged, 600, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_hold_keeps_who_was_lost_before_it() {
+    let hold = Phase::Hold {
+        duration: Duration::from_secs(10),
+    };
+    let mut rig = Rig::new(load(builtin(), Some(hold)), leaving_once(closed_after(AT_ONCE)));
+    rig.phase(0);
+    let held = rig.phase(1).sum.connects;
+    assert_eq!((held.attempted, held.established), (2, 2));
+}
+
+#[test]
+fn who_was_lost_and_is_to_stay_away_does() {
+    let drop_all = Phase::DropAll {
+        who: Who::All,
+        reset: false,
+    };
+    let options = load(builtin(), Some(drop_all));
+    let mut rig = Rig::new(options, leaving_once(closed_after(AT_ONCE)));
+    assert_eq!(rig.phase(0).sum.connects.lost, 2);
+    rig.phase(1);
+    let published = rig.phase(2).sum;
+    assert_eq!(
+        (published.connects.attempted, published.outcomes.acknowledged),
+        (0, 0)
+    );
+}
+
+/// A server that takes every connection and ends it at once.
+fn slamming(_: usize, request: Request, _: Instant) -> Answers {
+    match request {
+        Request::Connect => vec![(AT_ONCE, READY), closed_after(Duration::from_millis(1))],
+        Request::Message(_) => vec![],
+    }
+}
+
+#[test]
+fn a_server_that_accepts_and_leaves_is_not_stormed() {
+    let mut rig = Rig::new(load(builtin(), None), slamming);
+    rig.phase(0);
+    let connects = rig.phase(1).sum.connects;
+    // Waits are drawn from up to 1, 2, 4, 8, 16 and 30 s: some ten connects of each device in the minute and the time-out.
+    assert!((4..100).contains(&connects.attempted), "{connects:?}");
+}
+
+#[test]
+fn a_server_that_closes_behind_each_answer_is_asked_again_at_once() {
+    let mut rig = Rig::new(load(builtin(), None), |_, request, _| match request {
+        Request::Connect => vec![(AT_ONCE, READY)],
+        Request::Message(message) => vec![
+            (AT_ONCE, Event::Acknowledged { message }),
+            closed_after(Duration::from_millis(1)),
+        ],
+    });
+    rig.phase(0);
+    let published = rig.phase(1).sum;
+    assert_eq!(published.outcomes.acknowledged, 600);
+    let slowest = published.response_time.expect("answers").max();
+    assert!(slowest < 1_000_000, "nobody waited: {slowest} ns");
+}
+
+/// How many of 2,000 devices that a server loses together come back in the nine seconds after that.
+fn reconnects(host: &str, is_permitted: bool) -> u64 {
+    let url: wirecost_stack::url::Url = format!("mqtt://{host}/x").parse().expect("a URL");
+    let options = LoadOptions {
+        clients: 2_000,
+        is_permitted,
+        phases: vec![
+            Phase::Connect {
+                who: Who::All,
+                rate: Some(100.0),
+            },
+            Phase::Hold {
+                duration: Duration::from_secs(10),
+            },
+        ],
+        ..LoadOptions::new(url.stack(), LoadTarget::Url(url))
+    };
+    let all_are_there = Instant::START + Duration::from_secs(22);
+    let all_are_lost = Instant::START + Duration::from_secs(23);
+    let mut rig = Rig::new(options, |_, request, now| match request {
+        Request::Connect if now < all_are_there => {
+            vec![(AT_ONCE, READY), closed_after(all_are_lost.saturating_since(now))]
+        }
+        Request::Connect => vec![(AT_ONCE, READY)],
+        Request::Message(_) => vec![],
+    });
+    rig.phase(0);
+    rig.phase(1).sum.connects.attempted
+}
+
+#[test]
+fn a_strangers_server_sees_no_more_reconnects_than_it_may_have_messages() {
+    assert_eq!(reconnects("127.0.0.1", false), 2_000, "it is on this machine");
+    assert_eq!(
+        reconnects("192.0.2.1", true),
+        2_000,
+        "whoever owns it has said so"
+    );
+    let on_anothers = reconnects("192.0.2.1", false);
+    assert!(
+        (900..=1_101).contains(&on_anothers),
+        "{on_anothers} in some nine seconds"
+    );
+}
+
+/// Ten connects a second, which take a second each, for two seconds behind a warm-up of one.
+#[test]
+fn a_connect_that_is_begun_in_the_warm_up_belongs_to_it() {
+    let handshakes = Phase::Handshakes {
+        offer: Offer {
+            warm_up: Duration::from_secs(1),
+            ..open(10.0, Duration::from_secs(3))
+        },
+        start: Start::Cold,
+    };
+    let options = LoadOptions {
+        clients: 100,
+        phases: vec![handshakes],
+        ..load(builtin(), None)
+    };
+    for is_taken in [true, false] {
+        let mut rig = Rig::new(options.clone(), |_, _, _| {
+            let refused = Event::Rejected {
+                reason: "full".into(),
+            };
+            vec![(Duration::from_secs(1), if is_taken { READY } else { refused })]
+        });
+        let connects = rig.phase(0).measured.connects;
+        let ended = [connects.established, connects.refused];
+        let expected = if is_taken { [20, 0] } else { [0, 20] };
+        assert_eq!((connects.attempted, ended), (20, expected));
+    }
+}

@@ -1,0 +1,177 @@
+//! What the emulated link of a load says of its figures.
+
+use std::time::Duration;
+
+use wirecost_live::emulation::verdict::{decisions_off, machine_dropped, mean_delay_off, rtt_off};
+use wirecost_proto::units::counted;
+use wirecost_results::link_use::DirectionUse;
+use wirecost_results::load::PhaseFigures;
+use wirecost_results::summary::Warning;
+
+use super::percent;
+use super::phase::nanos;
+use crate::link::LinkReport;
+
+/// A link whose rate was in use for longer than this has hardly anything left.
+const FULL: f64 = 0.95;
+/// The emulator's lateness is above suspicion below this.
+const LATENESS_FLOOR: Duration = Duration::from_millis(1);
+
+/// What the link could give no more in a phase, in one sentence; `None` where it could have. A link that is full is the
+/// bottleneck; one that has lost packets only where messages are missing (`is_short`).
+pub(super) fn could_give_no_more(figures: &PhaseFigures, is_short: bool) -> Option<String> {
+    let link = figures.link.as_ref()?;
+    let ways = [("up", &link.up), ("down", &link.down)];
+    let is_full = |way: &DirectionUse| way.utilisation.is_some_and(|share| share > FULL);
+    let has_lost = |way: &DirectionUse| way.lost + way.queue_dropped > 0;
+    let is_limit = |way: &DirectionUse| is_full(way) || is_short && has_lost(way);
+    let limits: Vec<String> = ways
+        .into_iter()
+        .filter(|(_, way)| is_limit(way))
+        .map(|(name, way)| said(name, way))
+        .collect();
+    (!limits.is_empty()).then(|| limits.join("; "))
+}
+
+/// `up: 1,200 packets, its rate in use 99 % of the time, 30 lost, 200 dropped by its full queue`.
+fn said(name: &str, way: &DirectionUse) -> String {
+    let mut text = format!("{name}: {}", counted(way.packets, "packet"));
+    if let Some(share) = way.utilisation {
+        text += &format!(", its rate in use {} of the time", percent(share));
+    }
+    if way.lost > 0 {
+        text += &format!(", {} lost", way.lost);
+    }
+    if way.queue_dropped > 0 {
+        text += &format!(", {} dropped by its full queue", way.queue_dropped);
+    }
+    text
+}
+
+/// Every reason that the link gives to look before trusting the figures.
+pub(super) fn warnings(link: &LinkReport) -> Vec<Warning> {
+    let figures = &link.figures;
+    let achieved = figures.link.achieved.as_ref();
+    let mut warnings: Vec<Warning> = achieved
+        .and_then(|achieved| rtt_off(&link.config, achieved, false))
+        .into_iter()
+        .collect();
+    warnings.extend(mean_delay_off(&link.config, false));
+    warnings.extend(late(link));
+    warnings.extend(decisions_off(&link.config, &link.counters));
+    warnings.extend(machine_dropped(figures.dropped_packets));
+    warnings.extend(
+        link.network
+            .iter()
+            .map(|line| Warning::note("network-settings", line.clone())),
+    );
+    warnings
+}
+
+/// What the emulator is late by is part of the response times, and of no link.
+fn late(link: &LinkReport) -> Option<Warning> {
+    let p99 = link.figures.emulator.lateness_p99_ns;
+    let limit = LATENESS_FLOOR.max(link.config.rtt() / 10);
+    (u128::from(p99) > limit.as_nanos()).then(|| {
+        Warning::invalid(
+            "emulator-late",
+            format!(
+                "the emulated link handed packets over {} too late (p99), more than {}: the response times are partly its \
+                 own; lower the rate, or give it a CPU of its own",
+                nanos(p99),
+                nanos(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX))
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_link::{Counters, LinkConfig};
+    use wirecost_results::environment::Emulator;
+    use wirecost_results::link_use::LinkUse;
+    use wirecost_results::load::LinkFigures;
+    use wirecost_results::summary::Achieved;
+
+    use super::*;
+
+    fn used(up: DirectionUse) -> PhaseFigures {
+        PhaseFigures {
+            link: Some(LinkUse {
+                up,
+                down: DirectionUse::default(),
+            }),
+            ..PhaseFigures::default()
+        }
+    }
+
+    #[test]
+    fn a_full_link_could_give_no_more_and_a_lossy_one_only_where_something_is_missing() {
+        let full = used(DirectionUse {
+            packets: 1_200,
+            queue_dropped: 30,
+            utilisation: Some(0.99),
+            ..DirectionUse::default()
+        });
+        let why = could_give_no_more(&full, false).expect("full");
+        assert_eq!(
+            why,
+            "up: 1200 packets, its rate in use 99 % of the time, 30 dropped by its full queue"
+        );
+        let lossy = used(DirectionUse {
+            packets: 100,
+            lost: 2,
+            utilisation: Some(0.2),
+            ..DirectionUse::default()
+        });
+        assert_eq!(could_give_no_more(&lossy, false), None);
+        let why = could_give_no_more(&lossy, true).expect("lossy");
+        assert_eq!(why, "up: 100 packets, its rate in use 20 % of the time, 2 lost");
+        let idle = used(DirectionUse::default());
+        assert_eq!(could_give_no_more(&idle, true), None);
+        assert_eq!(could_give_no_more(&PhaseFigures::default(), true), None);
+    }
+
+    fn kinds(rtt_ms: u64, change: impl FnOnce(&mut LinkReport)) -> Vec<(String, bool)> {
+        let config = LinkConfig::symmetric(Duration::from_millis(rtt_ms));
+        let mut report = LinkReport {
+            config,
+            counters: [Counters::default(); 2],
+            figures: LinkFigures {
+                emulator: Emulator::default(),
+                ..LinkFigures::default()
+            },
+            network: Vec::new(),
+            capture: None,
+        };
+        report.figures.link.achieved = Some(Achieved {
+            rtt_p50_ns: Some(rtt_ms * 1_000_000),
+            ..Achieved::default()
+        });
+        change(&mut report);
+        let warnings = warnings(&report).into_iter();
+        warnings
+            .map(|warning| (warning.kind, warning.invalidates))
+            .collect()
+    }
+
+    #[test]
+    fn a_link_that_is_late_or_drops_by_itself_makes_figures_invalid() {
+        assert!(kinds(5, |_| {}).is_empty());
+        let late_by =
+            |nanos: u64| move |report: &mut LinkReport| report.figures.emulator.lateness_p99_ns = nanos;
+        assert!(kinds(5, late_by(1_000_000)).is_empty());
+        let late = [("emulator-late".to_owned(), true)];
+        assert_eq!(kinds(5, late_by(1_000_001)), late);
+        assert!(kinds(100, late_by(10_000_000)).is_empty(), "a tenth of the RTT");
+        assert_eq!(kinds(100, late_by(10_000_001)), late);
+        let dropped = kinds(5, |report| report.figures.dropped_packets = 1);
+        assert_eq!(dropped, [("machine-dropped-packets".to_owned(), true)]);
+        let unchecked = kinds(5, |report| {
+            report.figures.link.achieved = Some(Achieved::default())
+        });
+        assert_eq!(unchecked, [("link-not-checked".to_owned(), false)]);
+        let network = kinds(5, |report| report.network = vec!["no cubic".into()]);
+        assert_eq!(network, [("network-settings".to_owned(), false)]);
+    }
+}

@@ -1,0 +1,86 @@
+//! The life of a worker process: it takes its job, runs a loop per part, passes orders on, and ends when it has no more
+//! orders to expect.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use super::job::{Job, JobError, Order, Word};
+use crate::part::{FromPart, Inbox, ToPart};
+use crate::share::Share;
+
+/// Why a worker process has ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// Nobody gave it a job.
+    #[error("a worker process reads its job from standard input: {0}")]
+    NoJob(#[source] io::Error),
+    /// Its job cannot be done.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The machine gives no more threads.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// Does the job that the first line of `orders` says, with the orders in the following lines, and says in `words` what
+/// its parts say. It is over when `orders` end.
+///
+/// # Errors
+/// There is no job, or it cannot be begun.
+pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerError> {
+    let mut lines = orders.lines();
+    let first = lines.next().unwrap_or(Err(io::ErrorKind::UnexpectedEof.into()));
+    let shares = Job::shares(&first.map_err(WorkerError::NoJob)?)?;
+    let (outbox, heard) = channel();
+    thread::scope(|scope| {
+        let inboxes = start(scope, shares, &outbox)?;
+        drop(outbox);
+        scope.spawn(move || say_all(&heard, words));
+        for line in lines.map_while(Result::ok) {
+            if let Some(Order { part, order }) = Order::from_line(&line)
+                && let Some(inbox) = inboxes.get(&part)
+            {
+                inbox.put(order);
+            }
+        }
+        inboxes.values().for_each(|inbox| inbox.put(ToPart::Quit));
+        Ok(())
+    })
+}
+
+/// Starts a thread for each share; the inboxes of the parts by their numbers.
+fn start<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    shares: Vec<Share>,
+    outbox: &Sender<(u32, FromPart)>,
+) -> Result<BTreeMap<u32, Arc<Inbox>>, WorkerError> {
+    let mut inboxes = BTreeMap::new();
+    for share in shares {
+        let inbox = Inbox::new();
+        inboxes.insert(share.number, Arc::clone(&inbox));
+        let outbox = outbox.clone();
+        let name = format!("loop {}", share.number);
+        thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, move || share.run(&inbox, &outbox))
+            .map_err(WorkerError::Thread)?;
+    }
+    Ok(inboxes)
+}
+
+/// Says what the parts say, until all have ended or nobody listens.
+fn say_all(heard: &Receiver<(u32, FromPart)>, mut words: impl Write) {
+    for (part, says) in heard {
+        let line = Word { part, says }.to_line() + "\n";
+        if words
+            .write_all(line.as_bytes())
+            .and_then(|()| words.flush())
+            .is_err()
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! One connection to one address: the endpoint on the driver's loop, and the packets that passed meanwhile.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
+
+use wirecost_live::Clock;
+use wirecost_live::activity::Activity;
+use wirecost_live::driver::client::ClientLoop;
+use wirecost_live::sniffer::{Catch, KEPT_BYTES, Sniffed, Sniffer};
+use wirecost_proto::Direction;
+use wirecost_proto::bare::Transport;
+use wirecost_proto::driver::Device;
+use wirecost_proto::log::FlowLog;
+use wirecost_security::Start;
+
+use super::ProbeError;
+use super::account::Flows;
+use super::client::{Client, Surroundings};
+use super::notes::{Notes, Step, Trouble};
+use super::options::{Options, Trusted};
+use super::script::ProbeScript;
+use super::witness::Witness;
+use super::x509::Certificate;
+
+/// How long the last packets may take from a socket to the interface.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// One connection to one address.
+pub(super) struct Attempt {
+    /// The address.
+    pub(super) remote: SocketAddr,
+    /// What the script noted.
+    pub(super) notes: Notes,
+    /// What the endpoint said of the bytes, by the flow's local address.
+    pub(super) logs: Vec<(SocketAddr, FlowLog)>,
+    /// What was seen, or why nothing could be.
+    pub(super) seen: Result<Catch, io::Error>,
+}
+
+impl Attempt {
+    /// The flows, for the account.
+    pub(super) fn flows(&self, options: &Options) -> Flows<'_> {
+        Flows {
+            logs: &self.logs,
+            remote: self.remote,
+            marks: &self.notes.marks,
+            describer: options.describer(),
+            is_tls: options.has_records(),
+        }
+    }
+
+    /// What to say where more came than is kept.
+    pub(super) fn flood_warning(&self) -> Option<String> {
+        let unkept = self.unkept();
+        let kept = KEPT_BYTES >> 20;
+        let text = || {
+            format!(
+                "{unkept} packets came beyond the {kept} MiB that are kept: they are not in the account; is somebody flooding \
+                 this address?"
+            )
+        };
+        (unkept > 0).then(text)
+    }
+
+    /// Datagrams and packets that came beyond what is kept.
+    fn unkept(&self) -> u64 {
+        let unkept = |log: &FlowLog| log.up.unkept + log.down.unkept;
+        let told: u64 = self.logs.iter().map(|(_, log)| unkept(log)).sum();
+        let seen = self.seen.as_ref().map_or(0, |catch| catch.unkept);
+        told.max(seen)
+    }
+
+    /// What came in the last step: bytes of a stream, or datagrams.
+    pub(super) fn received(&self) -> u64 {
+        let begun = self.notes.marks.last().map_or(0, |mark| mark.place.0[1]);
+        let Some((_, log)) = self.logs.last() else {
+            return 0;
+        };
+        let all = match log.transport {
+            Transport::Stream => log.down.bytes,
+            Transport::Datagram => log.down.datagrams.len() as u64,
+        };
+        all.saturating_sub(begun)
+    }
+
+    /// Each packet once: what goes up as it leaves, what comes down as it arrives, on the interface that the first one
+    /// of its direction took. A packet to the machine itself passes twice, one through a bridge several times.
+    pub(super) fn packets(&self, options: &Options) -> Vec<(Direction, Sniffed)> {
+        let flows = self.flows(options);
+        let mut interfaces: [Option<u32>; 2] = [None; 2];
+        let all = self.seen.iter().flat_map(|catch| &catch.packets);
+        let ours = all.filter_map(|packet| {
+            let direction = flows.direction(&packet.bytes)?;
+            if packet.outgoing != (direction == Direction::Up) {
+                return None;
+            }
+            let interface = interfaces[direction as usize].get_or_insert(packet.interface);
+            (*interface == packet.interface).then(|| (direction, packet.clone()))
+        });
+        ours.collect()
+    }
+}
+
+/// Runs one connection to its end and collects what passed.
+pub(super) fn attempt(
+    endpoint: Client,
+    script: ProbeScript,
+    options: &Options,
+    remote: SocketAddr,
+    clock: Clock,
+) -> Result<Attempt, ProbeError> {
+    let machine = |action| move |error| ProbeError::Machine { action, error };
+    let sniffer = Sniffer::open(clock);
+    let transport = options.url.scheme.protocol().transport();
+    let device = Device {
+        host: 0,
+        local: any_port(remote),
+        remote,
+        transport,
+        endpoint: Witness::new(endpoint, transport),
+        script,
+    };
+    let activity = Arc::new(Activity::new(1));
+    let devices = ClientLoop::new(vec![device], clock, activity).map_err(machine("open a socket"))?;
+    let devices = devices.with_bounded_logs(KEPT_BYTES);
+    let reports = devices.run().map_err(machine("wait for a socket"))?;
+    thread::sleep(LINGER);
+    let Some(report) = reports.into_iter().next() else {
+        return Err(machine("run a device")(io::Error::other("it is gone")));
+    };
+    let mut notes = report.script.into_notes();
+    if let (Some(error), None) = (report.error, &notes.trouble) {
+        let last = notes.marks.last().map_or(Step::Connect, |mark| mark.step);
+        notes.trouble = Some((last, Trouble::Foreign(error), Duration::ZERO));
+        notes.ended.get_or_insert(clock.now());
+    }
+    let mut attempt = Attempt {
+        remote,
+        notes,
+        logs: report.logs,
+        seen: Ok(Catch::default()),
+    };
+    let flows = attempt.flows(options);
+    let is_ours = |packet: &Sniffed| flows.direction(&packet.bytes).is_some();
+    attempt.seen = sniffer.and_then(|sniffer| sniffer.drain(is_ours));
+    Ok(attempt)
+}
+
+const fn any_port(remote: SocketAddr) -> SocketAddr {
+    match remote {
+        SocketAddr::V4(_) => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+        SocketAddr::V6(_) => SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
+    }
+}
+
+/// Looks at a certificate that was not accepted, on a connection that says nothing beyond the handshake: a client that
+/// refuses a certificate does not show it.
+pub(super) fn look(
+    options: &Options,
+    around: &Surroundings,
+    remote: SocketAddr,
+    clock: Clock,
+) -> Result<Option<Certificate>, ProbeError> {
+    if !options.has_records() {
+        return Ok(None);
+    }
+    let trusting = Options {
+        trusted: Trusted::Anyone,
+        start: Start::Cold,
+        ..options.clone()
+    };
+    let endpoint = Client::silent(&trusting, around)?;
+    let script = ProbeScript::looking(&trusting);
+    let attempt = attempt(endpoint, script, &trusting, remote, clock)?;
+    let negotiated = attempt.notes.negotiated.as_ref();
+    let own = negotiated.and_then(|negotiated| negotiated.peer_certificates.first());
+    Ok(own.and_then(|der| Certificate::read(der)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection of which so much was told and seen beyond what is kept.
+    fn flooded(told: u64, seen: u64) -> Attempt {
+        let mut log = FlowLog::bounded(Transport::Datagram, KEPT_BYTES);
+        log.down.unkept = told;
+        Attempt {
+            remote: any_port(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
+            notes: Notes::default(),
+            logs: vec![(any_port(SocketAddr::from((Ipv4Addr::LOCALHOST, 2))), log)],
+            seen: Ok(Catch {
+                unkept: seen,
+                ..Catch::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn a_flood_beyond_what_is_kept_is_said_with_its_number() {
+        assert_eq!(flooded(0, 0).flood_warning(), None);
+        for (told, seen) in [(7, 0), (0, 7), (7, 5)] {
+            let text = flooded(told, seen).flood_warning().expect("a warning");
+            assert!(
+                text.starts_with("7 packets came beyond the 32 MiB that are kept"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The packets of a probe as a file.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, BufWriter};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use wirecost_live::capture::INTERFACES;
+use wirecost_wire::pcapng::{Capture, Writer};
+
+use super::Probe;
+
+/// Packets hold what was said, passwords among it.
+const OWNERS: u32 = 0o600;
+
+impl Probe {
+    /// Writes the packets that were seen, with the secrets that open them where they were kept; the file can be
+    /// read by its owner alone.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn write_capture(&self, path: &Path) -> io::Result<()> {
+        let keys = self.keys.text();
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let file = options.mode(OWNERS).open(path)?;
+        // A file that was there before keeps its mode when it is opened.
+        if file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(OWNERS))?;
+        }
+        self.write(file, &keys).map_err(io::Error::other)
+    }
+
+    fn write(&self, file: File, keys: &str) -> Result<(), wirecost_wire::pcapng::WriteError> {
+        let capture = Capture {
+            user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
+            comment: Some("IP packets of one probe, as they passed the device's interface"),
+            interfaces: &INTERFACES,
+            tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
+            ..Capture::default()
+        };
+        let mut writer = Writer::new(BufWriter::new(file), &capture)?;
+        for (direction, packet) in &self.packets {
+            let at = self.clock.utc_nanos(packet.at);
+            writer.packet(*direction as u32, at, &packet.bytes, None)?;
+        }
+        writer.finish().map(drop)
+    }
+}

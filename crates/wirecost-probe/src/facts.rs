@@ -1,0 +1,47 @@
+//! What was agreed on with the server, for the reader.
+
+use wirecost_proto::PeerText;
+use wirecost_security::tls::Negotiated;
+use wirecost_stack::url::Scheme;
+
+use super::event::Fact;
+use super::options::{Options, TlsVersion};
+use super::x509::Certificate;
+
+/// What was agreed on where the layer offers one thing alone.
+pub(super) fn layer_fact(options: &Options) -> Option<Fact> {
+    let fact = match (options.url.scheme, &options.psk, options.tls) {
+        (Scheme::H3, ..) => Fact::new("QUIC", "version 1, TLS 1.3, ALPN h3"),
+        (Scheme::Coaps, Some(_), _) => Fact::new("DTLS", "DTLS 1.2, TLS_PSK_WITH_AES_128_CCM_8"),
+        (Scheme::Coaps, None, Some(TlsVersion::V13)) => Fact::new("DTLS", "DTLS 1.3, TLS_AES_128_GCM_SHA256"),
+        (Scheme::Coaps, None, _) => Fact::new("DTLS", "DTLS 1.2, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
+        _ => return None,
+    };
+    Some(fact)
+}
+
+/// What TLS agreed on, and who the server says that it is.
+pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
+    let words = [
+        negotiated.version.map(str::to_owned),
+        negotiated.suite.clone(),
+        negotiated.group.clone(),
+        negotiated
+            .protocol
+            .as_deref()
+            .map(|protocol| format!("ALPN {}", PeerText::from_bytes(protocol))),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    let mut facts = vec![Fact::new("TLS", words.join(", "))];
+    let own = negotiated.peer_certificates.first();
+    if let Some(certificate) = own.and_then(|der| Certificate::read(der)) {
+        let chain = negotiated.peer_certificates.iter().map(Vec::len);
+        let text = format!(
+            "{certificate}; {} in the chain, {} B",
+            chain.len(),
+            chain.sum::<usize>()
+        );
+        facts.push(Fact::new("certificate", text));
+    }
+    facts
+}

@@ -1,0 +1,163 @@
+//! What is wrong with a server's certificate, and the way out: in the same words wherever a connection ends by it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirecost_live::Clock;
+use wirecost_security::tls::Flaw;
+use wirecost_stack::url::Url;
+
+use crate::options::{Options, Trusted};
+use crate::x509::Certificate;
+use crate::{look, surroundings};
+
+const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
+
+const SERVERS_OWN: &str = "give the server one that the authority has issued, or make it without that right: openssl req \
+                           -x509 with -addext basicConstraints=critical,CA:FALSE; ";
+
+/// How long a server has to show its certificate once more.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A certificate that was not accepted.
+pub struct Refused<'a> {
+    /// The host in the URL.
+    pub host: &'a str,
+    /// What is wrong with it, as the end of a sentence that it begins.
+    pub reason: &'a str,
+    /// What it says of itself, where it was looked at again.
+    pub seen: Option<&'a Certificate>,
+    /// Who is trusted.
+    pub trusted: &'a Trusted,
+}
+
+impl Refused<'_> {
+    /// The cause in one sentence, and the way out: each thing that can be wrong has its own.
+    pub fn told(&self) -> [String; 2] {
+        let Self { host, reason, .. } = self;
+        let seen = self
+            .seen
+            .map_or_else(String::new, |certificate| format!(" (it is {certificate})"));
+        let (cause, hint) = match Flaw::of(reason) {
+            Flaw::OutOfDate => (
+                format!("is out of date: {reason}"),
+                "renew it on the server, and check this machine's clock; ",
+            ),
+            Flaw::OtherName => (
+                format!("has another name: {reason}"),
+                "use a name of the certificate in the URL; ",
+            ),
+            Flaw::UnknownIssuer => (
+                format!("is not trusted: {}", self.issuer()),
+                "--cacert FILE.pem to trust its issuer, ",
+            ),
+            Flaw::OfAnAuthority => (format!("is not accepted: {reason}"), SERVERS_OWN),
+            Flaw::Other => (
+                format!("is not accepted: {reason}"),
+                "give the server another one; ",
+            ),
+        };
+        [
+            format!("certificate for {host} {cause}{seen}"),
+            format!("{hint}{ANYWAY}"),
+        ]
+    }
+
+    fn issuer(&self) -> String {
+        let store = match self.trusted {
+            Trusted::Authorities(all) if all.len() == 1 => "not the authority trusted here".to_owned(),
+            Trusted::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
+            Trusted::Anyone => "although anybody is trusted".to_owned(),
+        };
+        match (self.seen, self.reason) {
+            (Some(certificate), _) => format!("issued by {:?}, {store}", certificate.issuer),
+            // Without the certificate itself nothing more is known of who issued it.
+            (None, "its issuer is not trusted") => format!("its issuer is unknown, {store}"),
+            (None, reason) => format!("{reason}, {store}"),
+        }
+    }
+}
+
+/// Tells of a certificate that was refused for a `reason` on a connection to `remote`, for which it is looked at again where the
+/// server can be asked for it.
+pub fn told_of(url: &Url, remote: SocketAddr, reason: &str, trusted: Trusted) -> [String; 2] {
+    let options = Options {
+        trusted,
+        timeout: PATIENCE,
+        keeps_keys: false,
+        ..Options::new(url.clone())
+    };
+    let clock = Clock::start();
+    let seen = surroundings(&options, clock).and_then(|around| look(&options, &around, remote, clock));
+    Refused {
+        host: &url.host,
+        reason,
+        seen: seen.ok().flatten().as_ref(),
+        trusted: &options.trusted,
+    }
+    .told()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thing_that_can_be_wrong_has_its_own_way_out() {
+        let certificate = Certificate {
+            subject: "lab".into(),
+            issuer: "lab CA".into(),
+            expires: "2036-01-01".into(),
+        };
+        let told = |reason, seen| {
+            let refused = Refused {
+                host: "broker.lab",
+                reason,
+                seen,
+                trusted: &Trusted::Authorities(vec![Vec::new(); 2]),
+            };
+            refused.told().join("\n")
+        };
+        let seen = "(it is \"lab\", issued by \"lab CA\", valid until 2036-01-01)";
+        let issuer = format!(
+            "certificate for broker.lab is not trusted: issued by \"lab CA\", not among the 2 authorities trusted here {seen}\n\
+             --cacert FILE.pem to trust its issuer, {ANYWAY}"
+        );
+        assert_eq!(told("its issuer is not trusted", Some(&certificate)), issuer);
+        assert_eq!(told("its signature is wrong", Some(&certificate)), issuer);
+        assert!(told("its issuer is not trusted", None).contains("its issuer is unknown, not among the 2"));
+        let own = told(
+            "it is an authority's own (CA:TRUE), and no server's",
+            Some(&certificate),
+        );
+        let cause = "is not accepted: it is an authority's own (CA:TRUE), and no server's (it is";
+        assert!(
+            own.contains(cause) && own.contains("CA:FALSE") && own.contains("--insecure"),
+            "{own}"
+        );
+        assert!(!own.contains("--cacert"), "{own}");
+        let kind = told(
+            "its signature is of another kind than its issuer's key",
+            Some(&certificate),
+        );
+        assert!(
+            kind.contains("is not accepted: its signature is of another kind than its issuer's key (it is")
+                && !kind.contains("--cacert"),
+            "{kind}"
+        );
+        let name = told(
+            "it is not for expired.lab, but for broker.lab",
+            Some(&certificate),
+        );
+        assert!(
+            name.contains("has another name: it is not for expired.lab, but for broker.lab (it is")
+                && name.contains("use a name of the certificate"),
+            "{name}"
+        );
+        let other = told("it has been revoked", None);
+        assert!(
+            other.contains("is not accepted: it has been revoked\ngive the server another one; "),
+            "{other}"
+        );
+    }
+}

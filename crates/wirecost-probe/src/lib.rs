@@ -1,0 +1,289 @@
+//! One message to a real server, every step timed and its bytes by layer.
+//!
+//! - [`options`]: what is asked for
+//! - [`script`]: the steps; [`notes`]: what is noted of them
+//! - [`resolve`](mod@resolve): from a name to addresses
+//! - `client`, `application`, `witness`, [`event`]: the endpoint, and what it reports
+//! - `attempt`: one connection to one address; `facts`: what was agreed on
+//! - [`account`]: bytes by step and layer, from packets where they can be seen
+//! - [`failure`]: what went wrong, and the way out; `answer`: protocols by their first bytes
+//! - [`report`]: what is found
+//! - [`x509`]: what a certificate says of itself
+//! - `capture`: the packets as a file
+//!
+//! The link is not ours: packets are seen as they pass the machine's own interface, so that only what came down has come
+//! through the network, and a segment that the interface cuts for us is counted once.
+
+pub mod account;
+pub mod answer;
+mod application;
+mod attempt;
+mod capture;
+mod client;
+pub mod event;
+mod facts;
+pub mod failure;
+pub mod notes;
+pub mod options;
+pub mod report;
+pub mod resolve;
+pub mod script;
+mod witness;
+pub mod x509;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use wirecost_live::Clock;
+use wirecost_live::patience::Patience;
+use wirecost_live::sniffer::{Sniffed, interface_of};
+use wirecost_proto::bare::Transport;
+use wirecost_proto::units::counted;
+use wirecost_proto::{Direction, ResetReason, Rng};
+use wirecost_security::KeyLog;
+use wirecost_security::entropy::Entropy;
+use wirecost_security::layer::Fault;
+
+use account::Account;
+use attempt::{Attempt, attempt, look};
+use client::{Client, Surroundings};
+use event::Fact;
+use facts::{layer_fact, tls_facts};
+use failure::Diagnosis;
+pub use failure::{Failure, FailureKind};
+use notes::{Notes, Step, Trouble};
+pub use options::{Options, OptionsError};
+pub use report::Report;
+use report::StepReport;
+use script::ProbeScript;
+
+/// Why there is nothing to report.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The options cannot be met.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The machine refused.
+    #[error("cannot {action}: {error}")]
+    Machine {
+        /// What was to be done.
+        action: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// A probe that is over.
+#[derive(Debug)]
+pub struct Probe {
+    /// What it has found.
+    pub report: Report,
+    packets: Vec<(Direction, Sniffed)>,
+    keys: KeyLog,
+    clock: Clock,
+}
+
+/// Probes.
+///
+/// # Errors
+/// [`ProbeError`] where nothing was sent; what goes wrong with the server is in the report.
+pub fn run(options: &Options) -> Result<Probe, ProbeError> {
+    options.check()?;
+    let clock = Clock::start();
+    let around = surroundings(options, clock)?;
+    // What the options cannot have is said before anybody is asked.
+    Client::new(options, &around)?;
+    let mut probe = Probe {
+        report: Report::new(options),
+        packets: Vec::new(),
+        keys: around.key_log.clone(),
+        clock,
+    };
+    let begun = clock.now();
+    let found = resolve::resolve(
+        &options.url.host,
+        options.url.port,
+        options.family,
+        Patience::of(options.timeout),
+    );
+    let looked_up = clock.now().saturating_since(begun);
+    let addresses = match found {
+        Ok(addresses) => addresses,
+        Err(error) => {
+            probe.report.failure = Some(failure::of_name(&error, looked_up));
+            return Ok(probe);
+        }
+    };
+    if options.url.host.parse::<IpAddr>().is_err() {
+        probe.report.push(StepReport {
+            step: Step::Dns,
+            time: looked_up,
+            round_trips: None,
+            up: account::Way::default(),
+            down: account::Way::default(),
+        });
+    }
+    probe.try_addresses(options, &around, &addresses)?;
+    Ok(probe)
+}
+
+fn surroundings(options: &Options, clock: Clock) -> Result<Surroundings, ProbeError> {
+    let mut seed = [0; 8];
+    let filled = Entropy::system().fill(&mut seed);
+    filled.map_err(|error| ProbeError::Machine {
+        action: "find randomness",
+        error: io::Error::other(error.to_string()),
+    })?;
+    Ok(Surroundings {
+        epoch: clock.epoch(),
+        key_log: if options.keeps_keys {
+            KeyLog::new()
+        } else {
+            KeyLog::disabled()
+        },
+        rng: Rng::new(u64::from_ne_bytes(seed)),
+    })
+}
+
+impl Probe {
+    /// Tries one address after another until one takes the connection.
+    fn try_addresses(
+        &mut self,
+        options: &Options,
+        around: &Surroundings,
+        addresses: &[SocketAddr],
+    ) -> Result<(), ProbeError> {
+        for (index, remote) in addresses.iter().enumerate() {
+            let endpoint = Client::new(options, around)?;
+            let script = ProbeScript::new(options);
+            let attempt = attempt(endpoint, script, options, *remote, self.clock)?;
+            let unconnected = matches!(
+                attempt.notes.trouble,
+                Some((
+                    _,
+                    Trouble::Unconnected(_) | Trouble::Broken(ResetReason::Refused),
+                    _
+                ))
+            );
+            if unconnected && index + 1 < addresses.len() {
+                let text = format!("{remote} does not take the connection; tried the next address");
+                self.report.warnings.push(text);
+                continue;
+            }
+            self.conclude(options, around, attempt)?;
+            break;
+        }
+        Ok(())
+    }
+
+    fn conclude(
+        &mut self,
+        options: &Options,
+        around: &Surroundings,
+        attempt: Attempt,
+    ) -> Result<(), ProbeError> {
+        let (remote, notes) = (attempt.remote, &attempt.notes);
+        self.report.address = Some(remote);
+        let account = self.account(options, &attempt);
+        for step in report::steps(notes, &account) {
+            self.report.push(step);
+        }
+        self.tell(options, notes);
+        let certificate = match &notes.trouble {
+            Some((_, Trouble::Insecure(Fault::Certificate(_)), _)) => {
+                look(options, around, remote, self.clock)?
+            }
+            _ => None,
+        };
+        let diagnosis = Diagnosis {
+            options,
+            remote,
+            interface: self.report.interface.as_deref(),
+            datagrams_sent: attempt.logs.last().map_or(0, |(_, log)| log.up.datagrams.len()),
+            certificate: certificate.as_ref(),
+            received: attempt.received(),
+            notes,
+        };
+        self.report.failure = diagnosis.failure();
+        // Where the server spoke another protocol, that there are such bytes is no news.
+        if account.unattributed_bytes > 0 && self.report.failure.is_none() {
+            let text = format!(
+                "{} B belong to no layer that is known",
+                account.unattributed_bytes
+            );
+            self.report.warnings.push(text);
+        }
+        Ok(())
+    }
+
+    /// The account of the packets where they were seen, and else of what the endpoint said.
+    fn account(&mut self, options: &Options, attempt: &Attempt) -> Account {
+        let flows = attempt.flows(options);
+        self.report.warnings.extend(attempt.flood_warning());
+        let dropped = match &attempt.seen {
+            Ok(catch) => catch.dropped,
+            Err(error) => {
+                self.report.warnings.push(format!(
+                    "packets cannot be seen ({error}): IP and transport headers, acknowledgements and round trips are not \
+                     counted; sudo, or CAP_NET_RAW, shows them"
+                ));
+                return flows.spoken();
+            }
+        };
+        self.report.captured = true;
+        if dropped > 0 {
+            let text = format!(
+                "{} passed unseen: the machine is too busy",
+                counted(dropped.into(), "packet")
+            );
+            self.report.warnings.push(text);
+        }
+        self.packets = attempt.packets(options);
+        self.look_at_interface();
+        let packets: Vec<(Direction, &Sniffed)> =
+            self.packets.iter().map(|(way, packet)| (*way, packet)).collect();
+        flows.account(&packets)
+    }
+
+    /// Names the interface, and says where it has not sent what was counted.
+    fn look_at_interface(&mut self) {
+        let Some((_, first)) = self.packets.first() else {
+            return;
+        };
+        let Some((name, mtu)) = interface_of(first.interface) else {
+            return;
+        };
+        let too_long = |packet: &Sniffed| packet.bytes.len() > mtu as usize;
+        let cut = self.packets.iter().filter(|(_, packet)| too_long(packet)).count();
+        if cut > 0 {
+            self.report.warnings.push(format!(
+                "{} beyond the {mtu} B that {name} carries: segmentation offload; on the wire these \
+                 are more packets, with more headers; ethtool -K {name} tso off gso off gro off",
+                counted(cut as u64, "packet")
+            ));
+        }
+        self.report.interface = Some(name);
+    }
+
+    fn tell(&mut self, options: &Options, notes: &Notes) {
+        let facts = &mut self.report.facts;
+        if let Some(start) = notes.start {
+            let asked = match start == options.start {
+                true => String::new(),
+                false => format!(", asked for {}", options.start),
+            };
+            facts.push(Fact::new("start", format!("{start}{asked}")));
+        }
+        match &notes.negotiated {
+            Some(negotiated) => facts.extend(tls_facts(negotiated)),
+            None if notes.start.is_some() => facts.extend(layer_fact(options)),
+            None => {}
+        }
+        facts.extend(notes.facts.iter().cloned());
+        let stream = options.url.scheme.protocol().transport() == Transport::Stream;
+        if stream && notes.trouble.is_none() && !notes.peer_closed {
+            let text = "the server did not close its side within 1 s of our close";
+            self.report.warnings.push(text.to_owned());
+        }
+    }
+}

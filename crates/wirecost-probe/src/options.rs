@@ -1,0 +1,231 @@
+//! What a probe is asked for.
+
+use std::fmt;
+use std::time::Duration;
+
+pub use wirecost_mqtt::codec::Version as MqttVersion;
+use wirecost_proto::Buffer;
+use wirecost_proto::bare::Transport;
+use wirecost_security::Start;
+use wirecost_security::certificate::Identity;
+use wirecost_security::dtls::{NO_RESUMPTION, Psk};
+use wirecost_stack::url::{Family, Login, Protocol, Scheme, Url};
+
+/// A version of TLS or DTLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsVersion {
+    /// 1.2.
+    V12,
+    /// 1.3.
+    V13,
+}
+
+/// Which servers are trusted.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Trusted {
+    /// Those with a certificate of one of these authorities (DER).
+    Authorities(Vec<Vec<u8>>),
+    /// All of them.
+    Anyone,
+}
+
+impl fmt::Debug for Trusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Authorities(ders) => write!(f, "{} authorities", ders.len()),
+            Self::Anyone => f.write_str("anyone"),
+        }
+    }
+}
+
+/// What a probe is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is probed.
+    pub url: Url,
+    /// What the message carries.
+    pub payload: Vec<u8>,
+    /// MQTT QoS; 0 is also settled for AMQP.
+    pub qos: u8,
+    /// MQTT version.
+    pub mqtt_version: MqttVersion,
+    /// CoAP and HTTP: GET instead of PUT and POST.
+    pub fetch: bool,
+    /// The version of TLS or DTLS; `None` lets TLS agree on one, and is 1.2 for DTLS.
+    pub tls: Option<TlsVersion>,
+    /// Which servers are trusted.
+    pub trusted: Trusted,
+    /// The client's certificate.
+    pub identity: Option<Identity>,
+    /// The pre-shared key for DTLS 1.2.
+    pub psk: Option<Psk>,
+    /// User and password for MQTT and AMQP.
+    pub login: Option<Login>,
+    /// MQTT client identifier and AMQP container.
+    pub client_id: String,
+    /// How long each step may take.
+    pub timeout: Duration,
+    /// How the measured connection starts.
+    pub start: Start,
+    /// IPv4 or IPv6 alone.
+    pub family: Option<Family>,
+    /// Whether secrets are kept for the capture.
+    pub keeps_keys: bool,
+}
+
+/// Why options do not go together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OptionsError(String);
+
+/// Why bare payloads are not probed.
+pub(super) const NOTHING_ANSWERS: &str =
+    "nothing answers a bare payload, so that there is nothing to probe: wirecost load sends to tcp and udp";
+
+impl OptionsError {
+    /// The objection of a protocol or of a layer.
+    pub(super) fn refused(reason: impl fmt::Display) -> Self {
+        Self(reason.to_string())
+    }
+}
+
+impl Options {
+    /// The defaults for a URL: 128 B, QoS 1, MQTT 5, 10 s per step, the authorities of nobody.
+    pub fn new(url: Url) -> Self {
+        Self {
+            login: url.login.clone(),
+            url,
+            payload: vec![b'x'; 128],
+            qos: 1,
+            mqtt_version: MqttVersion::V5,
+            fetch: false,
+            tls: None,
+            trusted: Trusted::Authorities(Vec::new()),
+            identity: None,
+            psk: None,
+            client_id: "wc-1".to_owned(),
+            timeout: Duration::from_secs(10),
+            start: Start::Cold,
+            family: None,
+            keeps_keys: true,
+        }
+    }
+
+    /// Refuses what would be ignored otherwise.
+    ///
+    /// # Errors
+    /// [`OptionsError`] names the option and what it goes with.
+    pub fn check(&self) -> Result<(), OptionsError> {
+        let scheme = self.url.scheme;
+        let protocol = scheme.protocol();
+        let takes_login = matches!(protocol, Protocol::Mqtt | Protocol::Amqp);
+        let has_tls = scheme.is_secure();
+        let fetches = matches!(protocol, Protocol::Coap | Protocol::Http1 | Protocol::Http3);
+        let objections = [
+            (matches!(protocol, Protocol::Tcp | Protocol::Udp), NOTHING_ANSWERS),
+            (
+                self.login.is_some() && !takes_login,
+                "a user goes with mqtt, mqtts, amqp and amqps",
+            ),
+            (
+                self.psk.is_some() && scheme != Scheme::Coaps,
+                "--psk goes with coaps",
+            ),
+            (
+                self.tls.is_some() && !has_tls,
+                "--tls goes with mqtts, coaps, amqps, https and h3",
+            ),
+            (
+                self.identity.is_some() && !has_tls,
+                "--cert goes with mqtts, coaps, amqps, https and h3",
+            ),
+            (
+                self.fetch && !fetches,
+                "--get goes with coap, coaps, http, https and h3",
+            ),
+            (
+                protocol == Protocol::Http3 && self.tls == Some(TlsVersion::V12),
+                "h3 is TLS 1.3 alone (RFC 9001, section 4.2)",
+            ),
+            (
+                self.start == Start::ZeroRtt && self.tls == Some(TlsVersion::V12),
+                "TLS 1.2 has no 0-RTT (RFC 8446, section 2.3)",
+            ),
+            (
+                self.start != Start::Cold && !has_tls,
+                "nothing can be resumed without TLS",
+            ),
+            (
+                self.start != Start::Cold && scheme == Scheme::Coaps,
+                NO_RESUMPTION,
+            ),
+        ];
+        match objections.iter().find(|(is_so, _)| *is_so) {
+            Some((_, text)) => Err(OptionsError((*text).to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether what is sent is a stream of TLS records.
+    pub(super) const fn has_records(&self) -> bool {
+        let scheme = self.url.scheme;
+        scheme.is_secure() && matches!(scheme.protocol().transport(), Transport::Stream)
+    }
+
+    /// What tells the spans of datagrams that the endpoint has not described.
+    pub(super) fn describer(&self) -> fn(&[u8], &mut Buffer) {
+        match (self.url.scheme, &self.psk) {
+            (Scheme::H3, _) => wirecost_http::http3::describe,
+            (Scheme::Coaps, Some(_)) => wirecost_security::dtls::describe_psk,
+            (Scheme::Coaps, None) => wirecost_security::dtls::describe,
+            _ => wirecost_coap::describe,
+        }
+    }
+
+    /// Whether anything answers the message.
+    pub const fn is_answered(&self) -> bool {
+        match self.url.scheme.protocol() {
+            Protocol::Mqtt | Protocol::Amqp => self.qos > 0,
+            Protocol::Coap | Protocol::Http1 | Protocol::Http3 => true,
+            Protocol::Tcp | Protocol::Udp => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(url: &str) -> Options {
+        Options::new(url.parse().expect("a URL"))
+    }
+
+    #[test]
+    fn what_would_be_ignored_is_refused() {
+        let mut http = options("https://me:secret@host/");
+        assert!(http.check().is_err());
+        http.login = None;
+        assert_eq!(http.check(), Ok(()));
+        http.start = Start::ZeroRtt;
+        assert_eq!(http.check(), Ok(()));
+        http.tls = Some(TlsVersion::V12);
+        assert!(
+            http.check()
+                .is_err_and(|error| error.to_string().contains("0-RTT"))
+        );
+        let mut plain = options("mqtt://host");
+        plain.start = Start::Resumed;
+        assert!(plain.check().is_err());
+    }
+
+    #[test]
+    fn qos_0_is_not_answered() {
+        let mut mqtt = options("mqtt://host");
+        assert!(mqtt.is_answered());
+        mqtt.qos = 0;
+        assert!(!mqtt.is_answered());
+        let mut coap = options("coap://host");
+        coap.qos = 0;
+        assert!(coap.is_answered());
+    }
+}

@@ -1,0 +1,142 @@
+//! What a probe has found, for a person and for a program.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::account::{Account, Way};
+use super::event::Fact;
+use super::failure::Failure;
+use super::notes::{Mark, Notes, Step};
+use super::options::Options;
+
+/// What one step took and cost.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct StepReport {
+    /// Which step.
+    pub step: Step,
+    /// How long it took.
+    #[serde(rename = "time_ns", serialize_with = "crate::failure::nanos")]
+    pub time: Duration,
+    /// Round trips on its critical path, where packets were seen.
+    pub round_trips: Option<f64>,
+    /// Device to server.
+    pub up: Way,
+    /// Server to device.
+    pub down: Way,
+}
+
+/// What a probe has found.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// Version of this form.
+    pub schema: u32,
+    /// What was probed, without user and password.
+    pub url: String,
+    /// The server's address.
+    pub address: Option<SocketAddr>,
+    /// The interface that the packets took, where they were seen.
+    pub interface: Option<String>,
+    /// Whether packets were seen, so that headers are counted.
+    pub captured: bool,
+    /// Whether the server's certificate was not checked.
+    pub insecure: bool,
+    /// How long each step was given.
+    #[serde(rename = "timeout_ns", serialize_with = "crate::failure::nanos")]
+    pub timeout: Duration,
+    /// The steps, in order.
+    pub steps: Vec<StepReport>,
+    /// The sum of the measured connection: every step but the one for the ticket.
+    pub total: StepTotal,
+    /// What the server said.
+    pub facts: Vec<Fact>,
+    /// Why to look before the figures are trusted.
+    pub warnings: Vec<String>,
+    /// Why the probe failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// The sum of a connection's steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct StepTotal {
+    /// Time.
+    #[serde(rename = "time_ns", serialize_with = "crate::failure::nanos")]
+    pub time: Duration,
+    /// Device to server.
+    pub up: Way,
+    /// Server to device.
+    pub down: Way,
+}
+
+/// The version of the report's form.
+pub const SCHEMA: u32 = 1;
+
+impl Report {
+    /// The report of a probe that has not begun.
+    pub(super) fn new(options: &Options) -> Self {
+        let insecure = options.url.scheme.is_secure()
+            && options.psk.is_none()
+            && options.trusted == super::options::Trusted::Anyone;
+        Self {
+            schema: SCHEMA,
+            url: options.url.to_string(),
+            address: None,
+            interface: None,
+            captured: false,
+            insecure,
+            timeout: options.timeout,
+            steps: Vec::new(),
+            total: StepTotal::default(),
+            facts: Vec::new(),
+            warnings: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Adds a step to the report and to the total.
+    pub(super) fn push(&mut self, step: StepReport) {
+        if step.step != Step::Ticket {
+            self.total.time += step.time;
+            self.total.up += step.up;
+            self.total.down += step.down;
+        }
+        self.steps.push(step);
+    }
+}
+
+/// The steps that were begun, with what they took and cost.
+pub(super) fn steps(notes: &Notes, account: &Account) -> Vec<StepReport> {
+    let ended = notes.ended.unwrap_or_default();
+    let marks = &notes.marks;
+    let next = |index: usize| marks.get(index + 1);
+    let report = |(index, mark): (usize, &Mark)| {
+        let cost = &account.steps[mark.step as usize];
+        let end = next(index).map_or(ended, |next| next.at);
+        // Datagrams are not closed: what lies behind the last one is the client's own patience.
+        let end = match (mark.step, cost.last_packet) {
+            (Step::Close, Some(last)) => last.max(mark.at).min(end),
+            _ => end,
+        };
+        let [up, down] = cost.ways;
+        StepReport {
+            step: mark.step,
+            time: end.saturating_since(mark.at),
+            round_trips: cost.round_trips,
+            up,
+            down,
+        }
+    };
+    // With early data the message leaves with the first flight, and the handshake has none of its own.
+    let has_own = |index: usize, mark: &Mark| {
+        mark.step != Step::Security || next(index).is_none_or(|next| next.place != mark.place)
+    };
+    let steps = marks
+        .iter()
+        .enumerate()
+        .filter(|(index, mark)| has_own(*index, mark))
+        .map(report);
+    // Where nothing is sent to close, there is no such step.
+    let is_empty = |step: &StepReport| step.up.bytes() + step.down.bytes() == 0;
+    steps
+        .filter(|step| step.step != Step::Close || !is_empty(step))
+        .collect()
+}

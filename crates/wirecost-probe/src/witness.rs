@@ -1,0 +1,218 @@
+//! Around a probed endpoint: counts what passes, and keeps the first bytes of the answer, so that an answer in another
+//! protocol can be told by its beginning.
+
+use std::collections::VecDeque;
+
+use wirecost_proto::bare::Transport;
+use wirecost_proto::{Buffer, Direction, Endpoint, Input, Instant, Output};
+
+use super::event::{Command, Event, Happening, Place};
+
+/// First bytes that are kept.
+const FIRST_BYTES: usize = 64;
+
+/// An endpoint whose flow is watched.
+pub(super) struct Witness<E> {
+    inner: E,
+    transport: Transport,
+    place: Place,
+    /// What had been sent before the input at hand.
+    sent_before: u64,
+    first_bytes: Vec<u8>,
+    first_sent: Vec<u8>,
+    /// What happened before the endpoint has its say.
+    before: VecDeque<Happening>,
+    /// What happened after.
+    after: VecDeque<Happening>,
+}
+
+impl<E> Witness<E> {
+    /// Watches `inner`.
+    pub(super) const fn new(inner: E, transport: Transport) -> Self {
+        Self {
+            inner,
+            transport,
+            place: Place([0; 2]),
+            sent_before: 0,
+            first_bytes: Vec::new(),
+            first_sent: Vec::new(),
+            before: VecDeque::new(),
+            after: VecDeque::new(),
+        }
+    }
+
+    /// Whether what was sent came back. Both ends of AMQP begin with the same 8 bytes.
+    fn is_echo(&self) -> bool {
+        self.first_bytes.len() > 8 && self.first_bytes == self.first_sent
+    }
+
+    fn pass(&mut self, direction: Direction, bytes: usize) {
+        self.place.0[direction as usize] += match self.transport {
+            Transport::Stream => bytes as u64,
+            Transport::Datagram => 1,
+        };
+    }
+
+    fn note<C>(&mut self, input: &Input<'_, C>) {
+        match input {
+            Input::Opened { .. } => {
+                self.place = Place::default();
+                self.first_bytes.clear();
+                self.first_sent.clear();
+                self.before.push_back(Happening::Opened);
+            }
+            Input::Received { bytes, .. } => {
+                self.pass(Direction::Down, bytes.len());
+                if self.first_bytes.is_empty() {
+                    self.before.push_back(Happening::Heard);
+                }
+                let was_echo = self.is_echo();
+                let room = FIRST_BYTES.saturating_sub(self.first_bytes.len());
+                self.first_bytes.extend(bytes.iter().take(room));
+                if self.is_echo() && !was_echo {
+                    self.before.push_back(Happening::Echoed);
+                }
+            }
+            Input::PeerClosed { .. } => self.after.push_back(Happening::PeerClosed),
+            Input::Reset { reason, .. } => self.after.push_back(Happening::Reset(*reason)),
+            Input::Congested { .. } | Input::Writable { .. } | Input::Command(_) | Input::Timeout => {}
+        }
+    }
+
+    /// What is sent in answer to an input comes after what the input made happen.
+    fn event(&self, happening: Happening) -> Event {
+        let [_, received] = self.place.0;
+        Event {
+            happening,
+            place: Place([self.sent_before, received]),
+            first_bytes: self.first_bytes.clone(),
+        }
+    }
+}
+
+impl<E: Endpoint<Command = Command, Event = Happening>> Endpoint for Witness<E> {
+    type Command = Command;
+    type Event = Event;
+    type Error = E::Error;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), E::Error> {
+        self.note(&input);
+        self.sent_before = self.place.0[Direction::Up as usize];
+        self.inner.handle_input(input, now)
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        if let Some(happening) = self.before.pop_front() {
+            return Output::Event(self.event(happening));
+        }
+        match self.inner.poll_output(out) {
+            Output::Timeout(at) => match self.after.pop_front() {
+                Some(happening) => Output::Event(self.event(happening)),
+                None => Output::Timeout(at),
+            },
+            Output::Event(happening) => Output::Event(self.event(happening)),
+            Output::Transmit { flow } => {
+                let bytes = out.bytes();
+                let room = FIRST_BYTES.saturating_sub(self.first_sent.len());
+                if self.first_bytes.is_empty() {
+                    self.first_sent.extend(bytes.iter().take(room));
+                }
+                self.pass(Direction::Up, bytes.len());
+                Output::Transmit { flow }
+            }
+            Output::Close { flow, reset } => {
+                self.after.push_back(Happening::Closing);
+                Output::Close { flow, reset }
+            }
+            Output::Consumed { flow } => Output::Consumed { flow },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use wirecost_proto::{Cause, FlowId, Layer, Phase, ResetReason};
+
+    use super::*;
+
+    /// Answers everything that it receives by the same number of bytes.
+    #[derive(Default)]
+    struct Echo(VecDeque<usize>);
+
+    impl Endpoint for Echo {
+        type Command = Command;
+        type Event = Happening;
+        type Error = Infallible;
+
+        fn handle_input(&mut self, input: Input<'_, Command>, _: Instant) -> Result<(), Infallible> {
+            if let Input::Received { bytes, .. } = input {
+                self.0.push_back(bytes.len());
+            }
+            Ok(())
+        }
+
+        fn poll_output(&mut self, out: &mut Buffer) -> Output<Happening> {
+            let Some(bytes) = self.0.pop_front() else {
+                return Output::Timeout(None);
+            };
+            out.push(&vec![0; bytes], Layer::Payload, Phase::Message, Cause::Original);
+            Output::Transmit { flow: FlowId(0) }
+        }
+    }
+
+    fn events(witness: &mut Witness<Echo>, inputs: &[Input<'_, Command>]) -> Vec<Event> {
+        let mut events = Vec::new();
+        for input in inputs {
+            witness
+                .handle_input(input.clone(), Instant::START)
+                .expect("infallible");
+            loop {
+                match witness.poll_output(&mut Buffer::new()) {
+                    Output::Timeout(_) => break,
+                    Output::Event(event) => events.push(event),
+                    _ => {}
+                }
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn what_comes_back_as_it_was_sent_is_an_echo() {
+        let bytes = b"more than 8 bytes";
+        let mut witness = Witness::new(Echo::default(), Transport::Stream);
+        witness.first_sent = bytes.to_vec();
+        let received = [Input::Received {
+            flow: FlowId(0),
+            bytes,
+        }];
+        let events = events(&mut witness, &received);
+        assert!(events.iter().any(|event| event.happening == Happening::Echoed));
+    }
+
+    #[test]
+    fn a_stream_is_counted_in_bytes_and_datagrams_in_datagrams() {
+        let flow = FlowId(0);
+        let reason = ResetReason::ByPeer;
+        let inputs = [
+            Input::Received { flow, bytes: b"HTTP" },
+            Input::Received { flow, bytes: b"/1.1" },
+            Input::Reset { flow, reason },
+        ];
+        for (transport, place) in [(Transport::Stream, [8, 8]), (Transport::Datagram, [2, 2])] {
+            let mut witness = Witness::new(Echo::default(), transport);
+            let [heard, event] = &events(&mut witness, &inputs)[..] else {
+                panic!("two events");
+            };
+            assert_eq!(
+                (&heard.happening, heard.first_bytes.as_slice()),
+                (&Happening::Heard, &b"HTTP"[..])
+            );
+            assert_eq!(event.place, Place(place));
+            assert_eq!(event.first_bytes, b"HTTP/1.1");
+            assert_eq!(event.happening, Happening::Reset(reason));
+        }
+    }
+}

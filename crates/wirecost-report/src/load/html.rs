@@ -1,0 +1,190 @@
+//! `report.html` of loads: verdict, time line, distributions, scaling, who was the bottleneck, profile.
+
+mod bands;
+mod cards;
+mod flame;
+mod link;
+mod outcomes;
+mod scaling;
+mod tables;
+mod timeline;
+mod timeplot;
+mod usage;
+
+use minijinja::value::Serde;
+use serde::Serialize;
+use wirecost_results::curves::{Curve, CurveKind};
+use wirecost_results::load::{Load, LoadSummary};
+
+use crate::html::curves::{self, Series};
+use crate::html::grid::Grid;
+use crate::html::{Figure, environment};
+use crate::load::{LoadResults, words};
+use crate::{ReportError, number};
+use cards::Card;
+use flame::Flame;
+use scaling::Scaling;
+use timeline::TimeLine;
+
+/// Loads that are drawn second by second at most.
+const DRAWN: usize = 12;
+
+/// The report as one HTML file.
+///
+/// # Errors
+/// The template does not fit the results, which is a fault of this crate.
+pub fn report(results: &LoadResults) -> Result<String, ReportError> {
+    let mut environment = environment()?;
+    environment.add_template("load.html", include_str!("../../templates/load.html"))?;
+    let summary = &results.summary;
+    let labels = words::labels(&summary.loads);
+    let drawn = summary.loads.iter().zip(&labels).enumerate().take(DRAWN);
+    let page = Page {
+        css: [
+            include_str!("../../templates/style.css"),
+            include_str!("../../templates/load.css"),
+        ],
+        js: include_str!("../../templates/report.js"),
+        asked: asked(summary),
+        is_interrupted: words::is_interrupted(summary),
+        summary,
+        cards: cards::all(summary, &labels),
+        loads: drawn
+            .map(|(index, (load, label))| LoadView::of(results, index, load, label))
+            .collect(),
+        beyond: summary.loads.len().saturating_sub(DRAWN),
+        scaling: Scaling::all(&summary.loads),
+        figures: tables::figures(&summary.loads, &labels),
+        outcomes: tables::outcomes(&summary.loads, &labels),
+        reasons: tables::reasons(&summary.loads, &labels),
+        connects: tables::connects(&summary.loads, &labels),
+        honesty: tables::honesty(&summary.loads, &labels),
+        sides: tables::sides(&summary.loads, &labels),
+        link: link::table(&summary.loads, &labels),
+        link_kept: link::kept(&summary.loads, &labels),
+        remarks: tables::remarks(&summary.loads, &labels),
+        thresholds: tables::thresholds(summary),
+        machine: tables::machine(&results.environment),
+        scenario: number::plain_lines(&results.scenario),
+    };
+    Ok(environment.get_template("load.html")?.render(Serde(&page))?)
+}
+
+/// What the template reads.
+#[derive(Serialize)]
+struct Page<'a> {
+    css: [&'static str; 2],
+    js: &'static str,
+    asked: String,
+    is_interrupted: bool,
+    summary: &'a LoadSummary,
+    cards: Vec<Card>,
+    loads: Vec<LoadView>,
+    /// Loads that are not drawn second by second.
+    beyond: usize,
+    scaling: Vec<Scaling>,
+    figures: Grid,
+    outcomes: Grid,
+    reasons: Grid,
+    connects: Grid,
+    honesty: Grid,
+    sides: Grid,
+    link: Option<Grid>,
+    /// Each load over a link: its label, and what the link kept.
+    link_kept: Vec<(String, String)>,
+    remarks: Vec<(&'static str, String)>,
+    thresholds: Grid,
+    machine: Vec<(String, String)>,
+    scenario: String,
+}
+
+/// What is drawn of one load.
+#[derive(Serialize)]
+struct LoadView {
+    label: String,
+    /// Why times of it must not be used; empty where all may.
+    invalid: String,
+    timeline: Option<TimeLine>,
+    latency: Option<Figure>,
+    flame: Option<Flame>,
+}
+
+impl LoadView {
+    fn of(results: &LoadResults, index: usize, load: &Load, label: &str) -> Self {
+        let profile = results.profiles.iter().find(|(of, _)| *of == index);
+        Self {
+            label: label.to_owned(),
+            invalid: words::invalid_somewhere(load).unwrap_or_default(),
+            timeline: TimeLine::of(results, index, load),
+            latency: latency(&results.curves, index, load),
+            flame: profile.and_then(|(_, folded)| Flame::of(folded)),
+        }
+    }
+}
+
+/// The percentile curves of a load's valid phases, each kind of time that somebody waits for.
+fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
+    let kinds = [
+        CurveKind::Response,
+        CurveKind::Service,
+        CurveKind::Delay,
+        CurveKind::Connect,
+    ];
+    let mut series: Vec<Series> = Vec::new();
+    let of_load =
+        |curve: &&Curve| curve.load == index && kinds.contains(&curve.kind) && curve.steps.len() > 1;
+    for curve in all.iter().filter(of_load) {
+        let phase = load.phases.get(curve.phase)?;
+        let times = match curve.kind {
+            CurveKind::Response => &phase.response_time_ns,
+            CurveKind::Service => &phase.service_time_ns,
+            CurveKind::Delay => &phase.one_way_delay_ns,
+            CurveKind::Connect => &phase.connect_time_ns,
+            CurveKind::Lag => continue,
+        };
+        let n = times.as_ref().map_or(0, |times| times.n as usize);
+        if n == 0 || !phase.valid {
+            continue;
+        }
+        series.push(Series {
+            label: words::kind_in(phase, curve.kind),
+            number: series.len(),
+            n,
+            points: points(&curve.steps, n as f64),
+        });
+    }
+    let name = format!("Times by percentile, {}", words::headline(load));
+    (!series.is_empty()).then(|| curves::of_series(&series, &name))
+}
+
+/// Shares as nines, nanoseconds as milliseconds; the last sample stands at the middle of its own share.
+fn points(steps: &[(f64, f64)], n: f64) -> Vec<(f64, f64)> {
+    let most = (2.0 * n).log10();
+    let point = |(share, nanos): &(f64, f64)| {
+        let nines = if *share < 1.0 {
+            -(1.0 - share).log10()
+        } else {
+            most
+        };
+        (nines.min(most), nanos / 1e6)
+    };
+    steps.iter().map(point).collect()
+}
+
+/// What was asked, in one sentence.
+fn asked(summary: &LoadSummary) -> String {
+    match summary.loads.as_slice() {
+        [] => "Nothing was run.".into(),
+        [load] => words::headline(load),
+        loads => {
+            let stacks: std::collections::BTreeSet<&str> =
+                loads.iter().map(|load| load.stack.as_str()).collect();
+            let stacks: Vec<&str> = stacks.into_iter().collect();
+            number::plain(&format!(
+                "{} loads of {}, one after the other",
+                loads.len(),
+                stacks.join(", ")
+            ))
+        }
+    }
+}

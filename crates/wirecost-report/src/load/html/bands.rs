@@ -1,0 +1,207 @@
+//! The phases of a load on the axis of time, and its seconds, added up where there are more than can be seen.
+
+use wirecost_results::load::{Load, PhaseFigures};
+use wirecost_results::seconds::SecondRow;
+
+/// Points that an axis of time has at most.
+pub(super) const POINTS: usize = 240;
+
+/// A phase on the axis of time.
+pub(super) struct Band {
+    pub(super) name: String,
+    /// From the start of the load, in seconds.
+    pub(super) span: [f64; 2],
+}
+
+/// A shorter part of a second is drawn with the second before: one message more or less would be most of its rate.
+const SLIVER_S: f64 = 0.1;
+
+/// Some seconds of a phase, one after the other, as far as the phase had them.
+pub(super) struct Slot {
+    /// What the phase had of them, from the start of the load, in seconds.
+    pub(super) span: [f64; 2],
+    /// What it had of them until it offered nothing any more, from the start of the load, in seconds; all of it where it
+    /// offered nothing.
+    pub(super) offering: [f64; 2],
+    /// Counts added up; of each time the longest.
+    pub(super) row: SecondRow,
+}
+
+/// The phases of a load that take time.
+pub(super) fn of(load: &Load) -> Vec<Band> {
+    let band = |phase: &PhaseFigures| Band {
+        name: phase.name.clone(),
+        span: [phase.begin_s, phase.begin_s + phase.duration_s],
+    };
+    load.phases.iter().map(band).collect()
+}
+
+/// The seconds of load number `index` in the order of time, at most as many slots as can be told apart, and how many
+/// seconds a slot has.
+pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>, u64) {
+    let own: Vec<&SecondRow> = all.iter().filter(|row| row.load == index as u64).collect();
+    let step = own.len().div_ceil(POINTS).max(1) as u64;
+    let mut slots: Vec<Slot> = Vec::new();
+    for row in own {
+        let Some(phase) = load.phases.get(row.phase as usize) else {
+            continue;
+        };
+        let first = row.second / step * step;
+        let mut next = Slot::of(phase, [first, first + step], row.clone());
+        if next.is_sliver() {
+            next = Slot::of(phase, [first.saturating_sub(1), first + step], next.row);
+        }
+        let same = |last: &&mut Slot| last.row.phase == row.phase && next.span[0] < last.span[1];
+        // A second in which the warm-up ends has two rows.
+        match slots.last_mut().filter(same) {
+            Some(last) => last.add(&next),
+            None => slots.push(next),
+        }
+    }
+    slots.sort_by(|a, b| a.span[0].total_cmp(&b.span[0]));
+    (slots, step)
+}
+
+impl Slot {
+    /// The slot of `seconds` of a phase, from the first to the one behind the last. What comes about behind the end of the
+    /// phase has no place beyond it.
+    fn of(phase: &PhaseFigures, seconds: [u64; 2], row: SecondRow) -> Self {
+        let part = |end: f64| seconds.map(|second| phase.begin_s + (second as f64).min(end));
+        let span = part(phase.duration_s);
+        let offering = part(phase.warm_up_s + phase.measured_s);
+        Self {
+            span,
+            offering: if offering[0] < offering[1] { offering } else { span },
+            row,
+        }
+    }
+
+    /// Where its messages are drawn: a rate takes no time behind the end of its phase, whose last answer may come sooner than
+    /// a next message would have.
+    pub(super) fn drawn(&self) -> [f64; 2] {
+        self.offering.map(|second| second.min(self.span[1]))
+    }
+
+    fn is_sliver(&self) -> bool {
+        length(self.span).min(length(self.offering)) < SLIVER_S
+    }
+
+    fn add(&mut self, next: &Self) {
+        self.span[1] = next.span[1];
+        // What the phase had without offering anything is no part of the time in which it offered.
+        if next.row.offered > 0 {
+            self.offering[1] = next.offering[1];
+        }
+        add(&mut self.row, &next.row);
+    }
+}
+
+/// The length of a span.
+pub(super) fn length([begin, end]: [f64; 2]) -> f64 {
+    end - begin
+}
+
+/// The middle of a span.
+pub(super) fn middle([begin, end]: [f64; 2]) -> f64 {
+    f64::midpoint(begin, end)
+}
+
+/// Adds what the figures draw.
+fn add(sum: &mut SecondRow, more: &SecondRow) {
+    sum.second = more.second;
+    sum.offered += more.offered;
+    sum.acknowledged += more.acknowledged;
+    sum.delivered += more.delivered;
+    sum.refused += more.refused;
+    sum.failed += more.failed;
+    sum.late += more.late;
+    sum.unknown += more.unknown;
+    sum.lost += more.lost;
+    sum.arrived += more.arrived;
+    sum.connects_attempted += more.connects_attempted;
+    sum.connects_established += more.connects_established;
+    sum.connections_lost += more.connections_lost;
+    for (longest, other) in [
+        (&mut sum.response_p50_ns, more.response_p50_ns),
+        (&mut sum.response_p99_ns, more.response_p99_ns),
+        (&mut sum.delay_p50_ns, more.delay_p50_ns),
+        (&mut sum.delay_p99_ns, more.delay_p99_ns),
+        (&mut sum.lag_p99_ns, more.lag_p99_ns),
+    ] {
+        *longest = (*longest).max(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The spans, the times of offering and the messages of a phase that begins at 4 s, from what it offered second by second.
+    fn spans(phase: PhaseFigures, offered: &[(u64, u64)]) -> Vec<([f64; 2], [f64; 2], u64)> {
+        let rows: Vec<SecondRow> = offered
+            .iter()
+            .map(|(second, offered)| SecondRow {
+                second: *second,
+                offered: *offered,
+                ..SecondRow::default()
+            })
+            .collect();
+        let load = Load {
+            phases: vec![PhaseFigures {
+                begin_s: 4.0,
+                ..phase
+            }],
+            ..Load::default()
+        };
+        let (slots, _) = slots(&load, 0, &rows);
+        let told = slots
+            .iter()
+            .map(|slot| (slot.span, slot.offering, slot.row.offered));
+        told.collect()
+    }
+
+    /// 500 ms of warm-up and `measured_s`, then `drain_s` in which answers come.
+    fn phase(measured_s: f64, drain_s: f64) -> PhaseFigures {
+        PhaseFigures {
+            warm_up_s: 0.5,
+            measured_s,
+            duration_s: 0.5 + measured_s + drain_s,
+            ..PhaseFigures::default()
+        }
+    }
+
+    #[test]
+    fn the_last_second_is_as_long_as_the_phase_had_it() {
+        let expected = [([4.0, 5.0], [4.0, 5.0], 10), ([5.0, 5.75], [5.0, 5.5], 5)];
+        // The warm-up ends in the first second, which has two rows.
+        let rows = [(0, 5), (0, 5), (1, 5)];
+        assert_eq!(spans(phase(1.0, 0.25), &rows), expected);
+    }
+
+    #[test]
+    fn while_the_last_are_waited_for_a_second_is_whole() {
+        let expected = [
+            ([4.0, 5.0], [4.0, 5.0], 10),
+            ([5.0, 6.0], [5.0, 5.5], 5),
+            ([6.0, 6.5], [6.0, 6.5], 0),
+        ];
+        let rows = [(0, 10), (1, 5), (2, 0)];
+        assert_eq!(spans(phase(1.0, 1.0), &rows), expected);
+    }
+
+    #[test]
+    fn a_sliver_of_a_second_is_drawn_with_the_second_before() {
+        let drained = [([4.0, 5.0625], [4.0, 5.0], 10)];
+        assert_eq!(spans(phase(0.5, 0.0625), &[(0, 10), (1, 0)]), drained);
+        let offered = [([4.0, 5.0625], [4.0, 5.0625], 11)];
+        assert_eq!(spans(phase(0.5625, 0.0), &[(0, 10), (1, 1)]), offered);
+        let alone = [([4.0, 5.0625], [4.0, 5.0625], 1)];
+        assert_eq!(spans(phase(0.5625, 0.0), &[(1, 1)]), alone);
+    }
+
+    #[test]
+    fn what_comes_behind_the_end_of_a_phase_is_drawn_at_its_end() {
+        let expected = [([4.0, 5.0], [4.0, 5.0], 10), ([5.0, 5.0], [5.0, 5.0], 0)];
+        assert_eq!(spans(phase(0.5, 0.0), &[(0, 10), (3, 0)]), expected);
+    }
+}

@@ -1,0 +1,229 @@
+//! The verdict cards of a run.
+
+use serde::Serialize;
+use wirecost_results::load::{Load, LoadSummary};
+
+use crate::load::words;
+use crate::number;
+
+/// One question and its answer.
+#[derive(Serialize)]
+pub(super) struct Card {
+    title: &'static str,
+    value: String,
+    unit: &'static str,
+    /// Whose value it is, or what it means.
+    winner: String,
+    scope: String,
+    /// Whether it must alarm.
+    alarm: bool,
+}
+
+/// The cards: of one load what came of it, of several who did best.
+pub(super) fn all(summary: &LoadSummary, labels: &[String]) -> Vec<Card> {
+    let mut cards = match summary.loads.as_slice() {
+        [load] => of_one(load),
+        loads => of_several(loads, labels),
+    };
+    cards.extend(words::thresholds(summary).map(|(held, count)| Card {
+        title: "Thresholds",
+        value: format!("{held} of {count}"),
+        unit: "hold",
+        winner: String::new(),
+        scope: "what was demanded of the figures".into(),
+        alarm: held < count,
+    }));
+    cards
+}
+
+fn of_one(load: &Load) -> Vec<Card> {
+    if let Some(reason) = &load.not_run {
+        return vec![Card {
+            title: "Validity",
+            value: "not run".into(),
+            unit: "",
+            winner: number::plain(reason),
+            scope: String::new(),
+            alarm: true,
+        }];
+    }
+    let Some(phase) = words::main_phase(load) else {
+        return Vec::new();
+    };
+    let mut cards = Vec::new();
+    if phase.outcomes.offered > 0 {
+        cards.push(carried(load));
+    }
+    cards.push(time(load));
+    if phase.outcomes.offered > 0 {
+        cards.push(outcomes(load));
+    }
+    cards.push(bottleneck(load));
+    cards
+}
+
+fn carried(load: &Load) -> Card {
+    let phase = words::main_phase(load);
+    let rate = phase.and_then(|phase| phase.carried_rate);
+    let offered = phase.and_then(|phase| phase.offered_rate);
+    Card {
+        title: "Carried load",
+        value: number::optional(rate, number::rate),
+        unit: match phase.map(words::offered) {
+            Some("handshake") => "handshakes/s",
+            Some("reconnect") => "reconnects/s",
+            Some("request") => "requests/s",
+            _ => "messages/s",
+        },
+        winner: match offered {
+            Some(offered) => format!("of {}/s offered", number::rate(offered)),
+            None if words::offer(load).is_empty() => "devices come back when they can".into(),
+            None => format!("{}: it offers what is answered", words::offer(load)),
+        },
+        scope: "answered in time or delivered, per second of the measured time".into(),
+        alarm: false,
+    }
+}
+
+fn time(load: &Load) -> Card {
+    let title = "Time";
+    if let Some(reason) = words::invalid_main(load) {
+        return Card {
+            title,
+            value: "INVALID".into(),
+            unit: "",
+            winner: reason,
+            scope: "the times must not be used".into(),
+            alarm: true,
+        };
+    }
+    let judged = words::main_phase(load).and_then(words::judged);
+    let Some((name, times)) = judged else {
+        return Card {
+            title,
+            value: number::NONE.into(),
+            unit: "",
+            winner: "nothing was timed".into(),
+            scope: String::new(),
+            alarm: false,
+        };
+    };
+    let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
+    Card {
+        title: match name {
+            "delivery" => "Delivery time",
+            "connect" => "Connect time",
+            _ => "Response time",
+        },
+        value: quantile(times.p50),
+        unit: "ms, median",
+        winner: format!(
+            "p99 {} ms, p99.9 {} ms",
+            quantile(times.p99),
+            quantile(times.p999)
+        ),
+        scope: format!(
+            "longest {} ms, of {}",
+            number::latency(times.max as f64),
+            number::grouped(times.n)
+        ),
+        alarm: false,
+    }
+}
+
+fn outcomes(load: &Load) -> Card {
+    let outcomes = words::main_phase(load)
+        .map(|phase| phase.outcomes)
+        .unwrap_or_default();
+    let good = outcomes.acknowledged + outcomes.delivered;
+    let other: Vec<String> = words::outcomes(&outcomes)
+        .into_iter()
+        .filter(|(name, count)| *count > 0 && !matches!(*name, "acknowledged" | "delivered"))
+        .map(|(name, count)| format!("{} {name}", number::grouped(count)))
+        .collect();
+    Card {
+        title: "Outcomes",
+        value: number::percent(good as f64 / outcomes.offered.max(1) as f64),
+        unit: if outcomes.delivered > 0 {
+            "delivered"
+        } else {
+            "acknowledged"
+        },
+        winner: if other.is_empty() {
+            "every message".into()
+        } else {
+            other.join(", ")
+        },
+        scope: format!("of {} offered", number::grouped(outcomes.offered)),
+        alarm: false,
+    }
+}
+
+fn bottleneck(load: &Load) -> Card {
+    let (who, why) = load.bottleneck.as_ref().map_or_else(
+        || ("not determined".to_owned(), String::new()),
+        |found| (number::plain(&found.who), number::plain(&found.why)),
+    );
+    Card {
+        title: "Bottleneck",
+        value: who.clone(),
+        unit: "",
+        winner: why,
+        scope: "who could give no more".into(),
+        alarm: who == "generator",
+    }
+}
+
+fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
+    let valid: Vec<(&Load, &String)> = loads
+        .iter()
+        .zip(labels)
+        .filter(|(load, _)| words::invalid_main(load).is_none() && load.not_run.is_none())
+        .collect();
+    let mut cards = vec![Card {
+        title: "Validity",
+        value: format!("{} of {}", valid.len(), loads.len()),
+        unit: "valid",
+        winner: String::new(),
+        scope: "loads whose times may be used; the others are in no card".into(),
+        alarm: valid.len() < loads.len(),
+    }];
+    let rate = |load: &Load| words::main_phase(load)?.carried_rate;
+    let best = |value: &dyn Fn(&Load) -> Option<f64>| {
+        let valued = valid
+            .iter()
+            .filter_map(|(load, label)| Some((value(load)?, *label)));
+        valued
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(value, label)| (value, label.clone()))
+    };
+    cards.extend(best(&rate).map(|(value, label)| Card {
+        title: "Highest carried load",
+        value: number::rate(value),
+        unit: "messages/s",
+        winner: label,
+        scope: "of all valid loads".into(),
+        alarm: false,
+    }));
+    // The largest of the negatives is the least.
+    let least = |value: &dyn Fn(&Load) -> Option<f64>| best(&|load| value(load).map(|v| -v));
+    let tail = |load: &Load| Some(words::judged(words::main_phase(load)?)?.1.p99? as f64);
+    cards.extend(least(&tail).map(|(value, label)| Card {
+        title: "Shortest 99th percentile",
+        value: number::latency(-value),
+        unit: "ms",
+        winner: label,
+        scope: "of the response, or of the delivery where nothing answers".into(),
+        alarm: false,
+    }));
+    let cpu = |load: &Load| load.target_use.as_ref()?.cpu_s_per_million;
+    cards.extend(least(&cpu).map(|(value, label)| Card {
+        title: "Least CPU of the target",
+        value: number::digits(-value, 3),
+        unit: "s per million messages",
+        winner: label,
+        scope: "user and system, of all its processes".into(),
+        alarm: false,
+    }));
+    cards
+}

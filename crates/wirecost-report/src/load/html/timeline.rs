@@ -1,0 +1,264 @@
+//! A load second by second: what was offered and carried, times, outcomes, connects.
+
+use serde::Serialize;
+use wirecost_results::load::Load;
+use wirecost_results::seconds::SecondRow;
+
+use super::bands::{self, Band, Slot, length, middle};
+use super::timeplot::{Line, Scale, TimePlot};
+use super::{outcomes, usage};
+use crate::html::Figure;
+use crate::load::LoadResults;
+use crate::number;
+
+/// A quantile of a second, in nanoseconds.
+type Quantile = fn(&SecondRow) -> Option<u64>;
+
+/// The figures over time of one load; those without anything to draw are absent.
+#[derive(Serialize)]
+pub(super) struct TimeLine {
+    rate: Option<Figure>,
+    times: Option<Figure>,
+    /// Whether the times are of deliveries, where nothing answers.
+    is_delivery: bool,
+    outcomes: Option<Figure>,
+    connects: Option<Figure>,
+    cpu: Option<Figure>,
+    memory: Option<Figure>,
+    /// Seconds that are one point.
+    step: u64,
+}
+
+impl TimeLine {
+    /// The time line of load number `index`; `None` where it has no seconds.
+    pub(super) fn of(results: &LoadResults, index: usize, load: &Load) -> Option<Self> {
+        let bands = bands::of(load);
+        let (slots, step) = bands::slots(load, index, &results.seconds);
+        if slots.is_empty() {
+            return None;
+        }
+        let has_messages = slots.iter().any(|slot| slot.row.offered > 0);
+        let has_connects = slots
+            .iter()
+            .any(|slot| slot.row.connects_attempted + slot.row.connections_lost > 0);
+        let [cpu, memory] = usage::figures(&bands, results, index);
+        let is_delivery = !slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
+        Some(Self {
+            rate: has_messages.then(|| rate(&bands, &slots)),
+            times: times(&bands, &slots, load, is_delivery),
+            is_delivery,
+            outcomes: has_messages.then(|| outcomes::figure(&bands, &slots)),
+            connects: has_connects.then(|| connects(&bands, &slots, load)),
+            cpu,
+            memory,
+            step,
+        })
+    }
+}
+
+/// Messages that went through.
+pub(super) const fn carried(row: &SecondRow) -> u64 {
+    row.acknowledged + row.delivered
+}
+
+fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
+    // A phase without messages carries none, which is not to say 0; nor is any intended while the last are waited for.
+    let has_messages = |slot: &&Slot| {
+        let is_later =
+            |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
+        slots.iter().filter(is_later).any(|other| other.row.offered > 0)
+    };
+    let rate = |slot: &Slot, count: u64| {
+        let slot = Some(slot).filter(has_messages)?;
+        per_second(slot.offering, count)
+    };
+    let of_messages = Slot::drawn;
+    let lines = [
+        line("offered", 6, slots, of_messages, |slot| {
+            rate(slot, slot.row.offered)
+        }),
+        line("carried", 0, slots, of_messages, |slot| {
+            rate(slot, carried(&slot.row))
+        }),
+    ];
+    counts("Messages per second", "messages/s", bands, &lines)
+}
+
+fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
+    // All devices at once and by command: so many in milliseconds are no rate, and none beside it would be seen.
+    let is_dropping = |slot: &Slot| {
+        let phase = load.phases.get(slot.row.phase as usize);
+        phase.is_some_and(|phase| phase.name == "drop")
+    };
+    let line = |label, number, count: fn(&SecondRow) -> u64| {
+        let rate = |slot: &Slot| {
+            let slot = Some(slot).filter(|slot| !is_dropping(slot))?;
+            per_second(slot.span, count(&slot.row))
+        };
+        line(label, number, slots, |slot| slot.span, rate)
+    };
+    let lines = [
+        line("begun", 6, |row| row.connects_attempted),
+        line("established", 2, |row| row.connects_established),
+        line("lost", 1, |row| row.connections_lost),
+    ];
+    counts("Connects per second", "connects/s", bands, &lines)
+}
+
+fn counts(name: &str, unit: &str, bands: &[Band], lines: &[Line]) -> Figure {
+    let most = Line::range(lines).map_or(0.0, |[_, most]| most);
+    let describe = |line: &Line| line.told(|most| format!("{}/s", number::rate(most)));
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
+        plot.lines(lines, describe);
+        let told: Vec<String> = lines.iter().map(describe).collect();
+        plot.svg.finish(name, &told.join(". "))
+    };
+    Figure::new(draw, csv(lines))
+}
+
+fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Option<Figure> {
+    let is_valid = |row: &SecondRow| {
+        let phase = load.phases.get(row.phase as usize);
+        phase.is_some_and(|phase| phase.valid)
+    };
+    let millis = |slot: &Slot, of: Quantile| {
+        let nanos = of(&slot.row).filter(|_| is_valid(&slot.row));
+        nanos.map(|nanos| nanos as f64 / 1e6)
+    };
+    let quantiles: [(&'static str, Quantile); 2] = if is_delivery {
+        [("p50", |row| row.delay_p50_ns), ("p99", |row| row.delay_p99_ns)]
+    } else {
+        [
+            ("p50", |row| row.response_p50_ns),
+            ("p99", |row| row.response_p99_ns),
+        ]
+    };
+    let [(p50, median), (p99, tail)] = quantiles;
+    // A delivery stands where the message arrives, which may be when nothing is offered any more.
+    let span = if is_delivery {
+        |slot: &Slot| slot.span
+    } else {
+        Slot::drawn
+    };
+    let lines = [
+        line(p50, 0, slots, span, |slot| millis(slot, median)),
+        line(p99, 1, slots, span, |slot| millis(slot, tail)),
+    ];
+    let scale = Scale::for_times(Line::range(&lines)?);
+    let describe = |line: &Line| line.told(|most| format!("{} ms", number::latency(most * 1e6)));
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, scale, "ms", width);
+        plot.lines(&lines, describe);
+        let told: Vec<String> = lines.iter().map(describe).collect();
+        let what = if is_delivery {
+            "Delivery time"
+        } else {
+            "Response time"
+        };
+        plot.svg.finish(&format!("{what} by second"), &told.join(". "))
+    };
+    Some(Figure::new(draw, csv(&lines)))
+}
+
+/// A line through the middles of what the slots have of a kind of time.
+fn line(
+    label: &'static str,
+    number: usize,
+    slots: &[Slot],
+    span: impl Fn(&Slot) -> [f64; 2],
+    value: impl Fn(&Slot) -> Option<f64>,
+) -> Line {
+    let point = |slot| (middle(span(slot)), value(slot));
+    Line {
+        label,
+        number,
+        points: slots.iter().map(point).collect(),
+    }
+}
+
+/// A count by the time in which it came about; `None` where that took none.
+pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
+    let seconds = length(span);
+    (seconds > 0.0).then(|| count as f64 / seconds)
+}
+
+pub(super) fn csv(lines: &[Line]) -> String {
+    let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
+    let mut text = format!("second,{}\n", names.join(","));
+    let count = lines.first().map_or(0, |line| line.points.len());
+    for index in 0..count {
+        let at = lines[0].points[index].0;
+        let values: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                line.points[index]
+                    .1
+                    .map(|value| number::trimmed(value, 6))
+                    .unwrap_or_default()
+            })
+            .collect();
+        text += &format!("{},{}\n", number::trimmed(at, 1), values.join(","));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_results::load::PhaseFigures;
+
+    use super::*;
+
+    #[test]
+    fn while_the_last_are_waited_for_no_rate_is_drawn() {
+        let slot = |second: u64, offered: u64| Slot {
+            span: [second as f64, second as f64 + 1.0],
+            offering: [second as f64, second as f64 + 1.0],
+            row: SecondRow {
+                second,
+                offered,
+                acknowledged: offered,
+                ..SecondRow::default()
+            },
+        };
+        // Nothing offered in between is drawn: the generator stood still.
+        let slots = [slot(0, 10), slot(1, 0), slot(2, 20), slot(3, 0), slot(4, 0)];
+        let expected = "second,offered,carried\n0.5,10,10\n1.5,0,0\n2.5,20,20\n3.5,,\n4.5,,\n";
+        assert_eq!(rate(&[], &slots).data, expected);
+    }
+    #[test]
+    fn times_are_drawn_where_they_stand() {
+        let slot = Slot {
+            span: [2.0, 3.0],
+            offering: [2.0, 2.2],
+            row: SecondRow {
+                response_p50_ns: Some(1_000_000),
+                delay_p50_ns: Some(2_000_000),
+                ..SecondRow::default()
+            },
+        };
+        let phase = PhaseFigures {
+            valid: true,
+            ..PhaseFigures::default()
+        };
+        let load = Load {
+            phases: vec![phase],
+            ..Load::default()
+        };
+        let drawn = |is_delivery| {
+            times(&[], std::slice::from_ref(&slot), &load, is_delivery).map(|figure| figure.data)
+        };
+        let of_responses = "second,p50,p99\n2.1,1,\n";
+        assert_eq!(
+            drawn(false).as_deref(),
+            Some(of_responses),
+            "in the time of the offer"
+        );
+        let of_deliveries = "second,p50,p99\n2.5,2,\n";
+        assert_eq!(
+            drawn(true).as_deref(),
+            Some(of_deliveries),
+            "also behind the offer"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! What generator and target used over the time of a load.
+
+use wirecost_results::usage::UsageRow;
+
+use super::bands::{Band, POINTS};
+use super::timeline::csv;
+use super::timeplot::{Line, Scale, TimePlot};
+use crate::html::{Figure, ends};
+use crate::load::LoadResults;
+use crate::number;
+
+/// What a line is of.
+type Value = fn(&UsageRow) -> Option<f64>;
+
+/// CPU time and memory of load number `index`; those that nobody knows are absent.
+pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [Option<Figure>; 2] {
+    let rows = rows(&results.usage, index);
+    if rows.is_empty() {
+        return [None, None];
+    }
+    let cpu: [(&str, usize, Value); 4] = [
+        ("generator", 0, |row| share(row, Some(row.generator_cpu_ns))),
+        ("its busiest", ends::again(0), |row| {
+            share(row, row.generator_busiest_ns)
+        }),
+        ("target", 1, |row| share(row, row.target_cpu_ns)),
+        ("its busiest", ends::again(1), |row| {
+            share(row, row.target_busiest_ns)
+        }),
+    ];
+    let memory: [(&str, usize, Value); 2] = [
+        ("generator", 0, |row| {
+            Some(row.generator_resident_bytes as f64 / 1e6)
+        }),
+        ("target", 1, |row| Some(row.target_resident_bytes? as f64 / 1e6)),
+    ];
+    [
+        figure(bands, &rows, &cpu, "CPU time by wall time", "% of a CPU"),
+        figure(bands, &rows, &memory, "Resident memory", "MB"),
+    ]
+}
+
+/// CPU time by wall time, in per cent.
+fn share(row: &UsageRow, cpu_ns: Option<u64>) -> Option<f64> {
+    (row.span_ns > 0).then_some(cpu_ns? as f64 / row.span_ns as f64 * 100.0)
+}
+
+/// The rows of a load, added up where there are more than can be told apart.
+fn rows(all: &[UsageRow], index: usize) -> Vec<UsageRow> {
+    let own: Vec<&UsageRow> = all.iter().filter(|row| row.load == index as u64).collect();
+    own.chunks(own.len().div_ceil(POINTS).max(1))
+        .filter_map(|rows| {
+            let (first, more) = rows.split_first()?;
+            let mut sum = (*first).clone();
+            more.iter().for_each(|row| add(&mut sum, row));
+            Some(sum)
+        })
+        .collect()
+}
+
+fn add(sum: &mut UsageRow, more: &UsageRow) {
+    sum.elapsed_ns = more.elapsed_ns;
+    sum.span_ns += more.span_ns;
+    sum.generator_cpu_ns += more.generator_cpu_ns;
+    sum.generator_resident_bytes = sum.generator_resident_bytes.max(more.generator_resident_bytes);
+    sum.target_resident_bytes = sum.target_resident_bytes.max(more.target_resident_bytes);
+    for (sum, more) in [
+        (&mut sum.generator_busiest_ns, more.generator_busiest_ns),
+        (&mut sum.target_cpu_ns, more.target_cpu_ns),
+        (&mut sum.target_busiest_ns, more.target_busiest_ns),
+    ] {
+        *sum = sum.zip(more).map(|(one, other)| one + other);
+    }
+}
+
+fn figure(
+    bands: &[Band],
+    rows: &[UsageRow],
+    of: &[(&'static str, usize, Value)],
+    name: &str,
+    unit: &str,
+) -> Option<Figure> {
+    let line = |(label, number, value): &(&'static str, usize, Value)| Line {
+        label,
+        number: *number,
+        points: rows.iter().map(|row| (middle(row), value(row))).collect(),
+    };
+    let mut lines: Vec<Line> = of.iter().map(line).collect();
+    lines.retain(|line| line.points.iter().any(|(_, value)| value.is_some()));
+    let [_, most] = Line::range(&lines)?;
+    let describe = |line: &Line| line.told(|most| format!("{} {unit}", number::trimmed(most, 1)));
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
+        plot.lines(&lines, describe);
+        let told: Vec<String> = lines.iter().map(describe).collect();
+        plot.svg.finish(name, &told.join(". "))
+    };
+    Some(Figure::new(draw, csv(&lines)))
+}
+
+/// The middle of a row's time, in seconds from the start of the load.
+fn middle(row: &UsageRow) -> f64 {
+    (row.elapsed_ns as f64 - row.span_ns as f64 / 2.0) / 1e9
+}

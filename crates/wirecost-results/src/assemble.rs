@@ -1,0 +1,132 @@
+//! The files of cells as the files of the whole run.
+
+use wirecost_stats::Histogram;
+use wirecost_stats::hgrm::Hgrm;
+
+use crate::summary::Warning;
+use crate::{Cell, CellFile, Ladder, ResultsError, RunFolder, SampleRow, agreement};
+
+/// Holds a live cell against the cell before, where that is the simulated one of the same question.
+pub fn agree_with(live: &mut Cell, before: Option<&Cell>) {
+    let question = |cell: &Cell| {
+        let (stack, start) = (cell.stack.clone(), cell.start.clone());
+        let rhythm = (cell.messages_per_connection, cell.interval_ns);
+        (
+            stack,
+            start,
+            cell.payload_bytes,
+            rhythm,
+            cell.link.up.clone(),
+            cell.link.down.clone(),
+        )
+    };
+    let is_pair = |before: &&Cell| {
+        let engines = (before.engine.as_str(), live.engine.as_str());
+        engines == ("sim", "live") && live.target == before.target && question(before) == question(live)
+    };
+    let simulated = before.filter(is_pair);
+    live.warnings.retain(|warning| warning.kind != DIFFERS);
+    agree(live, simulated);
+}
+
+/// The kind of the warning that a simulation says otherwise.
+const DIFFERS: &str = "simulation-differs";
+
+/// Holds a live cell against the simulated one, where both were run. What differs is a warning, not a fault.
+fn agree(live: &mut Cell, simulated: Option<&Cell>) {
+    let ran = |cell: &Cell| cell.not_run.is_none() && cell.message.is_some();
+    let Some(simulated) = simulated.filter(|simulated| ran(simulated) && ran(live)) else {
+        return;
+    };
+    let agreement = agreement::compare(live, simulated);
+    if let Some(difference) = &agreement.first_difference {
+        live.warnings.push(Warning {
+            kind: DIFFERS.into(),
+            text: format!("the simulation says otherwise: {difference}"),
+            invalidates: false,
+        });
+    }
+    live.agreement = Some(agreement);
+}
+
+/// What the files of the cells hold, in the order of the summary.
+pub struct Collected {
+    /// The cells.
+    pub cells: Vec<Cell>,
+    /// Their ladders.
+    pub ladders: Vec<Ladder>,
+    /// `samples.csv`.
+    pub samples: String,
+}
+
+impl Default for Collected {
+    fn default() -> Self {
+        Self {
+            cells: Vec::new(),
+            ladders: Vec::new(),
+            samples: SampleRow::COLUMNS.join(",") + "\n",
+        }
+    }
+}
+
+impl Collected {
+    /// Takes a cell's part; parts come in the order of their cells.
+    pub fn add(&mut self, part: Part) {
+        self.cells.push(part.cell);
+        self.ladders.extend(part.ladder);
+        self.samples += &part.samples;
+    }
+}
+
+/// What the file of one cell adds to the results folder.
+pub struct Part {
+    /// The cell.
+    pub cell: Cell,
+    ladder: Option<Ladder>,
+    /// Its lines of `samples.csv`.
+    samples: String,
+}
+
+impl Part {
+    /// The part of cell `index`, read from its file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the file system refuses.
+    pub fn read(folder: &RunFolder, index: usize, key: &str) -> Result<Self, ResultsError> {
+        Self::new(folder, index, CellFile::read(folder, key)?)
+    }
+
+    /// The part of cell `index`; its response times go to `latency/<cell>-<stack>-<bytes>B.hgrm`.
+    ///
+    /// # Errors
+    /// A row has other columns than this version's, or the file system refuses.
+    pub fn new(folder: &RunFolder, index: usize, file: CellFile) -> Result<Self, ResultsError> {
+        let rows = file.rows(folder)?;
+        if let Some(distribution) = file.distribution.clone().or_else(|| distribution(&rows)) {
+            let name = format!(
+                "latency/{index:03}-{}-{}B.hgrm",
+                file.cell.stack, file.cell.payload_bytes
+            );
+            folder.write_derived(&name, distribution.as_bytes())?;
+        }
+        let samples = file.lines(index);
+        let numbered = |ladder| Ladder {
+            cell: Some(index as u64),
+            ..ladder
+        };
+        Ok(Self {
+            cell: file.cell,
+            ladder: file.ladder.map(numbered),
+            samples,
+        })
+    }
+}
+
+/// The distribution of the response times of devices as a `.hgrm` file; `None` where there are none.
+fn distribution(rows: &[SampleRow]) -> Option<String> {
+    let mut histogram = Histogram::new();
+    rows.iter()
+        .filter_map(|row| row.response_time_ns)
+        .for_each(|nanos| histogram.record(nanos));
+    (!histogram.is_empty()).then(|| Hgrm(&histogram).to_string())
+}

@@ -1,0 +1,94 @@
+//! `cells/<key>.json`: what one finished cell has come to, on disk before the journal says so.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{CELLS, ResultsError, RunFolder};
+use super::summary::Cell;
+use super::{Ladder, SampleRow};
+
+/// What one cell has come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellFile {
+    /// Its figures.
+    pub cell: Cell,
+    /// The packets of one of its devices, where any came to its end.
+    pub ladder: Option<Ladder>,
+    /// One row of `samples.csv` per device; their first column means nothing here.
+    pub samples: Vec<String>,
+    /// The distribution of response times as a `.hgrm` file, where there are no rows to make it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<String>,
+}
+
+impl CellFile {
+    /// What a cell has come to.
+    pub fn new(cell: Cell, rows: &[SampleRow], ladder: Option<Ladder>) -> Self {
+        Self {
+            cell,
+            ladder,
+            samples: rows.iter().map(SampleRow::to_csv).collect(),
+            distribution: None,
+        }
+    }
+
+    /// What a cell has come to of which there are sums only.
+    pub fn of_sums(cell: Cell, distribution: Option<String>) -> Self {
+        Self {
+            distribution,
+            ..Self::new(cell, &[], None)
+        }
+    }
+
+    /// The rows of its devices.
+    ///
+    /// # Errors
+    /// A row has other columns than this version's.
+    pub fn rows(&self, folder: &RunFolder) -> Result<Vec<SampleRow>, ResultsError> {
+        let row = |line: &String| {
+            SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
+                path: folder.file(&name(&self.cell.key)),
+                reason: format!("a sample has other columns: {line:?}"),
+            })
+        };
+        self.samples.iter().map(row).collect()
+    }
+
+    /// Its part of `samples.csv`, as that of cell `index`: a line per device.
+    pub fn lines(&self, index: usize) -> String {
+        let mut lines = String::with_capacity(self.samples.iter().map(|line| line.len() + 8).sum());
+        for line in &self.samples {
+            let rest = line.split_once(',').map_or("", |(_, rest)| rest);
+            // Writing to a string cannot fail.
+            let _ = writeln!(lines, "{index},{rest}");
+        }
+        lines
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn write(&self, folder: &RunFolder) -> Result<(), ResultsError> {
+        folder.write_json(&name(&self.cell.key), self)
+    }
+
+    /// Whether the cell with a key has come to something.
+    pub fn is_there(folder: &RunFolder, key: &str) -> bool {
+        folder.file(&name(key)).exists()
+    }
+
+    /// The file of the cell with a key.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not of this version.
+    pub fn read(folder: &RunFolder, key: &str) -> Result<Self, ResultsError> {
+        folder.read_json(&name(key))
+    }
+}
+
+/// The file of the cell, or load, with a key.
+pub(super) fn name(key: &str) -> String {
+    format!("{CELLS}/{key}.json")
+}

@@ -1,0 +1,275 @@
+//! What a load comes to, second by second, in a form that adds up: over threads, over worker processes, over machines.
+//!
+//! A loop notes what happens in the [`Interval`] of its second and hands it over when the second is past; whoever has all
+//! intervals of a phase has everything there is to know of it. An interval belongs to the second in which its messages
+//! were *intended*, so that a stall shows where it was, and an outcome that comes later is in a later copy of the
+//! same interval, which adds up like any other.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use wirecost_stats::Histogram;
+
+use crate::summary::Outcomes;
+
+/// What one part of a run has counted of the messages that were intended in one second of a phase.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Interval {
+    /// Index of the phase in the scenario, from 0.
+    pub phase: u32,
+    /// Second of the phase, from 0.
+    pub second: u32,
+    /// Whether it is warm-up: in the time line, in no figure.
+    pub warm_up: bool,
+    /// How messages ended; those that have not yet are in none but `offered`.
+    pub outcomes: Outcomes,
+    /// Messages whose last byte the kernel has taken.
+    pub sent: u64,
+    /// Of those, that subscribers are to receive.
+    #[serde(default)]
+    pub awaited: u64,
+    /// Of those that were acknowledged, or delivered where nothing answers, how many were so only when nothing was offered any
+    /// more: what had waited was worked off.
+    #[serde(default)]
+    pub worked_off: u64,
+    /// How connections came about, in the second in which they did.
+    pub connects: Connects,
+    /// What subscribers were to receive and did receive, in the second in which it was sent or arrived. A message that says
+    /// when it was intended counts in its own phase, also where it arrives behind the end of that; one from a server's
+    /// store, or without a stamp, counts in the phase in which it arrives.
+    pub deliveries: Deliveries,
+    /// Of what subscribers received of messages that nothing answers, how many came only when nothing was offered any more; a
+    /// message counts once at each of them.
+    #[serde(default)]
+    pub deliveries_behind: u64,
+    /// Bytes given to sockets and taken from them, in the second in which they were. What goes through them between two
+    /// phases belongs to the one before.
+    pub socket_bytes: [u64; 2],
+    /// Datagrams that the generator's kernel had no room for, in the second in which it said so: they count as sent and
+    /// never left.
+    #[serde(default)]
+    pub dropped_datagrams: u64,
+    /// How often each reason was given: by the server (`refused`), by the connection (`failed`, `unknown`), and by the machine for
+    /// a socket that devices share, once for each error that a system call returned. Such an error does not say whose datagram
+    /// it is about, so that no message and no connect counts by it.
+    pub reasons: BTreeMap<String, u64>,
+    /// From the intended send to the answer, in nanoseconds.
+    pub response_time: Option<Histogram>,
+    /// From the actual send to the answer, in nanoseconds.
+    pub service_time: Option<Histogram>,
+    /// From the intended send to the moment at which the generator gave the message to its protocol, in nanoseconds:
+    /// how late the generator was itself.
+    pub schedule_lag: Option<Histogram>,
+    /// From the start of a connect until the client may send, in nanoseconds.
+    pub connect_time: Option<Histogram>,
+    /// From the intended send to the arrival at a subscriber or sink on the same clock, in nanoseconds.
+    pub one_way_delay: Option<Histogram>,
+}
+
+/// How connections came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connects {
+    /// Begun.
+    pub attempted: u64,
+    /// The client may send.
+    pub established: u64,
+    /// Of those, resumed.
+    pub resumed: u64,
+    /// Of those, with early data that the server took.
+    pub early: u64,
+    /// The server said no.
+    pub refused: u64,
+    /// The transport or a layer failed.
+    pub failed: u64,
+    /// Not there within the connect time-out.
+    pub timed_out: u64,
+    /// Left before anything came of them, because the phase or the load was over: nobody's failure.
+    #[serde(default)]
+    pub given_up: u64,
+    /// Established connections that were lost.
+    pub lost: u64,
+}
+
+/// What arrived at subscribers and sinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deliveries {
+    /// Messages that subscribers are to receive: those that were sent, once for each subscription that they match and
+    /// once for each group that shares one.
+    #[serde(default)]
+    pub expected: u64,
+    /// Messages that arrived.
+    pub arrived: u64,
+    /// Of those, with the duplicate mark or a number that had arrived before.
+    pub duplicates: u64,
+    /// Of those, behind one with a higher number of the same sender.
+    pub out_of_order: u64,
+    /// Of those, from the server's store: retained, or queued for a session.
+    pub replayed: u64,
+    /// Subscriptions that the server refused: nothing arrives there.
+    #[serde(default)]
+    pub subscriptions_refused: u64,
+}
+
+impl Interval {
+    /// An interval in which nothing has happened yet.
+    pub fn new(phase: u32, second: u32, warm_up: bool) -> Self {
+        Self {
+            phase,
+            second,
+            warm_up,
+            ..Self::default()
+        }
+    }
+
+    /// Adds what another part of the run, or the same one later, has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.outcomes += other.outcomes;
+        self.sent += other.sent;
+        self.awaited += other.awaited;
+        self.worked_off += other.worked_off;
+        self.connects += other.connects;
+        self.deliveries += other.deliveries;
+        self.deliveries_behind += other.deliveries_behind;
+        for (sum, more) in self.socket_bytes.iter_mut().zip(other.socket_bytes) {
+            *sum += more;
+        }
+        self.dropped_datagrams += other.dropped_datagrams;
+        for (reason, times) in &other.reasons {
+            *self.reasons.entry(reason.clone()).or_default() += times;
+        }
+        merge(&mut self.response_time, other.response_time.as_ref());
+        merge(&mut self.service_time, other.service_time.as_ref());
+        merge(&mut self.schedule_lag, other.schedule_lag.as_ref());
+        merge(&mut self.connect_time, other.connect_time.as_ref());
+        merge(&mut self.one_way_delay, other.one_way_delay.as_ref());
+    }
+
+    /// Counts up to so many of the messages that it has delivered as worked off; returns how many are left.
+    pub fn work_off(&mut self, messages: u64) -> u64 {
+        let own = self
+            .outcomes
+            .delivered
+            .saturating_sub(self.worked_off)
+            .min(messages);
+        self.worked_off += own;
+        messages - own
+    }
+
+    /// Keeps its histograms in little memory: few intervals are added to when their second is past.
+    pub fn pack(&mut self) {
+        let times = [
+            &mut self.response_time,
+            &mut self.service_time,
+            &mut self.schedule_lag,
+            &mut self.connect_time,
+            &mut self.one_way_delay,
+        ];
+        times.into_iter().flatten().for_each(Histogram::pack);
+    }
+
+    /// Counts a reason.
+    pub fn reason(&mut self, reason: &str) {
+        match self.reasons.get_mut(reason) {
+            Some(times) => *times += 1,
+            None => drop(self.reasons.insert(reason.to_owned(), 1)),
+        }
+    }
+}
+
+/// Counts a time.
+pub fn record(histogram: &mut Option<Histogram>, time: Duration) {
+    histogram.get_or_insert_default().record(nanos(time));
+}
+
+fn merge(into: &mut Option<Histogram>, from: Option<&Histogram>) {
+    match (into, from) {
+        (Some(into), Some(from)) => into.merge(from),
+        (into @ None, Some(from)) => *into = Some(from.clone()),
+        (_, None) => {}
+    }
+}
+
+impl std::ops::AddAssign for Connects {
+    fn add_assign(&mut self, other: Self) {
+        self.attempted += other.attempted;
+        self.established += other.established;
+        self.resumed += other.resumed;
+        self.early += other.early;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.timed_out += other.timed_out;
+        self.given_up += other.given_up;
+        self.lost += other.lost;
+    }
+}
+
+impl std::ops::AddAssign for Deliveries {
+    fn add_assign(&mut self, other: Self) {
+        self.expected += other.expected;
+        self.arrived += other.arrived;
+        self.duplicates += other.duplicates;
+        self.out_of_order += other.out_of_order;
+        self.replayed += other.replayed;
+        self.subscriptions_refused += other.subscriptions_refused;
+    }
+}
+
+impl Deliveries {
+    /// What has arrived since `earlier`.
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            expected: self.expected.saturating_sub(earlier.expected),
+            arrived: self.arrived.saturating_sub(earlier.arrived),
+            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
+            out_of_order: self.out_of_order.saturating_sub(earlier.out_of_order),
+            replayed: self.replayed.saturating_sub(earlier.replayed),
+            subscriptions_refused: self
+                .subscriptions_refused
+                .saturating_sub(earlier.subscriptions_refused),
+        }
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(response: u64, reason: &str) -> Interval {
+        let mut interval = Interval::new(1, 2, false);
+        interval.outcomes.offered = 1;
+        interval.outcomes.acknowledged = 1;
+        interval.reason(reason);
+        let mut times = Histogram::new();
+        times.record(response);
+        interval.response_time = Some(times);
+        interval
+    }
+
+    #[test]
+    fn parts_add_up_also_on_their_way_through_text() {
+        let mut sum = of(1_000, "a");
+        let text = serde_json::to_string(&of(3_000, "b")).expect("a text");
+        sum.add(&serde_json::from_str(&text).expect("an interval"));
+        assert_eq!(sum.outcomes.offered, 2);
+        assert_eq!(sum.reasons.len(), 2);
+        let times = sum.response_time.expect("times");
+        assert_eq!((times.len(), times.min(), times.max()), (2, 1_000, 3_001));
+    }
+
+    #[test]
+    fn no_more_is_worked_off_than_was_delivered() {
+        let mut interval = Interval::new(1, 2, false);
+        interval.outcomes.delivered = 10;
+        interval.deliveries_behind = 2;
+        assert_eq!((interval.work_off(4), interval.worked_off), (0, 4));
+        assert_eq!((interval.work_off(8), interval.worked_off), (2, 10));
+        let mut sum = interval.clone();
+        sum.add(&interval);
+        assert_eq!((sum.worked_off, sum.deliveries_behind), (20, 4));
+    }
+}

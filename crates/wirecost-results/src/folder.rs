@@ -1,0 +1,328 @@
+//! The files of a results folder and their names.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Environment, Ladder, SampleRow, Summary};
+
+/// Why a results folder could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The file system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// `create`, `write`, `read`, `remove`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of the folder is not what this version writes.
+    #[error("{path} is not a results file of this version: {reason}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// There are files in the folder already, of another run or of something else.
+    #[error("{path} is not empty")]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another run writes to the folder at this moment.
+    #[error("another run is at work in {path}")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// The sub-folders of a comparison.
+pub const FOLDERS: [&str; 3] = [LATENCY, "capture", CELLS];
+/// The sub-folders of a load.
+pub const LOAD_FOLDERS: [&str; 2] = [LATENCY, CELLS];
+/// The sub-folder of the cells.
+pub const CELLS: &str = "cells";
+/// The sub-folder of the distributions.
+const LATENCY: &str = "latency";
+
+/// A results folder that exists and can be written to.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+/// Everything that a report may read of a results folder.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// `summary.json`.
+    pub summary: Summary,
+    /// `env.json`.
+    pub environment: Environment,
+    /// `ladder.json`.
+    pub ladders: Vec<Ladder>,
+    /// `samples.csv`.
+    pub samples: Vec<SampleRow>,
+}
+
+impl RunFolder {
+    /// Creates the folder of a comparison with its sub-folders.
+    ///
+    /// # Errors
+    /// It cannot be created or written to, or is not empty.
+    pub fn create(path: &Path) -> Result<Self, ResultsError> {
+        Self::create_with(path, &FOLDERS)
+    }
+
+    /// Creates a folder with the sub-folders that it is to have.
+    ///
+    /// # Errors
+    /// It cannot be created or written to, or is not empty.
+    pub fn create_with(path: &Path, folders: &[&str]) -> Result<Self, ResultsError> {
+        if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(ResultsError::Occupied {
+                path: path.to_owned(),
+            });
+        }
+        let folder = Self::open(path);
+        folder.restore(folders)?;
+        Ok(folder)
+    }
+
+    /// Creates what a run that goes on finds missing of its sub-folders: an earlier one removes those that are empty when
+    /// it fails.
+    ///
+    /// # Errors
+    /// One cannot be created.
+    pub fn restore(&self, folders: &[&str]) -> Result<(), ResultsError> {
+        let below = folders.iter().map(|name| self.file(name));
+        for dir in std::iter::once(self.path.clone()).chain(below) {
+            fs::create_dir_all(&dir).map_err(|source| io("create", &dir, source))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps every other run out of the folder for as long as the file that is returned stays open.
+    ///
+    /// # Errors
+    /// Another run is at work in it, or the journal cannot be opened.
+    pub fn lock(&self) -> Result<File, ResultsError> {
+        let path = self.file("journal.jsonl");
+        let opened = fs::OpenOptions::new().append(true).create(true).open(&path);
+        let file = opened.map_err(|source| io("create", &path, source))?;
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => Err(ResultsError::Busy {
+                path: self.path.clone(),
+            }),
+            // A file system without locks must not keep anybody from running.
+            Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(file),
+        }
+    }
+
+    /// Removes the distributions of an earlier run, whose cells may have had other numbers.
+    ///
+    /// # Errors
+    /// One cannot be removed.
+    pub fn clear_distributions(&self) -> Result<(), ResultsError> {
+        let dir = self.file(LATENCY);
+        let entries = fs::read_dir(&dir).map_err(|source| io("read", &dir, source))?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            fs::remove_file(&path).map_err(|source| io("remove", &path, source))?;
+        }
+        Ok(())
+    }
+
+    /// Opens a folder that a run has written.
+    pub fn open(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+        }
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a text file, whole or not at all: under a temporary name first, renamed when it is on disk.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
+        self.write_with_mode(name, contents, 0o666, File::sync_data)
+    }
+
+    /// The same for what can be made again from other files: whole or not at all, and on disk whenever that suits the
+    /// machine.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_derived(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
+        self.write_with_mode(name, contents, 0o666, |_| Ok(()))
+    }
+
+    /// The same for secrets: only the owner may read them.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_secret(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
+        self.write_with_mode(name, contents, 0o600, File::sync_data)
+    }
+
+    /// `mode` is what the process's umask leaves of it.
+    fn write_with_mode(
+        &self,
+        name: &str,
+        contents: &[u8],
+        mode: u32,
+        sync: fn(&File) -> std::io::Result<()>,
+    ) -> Result<(), ResultsError> {
+        let path = self.file(name);
+        let partial = self.file(&format!("{name}.partial"));
+        let mut options = fs::OpenOptions::new();
+        let opened = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(mode)
+            .open(&partial);
+        let written = opened.and_then(|mut file| {
+            file.write_all(contents)?;
+            sync(&file)
+        });
+        if let Err(source) = written.and_then(|()| fs::rename(&partial, &path)) {
+            let _ = fs::remove_file(&partial);
+            return Err(io("write", &path, source));
+        }
+        Ok(())
+    }
+
+    /// Writes a JSON file.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), ResultsError> {
+        self.write(name, &self.json(name, value)?)
+    }
+
+    /// The same for secrets: only the owner may read them.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_secret_json(&self, name: &str, value: &impl Serialize) -> Result<(), ResultsError> {
+        self.write_secret(name, &self.json(name, value)?)
+    }
+
+    fn json(&self, name: &str, value: &impl Serialize) -> Result<Vec<u8>, ResultsError> {
+        let format = |error: serde_json::Error| ResultsError::Format {
+            path: self.file(name),
+            reason: error.to_string(),
+        };
+        let mut text = serde_json::to_vec_pretty(value).map_err(format)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+
+    /// Reads everything that a report may use.
+    ///
+    /// # Errors
+    /// A file is missing, cannot be read, or is not of this version.
+    pub fn read(&self) -> Result<Results, ResultsError> {
+        // In a sweep the samples are by far the largest file.
+        let results = thread::scope(|scope| {
+            let samples = scope.spawn(|| self.read_samples());
+            Ok(Results {
+                summary: self.read_json("summary.json")?,
+                environment: self.read_json("env.json")?,
+                ladders: self.read_json("ladder.json")?,
+                samples: samples.join().unwrap_or_else(|panic| resume_unwind(panic))?,
+            })
+        })?;
+        if results.summary.schema != super::summary::SCHEMA {
+            let reason = format!(
+                "schema {}, expected {}",
+                results.summary.schema,
+                super::summary::SCHEMA
+            );
+            return Err(ResultsError::Format {
+                path: self.file("summary.json"),
+                reason,
+            });
+        }
+        Ok(results)
+    }
+
+    /// Reads a JSON file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not of this version.
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, ResultsError> {
+        let text = self.read_text(name)?;
+        serde_json::from_str(&text).map_err(|error| ResultsError::Format {
+            path: self.file(name),
+            reason: error.to_string(),
+        })
+    }
+
+    fn read_samples(&self) -> Result<Vec<SampleRow>, ResultsError> {
+        let text = self.read_text("samples.csv")?;
+        let rows = text.split_once('\n').map_or("", |(_columns, rows)| rows);
+        let middle = rows[..rows.floor_char_boundary(rows.len() / 2)]
+            .rfind('\n')
+            .map_or(0, |end| end + 1);
+        let (front, back) = rows.split_at(middle);
+        let parse = |part: &str| part.lines().map(SampleRow::from_csv).collect::<Option<Vec<_>>>();
+        let halves = thread::scope(|scope| {
+            let back = scope.spawn(|| parse(back));
+            let front = parse(front);
+            front.zip(back.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        let Some((mut samples, back)) = halves else {
+            return Err(self.other_columns(&text));
+        };
+        samples.extend(back);
+        Ok(samples)
+    }
+
+    /// The error of the first line of `samples.csv` that is not of this version.
+    fn other_columns(&self, text: &str) -> ResultsError {
+        let mut lines = text.lines().skip(1);
+        let index = lines.position(|line| SampleRow::from_csv(line).is_none());
+        ResultsError::Format {
+            path: self.file("samples.csv"),
+            reason: format!("line {} has other columns", index.map_or(1, |index| index + 2)),
+        }
+    }
+
+    /// Reads a text file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read_text(&self, name: &str) -> Result<String, ResultsError> {
+        let path = self.file(name);
+        fs::read_to_string(&path).map_err(|source| io("read", &path, source))
+    }
+}
+
+fn io(action: &'static str, path: &Path, source: std::io::Error) -> ResultsError {
+    ResultsError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}

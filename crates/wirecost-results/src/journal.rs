@@ -1,0 +1,224 @@
+//! `journal.jsonl`: what happened to a run, one JSON object per line, in the order of time.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{ResultsError, RunFolder};
+use super::load::Load;
+use super::summary::Cell;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Entry {
+    /// The run began.
+    Started {
+        /// When, RFC 3339, UTC.
+        at: String,
+        /// Version of wirecost.
+        version: String,
+        /// The command that repeats the run.
+        command: String,
+    },
+    /// The run goes on where it had ended before.
+    Resumed {
+        /// When, RFC 3339, UTC.
+        at: String,
+        /// Version of wirecost.
+        version: String,
+        /// The command that went on.
+        command: String,
+    },
+    /// The figures of a cell, or of a load, are in `cells/<key>.json`.
+    Cell {
+        /// Its index in a whole run's `summary.json`.
+        cell: u64,
+        /// What tells it from every other one; empty in the journals of older versions.
+        #[serde(default)]
+        key: String,
+        /// `live` or `sim`; empty in the journals of older versions.
+        #[serde(default)]
+        engine: String,
+        /// Name of the stack.
+        stack: String,
+        /// Payload of a message in bytes; null where messages differ in it.
+        payload_bytes: Option<u64>,
+        /// `finished`, `partial` (it ended before it was complete), `failed` (of a load: a part of the generator did, or nobody was there) or `not-run`.
+        state: String,
+        /// Messages that it offered.
+        offered: u64,
+    },
+    /// The run ended, and everything is written.
+    Ended {
+        /// When, RFC 3339, UTC.
+        at: String,
+        /// Whether it ended before every cell had its samples.
+        interrupted: bool,
+    },
+}
+
+/// Appends a line and waits until it is on disk. A cell's is not waited for: what it speaks of is on disk already, and where
+/// the machine fails before the line is, the cell is run again.
+///
+/// # Errors
+/// The file system refuses.
+pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
+    let path = folder.file("journal.jsonl");
+    let line = serde_json::to_string(entry).map_err(|error| ResultsError::Format {
+        path: path.clone(),
+        reason: error.to_string(),
+    })?;
+    let line = line + "\n";
+    let written = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&path)
+        .and_then(|mut file| {
+            file.write_all(line.as_bytes())?;
+            match entry {
+                Entry::Cell { .. } => Ok(()),
+                _ => file.sync_data(),
+            }
+        });
+    written.map_err(|source| ResultsError::Io {
+        action: "write",
+        path,
+        source,
+    })
+}
+
+/// The lines of a folder's journal; one that was cut short is left out.
+///
+/// # Errors
+/// There is no journal, or it cannot be read.
+pub fn read(folder: &RunFolder) -> Result<Vec<Entry>, ResultsError> {
+    let text = folder.read_text("journal.jsonl")?;
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    Ok(lines.collect())
+}
+
+/// The state of a load that is run again, and that holds nothing else up.
+const FAILED: &str = "failed";
+
+impl Entry {
+    /// The key of a cell that need not be run again.
+    pub fn finished_key(&self) -> Option<&str> {
+        match self {
+            Self::Cell { key, state, .. } if state != "partial" && state != FAILED && !key.is_empty() => {
+                Some(key)
+            }
+            _ => None,
+        }
+    }
+
+    /// The line of a load.
+    pub fn of_load(index: usize, load: &Load) -> Self {
+        let state = match &load.not_run {
+            // Its target may be there another time.
+            Some(_) => FAILED,
+            None if load.interrupted || load.aborted.is_some() => "partial",
+            None if load.has_failed() => FAILED,
+            None => "finished",
+        };
+        let offered = load.phases.iter().map(|phase| phase.outcomes.offered);
+        Self::Cell {
+            cell: index as u64,
+            key: load.key.clone(),
+            engine: load.engine.clone(),
+            stack: load.stack.clone(),
+            payload_bytes: load.payload_bytes,
+            state: state.into(),
+            offered: offered.sum(),
+        }
+    }
+
+    /// Whether it says that a cell need not be run again.
+    pub fn is_finished(&self) -> bool {
+        self.finished_key().is_some()
+    }
+
+    /// Whether it says that a load has failed.
+    pub fn has_failed(&self) -> bool {
+        matches!(self, Self::Cell { state, .. } if state == FAILED)
+    }
+
+    /// The line of a cell of so many samples; a whole one has offered all their messages.
+    pub fn of_cell(index: usize, cell: &Cell, samples: u64) -> Self {
+        let whole = samples * cell.messages_per_connection;
+        let state = match &cell.not_run {
+            Some(_) => "not-run",
+            None if cell.outcomes.offered < whole => "partial",
+            None => "finished",
+        };
+        Self::Cell {
+            cell: index as u64,
+            key: cell.key.clone(),
+            engine: cell.engine.clone(),
+            stack: cell.stack.clone(),
+            payload_bytes: Some(cell.payload_bytes),
+            state: state.into(),
+            offered: cell.outcomes.offered,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{ENDED_EARLY, PhaseFigures};
+    use crate::summary::Warning;
+
+    #[test]
+    fn lines_are_appended_and_read_back() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::open(dir.path());
+        let entries = [
+            Entry::Started {
+                at: "1970-01-01T00:00:00Z".into(),
+                version: "0".into(),
+                command: "c".into(),
+            },
+            Entry::Ended {
+                at: "1970-01-01T00:00:01Z".into(),
+                interrupted: true,
+            },
+        ];
+        entries
+            .iter()
+            .for_each(|entry| append(&folder, entry).expect("written"));
+        assert_eq!(read(&folder).expect("readable"), entries);
+        let text = std::fs::read_to_string(folder.file("journal.jsonl")).expect("readable");
+        assert!(text.starts_with(r#"{"event":"started","at":"#), "{text}");
+    }
+
+    #[test]
+    fn a_load_whose_generator_failed_is_not_finished() {
+        let phase = |kind: &str| PhaseFigures {
+            warnings: vec![Warning {
+                kind: kind.into(),
+                text: "a worker has ended".into(),
+                invalidates: true,
+            }],
+            ..PhaseFigures::default()
+        };
+        let entry = |kind| {
+            let load = Load {
+                key: "k".into(),
+                phases: vec![phase(kind)],
+                ..Load::default()
+            };
+            Entry::of_load(0, &load)
+        };
+        assert_eq!(entry("schedule-lag").finished_key(), Some("k"));
+        let unreachable = Load {
+            key: "k".into(),
+            not_run: Some("nobody there".into()),
+            ..Load::default()
+        };
+        assert!(Entry::of_load(0, &unreachable).has_failed());
+        let failed = entry(ENDED_EARLY);
+        assert!(failed.has_failed() && failed.finished_key().is_none());
+    }
+}

@@ -1,0 +1,62 @@
+//! The results folder: what a run leaves behind, and all that a report may read.
+//!
+//! - [`summary`]: `summary.json`, the exact and the noisy figures of every cell
+//! - [`environment`]: `env.json`, the machine that measured them
+//! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
+//! - [`cells`]: `cells/<key>.json`, what one finished cell has come to
+//! - [`load`]: `summary.json` of a load
+//! - [`merge`]: several folders as one
+//! - [`seconds`]: `intervals.csv` of a load, one row per second; [`usage`]: `usage.csv`, what both sides used meanwhile
+//! - [`figures`]: what a load comes to, second by second, in a form that adds up; [`store`]: loads in their folder;
+//!   [`metrics`]: the same for Prometheus
+//! - [`assemble`]: cells in their folder; [`agreement`]: a live cell beside the simulated one
+//! - [`resolved`]: a comparison without anything left open; [`link`], [`link_use`]: its link
+//! - [`threshold`]: a demand of a figure, judged; [`thresholds`]: figures of which something can be demanded
+//! - [`profile`]: CPU profiles as folded stacks
+//! - [`columns`]: files of rows
+//! - [`curves`]: `latency/*.hgrm` of a load
+//! - [`samples`]: `samples.csv`, one row per device
+//! - [`journal`]: `journal.jsonl`, what happened to the run
+//! - [`resume`]: what an earlier run has left, and whether it was the same question
+//! - [`time`]: moments as text
+//! - [`times`]: samples of time as they are printed
+//! - [`shard`]: a part of the cells or loads, by their keys
+//! - [`folder`]: the files and their names, written and read back
+
+pub mod agreement;
+pub mod assemble;
+pub mod cells;
+pub mod columns;
+pub mod curves;
+pub mod environment;
+pub mod figures;
+pub mod folder;
+pub mod journal;
+pub mod ladder;
+pub mod link;
+pub mod link_use;
+pub mod load;
+pub mod merge;
+pub mod metrics;
+pub mod missing;
+pub mod profile;
+pub mod resolved;
+pub mod resume;
+pub mod samples;
+pub mod seconds;
+pub mod shard;
+pub mod store;
+pub mod summary;
+pub mod threshold;
+pub mod thresholds;
+pub mod time;
+pub mod times;
+pub mod usage;
+
+pub use cells::CellFile;
+pub use environment::Environment;
+pub use folder::{Results, ResultsError, RunFolder};
+pub use ladder::{Ladder, LadderPacket};
+pub use load::{Load, LoadFile, LoadSummary};
+pub use samples::SampleRow;
+pub use summary::{Cell, Section, Summary};

@@ -1,0 +1,242 @@
+//! Loads of several folders.
+
+use std::collections::BTreeMap;
+
+use super::{MergeError, Order, copy_facts, places};
+use crate::figures::Interval;
+use crate::folder::RunFolder;
+use crate::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
+use crate::resume::Earlier;
+use crate::store::{Heading, LoadStore};
+use crate::summary::Warning;
+use crate::{Environment, ResultsError, missing};
+
+pub(super) fn merge(order: Order<'_>) -> Result<LoadSummary, MergeError> {
+    let Order {
+        sources,
+        into,
+        command,
+        scenarios,
+        ended,
+    } = order;
+    let mut files: Vec<LoadFile> = Vec::new();
+    let mut first: Option<LoadSummary> = None;
+    for source in sources {
+        let summary: LoadSummary = source.read_json("summary.json")?;
+        for load in &summary.loads {
+            let mut file =
+                LoadFile::read(source, &load.key)?.ok_or_else(|| without_file(source, &load.key))?;
+            // Captures stay where they were recorded.
+            file.load.capture = None;
+            match files.iter_mut().find(|other| other.load.key == load.key) {
+                Some(sum) => add(sum, file, source)?,
+                None => files.push(file),
+            }
+        }
+        first.get_or_insert(summary);
+    }
+    let places = places(&sources[0], scenarios)?;
+    files.sort_by_key(|file| places.get(&file.load.key).copied().unwrap_or(usize::MAX));
+    let environment: Environment = sources[0].read_json("env.json")?;
+    let heading = Heading {
+        name: first
+            .as_ref()
+            .map(|summary| summary.name.clone())
+            .unwrap_or_default(),
+        command,
+        seed: first.map_or(0, |summary| summary.seed),
+    };
+    let keys = keys(places, &files);
+    copy_facts(sources, into)?;
+    let mut store = LoadStore::open(into, heading, keys, Earlier::default(), &environment)?;
+    for file in &files {
+        store.put(file, &environment)?;
+    }
+    let thresholds = scenarios.judge_loads(&store.summary()?);
+    Ok(store.finish(&environment, thresholds, ended)?)
+}
+
+/// The keys of all loads that were asked for, in their order; one that is in no folder leaves the whole incomplete.
+fn keys(places: BTreeMap<String, usize>, files: &[LoadFile]) -> Vec<String> {
+    let mut asked: Vec<(usize, String)> = places.into_iter().map(|(key, place)| (place, key)).collect();
+    asked.sort_unstable();
+    let mut keys: Vec<String> = asked.into_iter().map(|(_, key)| key).collect();
+    for file in files {
+        if !keys.contains(&file.load.key) {
+            keys.push(file.load.key.clone());
+        }
+    }
+    keys
+}
+
+fn without_file(folder: &RunFolder, key: &str) -> ResultsError {
+    ResultsError::Format {
+        path: folder.file("summary.json"),
+        reason: format!("load {key} has no file in cells/"),
+    }
+}
+
+/// Adds a load that ran at the same time.
+fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), MergeError> {
+    match (&sum.load.not_run, &other.load.not_run) {
+        (Some(_), Some(_)) => return Ok(()),
+        (None, None) => {}
+        // The figures of some machines are not those of all that were asked.
+        (Some(reason), None) | (None, Some(reason)) => {
+            return Err(MergeError::NotRun {
+                key: other.load.key,
+                reason: reason.clone(),
+            });
+        }
+    }
+    let names = |load: &Load| -> Vec<String> { load.phases.iter().map(|phase| phase.name.clone()).collect() };
+    if names(&sum.load) != names(&other.load) {
+        return Err(MergeError::OtherPhases {
+            key: other.load.key,
+            folder: folder.path().to_owned(),
+        });
+    }
+    let sent = [sum.sent_in_all(), other.sent_in_all()];
+    sum.intervals = added(std::mem::take(&mut sum.intervals), other.intervals);
+    // Seconds of two machines do not begin together: what each used then has no sum.
+    sum.usage.clear();
+    let phases = std::mem::take(&mut sum.load.phases);
+    let both = (0..).zip(phases.into_iter().zip(other.load.phases.iter()));
+    let phases = both.map(|(index, (phase, other))| frame(phase, other).counted(sum.phase(index)));
+    let mut phases: Vec<PhaseFigures> = phases.collect();
+    missing::note(&mut phases);
+    add_load(&mut sum.load, other.load, sent);
+    sum.load.phases = phases;
+    Ok(())
+}
+
+/// Intervals by phase and second, those of the same second added up.
+fn added(some: Vec<Interval>, others: Vec<Interval>) -> Vec<Interval> {
+    let mut sums: BTreeMap<(u32, u32, bool), Interval> = BTreeMap::new();
+    for interval in some.into_iter().chain(others) {
+        let place = (interval.phase, interval.second, interval.warm_up);
+        match sums.get_mut(&place) {
+            Some(sum) => sum.add(&interval),
+            None => drop(sums.insert(place, interval)),
+        }
+    }
+    sums.into_values().collect()
+}
+
+/// What of a phase is not counted: the same phase on two machines is as long as the longer one.
+fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
+    PhaseFigures {
+        begin_s: phase.begin_s.min(other.begin_s),
+        duration_s: phase.duration_s.max(other.duration_s),
+        warm_up_s: phase.warm_up_s.max(other.warm_up_s),
+        measured_s: phase.measured_s.max(other.measured_s),
+        asked_rate: phase.asked_rate.zip(other.asked_rate).map(|(one, two)| one + two),
+        deliveries: phase.deliveries.or(other.deliveries),
+        valid: phase.valid && other.valid,
+        warnings: all_of(phase.warnings, &other.warnings),
+        link: phase.link.map(|link| link.with(&other.link.unwrap_or_default())),
+        ..phase
+    }
+}
+
+/// The warnings of both, none twice.
+fn all_of(mut warnings: Vec<Warning>, others: &[Warning]) -> Vec<Warning> {
+    for warning in others {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    warnings
+}
+
+/// Adds what belongs to the load as a whole; `sent` is what each of the two has sent.
+fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
+    sum.clients += other.clients;
+    sum.subscribers += other.subscribers;
+    sum.processes += other.processes;
+    sum.loops += other.loops;
+    sum.valid &= other.valid;
+    sum.interrupted |= other.interrupted;
+    sum.warnings = all_of(std::mem::take(&mut sum.warnings), &other.warnings);
+    sum.aborted = sum.aborted.take().or(other.aborted);
+    sum.generator = both(sum.generator.take(), other.generator, sent);
+    sum.target_use = if sum.target == "builtin" {
+        // Each generator has started one of its own.
+        both(sum.target_use.take(), other.target_use, sent)
+    } else {
+        sum.target_use.take().or(other.target_use)
+    };
+    sum.link = later(sum.link.take(), other.link);
+    sum.bottleneck = worse(sum.bottleneck.take(), other.bottleneck);
+}
+
+/// The use of two sides together; what only one has measured is not the sum.
+fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: [u64; 2]) -> Option<ProcessUse> {
+    let (one, other) = one.zip(other)?;
+    let messages: u64 = sent.iter().sum();
+    // Of the CPU time in all, each has counted what belongs to messages.
+    let of_messages = [&one, &other].map(|used| used.cpu_s_per_million.unwrap_or(0.0));
+    let cpu_s: f64 = of_messages
+        .iter()
+        .zip(sent)
+        .map(|(each, sent)| each * sent as f64)
+        .sum();
+    Some(ProcessUse {
+        user_s: one.user_s + other.user_s,
+        system_s: one.system_s + other.system_s,
+        wall_s: one.wall_s.max(other.wall_s),
+        cpu_share: one.cpu_share.zip(other.cpu_share).map(|(one, other)| one + other),
+        busiest_thread_share: one
+            .busiest_thread_share
+            .zip(other.busiest_thread_share)
+            .map(|(one, other)| one.max(other)),
+        resident_bytes: one.resident_bytes + other.resident_bytes,
+        processes: one.processes + other.processes,
+        cpu_s_per_million: (messages > 0).then(|| cpu_s / messages as f64),
+    })
+}
+
+/// Of two links that were at work at the same time the one that kept its deadlines less well.
+fn later(one: Option<Box<LinkFigures>>, other: Option<Box<LinkFigures>>) -> Option<Box<LinkFigures>> {
+    let links: Vec<Box<LinkFigures>> = one.into_iter().chain(other).collect();
+    let dropped_packets = links.iter().map(|link| link.dropped_packets).sum();
+    let mut later = links
+        .into_iter()
+        .max_by_key(|link| link.emulator.lateness_p99_ns)?;
+    later.dropped_packets = dropped_packets;
+    Some(later)
+}
+
+/// Who could give no more, where one of two says that somebody could not.
+fn worse(one: Option<Bottleneck>, other: Option<Bottleneck>) -> Option<Bottleneck> {
+    let is_none = |bottleneck: &Bottleneck| bottleneck.who == "none";
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if is_none(&one) { other } else { one }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_for_a_message_is_the_mean_of_the_parts_by_what_they_sent() {
+        let used = |seconds, per_million| ProcessUse {
+            user_s: seconds,
+            cpu_s_per_million: per_million,
+            ..ProcessUse::default()
+        };
+        // Of the 9 s of the first one 8 s were for other phases.
+        let sum = both(
+            Some(used(9.0, Some(10.0))),
+            Some(used(6.0, Some(20.0))),
+            [100_000, 300_000],
+        );
+        let sum = sum.expect("both were measured");
+        assert_eq!((sum.user_s, sum.cpu_s_per_million), (15.0, Some(17.5)));
+        let nothing = both(Some(used(1.0, None)), Some(used(1.0, None)), [0, 0]);
+        assert_eq!(nothing.expect("both were measured").cpu_s_per_million, None);
+        assert_eq!(both(Some(used(1.0, None)), None, [1, 0]), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! Several results folders as one: shards of a run, or machines that generated at the same time.
+//!
+//! Cells of a comparison are put side by side; the scenarios must be the same. Loads of one key ran at the same time and
+//! add up: counts and histograms do, and all figures are computed again from their sums, no quantile from quantiles.
+//! Loads of different keys are put side by side, in the order of the first folder's scenario. Thresholds are judged by what
+//! all have come to together. Captures stay where they are.
+
+mod comparisons;
+mod loads;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::folder::{ResultsError, RunFolder};
+use super::load::LoadSummary;
+use super::resume::differences_of;
+use super::summary::Summary;
+use super::threshold::Threshold;
+
+/// What folders have been put together to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Merged {
+    /// The cells of comparisons.
+    Comparison(Box<Summary>),
+    /// Loads.
+    Loads(LoadSummary),
+}
+
+/// What a merge has to know of the scenarios of its folders.
+pub trait Scenarios {
+    /// The keys of the cells or loads that a scenario asks for, in their order; none where the scenario cannot be read.
+    fn keys(&self, scenario: &str) -> Vec<String>;
+
+    /// What has become of the thresholds of all scenarios, over a whole comparison.
+    fn judge_comparison(&self, summary: &Summary) -> Vec<Threshold>;
+
+    /// What has become of the thresholds of all scenarios, over all loads.
+    fn judge_loads(&self, summary: &LoadSummary) -> Vec<Threshold>;
+}
+
+/// What is put together, and how.
+pub(super) struct Order<'a> {
+    sources: &'a [RunFolder],
+    into: &'a RunFolder,
+    /// The command that does it.
+    command: String,
+    scenarios: &'a dyn Scenarios,
+    ended: SystemTime,
+}
+
+/// Why folders cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A folder cannot be read, or the new one not be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// There is nothing to put together.
+    #[error("a merge needs two results folders or more")]
+    TooFew,
+    /// A folder is named twice: its loads would count twice.
+    #[error("{0} is named twice")]
+    Twice(PathBuf),
+    /// Some are loads, others comparisons.
+    #[error("{loads} holds loads and {comparison} a comparison: they cannot be put together")]
+    Mixed {
+        /// A folder of loads.
+        loads: PathBuf,
+        /// A folder of a comparison.
+        comparison: PathBuf,
+    },
+    /// Comparisons of different scenarios.
+    #[error("{folder} holds another scenario: {differences}")]
+    Different {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs from the first one's, in words.
+        differences: String,
+    },
+    /// Loads of one key have other phases.
+    #[error("load {key} of {folder} has other phases than the same load of another folder")]
+    OtherPhases {
+        /// The load's key.
+        key: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A load has figures in one folder and could not be run in another.
+    #[error("load {key} was not run in one of the folders: {reason}")]
+    NotRun {
+        /// The load's key.
+        key: String,
+        /// Why it was not run.
+        reason: String,
+    },
+}
+
+/// Puts results folders together into a new one; `command` is the command that does it, `ended` the time of its end.
+///
+/// # Errors
+/// [`MergeError`] where they cannot be put together.
+pub fn merge(
+    sources: &[RunFolder],
+    into: &RunFolder,
+    command: String,
+    scenarios: &dyn Scenarios,
+    ended: SystemTime,
+) -> Result<Merged, MergeError> {
+    if sources.len() < 2 {
+        return Err(MergeError::TooFew);
+    }
+    let mut paths = BTreeSet::new();
+    for source in sources {
+        let path = source.path();
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if !paths.insert(real) {
+            return Err(MergeError::Twice(path.to_owned()));
+        }
+    }
+    let (loads, comparisons) = sources.iter().try_fold((Vec::new(), Vec::new()), split)?;
+    if let (Some(loads), Some(comparison)) = (loads.first(), comparisons.first()) {
+        return Err(MergeError::Mixed {
+            loads: loads.path().to_owned(),
+            comparison: comparison.path().to_owned(),
+        });
+    }
+    let order = Order {
+        sources,
+        into,
+        command,
+        scenarios,
+        ended,
+    };
+    if loads.is_empty() {
+        let merged = comparisons::merge(order)?;
+        return Ok(Merged::Comparison(Box::new(merged)));
+    }
+    Ok(Merged::Loads(loads::merge(order)?))
+}
+
+type Kinds<'a> = (Vec<&'a RunFolder>, Vec<&'a RunFolder>);
+
+fn split<'a>(
+    (mut loads, mut comparisons): Kinds<'a>,
+    source: &'a RunFolder,
+) -> Result<Kinds<'a>, MergeError> {
+    let summary: Value = source.read_json("summary.json")?;
+    let is_load = summary.get("kind").and_then(Value::as_str) == Some(crate::store::KIND);
+    if is_load { &mut loads } else { &mut comparisons }.push(source);
+    Ok((loads, comparisons))
+}
+
+/// Copies what the first folder was asked, and each one's machine: `env.json` is the first one's, `env-2.json` the second
+/// one's, and so on.
+fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsError> {
+    for (number, source) in (1..).zip(sources) {
+        let machine = source.read_text("env.json")?;
+        let name = if number == 1 {
+            "env.json".to_owned()
+        } else {
+            format!("env-{number}.json")
+        };
+        into.write(&name, machine.as_bytes())?;
+    }
+    let scenarios = scenario_texts(sources)?.join(SEPARATOR);
+    into.write("scenario.resolved.yaml", scenarios.as_bytes())
+}
+
+/// What stands between two scenarios of a folder that was merged of several: they are documents of one file.
+const SEPARATOR: &str = "---\n";
+
+/// The scenarios of all folders, each one once.
+///
+/// # Errors
+/// A folder has none.
+pub fn scenario_texts(sources: &[RunFolder]) -> Result<Vec<String>, ResultsError> {
+    let mut texts: Vec<String> = Vec::new();
+    for source in sources {
+        let all = source.read_text("scenario.resolved.yaml")?;
+        for text in all.split(&format!("\n{SEPARATOR}")) {
+            let text = format!("{}\n", text.trim_end_matches('\n'));
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+    }
+    Ok(texts)
+}
+
+/// The place of each cell or load in the whole run, of which folders have parts, by its key; empty where the scenario cannot
+/// be read.
+fn places(source: &RunFolder, scenarios: &dyn Scenarios) -> Result<BTreeMap<String, usize>, ResultsError> {
+    let texts = scenario_texts(std::slice::from_ref(source))?;
+    let keys = texts.iter().flat_map(|text| scenarios.keys(text));
+    Ok(keys.zip(0..).collect())
+}
+
+/// Whether a folder was asked the same as the first one.
+fn check_same(first: &Value, other: &Value, folder: &RunFolder) -> Result<(), MergeError> {
+    let differences = differences_of(first.clone(), other.clone());
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(MergeError::Different {
+        folder: folder.path().to_owned(),
+        differences: differences.join("; "),
+    })
+}

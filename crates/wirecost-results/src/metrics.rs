@@ -1,0 +1,142 @@
+//! What loads have counted as metrics: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.
+//!
+//! Names have base units: seconds, bytes, ratios of 1. Counters and histograms add up over the seconds of a phase; a
+//! phase is told by its name and, as a load may have several of one name, by its index. While a load runs, [`Metrics::second`]
+//! counts all that happens; afterwards [`Metrics::add`] makes the same of what is in the results folder, its
+//! warm-up left out as in all figures, with validity and CPU time.
+
+mod families;
+mod text;
+
+use std::collections::BTreeMap;
+
+use super::figures::Interval;
+use crate::load::{LoadFile, ProcessUse};
+pub use text::Format;
+
+/// What any number of loads have counted.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    loads: Vec<LoadMetrics>,
+}
+
+/// What one load has counted.
+#[derive(Clone, Debug, Default)]
+struct LoadMetrics {
+    /// Which load it is, from 0.
+    number: String,
+    stack: String,
+    target: String,
+    clients: u64,
+    /// Everything counted, by the phase's index.
+    phases: BTreeMap<usize, PhaseMetrics>,
+    /// Names of the phases by their indexes.
+    names: Vec<String>,
+    /// While it runs.
+    connected: Option<u64>,
+    /// While it runs: generator and target.
+    usage: [Option<Usage>; 2],
+    /// Afterwards: generator and target.
+    used: [Option<ProcessUse>; 2],
+    /// Afterwards.
+    valid: Option<bool>,
+}
+
+/// What was counted in one phase.
+#[derive(Clone, Debug, Default)]
+struct PhaseMetrics {
+    name: String,
+    /// Which phase of its load it is, from 0.
+    index: String,
+    counted: Interval,
+}
+
+impl Metrics {
+    /// Adds a load that is over.
+    pub fn add(&mut self, file: &LoadFile) {
+        self.loads.push(LoadMetrics::of(self.loads.len(), file));
+    }
+
+    /// All metrics as text.
+    pub fn text(&self, format: Format) -> String {
+        families::of(&self.loads, format)
+    }
+}
+
+impl LoadMetrics {
+    fn of(number: usize, file: &LoadFile) -> Self {
+        let load = &file.load;
+        let mut metrics = Self {
+            number: number.to_string(),
+            stack: load.stack.clone(),
+            target: load.target.clone(),
+            clients: load.clients,
+            names: load.phases.iter().map(|phase| phase.name.clone()).collect(),
+            used: [load.generator.clone(), load.target_use.clone()],
+            valid: Some(load.valid),
+            ..Self::default()
+        };
+        for interval in file.intervals.iter().filter(|interval| !interval.warm_up) {
+            metrics.add(interval.phase as usize, interval);
+        }
+        metrics
+    }
+
+    fn add(&mut self, index: usize, counted: &Interval) {
+        let phase = self.phases.entry(index).or_insert_with(|| PhaseMetrics {
+            name: self.names.get(index).cloned().unwrap_or_default(),
+            index: index.to_string(),
+            counted: Interval::default(),
+        });
+        phase.counted.add(counted);
+    }
+}
+
+/// What runs is the last load.
+impl Metrics {
+    /// A load begins: name of its stack, what answers, its clients, the names of its phases.
+    pub fn begin(&mut self, stack: &str, target: &str, clients: u64, phases: &[String]) {
+        self.loads.push(LoadMetrics {
+            number: self.loads.len().to_string(),
+            stack: stack.to_owned(),
+            target: target.to_owned(),
+            clients,
+            names: phases.to_vec(),
+            ..LoadMetrics::default()
+        });
+    }
+
+    /// A second of a phase is over: what was counted, devices that are connected, CPU and memory of generator and target.
+    pub fn second(&mut self, phase: usize, counted: &Interval, connected: u64, usage: [Option<Usage>; 2]) {
+        let Some(load) = self.loads.last_mut() else {
+            return;
+        };
+        load.add(phase, counted);
+        load.connected = Some(connected);
+        load.usage = usage;
+    }
+
+    /// The load is over.
+    pub fn end(&mut self) {
+        if let Some(load) = self.loads.last_mut() {
+            load.connected = None;
+            load.usage = [None, None];
+        }
+    }
+}
+
+/// CPU and memory of one side over the last second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// CPU time by wall time: 1 is one CPU.
+    pub cpu_share: f64,
+    /// CPU time of the busiest thread by wall time; null where threads are not told apart.
+    pub busiest_thread_share: Option<f64>,
+    /// Resident memory of all its processes, in bytes.
+    pub resident_bytes: u64,
+    /// Its processes.
+    pub processes: u32,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! The families of metrics that loads have.
+
+use wirecost_stats::Histogram;
+
+use super::LoadMetrics;
+use super::text::{Format, Labels, Page};
+use crate::curves::CurveKind;
+use crate::figures::Interval;
+use crate::load::ProcessUse;
+use crate::metrics::Usage;
+
+/// How a counter is read of what was counted.
+type Count = fn(&Interval) -> u64;
+
+/// The metrics of `loads`.
+pub(super) fn of(loads: &[LoadMetrics], format: Format) -> String {
+    let mut page = Page::new(format);
+    about(&mut page, loads);
+    counters(&mut page, loads);
+    histograms(&mut page, loads);
+    while_running(&mut page, loads);
+    afterwards(&mut page, loads);
+    page.finish()
+}
+
+/// What the loads are.
+fn about(page: &mut Page, loads: &[LoadMetrics]) {
+    let clients: Vec<(Labels<'_>, f64)> = loads
+        .iter()
+        .map(|load| (labels(load), load.clients as f64))
+        .collect();
+    page.gauge(
+        "wirecost_clients",
+        "",
+        "Devices that send, or only connect.",
+        clients,
+    );
+    let valid = loads
+        .iter()
+        .filter_map(|load| Some((labels(load), f64::from(u8::from(load.valid?)))));
+    page.gauge(
+        "wirecost_load_valid",
+        "",
+        "Whether the figures of the load may be used: 1 or 0.",
+        valid.collect(),
+    );
+}
+
+/// What a counter of loads is read of.
+enum Read {
+    /// One counter for each load and phase.
+    All(Count),
+    /// Several, told apart by one more label.
+    Each(&'static str, &'static [(&'static str, Count)]),
+}
+
+const OUTCOMES: [(&str, Count); 7] = [
+    ("acknowledged", |of| of.outcomes.acknowledged),
+    ("refused", |of| of.outcomes.refused),
+    ("failed", |of| of.outcomes.failed),
+    ("late", |of| of.outcomes.late),
+    ("unknown", |of| of.outcomes.unknown),
+    ("delivered", |of| of.outcomes.delivered),
+    ("lost", |of| of.outcomes.lost),
+];
+const CONNECTS: [(&str, Count); 5] = [
+    ("established", |of| of.connects.established),
+    ("refused", |of| of.connects.refused),
+    ("failed", |of| of.connects.failed),
+    ("timed_out", |of| of.connects.timed_out),
+    ("given_up", |of| of.connects.given_up),
+];
+const BYTES: [(&str, Count); 2] = [("up", |of| of.socket_bytes[0]), ("down", |of| of.socket_bytes[1])];
+
+/// Name, unit and help of each family of counters.
+type Counter = (&'static str, &'static str, &'static str, Read);
+
+const COUNTERS: [Counter; 8] = [
+    counted(
+        "wirecost_messages_offered",
+        "Messages that the schedule intended.",
+        |of| of.outcomes.offered,
+    ),
+    counted(
+        "wirecost_messages_sent",
+        "Messages whose last byte the kernel has taken.",
+        |of| of.sent,
+    ),
+    told_apart(
+        "wirecost_messages",
+        "Messages by how they ended.",
+        "outcome",
+        &OUTCOMES,
+    ),
+    counted(
+        "wirecost_deliveries",
+        "Messages that arrived at subscribers or the sink.",
+        |of| of.deliveries.arrived,
+    ),
+    counted("wirecost_connects_attempted", "Connects that were begun.", |of| {
+        of.connects.attempted
+    }),
+    told_apart(
+        "wirecost_connects",
+        "Connects by how they ended.",
+        "result",
+        &CONNECTS,
+    ),
+    counted(
+        "wirecost_connections_lost",
+        "Established connections that were lost.",
+        |of| of.connects.lost,
+    ),
+    (
+        "wirecost_socket_bytes",
+        "bytes",
+        "Bytes given to sockets (up) and taken from them (down).",
+        Read::Each("direction", &BYTES),
+    ),
+];
+
+/// A family of one counter for each phase.
+const fn counted(name: &'static str, help: &'static str, count: Count) -> Counter {
+    (name, "", help, Read::All(count))
+}
+
+/// A family of counters that one more label tells apart.
+const fn told_apart(
+    name: &'static str,
+    help: &'static str,
+    label: &'static str,
+    counts: &'static [(&'static str, Count)],
+) -> Counter {
+    (name, "", help, Read::Each(label, counts))
+}
+
+fn counters(page: &mut Page, loads: &[LoadMetrics]) {
+    for (name, unit, help, read) in COUNTERS {
+        let samples = match read {
+            Read::All(count) => all(loads, count),
+            Read::Each(label, counts) => each(loads, label, counts),
+        };
+        page.counter(name, unit, help, &samples);
+    }
+}
+
+fn histograms(page: &mut Page, loads: &[LoadMetrics]) {
+    for kind in CurveKind::ALL {
+        let name = format!("wirecost_{}_seconds", kind.words().replace([' ', '-'], "_"));
+        let samples: Vec<(Labels<'_>, &Histogram)> = in_phases(loads)
+            .filter_map(|(labels, counted)| Some((labels, kind.of(counted)?)))
+            .collect();
+        page.histogram(&name, kind.meaning(), &samples);
+    }
+}
+
+/// What is only known while a load runs.
+fn while_running(page: &mut Page, loads: &[LoadMetrics]) {
+    let connected = loads
+        .iter()
+        .filter_map(|load| Some((labels(load), load.connected? as f64)));
+    page.gauge(
+        "wirecost_connections",
+        "",
+        "Devices that are connected now.",
+        connected.collect(),
+    );
+    let of = |read: fn(&Usage) -> f64| sides(loads, |load| &load.usage, read);
+    page.gauge(
+        "wirecost_cpu_ratio",
+        "ratio",
+        "CPU time by wall time over the last second: 1 is one CPU.",
+        of(|usage| usage.cpu_share),
+    );
+    page.gauge(
+        "wirecost_resident_memory_bytes",
+        "bytes",
+        "Resident memory of all processes of the side.",
+        of(|usage| usage.resident_bytes as f64),
+    );
+}
+
+/// What is only known of a load that is over.
+fn afterwards(page: &mut Page, loads: &[LoadMetrics]) {
+    let of = |read: fn(&ProcessUse) -> f64| sides(loads, |load| &load.used, read);
+    page.gauge(
+        "wirecost_cpu_user_seconds",
+        "seconds",
+        "CPU time in user mode over the phases that tell, warm-up included.",
+        of(|used| used.user_s),
+    );
+    page.gauge(
+        "wirecost_cpu_system_seconds",
+        "seconds",
+        "CPU time in the kernel over the phases that tell, warm-up included.",
+        of(|used| used.system_s),
+    );
+    page.gauge(
+        "wirecost_resident_memory_max_bytes",
+        "bytes",
+        "Largest resident memory of all processes of the side.",
+        of(|used| used.resident_bytes as f64),
+    );
+}
+
+/// A sample for each load and side that has one.
+fn sides<'a, T: 'a>(
+    loads: &'a [LoadMetrics],
+    of: fn(&'a LoadMetrics) -> &'a [Option<T>; 2],
+    read: fn(&T) -> f64,
+) -> Vec<(Labels<'a>, f64)> {
+    let mut samples = Vec::new();
+    for load in loads {
+        for (side, found) in ["generator", "target"].into_iter().zip(of(load)) {
+            if let Some(found) = found {
+                let mut labels = labels(load);
+                labels.push(("side", side));
+                samples.push((labels, read(found)));
+            }
+        }
+    }
+    samples
+}
+
+/// What was counted in each phase of each load, with the labels that tell it.
+fn in_phases(loads: &[LoadMetrics]) -> impl Iterator<Item = (Labels<'_>, &Interval)> {
+    loads.iter().flat_map(|load| {
+        load.phases.values().map(|phase| {
+            let mut labels = labels(load);
+            labels.extend([("phase", phase.name.as_str()), ("phase_index", &phase.index)]);
+            (labels, &phase.counted)
+        })
+    })
+}
+
+/// The counter of each load and phase.
+fn all(loads: &[LoadMetrics], count: Count) -> Vec<(Labels<'_>, u64)> {
+    in_phases(loads)
+        .map(|(labels, counted)| (labels, count(counted)))
+        .collect()
+}
+
+/// The counters of each load and phase, told apart by one more label.
+fn each<'a>(
+    loads: &'a [LoadMetrics],
+    label: &'static str,
+    counts: &[(&'static str, Count)],
+) -> Vec<(Labels<'a>, u64)> {
+    let mut samples = Vec::new();
+    for (labels, counted) in in_phases(loads) {
+        for (value, count) in counts {
+            let mut labels = labels.clone();
+            labels.push((label, value));
+            samples.push((labels, count(counted)));
+        }
+    }
+    samples
+}
+
+fn labels(load: &LoadMetrics) -> Labels<'_> {
+    vec![
+        ("load", &load.number),
+        ("stack", &load.stack),
+        ("target", &load.target),
+    ]
+}

@@ -1,0 +1,89 @@
+//! Deliveries that subscribers of a load were to receive and did not.
+
+use super::load::PhaseFigures;
+use super::summary::Warning;
+
+/// What a warning is called that says that deliveries are missing.
+pub const DELIVERIES_MISSING: &str = "deliveries-missing";
+
+/// Notes in each phase how many of the deliveries that were expected in it have not come, and warns of them. What a phase
+/// receives beyond what is expected in it was expected before, of the phases nearest to it first: a server's store hands it
+/// out later. Where nothing was expected, nothing is known to be missing.
+pub fn note(phases: &mut [PhaseFigures]) {
+    let mut beyond = 0;
+    for phase in phases.iter_mut().rev() {
+        phase
+            .warnings
+            .retain(|warning| warning.kind != DELIVERIES_MISSING);
+        phase.missing = None;
+        let Some(deliveries) = phase.deliveries else {
+            continue;
+        };
+        let distinct = deliveries.arrived.saturating_sub(deliveries.duplicates) + beyond;
+        beyond = distinct.saturating_sub(deliveries.expected);
+        if deliveries.expected > 0 {
+            let missing = deliveries.expected.saturating_sub(distinct);
+            phase.missing = Some(missing);
+            phase
+                .warnings
+                .extend((missing > 0).then(|| warning(deliveries.expected, missing)));
+        }
+    }
+}
+
+fn warning(expected: u64, missing: u64) -> Warning {
+    Warning {
+        kind: DELIVERIES_MISSING.into(),
+        text: format!("{missing} of {expected} deliveries that subscribers were to receive did not come"),
+        invalidates: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::Deliveries;
+
+    fn phase(expected: u64, arrived: u64, duplicates: u64) -> PhaseFigures {
+        PhaseFigures {
+            deliveries: Some(Deliveries {
+                expected,
+                arrived,
+                duplicates,
+                ..Deliveries::default()
+            }),
+            ..PhaseFigures::default()
+        }
+    }
+
+    fn missing(phases: &mut [PhaseFigures]) -> Vec<Option<u64>> {
+        note(phases);
+        phases.iter().map(|phase| phase.missing).collect()
+    }
+
+    #[test]
+    fn what_came_later_from_a_store_is_not_missing() {
+        let mut phases = [phase(100, 0, 0), PhaseFigures::default(), phase(0, 100, 0)];
+        assert_eq!(missing(&mut phases), [Some(0), None, None]);
+        assert!(phases.iter().all(|phase| phase.warnings.is_empty()));
+        let mut phases = [phase(100, 0, 0), phase(50, 60, 0), phase(0, 20, 0)];
+        assert_eq!(missing(&mut phases), [Some(70), Some(0), None]);
+    }
+
+    #[test]
+    fn what_is_missing_is_warned_of_once_and_invalidates_nothing() {
+        let mut phases = [phase(6_000, 2_001, 1)];
+        note(&mut phases);
+        assert_eq!(missing(&mut phases), [Some(4_000)]);
+        let [warning] = phases[0].warnings.as_slice() else {
+            panic!("{:?}", phases[0].warnings);
+        };
+        assert!(!warning.invalidates && warning.kind == DELIVERIES_MISSING);
+        assert!(warning.text.starts_with("4000 of 6000 "), "{}", warning.text);
+    }
+
+    #[test]
+    fn where_nothing_is_expected_nothing_is_known_to_be_missing() {
+        assert_eq!(missing(&mut [phase(0, 10, 0)]), [None]);
+    }
+}

@@ -1,0 +1,186 @@
+//! What an earlier run has left in a results folder, and whether it was the same question.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::cells;
+use super::folder::{ResultsError, RunFolder};
+use super::journal::{self, Entry};
+use crate::resolved::ResolvedLink;
+
+/// What an earlier run has left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// Keys of the cells, or loads, that need not be run again.
+    pub finished: BTreeSet<String>,
+}
+
+/// Why a run cannot go on where an earlier one ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// The folder holds no run, or cannot be read.
+    #[error("there is no run to go on with: {0}")]
+    Nothing(#[source] ResultsError),
+    /// The earlier run was asked something else.
+    #[error("{folder} holds another run: {differences}")]
+    Changed {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs, in words.
+        differences: String,
+    },
+}
+
+impl Earlier {
+    /// What an earlier run of `scenario` has left in a folder. With `may_differ`, an earlier run of another scenario
+    /// will do: its cells are taken where their keys are the same.
+    ///
+    /// # Errors
+    /// There is no earlier run, or it was asked something else.
+    pub fn open(
+        folder: &RunFolder,
+        scenario: &impl Serialize,
+        may_differ: bool,
+    ) -> Result<Self, ResumeError> {
+        let text = folder
+            .read_text("scenario.resolved.yaml")
+            .map_err(ResumeError::Nothing)?;
+        let entries = journal::read(folder).map_err(ResumeError::Nothing)?;
+        let mut differences = scenario_differences(&text, scenario);
+        differences.extend(version_difference(&entries));
+        if !differences.is_empty() && !may_differ {
+            return Err(ResumeError::Changed {
+                folder: folder.path().to_owned(),
+                differences: in_words(&differences),
+            });
+        }
+        let keys = entries.iter().filter_map(Entry::finished_key);
+        let is_there = |key: &&str| folder.read_json::<Value>(&cells::name(key)).is_ok();
+        Ok(Self {
+            finished: keys.filter(is_there).map(str::to_owned).collect(),
+        })
+    }
+}
+
+/// Differences in one sentence: of many the first ones.
+fn in_words(differences: &[String]) -> String {
+    const MOST: usize = 5;
+    let mut text = differences
+        .iter()
+        .take(MOST)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("; ");
+    if let Some(more) = differences.len().checked_sub(MOST).filter(|more| *more > 0) {
+        text += &format!("; and {more} more");
+    }
+    text
+}
+
+fn version_difference(entries: &[Entry]) -> Option<String> {
+    let version = entries.iter().rev().find_map(|entry| match entry {
+        Entry::Started { version, .. } | Entry::Resumed { version, .. } => Some(version),
+        _ => None,
+    })?;
+    const NOW: &str = env!("CARGO_PKG_VERSION");
+    (version != NOW).then(|| format!("version was {version}, is {NOW}"))
+}
+
+/// What was asked for then and now, field by field.
+pub fn scenario_differences(earlier: &str, now: &impl Serialize) -> Vec<String> {
+    let earlier = match serde_saphyr::from_str::<Value>(earlier) {
+        Ok(earlier) => fields(earlier),
+        Err(error) => return vec![format!("scenario.resolved.yaml cannot be read: {error}")],
+    };
+    differences_between(&earlier, &fields(serde_json::json!(now)))
+}
+
+/// How one scenario differs from another one, field by field.
+pub(super) fn differences_of(earlier: Value, now: Value) -> Vec<String> {
+    differences_between(&fields(earlier), &fields(now))
+}
+
+fn differences_between(earlier: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> {
+    let names: BTreeSet<&String> = earlier.keys().chain(now.keys()).collect();
+    names
+        .into_iter()
+        .filter_map(|name| difference(name, earlier.get(name), now.get(name)))
+        .collect()
+}
+
+/// A scenario by its fields, those of its loads among them; a link is told by its words.
+fn fields(scenario: Value) -> Map<String, Value> {
+    let mut fields = match scenario {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    if let Some(links) = fields.get_mut("links").and_then(Value::as_array_mut) {
+        links.iter_mut().for_each(say_link);
+    }
+    if let Some(Value::Array(loads)) = fields.remove("loads") {
+        let is_alone = loads.len() == 1;
+        for (number, load) in (1..).zip(loads) {
+            let Value::Object(own) = load else { continue };
+            let named = own.into_iter().map(|(name, value)| match is_alone {
+                true => (name, value),
+                false => (format!("load {number}: {name}"), value),
+            });
+            fields.extend(named);
+        }
+    }
+    fields
+}
+
+fn say_link(link: &mut Value) {
+    if let Ok(resolved) = serde_json::from_value::<ResolvedLink>(link.take()) {
+        *link = Value::String(resolved.to_string());
+    }
+}
+
+/// How a field differs, in words: of a list only what has come and gone.
+fn difference(name: &str, was: Option<&Value>, is: Option<&Value>) -> Option<String> {
+    if was == is {
+        return None;
+    }
+    if let (Some(Value::Array(was)), Some(Value::Array(is))) = (was, is) {
+        let beyond = |list: &[Value], other: &[Value]| {
+            let items = list.iter().filter(|item| !other.contains(item));
+            items.map(words).collect::<Vec<_>>().join(", ")
+        };
+        return Some(match (beyond(is, was), beyond(was, is)) {
+            (come, gone) if gone.is_empty() && come.is_empty() => format!("{name} has another order"),
+            (come, gone) if gone.is_empty() => format!("{name} now has {come}"),
+            (come, gone) if come.is_empty() => format!("{name} no longer has {gone}"),
+            (come, gone) => format!("{name} now has {come} and no longer {gone}"),
+        });
+    }
+    let text = |value: Option<&Value>| value.map_or("not given".into(), words);
+    Some(format!("{name} was {}, is {}", text(was), text(is)))
+}
+
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_differ_field_by_field() {
+        let one = |clients: u32| serde_json::json!({"loads": [{"stack": "tcp", "clients": clients}]});
+        let difference = differences_of(one(4), one(5));
+        assert_eq!(difference, ["clients was 4, is 5"]);
+        let two = |clients: u32| {
+            let loads = [10, clients].map(|clients| serde_json::json!({"clients": clients}));
+            serde_json::json!({"loads": loads})
+        };
+        assert_eq!(differences_of(two(1), two(2)), ["load 2: clients was 1, is 2"]);
+        let many: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        assert_eq!(in_words(&many), "0; 1; 2; 3; 4; and 2 more");
+        assert_eq!(in_words(&many[..5]), "0; 1; 2; 3; 4");
+    }
+}

@@ -1,0 +1,231 @@
+//! `intervals.csv`: one row per load, phase and second, in that order.
+//!
+//! Outcomes and times stand in the second in which their messages were *intended*; connects, deliveries and bytes in
+//! the second in which they came about. Times are in nanoseconds, empty where there is none, and a quantile pX where there
+//! are fewer than 1/(1-X) of them.
+
+use wirecost_stats::Histogram;
+
+use super::columns::{Field, Row};
+use super::summary::Times;
+use crate::figures::Interval;
+
+/// One second of one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecondRow {
+    /// Index of the load in `summary.json`, from 0.
+    pub load: u64,
+    /// Index of the phase in its load, from 0.
+    pub phase: u64,
+    /// Second of the phase, from 0.
+    pub second: u64,
+    /// 1 in the warm-up, which is in no figure.
+    pub warm_up: u64,
+    /// Messages intended.
+    pub offered: u64,
+    /// Messages whose last byte the kernel has taken.
+    pub sent: u64,
+    /// Acknowledged by the server in time.
+    pub acknowledged: u64,
+    /// Refused by the server with a reason.
+    pub refused: u64,
+    /// Not sent: there was no connection.
+    pub failed: u64,
+    /// Acknowledged after the time-out.
+    pub late: u64,
+    /// Sent, and no reply ever came.
+    pub unknown: u64,
+    /// Delivered, where nothing answers.
+    pub delivered: u64,
+    /// Not delivered, where nothing answers.
+    pub lost: u64,
+    /// Connects begun.
+    pub connects_attempted: u64,
+    /// Connects after which the client may send.
+    pub connects_established: u64,
+    /// Of those, resumed.
+    pub connects_resumed: u64,
+    /// Of those, with early data that the server took.
+    pub connects_early: u64,
+    /// Connects that the server refused.
+    pub connects_refused: u64,
+    /// Connects that failed.
+    pub connects_failed: u64,
+    /// Connects that were not there within the connect time-out.
+    pub connects_timed_out: u64,
+    /// Connects that were left before anything came of them.
+    pub connects_given_up: u64,
+    /// Established connections that were lost.
+    pub connections_lost: u64,
+    /// Messages that arrived at subscribers or the sink.
+    pub arrived: u64,
+    /// Of those, duplicates.
+    pub duplicates: u64,
+    /// Of those, behind a later one of the same sender.
+    pub out_of_order: u64,
+    /// Of those, from the server's store.
+    pub replayed: u64,
+    /// Bytes given to sockets.
+    pub socket_bytes_up: u64,
+    /// Bytes taken from sockets.
+    pub socket_bytes_down: u64,
+    /// Median response time.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the response time.
+    pub response_p99_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+    /// Median service time.
+    pub service_p50_ns: Option<u64>,
+    /// 99th percentile of the service time.
+    pub service_p99_ns: Option<u64>,
+    /// 99th percentile of how late the generator was.
+    pub lag_p99_ns: Option<u64>,
+    /// Median connect time.
+    pub connect_p50_ns: Option<u64>,
+    /// 99th percentile of the connect time.
+    pub connect_p99_ns: Option<u64>,
+    /// Median one-way delay.
+    pub delay_p50_ns: Option<u64>,
+    /// 99th percentile of the one-way delay.
+    pub delay_p99_ns: Option<u64>,
+}
+
+impl SecondRow {
+    /// The row of an interval that all parts of load number `load` have added up to.
+    pub fn of(load: u64, interval: &Interval) -> Self {
+        let (outcomes, connects, deliveries) = (&interval.outcomes, &interval.connects, &interval.deliveries);
+        let (response, service) = (times(&interval.response_time), times(&interval.service_time));
+        let (connect, delay) = (times(&interval.connect_time), times(&interval.one_way_delay));
+        Self {
+            load,
+            phase: interval.phase.into(),
+            second: interval.second.into(),
+            warm_up: interval.warm_up.into(),
+            offered: outcomes.offered,
+            sent: interval.sent,
+            acknowledged: outcomes.acknowledged,
+            refused: outcomes.refused,
+            failed: outcomes.failed,
+            late: outcomes.late,
+            unknown: outcomes.unknown,
+            delivered: outcomes.delivered,
+            lost: outcomes.lost,
+            connects_attempted: connects.attempted,
+            connects_established: connects.established,
+            connects_resumed: connects.resumed,
+            connects_early: connects.early,
+            connects_refused: connects.refused,
+            connects_failed: connects.failed,
+            connects_timed_out: connects.timed_out,
+            connects_given_up: connects.given_up,
+            connections_lost: connects.lost,
+            arrived: deliveries.arrived,
+            duplicates: deliveries.duplicates,
+            out_of_order: deliveries.out_of_order,
+            replayed: deliveries.replayed,
+            socket_bytes_up: interval.socket_bytes[0],
+            socket_bytes_down: interval.socket_bytes[1],
+            response_p50_ns: response.p50,
+            response_p99_ns: response.p99,
+            response_max_ns: (response.n > 0).then_some(response.max),
+            service_p50_ns: service.p50,
+            service_p99_ns: service.p99,
+            lag_p99_ns: times(&interval.schedule_lag).p99,
+            connect_p50_ns: connect.p50,
+            connect_p99_ns: connect.p99,
+            delay_p50_ns: delay.p50,
+            delay_p99_ns: delay.p99,
+        }
+    }
+}
+
+impl Row for SecondRow {
+    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+        use Field::{Count, Optional};
+        vec![
+            ("load", Count(&mut self.load)),
+            ("phase", Count(&mut self.phase)),
+            ("second", Count(&mut self.second)),
+            ("warm_up", Count(&mut self.warm_up)),
+            ("offered", Count(&mut self.offered)),
+            ("sent", Count(&mut self.sent)),
+            ("acknowledged", Count(&mut self.acknowledged)),
+            ("refused", Count(&mut self.refused)),
+            ("failed", Count(&mut self.failed)),
+            ("late", Count(&mut self.late)),
+            ("unknown", Count(&mut self.unknown)),
+            ("delivered", Count(&mut self.delivered)),
+            ("lost", Count(&mut self.lost)),
+            ("connects_attempted", Count(&mut self.connects_attempted)),
+            ("connects_established", Count(&mut self.connects_established)),
+            ("connects_resumed", Count(&mut self.connects_resumed)),
+            ("connects_early", Count(&mut self.connects_early)),
+            ("connects_refused", Count(&mut self.connects_refused)),
+            ("connects_failed", Count(&mut self.connects_failed)),
+            ("connects_timed_out", Count(&mut self.connects_timed_out)),
+            ("connects_given_up", Count(&mut self.connects_given_up)),
+            ("connections_lost", Count(&mut self.connections_lost)),
+            ("arrived", Count(&mut self.arrived)),
+            ("duplicates", Count(&mut self.duplicates)),
+            ("out_of_order", Count(&mut self.out_of_order)),
+            ("replayed", Count(&mut self.replayed)),
+            ("socket_bytes_up", Count(&mut self.socket_bytes_up)),
+            ("socket_bytes_down", Count(&mut self.socket_bytes_down)),
+            ("response_p50_ns", Optional(&mut self.response_p50_ns)),
+            ("response_p99_ns", Optional(&mut self.response_p99_ns)),
+            ("response_max_ns", Optional(&mut self.response_max_ns)),
+            ("service_p50_ns", Optional(&mut self.service_p50_ns)),
+            ("service_p99_ns", Optional(&mut self.service_p99_ns)),
+            ("lag_p99_ns", Optional(&mut self.lag_p99_ns)),
+            ("connect_p50_ns", Optional(&mut self.connect_p50_ns)),
+            ("connect_p99_ns", Optional(&mut self.connect_p99_ns)),
+            ("delay_p50_ns", Optional(&mut self.delay_p50_ns)),
+            ("delay_p99_ns", Optional(&mut self.delay_p99_ns)),
+        ]
+    }
+}
+
+/// The times of a second; without a figure where it has none.
+fn times(histogram: &Option<Histogram>) -> Times {
+    histogram
+        .as_ref()
+        .and_then(Times::of_histogram)
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval() -> Interval {
+        let mut interval = Interval::new(1, 2, true);
+        interval.outcomes.offered = 3;
+        interval.outcomes.late = 2;
+        interval.connects.timed_out = 4;
+        interval.deliveries.replayed = 5;
+        interval.socket_bytes = [6, 7];
+        let mut times = Histogram::new();
+        times.record(1_000);
+        times.record(1_000);
+        interval.response_time = Some(times);
+        interval.service_time = Some(Histogram::new());
+        interval
+    }
+
+    #[test]
+    fn rows_come_back_as_they_were() {
+        let rows = [SecondRow::of(0, &interval()), SecondRow::default()];
+        assert_eq!(
+            [
+                rows[0].response_p50_ns,
+                rows[0].response_p99_ns,
+                rows[0].response_max_ns,
+                rows[0].service_p50_ns
+            ],
+            [Some(1_000), None, Some(1_000), None],
+            "two times have no p99"
+        );
+        assert_eq!(SecondRow::read(&SecondRow::file(&rows)), Ok(rows.to_vec()));
+    }
+}

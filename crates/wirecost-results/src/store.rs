@@ -1,0 +1,255 @@
+//! The results folder of loads. Each load is on disk as soon as it has figures; all other files are put together from
+//! those, again after each of them, so that whatever ends a run leaves a folder that can be read and gone on with.
+
+use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use wirecost_stats::hgrm::Hgrm;
+use wirecost_stats::{Histogram, hlog};
+
+use super::figures::Interval;
+use super::metrics::{Format, Metrics};
+use crate::columns::Row as _;
+use crate::curves::CurveKind;
+use crate::journal::{self, Entry};
+use crate::load::{Load, LoadFile, LoadSummary, PhaseFigures};
+use crate::resume::Earlier;
+use crate::seconds::SecondRow;
+use crate::summary::SCHEMA;
+use crate::threshold::Threshold;
+use crate::time::{from_rfc3339, rfc3339};
+use crate::usage::UsageRow;
+use crate::{Environment, ResultsError, RunFolder};
+
+/// The sub-folder of CPU profiles.
+const PROFILE: &str = "profile";
+/// What the summary of a load says of itself: what tells it from a comparison's.
+pub const KIND: &str = "load";
+
+/// What a run of loads is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// The scenario's name; of a command line, the command's.
+    pub name: String,
+    /// The command that repeats the run.
+    pub command: String,
+    /// Seed of every random decision.
+    pub seed: u64,
+}
+
+/// The loads of a results folder.
+#[derive(Debug)]
+pub struct LoadStore<'a> {
+    folder: &'a RunFolder,
+    heading: Heading,
+    /// Keys of the loads asked for, in their order.
+    keys: Vec<String>,
+    /// Those that need not be run any more.
+    finished: BTreeSet<String>,
+    /// Those whose generator has failed: a run that goes on here runs them again.
+    failed: BTreeSet<String>,
+}
+
+impl<'a> LoadStore<'a> {
+    /// The store of a run that is asked for loads with these keys. From now on the folder can be read.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn open(
+        folder: &'a RunFolder,
+        heading: Heading,
+        keys: Vec<String>,
+        earlier: Earlier,
+        environment: &Environment,
+    ) -> Result<Self, ResultsError> {
+        let store = Self {
+            folder,
+            heading,
+            keys,
+            finished: earlier.finished,
+            failed: BTreeSet::new(),
+        };
+        store.assemble(environment, true, Vec::new())?;
+        Ok(store)
+    }
+
+    /// Indexes of the loads that have still to be run.
+    pub fn missing(&self) -> Vec<usize> {
+        let keys = self.keys.iter().enumerate();
+        keys.filter(|(_, key)| !self.finished.contains(*key))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// Keeps a load: first its figures, then the line of the journal that says so, then all that follows from it.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn put(&mut self, file: &LoadFile, environment: &Environment) -> Result<(), ResultsError> {
+        let index = self.keys.iter().position(|key| *key == file.load.key);
+        let entry = Entry::of_load(index.unwrap_or_default(), &file.load);
+        file.write(self.folder)?;
+        journal::append(self.folder, &entry)?;
+        if entry.is_finished() {
+            self.finished.insert(file.load.key.clone());
+        } else if entry.has_failed() {
+            self.failed.insert(file.load.key.clone());
+        }
+        self.assemble(environment, true, Vec::new()).map(drop)
+    }
+
+    /// The summary as it is on disk now.
+    ///
+    /// # Errors
+    /// It cannot be read back.
+    pub fn summary(&self) -> Result<LoadSummary, ResultsError> {
+        self.folder.read_json("summary.json")
+    }
+
+    /// Says that the run has ended, and writes everything about all loads, whichever run measured them.
+    ///
+    /// # Errors
+    /// A load cannot be read back, or a file cannot be written.
+    pub fn finish(
+        &self,
+        environment: &Environment,
+        thresholds: Vec<Threshold>,
+        ended: SystemTime,
+    ) -> Result<LoadSummary, ResultsError> {
+        let has_ended = |key: &String| self.finished.contains(key) || self.failed.contains(key);
+        let interrupted = !self.keys.iter().all(has_ended);
+        let summary = self.assemble(environment, interrupted, thresholds)?;
+        let at = rfc3339(ended);
+        journal::append(self.folder, &Entry::Ended { at, interrupted })?;
+        Ok(summary)
+    }
+
+    /// The load, its profile on disk where it has one.
+    fn with_profile(&self, index: usize, file: LoadFile) -> Result<Load, ResultsError> {
+        let LoadFile {
+            mut load, profile, ..
+        } = file;
+        if let Some(folded) = profile {
+            let name = format!("{PROFILE}/{index:03}.folded");
+            self.folder.restore(&[PROFILE])?;
+            self.folder.write_derived(&name, folded.as_bytes())?;
+            load.profile = Some(name);
+        }
+        Ok(load)
+    }
+
+    fn assemble(
+        &self,
+        environment: &Environment,
+        interrupted: bool,
+        thresholds: Vec<Threshold>,
+    ) -> Result<LoadSummary, ResultsError> {
+        let mut loads = Vec::new();
+        let mut environment = environment.clone();
+        let (mut seconds, mut usage) = (Vec::new(), Vec::new());
+        let mut metrics = Metrics::default();
+        self.folder.clear_distributions()?;
+        for key in &self.keys {
+            let Some(file) = LoadFile::read(self.folder, key)? else {
+                continue;
+            };
+            let index = loads.len();
+            metrics.add(&file);
+            add_to(&mut environment, &file);
+            let rows = file.intervals.iter();
+            seconds.extend(rows.map(|interval| SecondRow::of(index as u64, interval)));
+            usage.extend(file.usage.iter().map(|row| UsageRow {
+                load: index as u64,
+                ..row.clone()
+            }));
+            distributions(self.folder, index, &file)?;
+            loads.push(self.with_profile(index, file)?);
+        }
+        let Heading { name, command, seed } = self.heading.clone();
+        let summary = LoadSummary {
+            schema: SCHEMA,
+            kind: KIND.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            command,
+            name,
+            seed,
+            interrupted,
+            loads,
+            thresholds,
+        };
+        self.folder
+            .write("intervals.csv", SecondRow::file(&seconds).as_bytes())?;
+        self.folder
+            .write_derived("usage.csv", UsageRow::file(&usage).as_bytes())?;
+        let text = metrics.text(Format::OpenMetrics);
+        self.folder.write_derived("metrics.om", text.as_bytes())?;
+        self.folder.write_json("env.json", &environment)?;
+        self.folder.write_json("summary.json", &summary)?;
+        Ok(summary)
+    }
+}
+
+/// Adds where a load's devices came from and what its target was.
+fn add_to(environment: &mut Environment, file: &LoadFile) {
+    let target = &file.load.target;
+    let server = file
+        .server
+        .iter()
+        .map(|version| (target.clone(), version.clone()));
+    environment.servers.extend(server);
+    for address in &file.source_addresses {
+        if !environment.source_addresses.contains(address) {
+            environment.source_addresses.push(address.clone());
+        }
+    }
+}
+
+/// Writes what each phase of a load has counted of each kind of time, warm-up left out: all together as `.hgrm`, second by
+/// second as `.hlog`.
+fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(), ResultsError> {
+    let began = from_rfc3339(&file.load.started_at).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let began_s = began.map_or(0.0, |since| since.as_secs_f64());
+    for (phase, figures) in file.load.phases.iter().enumerate() {
+        let start_s = began_s + figures.begin_s;
+        let intervals: Vec<&Interval> = file
+            .phase(phase as u32)
+            .filter(|interval| !interval.warm_up)
+            .collect();
+        for kind in CurveKind::ALL {
+            let rows: Vec<(f64, f64, &Histogram)> = intervals
+                .iter()
+                .filter_map(|interval| Some((interval.second, kind.of(interval)?)))
+                .filter(|(_, histogram)| !histogram.is_empty())
+                .map(|(second, histogram)| {
+                    let [begin, end] = measured_of(figures, kind, second);
+                    (begin, end - begin, histogram)
+                })
+                .collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let mut sum = Histogram::new();
+            rows.iter().for_each(|(.., histogram)| sum.merge(histogram));
+            folder.write_derived(&kind.file(load, phase), Hgrm(&sum).to_string().as_bytes())?;
+            let log = hlog::text(start_s, kind.words(), rows);
+            folder.write_derived(&kind.log_file(load, phase), log.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The part of a second in which times of a kind were measured, in seconds from the beginning of the phase: a warm-up cuts it
+/// at its beginning. At its end the offer cuts it for times that stand where their messages were intended, and the phase for
+/// those that stand where they came about. What comes behind that has a whole second.
+fn measured_of(figures: &PhaseFigures, kind: CurveKind, second: u32) -> [f64; 2] {
+    let end = match kind {
+        CurveKind::Connect | CurveKind::Delay => figures.duration_s,
+        CurveKind::Response | CurveKind::Service | CurveKind::Lag => figures.warm_up_s + figures.measured_s,
+    };
+    let whole = [f64::from(second), f64::from(second) + 1.0];
+    let part = [whole[0].max(figures.warm_up_s), whole[1].min(end)];
+    if part[0] < part[1] { part } else { whole }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,383 @@
+//! `summary.json`: one entry per cell, one section per phase.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::threshold::Threshold;
+use crate::resolved::ResolvedScenario;
+
+/// The version of the format of `summary.json`.
+pub const SCHEMA: u32 = 1;
+
+/// The contents of `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of this format: [`SCHEMA`].
+    pub schema: u32,
+    /// Version of wirecost.
+    pub version: String,
+    /// The command that repeats the run.
+    pub command: String,
+    /// What was asked for, every default filled in.
+    pub scenario: ResolvedScenario,
+    /// Seed of every random decision.
+    pub seed: u64,
+    /// Whether the run was interrupted before every cell had its samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// One entry per cell, in the order asked for.
+    pub cells: Vec<Cell>,
+    /// What was demanded of the figures, and whether they hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<Threshold>,
+}
+
+/// One stack x start x payload size x link x engine x target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Name of the stack.
+    pub stack: String,
+    /// How its connections start: `cold`, `resumed` or `0rtt`.
+    pub start: String,
+    /// Payload of a message in bytes.
+    pub payload_bytes: u64,
+    /// `live` or `sim`.
+    pub engine: String,
+    /// `builtin`, the name of a real server, or a URL.
+    pub target: String,
+    /// What tells the cell from every other one: the same for the same resolved cell, engine, version and seed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// Measured messages of a connection.
+    #[serde(default = "one")]
+    pub messages_per_connection: u64,
+    /// Time between the intended sends of one device's messages; null where each one settles.
+    #[serde(default)]
+    pub interval_ns: Option<u64>,
+    /// Of a live cell: what the simulated cell of the same key says; null where there is none to hold against it.
+    #[serde(default)]
+    pub agreement: Option<Agreement>,
+    /// Whether the figures may be used; `warnings` say why not.
+    pub valid: bool,
+    /// Reasons to look before trusting the figures.
+    pub warnings: Vec<Warning>,
+    /// Why the cell could not be run; every section is null then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
+    /// The link asked for and what was achieved.
+    pub link: Link,
+    /// From the first packet until the client may send application data; null for stacks without a connect.
+    pub connect: Option<Section>,
+    /// Round trips from the start of the connect until the first message was acknowledged, or had arrived where nothing
+    /// answers; null under loss.
+    #[serde(default)]
+    pub first_message_round_trips: Option<f64>,
+    /// Whether the measured message was early data: it shares its packets with the handshake, whose headers count as
+    /// connect.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub early_message: bool,
+    /// The measured message: all bytes between its send and the end of its settle.
+    pub message: Option<Section>,
+    /// PINGREQ and the like; null where none was sent.
+    pub keep_alive: Option<Section>,
+    /// The close by the client; null for stacks without one.
+    pub close: Option<Section>,
+    /// The link of the subscriber, where there is one.
+    pub delivery: Option<Section>,
+    /// CPU time of both sides; null in sections that were not measured.
+    pub cpu: Cpu,
+    /// How the offered messages ended.
+    pub outcomes: Outcomes,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// How a live cell and the simulated one agree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Whether packets and bytes by phase, direction and layer are equal.
+    pub equal: bool,
+    /// The first thing that differs, in words: phase, direction, what, live and simulated figure.
+    pub first_difference: Option<String>,
+    /// Median response time of the message, live by simulated; null where either has none.
+    pub median_ratio: Option<f64>,
+}
+
+/// A reason to look before trusting the figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Machine-readable kind, e.g. `link-delay-off`.
+    pub kind: String,
+    /// One sentence for a person.
+    pub text: String,
+    /// Whether the figures must not be used.
+    pub invalidates: bool,
+}
+
+impl Warning {
+    /// A warning that leaves the figures valid.
+    pub fn note(kind: &str, text: String) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            text,
+            invalidates: false,
+        }
+    }
+
+    /// A warning that makes the figures invalid.
+    pub fn invalid(kind: &str, text: String) -> Self {
+        Self {
+            invalidates: true,
+            ..Self::note(kind, text)
+        }
+    }
+}
+
+/// The link of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// From the device to the server.
+    pub up: LinkDirection,
+    /// From the server to the device.
+    pub down: LinkDirection,
+    /// What the link did when it was checked and while it was used; null where it was not checked.
+    pub achieved: Option<Achieved>,
+}
+
+/// One direction of the link, as asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkDirection {
+    /// One-way propagation delay.
+    pub delay_ns: u64,
+    /// Half width (uniform) or standard deviation (normal) of the delay variation.
+    pub delay_variation_ns: u64,
+    /// Stationary probability that a packet is lost.
+    pub loss: f64,
+    /// Probability that a packet is held back behind later ones.
+    pub reorder: f64,
+    /// Probability that a packet is delivered twice.
+    pub duplicate: f64,
+    /// Probability that one bit of a packet is flipped.
+    pub corrupt: f64,
+    /// Serialisation rate in bit/s; null for none.
+    pub rate_bps: Option<u64>,
+    /// Limit of the queue in bytes, where it is byte-limited.
+    pub queue_bytes: Option<u64>,
+    /// Limit of the queue in packets, where it is packet-limited.
+    pub queue_packets: Option<u64>,
+    /// Largest IP packet in bytes.
+    pub mtu_bytes: u64,
+}
+
+/// What the link achieved against what was asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Achieved {
+    /// Median round-trip time of ICMP echo requests before the measurement.
+    pub rtt_p50_ns: Option<u64>,
+    /// Echo replies that the median is of.
+    pub rtt_samples: u64,
+    /// Share of packets lost by the link's own decisions in the cell's run, up.
+    pub loss_up: Option<f64>,
+    /// Share of packets lost by the link's own decisions in the cell's run, down.
+    pub loss_down: Option<f64>,
+    /// Packets that these shares are of, both directions.
+    pub packets: u64,
+    /// Rate that back-to-back packets left the link at, up, in bit/s.
+    pub rate_up_bps: Option<u64>,
+    /// Rate that back-to-back packets left the link at, down, in bit/s.
+    pub rate_down_bps: Option<u64>,
+    /// Packets that found the queue full in the cell's run, up; absent where nothing queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_dropped_up: Option<u64>,
+    /// Packets that found the queue full in the cell's run, down; absent where nothing queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_dropped_down: Option<u64>,
+}
+
+/// The figures of one phase over all samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    /// Devices that reached the end of this phase.
+    pub samples: u64,
+    /// What ends the response time: `to_ack`, `to_reply` or `to_arrival`.
+    pub response_kind: String,
+    /// From the intended start to the end of the phase.
+    pub response_time_ns: Option<Times>,
+    /// From the actual start to the end of the phase.
+    pub service_time_ns: Option<Times>,
+    /// From the actual send to the link's delivery of the last byte at the server.
+    pub one_way_delay_ns: Option<Times>,
+    /// Flights on the critical path / 2; null under loss and where devices differ.
+    pub round_trips: Option<f64>,
+    /// Payload bits / time to arrival, in bit/s: mean over samples.
+    pub goodput_bps: Option<f64>,
+    /// (wire bytes both ways - payload) / payload.
+    pub header_ratio: Option<f64>,
+    /// From the device to the server.
+    pub up: Bytes,
+    /// From the server to the device.
+    pub down: Bytes,
+    /// Wire bytes by cause: mean per sample and direction.
+    pub by_cause: BTreeMap<String, CauseBytes>,
+}
+
+/// Quantities of time over samples, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Samples.
+    pub n: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// 95 % interval of the mean, not symmetric; null where there are too few samples for their skewness (`low_n` names `mean`)
+    /// or where they depend on each other, as in fleets and loads.
+    pub ci95: Option<[f64; 2]>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile; null where there are too few samples.
+    pub p90: Option<u64>,
+    /// 95th percentile; null where there are too few samples.
+    pub p95: Option<u64>,
+    /// 99th percentile; null where there are too few samples.
+    pub p99: Option<u64>,
+    /// 99.9th percentile, from 10,000 samples on; absent below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999: Option<u64>,
+    /// Smallest.
+    pub min: u64,
+    /// Largest.
+    pub max: u64,
+    /// Order-statistic 95 % interval of each printed quantile, null where the sample has none.
+    pub quantile_ci95: BTreeMap<String, Option<[u64; 2]>>,
+    /// Quantiles printed from fewer than ten samples beyond them, and `mean` where there are too few for an interval.
+    pub low_n: Vec<String>,
+}
+
+/// Packets and bytes of one direction, per sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// IP packets.
+    pub packets: Count,
+    /// IP headers.
+    pub ip: Count,
+    /// TCP and UDP headers.
+    pub transport: Count,
+    /// TLS, DTLS, OSCORE, protected objects.
+    pub security: Count,
+    /// The application protocol's own bytes.
+    pub application: Count,
+    /// What the user gave.
+    pub payload: Count,
+    /// Their sum: the bytes of the IP packets.
+    pub wire: Count,
+}
+
+/// A count over samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    /// Arithmetic mean per sample.
+    pub mean: f64,
+    /// Sum over samples.
+    pub sum: u64,
+    /// Smallest of a sample.
+    pub min: u64,
+    /// Largest of a sample.
+    pub max: u64,
+}
+
+/// Wire bytes of one cause per sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CauseBytes {
+    /// From the device to the server: mean per sample.
+    pub up: f64,
+    /// From the server to the device: mean per sample.
+    pub down: f64,
+}
+
+/// CPU time per sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Our client: endpoint and socket calls, thread clock; null where not measured.
+    pub client: Option<CpuSide>,
+    /// The server: thread clock of the built-in one, schedstat of a foreign one; null where not measured.
+    pub server: Option<CpuSide>,
+    /// Why a side, or a figure of one, is null.
+    pub reason: Option<String>,
+}
+
+/// CPU time of one side per sample, in nanoseconds: mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuSide {
+    /// All of a device's life: connect, both messages, close.
+    pub device_ns: f64,
+    /// The connect, where it can be told apart.
+    #[serde(default)]
+    pub connect_ns: Option<f64>,
+    /// The measured message, where it can be told apart.
+    pub message_ns: Option<f64>,
+}
+
+/// How the offered messages ended; the numbers other than `offered` sum to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// Messages that the plan intended to send.
+    pub offered: u64,
+    /// Acknowledged by the server in time.
+    pub acknowledged: u64,
+    /// Refused by the server with a reason.
+    pub refused: u64,
+    /// Not sent: the device never became able to.
+    pub failed: u64,
+    /// Acknowledged after the time-out.
+    pub late: u64,
+    /// Sent, and no reply ever came.
+    pub unknown: u64,
+    /// Delivered by the link, for stacks without acknowledgement.
+    pub delivered: u64,
+    /// Not delivered by the link, for stacks without acknowledgement.
+    pub lost: u64,
+}
+
+impl std::ops::AddAssign for Outcomes {
+    fn add_assign(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.acknowledged += other.acknowledged;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.late += other.late;
+        self.unknown += other.unknown;
+        self.delivered += other.delivered;
+        self.lost += other.lost;
+    }
+}
+
+impl Outcomes {
+    /// Messages that have ended, in whatever way.
+    pub const fn ended(&self) -> u64 {
+        self.acknowledged + self.refused + self.failed + self.late + self.unknown + self.delivered + self.lost
+    }
+
+    /// Whether the outcomes sum to what was offered.
+    pub const fn add_up(&self) -> bool {
+        self.offered == self.ended()
+    }
+}
+
+/// The kind of the warning that not one message has a time.
+pub const NO_SAMPLES: &str = "no-samples";
+
+impl Warning {
+    /// Whether it says that figures are wrong, rather than that there are none.
+    pub fn spoils_figures(&self) -> bool {
+        self.invalidates && self.kind != NO_SAMPLES
+    }
+}
+
+impl Cell {
+    /// Whether every offered message reached its server, as far as the stack can tell.
+    pub const fn all_arrived(&self) -> bool {
+        self.outcomes.offered == self.outcomes.acknowledged + self.outcomes.delivered
+    }
+}

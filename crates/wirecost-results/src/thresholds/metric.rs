@@ -1,0 +1,295 @@
+//! The figures of which something can be demanded.
+
+use crate::load::PhaseFigures;
+use crate::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
+use crate::thresholds::Aggregation;
+
+/// A figure of cells, of phases of loads, or of both.
+#[derive(Debug)]
+pub struct Metric {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// What it is measured in.
+    pub quantity: Quantity,
+    shape: Shape,
+    of: Of,
+}
+
+/// What has a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Cells,
+    Loads,
+    Both,
+}
+
+/// Metrics are told apart by their names.
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Seconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// Messages per second.
+    PerSecond,
+    /// Bits per second.
+    BitRate,
+    /// Something counted, or a ratio.
+    Number,
+    /// A share, 1 for all.
+    Share,
+}
+
+/// Which figures a metric has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Distribution,
+    PerMessage,
+    PerMessageEachWay,
+    /// Of messages, which have a share of those offered.
+    Counted,
+    /// Of anything else.
+    Number,
+    Share,
+    Sum,
+    Value,
+}
+
+impl Metric {
+    /// The figures that it has.
+    pub const fn aggregations(&self) -> &'static [Aggregation] {
+        use Aggregation::{Count, Max, Mean, Min, P50, P90, P95, P99, P999, Rate, Sum, Value};
+        match self.shape {
+            Shape::Distribution => &[P50, P90, P95, P99, P999, Mean, Min, Max],
+            Shape::PerMessage => &[Mean, Sum],
+            Shape::PerMessageEachWay => &[Mean, Min, Max, Sum],
+            Shape::Counted => &[Count, Rate],
+            Shape::Number => &[Count],
+            Shape::Share => &[Rate],
+            Shape::Sum => &[Sum],
+            Shape::Value => &[Value, Max],
+        }
+    }
+
+    /// A demand that it could have.
+    pub const fn example(&self) -> &'static str {
+        match (self.shape, self.quantity) {
+            (Shape::Distribution, _) => "p(99)<150ms",
+            (Shape::PerMessage | Shape::PerMessageEachWay, Quantity::Bytes) => "mean<150B",
+            (Shape::PerMessage | Shape::PerMessageEachWay, _) => "mean<=4",
+            (Shape::Counted, _) => "count==0 or rate>=99%",
+            (Shape::Number, _) => "count==0",
+            (Shape::Share, _) => "rate==100%",
+            (Shape::Sum, _) => "sum<200MB",
+            (Shape::Value, Quantity::Time) => "max<90s",
+            (Shape::Value, Quantity::PerSecond) => "value>=4900/s",
+            (Shape::Value, Quantity::BitRate) => "value>=1Mbit",
+            (Shape::Value, _) => "value<=2",
+        }
+    }
+
+    /// The figure of a cell, in base units; `None` where it has none.
+    pub fn of_cell(&self, cell: &Cell, aggregation: Aggregation) -> Option<f64> {
+        let (connect, message) = (cell.connect.as_ref(), cell.message.as_ref());
+        match self.name {
+            "response_time" => times(message?.response_time_ns.as_ref()?, aggregation),
+            "service_time" => times(message?.service_time_ns.as_ref()?, aggregation),
+            "one_way_delay" => times(message?.one_way_delay_ns.as_ref()?, aggregation),
+            "connect_time" => times(connect?.response_time_ns.as_ref()?, aggregation),
+            "bytes_per_msg" => both_ways(message?, |bytes| bytes.wire, aggregation),
+            "packets_per_msg" => both_ways(message?, |bytes| bytes.packets, aggregation),
+            "connect_bytes" => both_ways(connect?, |bytes| bytes.wire, aggregation),
+            "connect_packets" => both_ways(connect?, |bytes| bytes.packets, aggregation),
+            "bytes_up_per_msg" => count(message?.up.wire, aggregation),
+            "bytes_down_per_msg" => count(message?.down.wire, aggregation),
+            "round_trips" => message?.round_trips,
+            "connect_round_trips" => connect?.round_trips,
+            "first_message_round_trips" => cell.first_message_round_trips,
+            "header_ratio" => message?.header_ratio,
+            "goodput" => message?.goodput_bps,
+            "valid" => Some(f64::from(u8::from(cell.valid))),
+            _ => outcome(self.name, &cell.outcomes, aggregation),
+        }
+    }
+
+    /// The figure of a phase of a load, in base units; `None` where it has none.
+    pub fn of_phase(&self, phase: &PhaseFigures, aggregation: Aggregation) -> Option<f64> {
+        match self.name {
+            "response_time" => times(phase.response_time_ns.as_ref()?, aggregation),
+            "service_time" => times(phase.service_time_ns.as_ref()?, aggregation),
+            "one_way_delay" => times(phase.one_way_delay_ns.as_ref()?, aggregation),
+            "connect_time" => times(phase.connect_time_ns.as_ref()?, aggregation),
+            "schedule_lag" => times(phase.schedule_lag_ns.as_ref()?, aggregation),
+            "offered_rate" => phase.offered_rate,
+            "carried_rate" => phase.carried_rate,
+            "duplicates" => phase.deliveries.map(|deliveries| deliveries.duplicates as f64),
+            "out_of_order" => phase.deliveries.map(|deliveries| deliveries.out_of_order as f64),
+            "missing" => phase.missing.map(|missing| missing as f64),
+            "replayed" => phase.deliveries.map(|deliveries| deliveries.replayed as f64),
+            "reconnect_all" => Some(phase.duration_s),
+            "handshake_bytes" => Some((phase.socket_bytes_up + phase.socket_bytes_down) as f64),
+            "connections_failed" => {
+                let connects = phase.connects;
+                Some((connects.refused + connects.failed + connects.timed_out) as f64)
+            }
+            "valid" => Some(f64::from(u8::from(phase.valid))),
+            _ => outcome(self.name, &phase.outcomes, aggregation),
+        }
+    }
+}
+
+impl Metric {
+    /// Whether it is known while its phase runs. What has arrived where nothing answers, and whether figures may be used,
+    /// is known when the phase is over.
+    pub fn is_known_early(&self, is_answered: bool) -> bool {
+        match self.name {
+            "valid" | "delivered" | "missing" => false,
+            "acknowledged" | "late" | "unknown" | "messages_lost" | "carried_rate" => is_answered,
+            _ => true,
+        }
+    }
+
+    /// Whether the phases of a load have one figure of it together: what a store holds comes when its devices do, which may be
+    /// in one phase or the next.
+    pub fn adds_up(&self) -> bool {
+        matches!(self.name, "duplicates" | "out_of_order" | "replayed")
+    }
+
+    /// Whether a figure of it can only grow while its phase runs.
+    pub fn grows(&self, aggregation: Aggregation) -> bool {
+        use Aggregation::{Count, Max, Sum};
+        self.name == "reconnect_all" || matches!(aggregation, Count | Sum | Max)
+    }
+}
+
+/// The metrics of loads, or of cells.
+pub fn all(of_loads: bool) -> Vec<&'static Metric> {
+    let other = if of_loads { Of::Cells } else { Of::Loads };
+    METRICS.iter().filter(|metric| metric.of != other).collect()
+}
+
+/// Every metric.
+pub static METRICS: [Metric; 34] = [
+    distribution("response_time", Of::Both),
+    distribution("service_time", Of::Both),
+    distribution("one_way_delay", Of::Both),
+    distribution("connect_time", Of::Both),
+    distribution("schedule_lag", Of::Loads),
+    of_cells("bytes_per_msg", Quantity::Bytes, Shape::PerMessage),
+    of_cells("bytes_up_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
+    of_cells("bytes_down_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
+    of_cells("packets_per_msg", Quantity::Number, Shape::PerMessage),
+    of_cells("connect_bytes", Quantity::Bytes, Shape::PerMessage),
+    of_cells("connect_packets", Quantity::Number, Shape::PerMessage),
+    of_cells("round_trips", Quantity::Number, Shape::Value),
+    of_cells("connect_round_trips", Quantity::Number, Shape::Value),
+    of_cells("first_message_round_trips", Quantity::Number, Shape::Value),
+    of_cells("header_ratio", Quantity::Number, Shape::Value),
+    of_cells("goodput", Quantity::BitRate, Shape::Value),
+    counted("offered"),
+    counted("acknowledged"),
+    counted("refused"),
+    counted("failed"),
+    counted("late"),
+    counted("unknown"),
+    counted("delivered"),
+    counted("messages_lost"),
+    metric("valid", Quantity::Share, Shape::Share, Of::Both),
+    of_loads("offered_rate", Quantity::PerSecond, Shape::Value),
+    of_loads("carried_rate", Quantity::PerSecond, Shape::Value),
+    of_loads("duplicates", Quantity::Number, Shape::Number),
+    of_loads("out_of_order", Quantity::Number, Shape::Number),
+    of_loads("replayed", Quantity::Number, Shape::Number),
+    of_loads("missing", Quantity::Number, Shape::Number),
+    of_loads("reconnect_all", Quantity::Time, Shape::Value),
+    of_loads("connections_failed", Quantity::Number, Shape::Number),
+    of_loads("handshake_bytes", Quantity::Bytes, Shape::Sum),
+];
+
+const fn distribution(name: &'static str, of: Of) -> Metric {
+    metric(name, Quantity::Time, Shape::Distribution, of)
+}
+
+const fn counted(name: &'static str) -> Metric {
+    metric(name, Quantity::Number, Shape::Counted, Of::Both)
+}
+
+const fn of_cells(name: &'static str, quantity: Quantity, shape: Shape) -> Metric {
+    metric(name, quantity, shape, Of::Cells)
+}
+
+const fn of_loads(name: &'static str, quantity: Quantity, shape: Shape) -> Metric {
+    metric(name, quantity, shape, Of::Loads)
+}
+
+const fn metric(name: &'static str, quantity: Quantity, shape: Shape, of: Of) -> Metric {
+    Metric {
+        name,
+        quantity,
+        shape,
+        of,
+    }
+}
+
+/// A quantity of time in seconds.
+fn times(times: &Times, aggregation: Aggregation) -> Option<f64> {
+    let nanos = match aggregation {
+        Aggregation::P50 => times.p50? as f64,
+        Aggregation::P90 => times.p90? as f64,
+        Aggregation::P95 => times.p95? as f64,
+        Aggregation::P99 => times.p99? as f64,
+        Aggregation::P999 => times.p999? as f64,
+        Aggregation::Mean => times.mean,
+        Aggregation::Min => times.min as f64,
+        Aggregation::Max => times.max as f64,
+        _ => return None,
+    };
+    Some(nanos / 1e9)
+}
+
+fn count(count: Count, aggregation: Aggregation) -> Option<f64> {
+    match aggregation {
+        Aggregation::Mean => Some(count.mean),
+        Aggregation::Min => Some(count.min as f64),
+        Aggregation::Max => Some(count.max as f64),
+        Aggregation::Sum => Some(count.sum as f64),
+        _ => None,
+    }
+}
+
+/// Both directions together: means and sums add up, the smallest and the largest do not.
+fn both_ways(section: &Section, of: fn(&Bytes) -> Count, aggregation: Aggregation) -> Option<f64> {
+    let (up, down) = (of(&section.up), of(&section.down));
+    match aggregation {
+        Aggregation::Mean => Some(up.mean + down.mean),
+        Aggregation::Sum => Some((up.sum + down.sum) as f64),
+        _ => None,
+    }
+}
+
+/// How many messages ended so, or which share of those offered; `None` where none were offered.
+fn outcome(name: &str, outcomes: &Outcomes, aggregation: Aggregation) -> Option<f64> {
+    let messages = match name {
+        "offered" => outcomes.offered,
+        "acknowledged" => outcomes.acknowledged,
+        "refused" => outcomes.refused,
+        "failed" => outcomes.failed,
+        "late" => outcomes.late,
+        "unknown" => outcomes.unknown,
+        "delivered" => outcomes.delivered,
+        "messages_lost" => outcomes.failed + outcomes.unknown + outcomes.lost,
+        _ => return None,
+    };
+    match aggregation {
+        _ if outcomes.offered == 0 => None,
+        Aggregation::Rate => Some(messages as f64 / outcomes.offered as f64),
+        _ => Some(messages as f64),
+    }
+}

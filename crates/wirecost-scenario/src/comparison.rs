@@ -1,0 +1,308 @@
+//! A comparison as a scenario has it: its keys and what they mean.
+
+use std::time::Duration;
+
+use wirecost_link::LinkConfig;
+use wirecost_proto::ByteSize;
+use wirecost_security::Start;
+use wirecost_stack::{Stack, name};
+
+use super::edit::OF_COMPARISONS;
+use super::error::ScenarioError;
+use super::link;
+use super::node::{Node, Value};
+use super::selector::{Labels, Selector};
+use super::table::{MAX_LIST, Table, flag, keep_alive, parsed, text, time, whole};
+use crate::options::compare::{Engine, Fleet, Medium, Options, Schedule, Target};
+use crate::plan;
+
+/// The keys of a comparison.
+pub const KEYS: [&str; 28] = [
+    "stack",
+    "stacks",
+    "start",
+    "size",
+    "engine",
+    "target",
+    "link",
+    "links",
+    "count",
+    "samples",
+    "settle",
+    "timeout",
+    "ipv6",
+    "seed",
+    "resource",
+    "keep_alive",
+    "messages_per_connection",
+    "warm_up",
+    "interval",
+    "schedules",
+    "client_certificates",
+    "dtls_cookie",
+    "shared_link",
+    "spread",
+    "packet_path",
+    "one_cpu",
+    "record",
+    "exclude",
+];
+/// The keys of what the capture holds.
+pub const RECORD_KEYS: [&str; 2] = ["keys", "hosts"];
+/// The keys of a schedule.
+pub const SCHEDULE_KEYS: [&str; 3] = ["messages_per_connection", "warm_up", "interval"];
+
+impl Options {
+    /// A comparison of stacks with every default filled in.
+    pub fn new(stacks: Vec<Stack>) -> Self {
+        Self {
+            engine: Engine::Auto,
+            stacks,
+            starts: vec![Start::Cold],
+            sizes: vec![ByteSize::from_bytes(128)],
+            links: vec![LinkConfig::symmetric(link::DEFAULT_RTT)],
+            samples: 150,
+            settle: Duration::from_secs(1),
+            timeout: Duration::from_secs(30),
+            target: Target::Builtin,
+            ipv6: false,
+            medium: None,
+            seed: 42,
+            resource: "test".into(),
+            keep_alive: 60,
+            schedules: vec![Schedule::default()],
+            keys: true,
+            client_certificates: false,
+            dtls_cookie: false,
+            record_hosts: 1,
+            one_cpu: false,
+            fleet: None,
+            exclude: Vec::new(),
+            shard: None,
+        }
+    }
+}
+
+/// Reads a comparison: a key of the matrix has a value or a list.
+///
+/// # Errors
+/// A key is unknown, has no value that it can have, or the comparison cannot be run.
+pub fn read(node: &Node) -> Result<Options, ScenarioError> {
+    let table = Table::new(node, "", &KEYS)?;
+    let mut options = Options::new(stacks(&table)?);
+    matrix(&table, &mut options)?;
+    set(&mut options.engine, table.one("engine", parsed)?);
+    set(&mut options.target, table.one("target", parsed)?);
+    set(&mut options.samples, one_of(&table, "count", "samples", whole)?);
+    set(&mut options.settle, table.one("settle", time)?);
+    set(&mut options.timeout, table.one("timeout", time)?);
+    set(&mut options.ipv6, table.one("ipv6", flag)?);
+    set(&mut options.seed, table.one("seed", whole)?);
+    set(&mut options.resource, table.one("resource", text)?);
+    set(&mut options.keep_alive, table.one("keep_alive", keep_alive)?);
+    set(
+        &mut options.client_certificates,
+        table.one("client_certificates", flag)?,
+    );
+    set(&mut options.dtls_cookie, table.one("dtls_cookie", flag)?);
+    set(&mut options.medium, table.one("packet_path", medium)?);
+    set(&mut options.one_cpu, table.one("one_cpu", flag)?);
+    options.fleet = fleet(&table)?;
+    if let Some(node) = table.get("record") {
+        let own = Table::new(node, "record.", &RECORD_KEYS)?;
+        set(&mut options.keys, own.one("keys", flag)?);
+        set(&mut options.record_hosts, own.one("hosts", whole)?);
+    }
+    options.exclude = exclude(&table)?;
+    let cells = everything(&options);
+    if cells > MAX_CELLS {
+        let message = format!("there are {cells} cells, more than {MAX_CELLS}: shorten the lists");
+        return Err(ScenarioError::new(&super::Place::File, message));
+    }
+    let checked = options.validate();
+    checked.map_err(|why| ScenarioError::new(&super::Place::File, why.to_string()))?;
+    check_exclude(&table, &options)?;
+    Ok(options)
+}
+
+/// The most cells of a scenario.
+pub const MAX_CELLS: usize = 100_000;
+
+/// How many cells there would be without `exclude`.
+fn everything(options: &Options) -> usize {
+    let lists = [
+        options.stacks.len(),
+        options.starts.len(),
+        options.sizes.len(),
+        options.links.len(),
+        options.schedules.len(),
+    ];
+    lists.into_iter().fold(1, usize::saturating_mul)
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// The stacks: under `stack`, or under `stacks` in the resolved form.
+fn stacks(table: &Table<'_>) -> Result<Vec<Stack>, ScenarioError> {
+    let stacks = match (table.get("stack"), table.get("stacks")) {
+        (Some(_), Some(_)) => return Err(table.error("stacks", "stack says the same: leave out one of them")),
+        (Some(_), None) => table.many("stack", parsed)?,
+        (None, _) => table.many("stacks", parsed)?,
+    };
+    if !stacks.is_empty() {
+        return Ok(stacks);
+    }
+    let default = name::DEFAULT.iter().map(|name| parsed(name));
+    default
+        .collect::<Result<_, _>>()
+        .map_err(|why| table.error("stack", why))
+}
+
+/// What can have several values.
+fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
+    let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
+    set(&mut options.sizes, filled(table.many("size", parsed)?));
+    let starts = table.many("start", parsed)?;
+    if !starts.is_empty() {
+        options.starts = starts;
+    }
+    options.links = match (table.get("link"), table.get("links")) {
+        (None, None) => return schedules(table, options),
+        (Some(_), Some(_)) => return Err(table.error("links", "link says the same: leave out one of them")),
+        (Some(node), None) => link::links(node, "link.")?,
+        (
+            None,
+            Some(Node {
+                value: Value::List(list),
+                ..
+            }),
+        ) => {
+            let links = list.iter().take(MAX_LIST).map(|node| link::links(node, "links."));
+            links.collect::<Result<Vec<_>, _>>()?.concat()
+        }
+        (None, Some(node)) => link::links(node, "links.")?,
+    };
+    schedules(table, options)
+}
+
+/// How devices send: every interval with every number of messages, or a list of both together.
+fn schedules(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
+    let Some(node) = table.get("schedules") else {
+        options.schedules = schedules_of(table)?;
+        return Ok(());
+    };
+    let Value::List(list) = &node.value else {
+        return Err(table.error(
+            "schedules",
+            format!("a list is expected, this is {}", node.kind()),
+        ));
+    };
+    let one = |node| schedules_of(&Table::new(node, "schedules.", &SCHEDULE_KEYS)?);
+    options.schedules = list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat();
+    Ok(())
+}
+
+fn schedules_of(table: &Table<'_>) -> Result<Vec<Schedule>, ScenarioError> {
+    let intervals = table.many("interval", time)?;
+    let messages = table.many("messages_per_connection", whole)?;
+    Ok(Schedule::every(
+        &intervals,
+        &messages,
+        table.one("warm_up", flag)?,
+    ))
+}
+
+fn fleet(table: &Table<'_>) -> Result<Option<Fleet>, ScenarioError> {
+    let spread = table.one("spread", time)?;
+    match table.one("shared_link", flag)?.unwrap_or_default() {
+        true => Ok(Some(Fleet { spread })),
+        false if spread.is_some() => Err(table.error("spread", "it belongs to shared_link: true")),
+        false => Ok(None),
+    }
+}
+
+/// The value of a key that has a second name in the resolved form.
+fn one_of<T>(
+    table: &Table<'_>,
+    key: &str,
+    other: &str,
+    read: super::table::Read<T>,
+) -> Result<Option<T>, ScenarioError> {
+    match (table.one(key, read)?, table.one(other, read)?) {
+        (Some(_), Some(_)) => Err(table.error(other, format!("{key} says the same: leave out one of them"))),
+        (one, another) => Ok(one.or(another)),
+    }
+}
+
+fn medium(text: &str) -> Result<Option<Medium>, String> {
+    match text {
+        "auto" => Ok(None),
+        "tun" => Ok(Some(Medium::Tun)),
+        "veth" => Ok(Some(Medium::Veth)),
+        _ => Err(format!("{text:?} is none of auto, tun, veth")),
+    }
+}
+
+/// The cells that are left out: a list of tables of dimensions with a value or a list.
+fn exclude(table: &Table<'_>) -> Result<Vec<Selector>, ScenarioError> {
+    let Some(node) = table.get("exclude") else {
+        return Ok(Vec::new());
+    };
+    selectors(node, &OF_COMPARISONS)
+}
+
+/// Refuses conditions that leave out nothing, or everything.
+fn check_exclude(table: &Table<'_>, options: &Options) -> Result<(), ScenarioError> {
+    if options.exclude.is_empty() {
+        return Ok(());
+    }
+    let everything = Options {
+        exclude: Vec::new(),
+        ..options.clone()
+    };
+    let cells = plan::labels(&everything);
+    let is_idle = |one: &&Selector| !cells.iter().any(|(_, labels)| one.matches(labels));
+    if let Some(idle) = options.exclude.iter().find(is_idle) {
+        return Err(table.error("exclude", format!("nothing of this run is {idle}")));
+    }
+    let is_kept = |labels: &Labels| !options.exclude.iter().any(|one| one.matches(labels));
+    if cells.iter().any(|(_, labels)| is_kept(labels)) {
+        return Ok(());
+    }
+    Err(table.error("exclude", "it leaves out every cell"))
+}
+
+/// Reads a list of tables as selectors.
+///
+/// # Errors
+/// It is none, a table is empty, or a dimension is not among `dimensions`.
+pub(super) fn selectors(node: &Node, dimensions: &[&'static str]) -> Result<Vec<Selector>, ScenarioError> {
+    let Value::List(list) = &node.value else {
+        let message = format!("exclude: a list of tables is expected, this is {}", node.kind());
+        return Err(
+            ScenarioError::new(&node.place, message).with_hint("for example - {stack: http3, start: cold}")
+        );
+    };
+    list.iter().map(|node| selector(node, dimensions)).collect()
+}
+
+fn selector(node: &Node, dimensions: &[&'static str]) -> Result<Selector, ScenarioError> {
+    let table = Table::new(node, "exclude.", dimensions)?;
+    let mut selector = Selector::default();
+    for (key, node) in node.entries().unwrap_or_default() {
+        let values = table.many(&key.name, text)?;
+        let required = selector.require(&key.name, &values, dimensions);
+        required.map_err(|why| ScenarioError::new(&node.place, format!("exclude.{}: {why}", key.name)))?;
+    }
+    if selector.is_empty() {
+        return Err(ScenarioError::new(
+            &node.place,
+            "exclude: a table without conditions would leave out everything",
+        ));
+    }
+    Ok(selector)
+}

@@ -1,0 +1,195 @@
+//! Whether a load may harm a server that is not on this machine.
+
+use std::net::IpAddr;
+
+use wirecost_stack::url::Url;
+
+use crate::expected::deliveries_of;
+use crate::options::load::{LoadOptions, LoadTarget, Offer, Phase};
+
+/// Messages per second that a stranger's server may be sent, and may have to deliver, without consent.
+pub const STRANGERS_RATE: f64 = 100.0;
+
+/// What a server has to do with the messages of a phase in a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Traffic {
+    /// Messages that it is sent.
+    sent: f64,
+    /// Messages that it delivers to subscribers of ours.
+    delivered: f64,
+}
+
+impl LoadOptions {
+    /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this machine, or
+    /// it is sent and delivers no more than [`STRANGERS_RATE`] of messages, and sees no more connects than that in a second.
+    pub fn needs_consent(&self) -> Option<String> {
+        let url = self.strangers_url()?;
+        let traffic = self.most_traffic();
+        let connects = self.connects_in_a_second();
+        let what = match traffic.all() {
+            all if all <= STRANGERS_RATE && connects <= STRANGERS_RATE => return None,
+            all if all <= STRANGERS_RATE => format!("{connects} connects at once"),
+            all if all.is_finite() => traffic.to_string(),
+            _ => "a closed loop".to_owned(),
+        };
+        Some(format!(
+            "{} is not on this machine, and {what} may harm it",
+            url.host
+        ))
+    }
+
+    /// How many lost connections may be made again in a second, of all devices together; `None` is any number. What the target
+    /// makes of a load that needs no permission for its plan shall need none.
+    pub fn most_reconnects_in_a_second(&self) -> Option<f64> {
+        self.strangers_url()?;
+        (!self.is_permitted).then_some(STRANGERS_RATE)
+    }
+
+    /// The URL of a target that is not on this machine.
+    fn strangers_url(&self) -> Option<&Url> {
+        let LoadTarget::Url(url) = &self.target else {
+            return None;
+        };
+        let address = url.host.parse::<IpAddr>();
+        let is_here = url.host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+        (!is_here).then_some(url)
+    }
+
+    /// What the phase with the most messages comes to.
+    fn most_traffic(&self) -> Traffic {
+        let phases = (0..).zip(&self.phases);
+        let traffic = phases.filter_map(|(index, phase)| Some(self.traffic(index, phase, phase.offer()?)));
+        traffic.fold(Traffic::default(), |most, one| {
+            if one.all() > most.all() { one } else { most }
+        })
+    }
+
+    fn traffic(&self, index: u32, phase: &Phase, offer: &Offer) -> Traffic {
+        let sent = offer.rate(self.clients).unwrap_or(f64::INFINITY);
+        let fans_out = matches!(phase, Phase::Publish(_)) && sent <= STRANGERS_RATE;
+        let times = if fans_out { deliveries_of(self, index) } else { 0.0 };
+        Traffic {
+            sent,
+            delivered: sent * times,
+        }
+    }
+
+    /// The most connects of a phase that a server sees in a second; what a stack without connects makes, it sees none of.
+    fn connects_in_a_second(&self) -> f64 {
+        if !self.stack.has_connect() {
+            return 0.0;
+        }
+        let devices = f64::from(self.clients.saturating_add(self.receivers()));
+        let of_phase = |phase: &Phase| match phase {
+            Phase::Connect { rate, .. } => rate.map_or(devices, |rate| rate.min(devices)),
+            Phase::Reconnect { .. } => devices,
+            _ => 0.0,
+        };
+        self.phases.iter().map(of_phase).fold(0.0, f64::max)
+    }
+}
+
+impl Traffic {
+    fn all(self) -> f64 {
+        self.sent + self.delivered
+    }
+}
+
+impl std::fmt::Display for Traffic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { sent, delivered } = self;
+        match *delivered > 0.0 {
+            true => write!(
+                f,
+                "{} messages/s ({sent} sent, {delivered} delivered to subscribers)",
+                self.all()
+            ),
+            false => write!(f, "{sent} messages/s"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::load::{Arrivals, Subscribers, Who};
+
+    const CONNECT: Phase = Phase::Connect {
+        who: Who::All,
+        rate: None,
+    };
+
+    fn publish(rate: f64) -> Phase {
+        Phase::Publish(Offer {
+            arrivals: Arrivals::Open {
+                rate,
+                per_client: false,
+                poisson: false,
+            },
+            duration: None,
+            count: Some(1),
+            warm_up: std::time::Duration::ZERO,
+            ramp: std::time::Duration::ZERO,
+        })
+    }
+
+    /// What is said of a load on a host, of 50 messages/s to a topic, with so many subscribers.
+    fn said(host: &str, topic: &str, devices: u32, filter: &str, shared: Option<&str>) -> Option<String> {
+        let url: wirecost_stack::url::Url = format!("mqtt://{host}/x").parse().expect("a URL");
+        let load = LoadOptions {
+            clients: 2,
+            resource: topic.into(),
+            subscribers: Some(Subscribers {
+                devices,
+                filter: filter.into(),
+                shared: shared.map(str::to_owned),
+                qos: 1,
+            }),
+            phases: vec![CONNECT, publish(50.0)],
+            ..LoadOptions::new(url.stack(), LoadTarget::Url(url))
+        };
+        load.needs_consent()
+    }
+
+    #[test]
+    fn what_a_server_delivers_counts_as_what_it_is_sent() {
+        let far = "192.0.2.1";
+        let expected = "192.0.2.1 is not on this machine, and 150 messages/s (50 sent, 100 delivered to subscribers) may harm it";
+        assert_eq!(said(far, "t", 2, "t", None).as_deref(), Some(expected));
+        for topic in ["t/%d", "t/%n"] {
+            assert_eq!(
+                said(far, topic, 2, "t/+", None).as_deref(),
+                Some(expected),
+                "{topic}"
+            );
+        }
+        assert_eq!(said(far, "t", 1, "t", None), None, "it is 100 messages/s");
+        assert_eq!(said(far, "t", 40, "u", None), None, "nobody receives");
+        for topic in ["t", "t/%n"] {
+            let filter = if topic == "t" { "t" } else { "t/+" };
+            assert_eq!(
+                said(far, topic, 40, filter, Some("g")),
+                None,
+                "one of them receives"
+            );
+        }
+        assert_eq!(
+            said(far, "t/%d", 2, "t/%d", None),
+            None,
+            "each message has one receiver"
+        );
+        assert_eq!(said("127.0.0.1", "t", 40, "t", None), None);
+    }
+
+    #[test]
+    fn without_subscribers_what_is_sent_counts() {
+        let url: wirecost_stack::url::Url = "mqtt://192.0.2.1/x".parse().expect("a URL");
+        let of = |rate| LoadOptions {
+            phases: vec![CONNECT, publish(rate)],
+            ..LoadOptions::new(url.stack(), LoadTarget::Url(url.clone()))
+        };
+        assert_eq!(of(100.0).needs_consent(), None);
+        let why = of(101.0).needs_consent().expect("too much");
+        assert!(why.contains("and 101 messages/s may harm it"), "{why}");
+    }
+}

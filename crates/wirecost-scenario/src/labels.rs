@@ -1,0 +1,77 @@
+//! The dimensions of cells, loads and phases with their values, as selectors name them.
+
+use wirecost_link::LinkConfig;
+use wirecost_proto::ByteSize;
+use wirecost_proto::units::DisplayDuration;
+
+use crate::options::compare::loss_text;
+use crate::options::load::{Arrivals, LoadOptions, Offer, Payload, Phase};
+use crate::selector::{Labels, rate_text};
+use crate::table::message_rate_text;
+
+/// The dimensions of a load with its values; of its phases, `phase` names them.
+pub fn labels_of_load(options: &LoadOptions) -> Labels {
+    let size = match &options.payload {
+        Payload::Size(size) => Some(*size),
+        Payload::File(bytes) => Some(ByteSize::from_bytes(bytes.len() as u64)),
+        Payload::Template(_) => None,
+    };
+    let offers = options.phases.iter().filter_map(Phase::offer);
+    let rates = offers.filter_map(open_rate);
+    let mut labels = Labels::from([
+        ("stack", options.stack.to_string()),
+        ("start", options.start.to_string()),
+        ("target", options.target.to_string()),
+        ("clients", options.clients.to_string()),
+        ("resource", options.resource.clone()),
+    ]);
+    labels.extend(options.link.iter().flat_map(labels_of_link));
+    labels.extend(size.map(|size| ("size", size.to_string())));
+    labels.extend(
+        options
+            .inflight
+            .map(|inflight| ("inflight", inflight.to_string())),
+    );
+    labels.extend(rates.reduce(f64::max).map(rate_label));
+    labels
+}
+
+/// The dimensions of a phase of a load with their values: the rate is its own where it has one.
+pub fn labels_of_phase(options: &LoadOptions, phase: &Phase) -> Labels {
+    let mut labels = labels_of_load(options);
+    labels.insert("phase", phase.name().to_owned());
+    labels.extend(phase.offer().and_then(open_rate).map(rate_label));
+    labels
+}
+
+const fn open_rate(offer: &Offer) -> Option<f64> {
+    match offer.arrivals {
+        Arrivals::Open { rate, .. } => Some(rate),
+        Arrivals::Closed => None,
+    }
+}
+
+fn rate_label(rate: f64) -> (&'static str, String) {
+    ("rate", message_rate_text(rate))
+}
+
+/// The dimensions of a link with its values; where both directions are alike, one value says it.
+pub fn labels_of_link(link: &LinkConfig) -> [(&'static str, String); 4] {
+    let both = |up: String, down: String| {
+        if up == down {
+            up
+        } else {
+            format!("{up} up {down} down")
+        }
+    };
+    let (up, down) = (&link.up, &link.down);
+    [
+        ("link.rtt", DisplayDuration(link.rtt()).to_string()),
+        ("link.loss", both(loss_text(&up.loss), loss_text(&down.loss))),
+        ("link.rate", both(rate_text(up.rate), rate_text(down.rate))),
+        (
+            "link.mtu",
+            ByteSize::from_bytes(up.mtu.min(down.mtu).into()).to_string(),
+        ),
+    ]
+}

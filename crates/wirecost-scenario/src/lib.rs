@@ -1,0 +1,426 @@
+//! Scenario files: what a run is asked to do, as a person writes it and as a results folder keeps it.
+//!
+//! ```text
+//! text -> Node (every value with its line) -> vary, --set -> Options, or one LoadOptions per combination
+//! Options, LoadOptions -> text that reads back as the same: scenario.resolved.yaml
+//! ```
+//!
+//! - [`node`]: YAML with lines, within limits of size and depth
+//! - [`table`]: keys of a table: none unknown, none twice, values with their units
+//! - [`edit`]: `vary`, `--set` and `--vary`
+//! - [`selector`]: which cells or loads are meant; [`labels`]: what tells them apart
+//! - [`consent`]: whether a load may harm a server that is not on this machine
+//! - [`comparison`]: comparisons; [`link`]: the emulated link, of a file and of flags
+//! - [`load`]: loads: phases, payload, target
+//! - [`thresholds`]: what is demanded of the figures
+//! - [`options`]: what a comparison and a load are asked to do, and what cannot be
+//! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
+//!   to receive
+//! - [`merge`](mod@merge): several results folders as one
+//!
+//! A file is strict: an unknown key, a quantity without its unit and a name that is not in the list are errors with the
+//! line in which they stand.
+
+pub mod comparison;
+pub mod consent;
+pub mod edit;
+pub mod error;
+pub mod expected;
+pub mod identity;
+pub mod labels;
+pub mod link;
+pub mod load;
+pub mod merge;
+pub mod node;
+pub mod options;
+pub mod plan;
+pub mod selector;
+pub mod table;
+pub mod thresholds;
+
+use serde::{Serialize, Serializer};
+use wirecost_results::resolved::ResolvedScenario;
+
+use crate::options::compare::Options;
+use crate::options::load::{LoadOptions, Phase, Who};
+pub use error::{Place, ScenarioError};
+use load::Surroundings;
+use load::print::{Resolved, Secrets};
+pub use node::Node;
+use node::Value;
+use table::{Table, meant, text};
+use thresholds::Thresholds;
+
+/// The version of the format of scenarios.
+pub const VERSION: u64 = 1;
+
+/// A scenario with every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What a person calls it.
+    pub name: Option<String>,
+    /// What is run.
+    pub work: Work,
+    /// What is demanded of the figures.
+    pub thresholds: Thresholds,
+}
+
+/// What is run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// Stacks side by side.
+    Comparison(Box<Options>),
+    /// Many devices against one target, every combination asked for, one after the other.
+    Loads(Vec<LoadOptions>),
+}
+
+/// What the command line changes in a scenario.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edits<'a> {
+    /// `KEY=VALUE`: takes the place of what the file says.
+    pub set: &'a [String],
+    /// `KEY=V1,V2`: the same with several values.
+    pub vary: &'a [String],
+}
+
+/// Keys of every scenario, beside those of comparisons and loads.
+pub const KEYS: [&str; 6] = ["wirecost", "name", "vary", "exclude", "thresholds", "loads"];
+
+/// Keys that later versions will have, and what to do until then.
+const LATER: [(&str, &str); 6] = [
+    (
+        "agents",
+        "run a shard on each machine: wirecost run --shard 1/2, then wirecost merge",
+    ),
+    ("device", "leave it out: bytes are measured, their energy not yet"),
+    ("tariff", "leave it out: bytes are measured, their price not yet"),
+    ("stats", "leave it out: intervals are those of 95 %"),
+    ("repeat", "count says how many samples a cell has"),
+    ("order", "leave it out: samples are shuffled by the seed"),
+];
+/// Keys that are called otherwise here.
+const OTHERWISE: [(&str, &str); 9] = [
+    ("topic", "resource"),
+    ("path", "resource"),
+    ("auth", "login"),
+    ("fanout", "subscribers"),
+    ("every", "interval"),
+    ("rtt", "link.rtt"),
+    ("loss", "link.loss"),
+    ("mtu", "link.mtu"),
+    ("qos", "stack, e.g. mqtt-qos1"),
+];
+
+impl Scenario {
+    /// A comparison of which nothing is demanded.
+    pub fn comparison(options: Options) -> Self {
+        Self {
+            name: None,
+            work: Work::Comparison(Box::new(options)),
+            thresholds: Thresholds::default(),
+        }
+    }
+
+    /// Loads of which nothing is demanded.
+    pub fn loads(loads: Vec<LoadOptions>) -> Self {
+        Self {
+            name: None,
+            work: Work::Loads(loads),
+            thresholds: Thresholds::default(),
+        }
+    }
+
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, with its line or flag.
+    pub fn read(text: &str, edits: Edits<'_>, surroundings: Surroundings<'_>) -> Result<Self, ScenarioError> {
+        let mut root = Node::parse(text)?;
+        check_version(&root)?;
+        let is_load = ["phases", "loads"].into_iter().any(|key| root.get(key).is_some());
+        let dimensions: &[&'static str] = if is_load {
+            &edit::OF_LOADS
+        } else {
+            &edit::OF_COMPARISONS
+        };
+        for set in edits.set {
+            edit::set_flag(&mut root, set)?;
+        }
+        for vary in edits.vary {
+            edit::vary_flag(&mut root, vary, dimensions)?;
+        }
+        check_keys(&root, is_load)?;
+        edit::vary(&mut root, dimensions)?;
+        let name = Table::new(&root, "", &all_keys(is_load))?.one("name", self::text)?;
+        for key in ["wirecost", "name"] {
+            drop(edit::remove(&mut root, key));
+        }
+        let demands = edit::remove(&mut root, "thresholds");
+        let work = if is_load {
+            Work::Loads(loads(root, surroundings)?)
+        } else {
+            Work::Comparison(Box::new(comparison::read(&root)?))
+        };
+        let thresholds = demands.map(|node| Thresholds::read(&node, &work)).transpose()?;
+        Ok(Self {
+            name,
+            work,
+            thresholds: thresholds.unwrap_or_default(),
+        })
+    }
+
+    /// The scenario as YAML that reads back as the same, passwords left out.
+    pub fn to_yaml(&self) -> String {
+        // Texts, numbers and lists: there is nothing that YAML cannot hold.
+        serde_saphyr::to_string(self).unwrap_or_else(|error| format!("# not writable as YAML: {error}\n"))
+    }
+}
+
+impl Serialize for Scenario {
+    /// As a file holds it, passwords left out.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let work = match &self.work {
+            Work::Comparison(options) => FileWork::Comparison(Box::new(options.to_scenario())),
+            Work::Loads(loads) => FileWork::Loads {
+                loads: loads
+                    .iter()
+                    .map(|load| Resolved::new(load, Secrets::Hidden))
+                    .collect(),
+            },
+        };
+        let file = File {
+            wirecost: VERSION,
+            name: self.name.as_deref(),
+            work,
+            thresholds: &self.thresholds,
+        };
+        file.serialize(serializer)
+    }
+}
+
+/// A scenario as a file holds it.
+#[derive(Serialize)]
+struct File<'a> {
+    wirecost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(flatten)]
+    work: FileWork,
+    #[serde(skip_serializing_if = "Thresholds::is_empty")]
+    thresholds: &'a Thresholds,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FileWork {
+    Comparison(Box<ResolvedScenario>),
+    Loads { loads: Vec<Resolved> },
+}
+
+fn check_version(root: &Node) -> Result<(), ScenarioError> {
+    if root.entries().is_none() {
+        let message = format!(
+            "a scenario must be a table of keys and values, this is {}",
+            root.kind()
+        );
+        return Err(
+            ScenarioError::new(&root.place, message).with_hint("wirecost new writes one to begin with")
+        );
+    }
+    let Some(node) = root.get("wirecost") else {
+        let error = ScenarioError::new(&root.place, "the version of the format is missing");
+        return Err(error.with_hint("begin the file with: wirecost: 1"));
+    };
+    if node.scalar().as_deref() != Some("1") {
+        let what = node.scalar().unwrap_or_else(|| node.kind().to_owned());
+        let message = format!("wirecost: this version reads scenarios of version {VERSION}, not {what}");
+        return Err(ScenarioError::new(&node.place, message));
+    }
+    Ok(())
+}
+
+/// The keys of a comparison or a load at the top of a file.
+pub fn all_keys(is_load: bool) -> Vec<&'static str> {
+    let own: &[&'static str] = if is_load { &load::KEYS } else { &comparison::KEYS };
+    let mut keys: Vec<&'static str> = KEYS
+        .into_iter()
+        .filter(|key| is_load || *key != "loads")
+        .collect();
+    keys.extend(own.iter().filter(|key| !KEYS.contains(key)));
+    keys
+}
+
+/// Says of keys that are not there what they are called, or why not.
+fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
+    let keys = all_keys(is_load);
+    for (key, _) in root.entries().unwrap_or_default() {
+        let name = key.name.as_str();
+        if keys.contains(&name) {
+            continue;
+        }
+        if let Some((_, instead)) = LATER.iter().find(|(later, _)| *later == name) {
+            return Err(
+                ScenarioError::new(&key.place, format!("{name} is not in this version")).with_hint(*instead),
+            );
+        }
+        let of_other = all_keys(!is_load);
+        let hint = match OTHERWISE.iter().find(|(other, _)| *other == name) {
+            Some((_, own)) => format!("did you mean {own}?"),
+            None if of_other.contains(&name) && is_load => {
+                "comparisons have it, loads (with phases) do not".into()
+            }
+            None if of_other.contains(&name) => "loads have it: add phases, or leave it out".into(),
+            None => meant(name, &keys),
+        };
+        return Err(ScenarioError::new(&key.place, format!("unknown key {name:?}")).with_hint(hint));
+    }
+    Ok(())
+}
+
+/// Every load of a file: each combination of its lists, those left out left out.
+fn loads(mut root: Node, surroundings: Surroundings<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
+    let exclude = edit::remove(&mut root, "exclude");
+    let exclude = exclude.map(|node| comparison::selectors(&node, &edit::OF_LOADS).map(|list| (node, list)));
+    let (place, exclude) = exclude.transpose()?.unzip();
+    let exclude = exclude.unwrap_or_default();
+    let mut loads = combined(root, surroundings)?;
+    let labels: Vec<_> = loads
+        .iter()
+        .map(|written| labels::labels_of_load(&written.load))
+        .collect();
+    if let Some(idle) = exclude
+        .iter()
+        .find(|one| !labels.iter().any(|labels| one.matches(labels)))
+    {
+        let place = place.map(|node| node.place).unwrap_or_default();
+        return Err(ScenarioError::new(&place, format!("exclude: nothing is {idle}")));
+    }
+    let mut labels = labels.iter();
+    loads.retain(|_| {
+        labels
+            .next()
+            .is_some_and(|labels| !exclude.iter().any(|one| one.matches(labels)))
+    });
+    let loads = loads.into_iter().map(Written::complete);
+    let loads = loads.collect::<Result<Vec<LoadOptions>, ScenarioError>>()?;
+    check_loads(&loads)?;
+    Ok(loads)
+}
+
+/// A load as it is written.
+struct Written {
+    node: Node,
+    load: LoadOptions,
+    /// Whether it leaves nothing open.
+    is_resolved: bool,
+}
+
+impl Written {
+    /// The load with what goes without saying, where it can be run.
+    fn complete(self) -> Result<LoadOptions, ScenarioError> {
+        let Self {
+            node,
+            mut load,
+            is_resolved,
+        } = self;
+        load::check(&node, &load)?;
+        if !is_resolved {
+            complete(&mut load.phases);
+        }
+        Ok(load)
+    }
+}
+
+/// Every combination of the lists.
+fn combined(root: Node, surroundings: Surroundings<'_>) -> Result<Vec<Written>, ScenarioError> {
+    let mut loads = Vec::new();
+    for (node, is_resolved) in spelled_out(root)? {
+        if loads.len() > edit::MAX_COMBINATIONS {
+            return Err(ScenarioError::new(
+                &node.place,
+                "loads: they are more than one scenario can have",
+            ));
+        }
+        for node in edit::combinations(&node, &edit::OF_LOADS)? {
+            let load = load::read(&node, surroundings)?;
+            loads.push(Written {
+                node,
+                load,
+                is_resolved,
+            });
+        }
+    }
+    Ok(loads)
+}
+
+/// Whether something is left to run, and nothing twice.
+fn check_loads(loads: &[LoadOptions]) -> Result<(), ScenarioError> {
+    if loads.is_empty() {
+        return Err(ScenarioError::new(
+            &Place::File,
+            "nothing is left to run: exclude leaves out every load",
+        ));
+    }
+    if let Some(double) = (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
+        let message = format!(
+            "load {} of {} has been asked for before: name each value once, and vary nothing that each phase says itself",
+            double + 1,
+            loads.len()
+        );
+        return Err(ScenarioError::new(&Place::File, message));
+    }
+    Ok(())
+}
+
+/// The tables of loads: the file itself, or each entry of `loads` on the ground of the file; those are resolved.
+fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
+    let Some(node) = edit::remove(&mut root, "loads") else {
+        return Ok(vec![(root, false)]);
+    };
+    let Value::List(list) = node.value else {
+        let message = format!("loads: a list is expected, this is {}", node.kind());
+        return Err(ScenarioError::new(&node.place, message));
+    };
+    if list.len() > edit::MAX_COMBINATIONS || list.len() * root.weight() > edit::MAX_WEIGHT {
+        let message = format!("loads: {} are more than one scenario can have", list.len());
+        return Err(ScenarioError::new(&node.place, message));
+    }
+    let mut all = Vec::with_capacity(list.len());
+    for entry in list {
+        let mut one = root.clone();
+        let kind = entry.kind();
+        let Value::Table(entries) = entry.value else {
+            return Err(ScenarioError::new(
+                &entry.place,
+                format!("loads: a table is expected, this is {kind}"),
+            ));
+        };
+        one.place = entry.place;
+        for (key, node) in entries {
+            edit::set(&mut one, &key.name, node)?;
+        }
+        all.push((one, true));
+    }
+    Ok(all)
+}
+
+/// What goes without saying: devices connect first, and close last.
+fn complete(phases: &mut Vec<Phase>) {
+    let connects = |phase: &Phase| matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
+    if !phases.iter().any(connects) {
+        phases.insert(
+            0,
+            Phase::Connect {
+                who: Who::All,
+                rate: None,
+            },
+        );
+    }
+    let ends = |phase: &Phase| matches!(phase, Phase::Close | Phase::Handshakes { .. });
+    if !phases.last().is_some_and(ends) {
+        phases.push(Phase::Close);
+    }
+}
+
+#[cfg(test)]
+mod tests;

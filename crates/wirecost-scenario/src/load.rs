@@ -1,0 +1,399 @@
+//! A load as a scenario has it: its keys and what they mean.
+//!
+//! - [`phases`]: what happens, in order
+//! - [`print`](mod@print): a load as text that reads back as the same
+
+pub mod phases;
+pub mod print;
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use wirecost_proto::ByteSize;
+use wirecost_security::Start;
+use wirecost_stack::Stack;
+use wirecost_stack::target::Target;
+use wirecost_stack::url::Url;
+
+use super::error::ScenarioError;
+use super::link;
+use super::node::{Node, Value};
+use super::table::{Table, clients, flag, keep_alive, parsed, text, time, whole};
+use crate::options::load::valid::{About, Refusal};
+use crate::options::load::{CONNECT_TIMEOUT, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will};
+
+/// The keys of a load.
+pub const KEYS: [&str; 32] = [
+    "stack",
+    "start",
+    "target",
+    "clients",
+    "rate",
+    "size",
+    "payload",
+    "resource",
+    "phases",
+    "subscribers",
+    "retain",
+    "will",
+    "login",
+    "client_id",
+    "keep_alive",
+    "session_expiry",
+    "inflight",
+    "timeout",
+    "connect_timeout",
+    "shared_socket",
+    "sources",
+    "threads",
+    "processes",
+    "ipv6",
+    "link",
+    "ca",
+    "insecure",
+    "profile",
+    "capture",
+    "record",
+    "seed",
+    "engine",
+];
+/// The keys of devices that subscribe.
+pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
+/// The keys of a payload.
+pub const PAYLOAD_KEYS: [&str; 4] = ["size", "file", "template", "hex"];
+/// The keys of a will.
+pub const WILL_KEYS: [&str; 2] = ["topic", "payload"];
+/// The keys of what a capture holds.
+pub const RECORD_KEYS: [&str; 1] = ["keys"];
+/// The keys of a login.
+pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
+
+/// Devices, where nobody says how many.
+pub const DEFAULT_CLIENTS: u32 = 10;
+/// Payload, where nobody says what.
+const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
+/// What client identifiers are made of: eight characters up to 99,999 devices.
+pub const CLIENT_ID: &str = "wc-%05d";
+
+/// What a scenario may take from where it is read.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The folder that names of files are relative to; `None` where no files may be read.
+    pub folder: Option<&'a Path>,
+    /// The environment's variables.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Surroundings<'_> {
+    /// Neither files nor variables.
+    pub const NONE: Surroundings<'static> = Surroundings {
+        folder: None,
+        variable: &|_| None,
+    };
+}
+
+impl std::fmt::Debug for Surroundings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surroundings")
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LoadOptions {
+    /// A load of a stack on a target without phases, every default filled in.
+    pub fn new(stack: Stack, target: LoadTarget) -> Self {
+        Self {
+            stack,
+            start: Start::Cold,
+            target,
+            clients: DEFAULT_CLIENTS,
+            subscribers: None,
+            payload: Payload::Size(DEFAULT_SIZE),
+            resource: Self::unnamed_resource(stack, false).into(),
+            retain: false,
+            will: None,
+            login: None,
+            client_id: CLIENT_ID.into(),
+            keep_alive: 60,
+            session_expiry: None,
+            phases: Vec::new(),
+            inflight: None,
+            timeout: TIMEOUT,
+            connect_timeout: CONNECT_TIMEOUT,
+            shared_socket: false,
+            sources: Vec::new(),
+            threads: None,
+            processes: None,
+            ipv6: false,
+            link: None,
+            ca: None,
+            insecure: false,
+            is_permitted: false,
+            profile: false,
+            capture: false,
+            keys: true,
+            seed: 42,
+        }
+    }
+
+    /// The topic, path or address of messages where nobody names one. What CoAP servers for trials let be observed is `obs`.
+    pub fn unnamed_resource(stack: Stack, has_subscribers: bool) -> &'static str {
+        match stack.is_coap() && has_subscribers {
+            true => "obs",
+            false => "test",
+        }
+    }
+}
+
+/// Reads a load from the text that [`print::Resolved`] gives, in YAML or JSON.
+///
+/// # Errors
+/// It is no load, or leaves open what is not the default.
+pub fn parse(text: &str) -> Result<LoadOptions, ScenarioError> {
+    read(&Node::parse(text)?, Surroundings::NONE)
+}
+
+/// Reads one load: every key has one value.
+///
+/// # Errors
+/// A key is unknown, is missing, or has no value that it can have.
+pub fn read(node: &Node, surroundings: Surroundings<'_>) -> Result<LoadOptions, ScenarioError> {
+    let table = Table::new(node, "", &KEYS)?;
+    if let Some(engine) = table.one("engine", text)?.filter(|engine| engine != "live") {
+        return Err(table.error("engine", format!("loads are run live, not {engine:?}")));
+    }
+    let target = table.one("target", target)?;
+    let target = target.unwrap_or(LoadTarget::Started(Target::Builtin));
+    let mut load = LoadOptions::new(stack(&table, &target)?, target);
+    connection(&table, &mut load, surroundings)?;
+    devices(&table, &mut load)?;
+    machine(&table, &mut load)?;
+    load.payload = payload(&table, surroundings)?;
+    load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
+    if let LoadTarget::Url(url) = &load.target {
+        set(&mut load.resource, url.resource_pattern());
+    }
+    set(&mut load.resource, table.one("resource", text)?);
+    set(&mut load.retain, table.one("retain", flag)?);
+    set(&mut load.seed, table.one("seed", whole)?);
+    load.phases = phases::read(&table, load.start)?;
+    Ok(load)
+}
+
+/// Refuses a load that cannot be run, at what `node` says of it.
+///
+/// # Errors
+/// [`LoadOptions::validate`] refuses it.
+pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
+    let Err(Refusal { about, why }) = load.validate() else {
+        return Ok(());
+    };
+    let (key, place) = match about {
+        About::Key(key) => (key, node.get(key)),
+        About::Phase(index) => {
+            let phases = node.get("phases").map(|phases| &phases.value);
+            let phase = match phases {
+                Some(Value::List(phases)) => phases.get(index),
+                _ => None,
+            };
+            ("phases", phase)
+        }
+    };
+    Err(ScenarioError::new(
+        &place.unwrap_or(node).place,
+        format!("{key}: {why}"),
+    ))
+}
+
+/// The stack: as it is named, or as the scheme of a URL says.
+fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError> {
+    match (table.one::<Stack>("stack", parsed)?, target) {
+        (Some(stack), LoadTarget::Url(url)) if !url.names(stack) => {
+            let (scheme, own) = (url.scheme, url.stack());
+            Err(table.error(
+                "stack",
+                format!("{stack} is not what {scheme}:// says: write a stack like {own}, or leave it out"),
+            ))
+        }
+        (Some(stack), _) => Ok(stack),
+        (None, LoadTarget::Url(url)) => Ok(url.stack()),
+        (None, LoadTarget::Started(_)) => table.required("stack", parsed),
+    }
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// How devices come to their target.
+fn connection(
+    table: &Table<'_>,
+    load: &mut LoadOptions,
+    surroundings: Surroundings<'_>,
+) -> Result<(), ScenarioError> {
+    set(&mut load.start, table.one("start", parsed)?);
+    load.login = login(table, surroundings)?;
+    if let LoadTarget::Url(url) = &mut load.target
+        && let Some(of_url) = url.login.take()
+        && load.login.is_none()
+    {
+        load.login = Some((of_url.user, of_url.password));
+    }
+    set(&mut load.client_id, table.one("client_id", text)?);
+    set(&mut load.keep_alive, table.one("keep_alive", keep_alive)?);
+    load.session_expiry = table.one("session_expiry", time)?;
+    set(&mut load.timeout, table.one("timeout", time)?);
+    set(&mut load.connect_timeout, table.one("connect_timeout", time)?);
+    load.ca = table.one("ca", |path| Ok(path.into()))?;
+    set(&mut load.insecure, table.one("insecure", flag)?);
+    load.link = match table.get("link") {
+        None => None,
+        Some(node) => match link::links(node, "link.")?.as_slice() {
+            [link] => Some(*link),
+            _ => return Err(table.error("link", "a load has one link")),
+        },
+    };
+    Ok(())
+}
+
+/// Who sends and who receives.
+fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
+    set(&mut load.clients, table.one("clients", clients)?);
+    load.inflight = table.one("inflight", whole)?;
+    if let Some(node) = table.get("subscribers") {
+        let own = Table::new(node, "subscribers.", &SUBSCRIBER_KEYS)?;
+        load.subscribers = Some(Subscribers {
+            devices: own.required("devices", clients)?,
+            filter: own.required("filter", text)?,
+            shared: own.one("shared", text)?,
+            qos: own.one("qos", qos)?.unwrap_or(0),
+        });
+    }
+    if let Some(node) = table.get("will") {
+        let own = Table::new(node, "will.", &WILL_KEYS)?;
+        load.will = Some(Will {
+            topic: own.required("topic", text)?,
+            payload: own.one("payload", text)?.unwrap_or_default(),
+        });
+    }
+    Ok(())
+}
+
+/// What the generator takes of its machine.
+fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
+    set(&mut load.shared_socket, table.one("shared_socket", flag)?);
+    load.sources = table.many("sources", parsed::<IpAddr>)?;
+    load.threads = table.one("threads", whole)?;
+    load.processes = table.one("processes", whole)?;
+    set(&mut load.ipv6, table.one("ipv6", flag)?);
+    set(&mut load.profile, table.one("profile", flag)?);
+    set(&mut load.capture, table.one("capture", flag)?);
+    if let Some(node) = table.get("record") {
+        let own = Table::new(node, "record.", &RECORD_KEYS)?;
+        set(&mut load.keys, own.one("keys", flag)?);
+    }
+    Ok(())
+}
+
+fn qos(text: &str) -> Result<u8, String> {
+    let qos = text.parse().ok().filter(|qos| *qos <= 2);
+    qos.ok_or_else(|| format!("{text:?} is no QoS: 0, 1 or 2"))
+}
+
+/// Reads a target: a name, or a URL.
+///
+/// # Errors
+/// It is neither.
+pub fn target(text: &str) -> Result<LoadTarget, String> {
+    if text.contains("://") {
+        return parsed::<Url>(text).map(LoadTarget::Url);
+    }
+    parsed(text).map(LoadTarget::Started)
+}
+
+fn login(
+    table: &Table<'_>,
+    surroundings: Surroundings<'_>,
+) -> Result<Option<(String, String)>, ScenarioError> {
+    let Some(node) = table.get("login") else {
+        return Ok(None);
+    };
+    let own = Table::new(node, "login.", &LOGIN_KEYS)?;
+    let user = own.required("user", text)?;
+    let password = match own.get("password") {
+        Some(
+            node @ Node {
+                value: Value::Table(_),
+                ..
+            },
+        ) => {
+            let from = Table::new(node, "login.password.", &["env"])?;
+            let name = from.required("env", text)?;
+            let unset = || from.error("env", format!("the environment has no variable {name}"));
+            (surroundings.variable)(&name).ok_or_else(unset)?
+        }
+        _ => own.one("password", text)?.unwrap_or_default(),
+    };
+    Ok(Some((user, password)))
+}
+
+fn payload(table: &Table<'_>, surroundings: Surroundings<'_>) -> Result<Payload, ScenarioError> {
+    let size = table.one("size", parsed)?;
+    let Some(node) = table.get("payload") else {
+        return Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE)));
+    };
+    if size.is_some() {
+        return Err(table.error(
+            "size",
+            "payload says what a message carries: leave out one of them",
+        ));
+    }
+    let own = Table::new(node, "payload.", &PAYLOAD_KEYS)?;
+    let given: Vec<&str> = PAYLOAD_KEYS
+        .into_iter()
+        .filter(|key| own.get(key).is_some())
+        .collect();
+    let &[key] = given.as_slice() else {
+        return Err(table.error(
+            "payload",
+            format!("one of {} is expected", PAYLOAD_KEYS.join(", ")),
+        ));
+    };
+    match key {
+        "size" => own.required(key, parsed).map(Payload::Size),
+        "template" => Ok(Payload::Template(own.required(key, text)?.into())),
+        "hex" => Ok(Payload::File(own.required(key, hex)?)),
+        _ => {
+            let name = own.required(key, text)?;
+            let folder = surroundings
+                .folder
+                .ok_or_else(|| own.error(key, "no files can be read here"))?;
+            let read = std::fs::read(folder.join(&name));
+            let bytes = read.map_err(|why| own.error(key, format!("cannot read {name}: {why}")))?;
+            Ok(Payload::File(bytes.into()))
+        }
+    }
+}
+
+fn hex(text: &str) -> Result<Arc<[u8]>, String> {
+    let wrong = || "pairs of hexadecimal digits are expected".to_owned();
+    let digits = text.as_bytes();
+    let (pairs, rest) = digits.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(wrong());
+    }
+    let byte = |pair: &[u8; 2]| {
+        let two = std::str::from_utf8(pair)
+            .ok()
+            .filter(|two| !two.starts_with('+'))?;
+        u8::from_str_radix(two, 16).ok()
+    };
+    pairs.iter().map(|pair| byte(pair).ok_or_else(wrong)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! The phases of a load: what happens, in order.
+
+use crate::table::rate;
+use std::time::Duration;
+
+use wirecost_security::Start;
+
+use crate::error::ScenarioError;
+use crate::node::{Node, Value};
+use crate::options::load::{Arrivals, Backoff, Offer, Phase, Who};
+use crate::table::{Table, flag, meant, parsed, text, time, whole};
+
+/// What a phase can do, and the keys that it may have beside `do`.
+pub const PHASES: [(&str, &[&str]); 9] = [
+    ("connect", &["do", "who", "rate"]),
+    ("publish", &OFFER_KEYS),
+    ("request", &OFFER_KEYS),
+    ("handshakes", &HANDSHAKE_KEYS),
+    ("hold", &["do", "duration"]),
+    ("drop_all", &["do", "who", "reset"]),
+    ("reconnect", &["do", "who", "backoff", "timeout"]),
+    ("await_replay", &["do", "timeout"]),
+    ("close", &["do"]),
+];
+const OFFER_KEYS: [&str; 9] = [
+    "do",
+    "rate",
+    "per_client",
+    "arrivals",
+    "closed_loop",
+    "duration",
+    "count",
+    "warm_up",
+    "ramp",
+];
+const HANDSHAKE_KEYS: [&str; 10] = [
+    "do",
+    "rate",
+    "per_client",
+    "arrivals",
+    "closed_loop",
+    "duration",
+    "count",
+    "warm_up",
+    "ramp",
+    "start",
+];
+/// The keys of a back-off.
+pub const BACKOFF_KEYS: [&str; 3] = ["first", "max", "jitter"];
+
+/// Messages per second, where nobody says how many.
+const DEFAULT_RATE: f64 = 1_000.0;
+/// How long devices wait for a connection or for messages, where nobody says how long.
+const DEFAULT_WAIT: Duration = Duration::from_secs(120);
+
+/// The phases of a load; what its own `rate` and its `start` say holds for phases that say none.
+pub(super) fn read(load: &Table<'_>, start: Start) -> Result<Vec<Phase>, ScenarioError> {
+    let shared = load.one("rate", rate)?;
+    let list = match load.get("phases").map(|node| &node.value) {
+        None => return Ok(Vec::new()),
+        Some(Value::List(list)) => list,
+        Some(_) => {
+            return Err(load.error(
+                "phases",
+                "a list of phases is expected, e.g. - {do: publish, duration: 10s}",
+            ));
+        }
+    };
+    list.iter().map(|node| phase(node, shared, start)).collect()
+}
+
+fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, ScenarioError> {
+    let names = PHASES.map(|(name, _)| name);
+    let missing = || {
+        ScenarioError::new(&node.place, "a phase must say what it does, e.g. do: publish")
+            .with_hint(format!("do is one of {}", names.join(", ")))
+    };
+    let does = node.get("do").and_then(Node::scalar).ok_or_else(missing)?;
+    let Some((name, keys)) = PHASES.into_iter().find(|(name, _)| *name == does) else {
+        let place = node.get("do").map_or(&node.place, |node| &node.place);
+        let error = ScenarioError::new(place, format!("unknown phase {does:?}"));
+        return Err(error.with_hint(meant(&does, &names)));
+    };
+    let table = Table::new(node, "", keys)?;
+    Ok(match name {
+        "connect" => Phase::Connect {
+            who: table.one("who", who)?.unwrap_or_default(),
+            rate: table.one("rate", rate)?,
+        },
+        "publish" => Phase::Publish(offer(&table, shared)?),
+        "request" => Phase::Request(offer(&table, shared)?),
+        "handshakes" => Phase::Handshakes {
+            offer: offer(&table, shared)?,
+            start: table.one("start", parsed)?.unwrap_or(start),
+        },
+        "hold" => Phase::Hold {
+            duration: table.required("duration", positive)?,
+        },
+        "drop_all" => Phase::DropAll {
+            who: table.one("who", who)?.unwrap_or_default(),
+            reset: table.one("reset", flag)?.unwrap_or(true),
+        },
+        "reconnect" => Phase::Reconnect {
+            who: table.one("who", who)?.unwrap_or_default(),
+            backoff: backoff(&table)?,
+            timeout: table.one("timeout", positive)?.unwrap_or(DEFAULT_WAIT),
+        },
+        "await_replay" => Phase::AwaitReplay {
+            timeout: table.one("timeout", positive)?.unwrap_or(DEFAULT_WAIT),
+        },
+        _ => Phase::Close,
+    })
+}
+
+fn offer(table: &Table<'_>, shared: Option<f64>) -> Result<Offer, ScenarioError> {
+    let duration = table.one("duration", positive)?;
+    let count = table.one("count", whole)?;
+    if duration.is_none() && count.is_none() {
+        return Err(table.error(
+            "duration",
+            "a phase that sends ends by duration or by count: one must be there",
+        ));
+    }
+    Ok(Offer {
+        arrivals: arrivals(table, shared)?,
+        duration,
+        count,
+        warm_up: table.one("warm_up", time)?.unwrap_or_default(),
+        ramp: table.one("ramp", time)?.unwrap_or_default(),
+    })
+}
+
+fn arrivals(table: &Table<'_>, shared: Option<f64>) -> Result<Arrivals, ScenarioError> {
+    let own = table.one("rate", rate)?;
+    if table.one("closed_loop", flag)?.unwrap_or_default() {
+        let open = ["rate", "per_client", "arrivals", "ramp"]
+            .into_iter()
+            .find(|key| table.get(key).is_some());
+        return match open {
+            Some(key) => Err(table.error(
+                key,
+                "a closed loop has none: the answers say when the next message goes",
+            )),
+            None => Ok(Arrivals::Closed),
+        };
+    }
+    Ok(Arrivals::Open {
+        rate: own.or(shared).unwrap_or(DEFAULT_RATE),
+        per_client: table.one("per_client", flag)?.unwrap_or_default(),
+        poisson: table.one("arrivals", poisson)?.unwrap_or_default(),
+    })
+}
+
+fn backoff(table: &Table<'_>) -> Result<Backoff, ScenarioError> {
+    const DEFAULT: Backoff = Backoff {
+        first: Duration::from_secs(1),
+        max: Duration::from_secs(60),
+        full_jitter: true,
+    };
+    let Some(node) = table.get("backoff") else {
+        return Ok(DEFAULT);
+    };
+    let own = Table::new(node, "backoff.", &BACKOFF_KEYS)?;
+    let backoff = Backoff {
+        first: own.one("first", positive)?.unwrap_or(DEFAULT.first),
+        max: own.one("max", positive)?.unwrap_or(DEFAULT.max),
+        full_jitter: own.one("jitter", jitter)?.unwrap_or(DEFAULT.full_jitter),
+    };
+    if backoff.max < backoff.first {
+        return Err(own.error("max", "it must be at least first"));
+    }
+    Ok(backoff)
+}
+
+fn positive(text: &str) -> Result<Duration, String> {
+    let duration = time(text)?;
+    if duration.is_zero() {
+        Err("it must be above 0 s".into())
+    } else {
+        Ok(duration)
+    }
+}
+
+/// Some of the devices, by their names.
+pub const WHO: [(&str, Who); 3] = [
+    ("all", Who::All),
+    ("senders", Who::Senders),
+    ("subscribers", Who::Subscribers),
+];
+
+fn who(text: &str) -> Result<Who, String> {
+    let found = WHO.into_iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, who)| who)
+        .ok_or_else(|| format!("{text:?} is none of all, senders, subscribers"))
+}
+
+fn poisson(text: &str) -> Result<bool, String> {
+    match text {
+        "constant" => Ok(false),
+        "poisson" => Ok(true),
+        _ => Err(format!("{text:?} is neither constant nor poisson")),
+    }
+}
+
+fn jitter(words: &str) -> Result<bool, String> {
+    match text(words)?.as_str() {
+        "none" => Ok(false),
+        "full" => Ok(true),
+        _ => Err(format!("{words:?} is neither none nor full")),
+    }
+}

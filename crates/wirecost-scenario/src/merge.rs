@@ -1,0 +1,121 @@
+//! Several results folders as one, their thresholds judged by what their runs have come to together.
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+use wirecost_results::folder::{ResultsError, RunFolder};
+use wirecost_results::load::LoadSummary;
+use wirecost_results::merge::{MergeError, Merged, Scenarios, scenario_texts};
+use wirecost_results::summary::Summary;
+use wirecost_results::threshold::Threshold;
+
+use crate::load::Surroundings;
+use crate::{Edits, Scenario, ScenarioError, Work, identity, plan};
+
+/// Folders that have been put together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// What they have come to.
+    pub merged: Merged,
+    /// Why some thresholds of their scenarios are not judged; `None` where all are.
+    pub unjudged: Option<String>,
+}
+
+/// Puts results folders together into a new one; `command` is the command that does it, `ended` the time of its end.
+///
+/// # Errors
+/// [`MergeError`] where they cannot be put together.
+pub fn merge(
+    sources: &[RunFolder],
+    into: &RunFolder,
+    command: String,
+    ended: SystemTime,
+) -> Result<Whole, MergeError> {
+    let demands = Demands::of(sources)?;
+    let merged = wirecost_results::merge::merge(sources, into, command, &demands, ended)?;
+    Ok(Whole {
+        merged,
+        unjudged: demands.unread.map(|error| error.to_string()),
+    })
+}
+
+/// The scenarios of all folders, each one once.
+struct Demands {
+    scenarios: Vec<Scenario>,
+    unread: Option<ScenarioError>,
+}
+
+impl Demands {
+    /// Reads the scenarios of all folders.
+    ///
+    /// # Errors
+    /// A folder has none.
+    fn of(sources: &[RunFolder]) -> Result<Self, ResultsError> {
+        let (mut scenarios, mut unread) = (Vec::new(), None);
+        for text in scenario_texts(sources)? {
+            match read(&text) {
+                Ok(scenario) => scenarios.push(scenario),
+                Err(error) if demands_anything(&text) => unread = Some(error),
+                Err(_) => {}
+            }
+        }
+        Ok(Self { scenarios, unread })
+    }
+}
+
+impl Scenarios for Demands {
+    fn keys(&self, scenario: &str) -> Vec<String> {
+        match read(scenario).map(|scenario| scenario.work) {
+            Ok(Work::Comparison(options)) => plan::labels(&options).into_iter().map(|(key, _)| key).collect(),
+            Ok(Work::Loads(loads)) => loads.iter().map(identity::key).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn judge_comparison(&self, summary: &Summary) -> Vec<Threshold> {
+        let of_one = |scenario: &Scenario| match &scenario.work {
+            Work::Comparison(options) => scenario.thresholds.of_comparison(options, summary),
+            Work::Loads(_) => Vec::new(),
+        };
+        each_once(self.scenarios.iter().flat_map(of_one))
+    }
+
+    /// Each scenario's thresholds are about the loads that it asks for.
+    fn judge_loads(&self, summary: &LoadSummary) -> Vec<Threshold> {
+        let of_one = |scenario: &Scenario| match &scenario.work {
+            Work::Loads(loads) => scenario.thresholds.of_loads(loads, summary),
+            Work::Comparison(_) => Vec::new(),
+        };
+        each_once(self.scenarios.iter().flat_map(of_one))
+    }
+}
+
+/// A scenario of a results folder.
+///
+/// # Errors
+/// It is not one of this version.
+fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    // A resolved scenario holds its files and names the variable of its password, on which no figure depends.
+    let surroundings = Surroundings {
+        folder: None,
+        variable: &|_| Some("-".into()),
+    };
+    Scenario::read(text, Edits::default(), surroundings)
+}
+
+/// Whether a scenario has thresholds, as far as it is a table at all.
+fn demands_anything(text: &str) -> bool {
+    let table: Option<Value> = serde_saphyr::from_str(text).ok();
+    table.is_none_or(|table| table.get("thresholds").is_some_and(|demands| !demands.is_null()))
+}
+
+/// Scenarios that differ in what is not about a load may demand the same of it.
+fn each_once(thresholds: impl Iterator<Item = Threshold>) -> Vec<Threshold> {
+    let mut once: Vec<Threshold> = Vec::new();
+    for threshold in thresholds {
+        if !once.contains(&threshold) {
+            once.push(threshold);
+        }
+    }
+    once
+}

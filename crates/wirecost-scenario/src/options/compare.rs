@@ -1,0 +1,283 @@
+//! What a comparison is asked to do.
+
+mod engine;
+mod valid;
+
+use std::time::Duration;
+
+pub use wirecost_link::{
+    DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, Medium, QueueLimit, Reorder,
+};
+use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::{BitRate, ByteSize};
+use wirecost_results::resolved::{
+    ResolvedDirection, ResolvedLink, ResolvedRecord, ResolvedScenario, ResolvedSchedule,
+};
+use wirecost_results::shard::Shard;
+use wirecost_security::Start;
+use wirecost_stack::Stack;
+pub use wirecost_stack::target::Target;
+
+use crate::link::{delay_variation_text, reorder_text};
+use crate::selector::Selector;
+pub use engine::{Engine, UnknownEngine};
+pub use valid::MAX_DEVICES;
+
+/// A comparison, every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// What cells are run by.
+    pub engine: Engine,
+    /// The stacks, in the order in which they are printed.
+    pub stacks: Vec<Stack>,
+    /// How connections start.
+    pub starts: Vec<Start>,
+    /// Payload sizes.
+    pub sizes: Vec<ByteSize>,
+    /// Links.
+    pub links: Vec<LinkConfig>,
+    /// Samples (devices) per cell.
+    pub samples: u32,
+    /// Quiet time that ends a step.
+    pub settle: Duration,
+    /// After this an acknowledgement is late.
+    pub timeout: Duration,
+    /// The servers.
+    pub target: Target,
+    /// Whether devices speak IPv6.
+    pub ipv6: bool,
+    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    pub medium: Option<Medium>,
+    /// Seed of every random decision.
+    pub seed: u64,
+    /// Topic, or path without its leading slash.
+    pub resource: String,
+    /// MQTT keep-alive in seconds.
+    pub keep_alive: u16,
+    /// How devices send.
+    pub schedules: Vec<Schedule>,
+    /// Whether the capture holds the secrets of its connections.
+    pub keys: bool,
+    /// Whether servers demand a certificate of devices.
+    pub client_certificates: bool,
+    /// Whether DTLS servers ask for a cookie before they answer.
+    pub dtls_cookie: bool,
+    /// Devices per cell whose packets the capture holds where a run is too long to hold all.
+    pub record_hosts: u32,
+    /// Whether link and hosts share one CPU, so that the kernel repeats itself packet by packet; live only.
+    pub one_cpu: bool,
+    /// Whether all devices of a cell share one link and one server; `None` where each one has its own link.
+    pub fleet: Option<Fleet>,
+    /// Cells that are left out.
+    pub exclude: Vec<Selector>,
+    /// The part of the cells that is run; `None` runs all.
+    pub shard: Option<Shard>,
+}
+
+/// Devices that share a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fleet {
+    /// The time over which the starts of devices are spread evenly; `None` spreads them over the interval.
+    pub spread: Option<Duration>,
+}
+
+/// What the devices of a cell send on one connection, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Measured messages.
+    pub messages: u64,
+    /// Whether a message goes before the measured ones.
+    pub warm_up: bool,
+    /// Time between the intended sends of measured messages; `None` where each one settles.
+    pub interval: Option<Duration>,
+}
+
+impl Default for Schedule {
+    /// One message that settles, after one that warms up.
+    fn default() -> Self {
+        Self {
+            messages: 1,
+            warm_up: true,
+            interval: None,
+        }
+    }
+}
+
+/// Why a comparison cannot be run as asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OptionsError {
+    /// The target cannot answer any of the stacks.
+    #[error("{target} speaks none of the stacks asked for; it speaks {speaks}")]
+    TargetSpeaksNone {
+        /// The target.
+        target: Target,
+        /// The stacks that it speaks.
+        speaks: &'static str,
+    },
+    /// A list is empty or a number absurd.
+    #[error("{0}")]
+    Absurd(String),
+    /// The link cannot exist.
+    #[error(transparent)]
+    Link(#[from] wirecost_link::ConfigError),
+    /// IPv6 on a link that cannot carry it.
+    #[error("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {0} B")]
+    MtuBelowIpv6(u16),
+}
+
+impl Options {
+    /// Every stack with every way in which connections start.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = (Stack, Start)> {
+        let of_stack = |stack: &Stack| {
+            let stack = *stack;
+            self.starts.iter().map(move |start| (stack, *start))
+        };
+        self.stacks.iter().flat_map(of_stack)
+    }
+
+    /// The longest that a device may be at work.
+    pub fn longest_life(&self) -> Duration {
+        let messages = self.schedules.iter().map(|schedule| schedule.messages).max();
+        let messages = u32::try_from(messages.unwrap_or(1)).unwrap_or(u32::MAX);
+        let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
+        // Connect, warm-up and close settle too, and the connection for a ticket. Where packets are lost, each step may take twice the time-out.
+        let steps = messages.saturating_add(if self.starts == [Start::Cold] { 3 } else { 5 });
+        let lossless = self.links.iter().all(LinkConfig::is_lossless);
+        let waiting = if lossless { rtt * 4 } else { self.timeout * 2 };
+        let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
+        let pace = intervals.max().unwrap_or_default();
+        (self.settle + waiting + pace).saturating_mul(steps)
+    }
+
+    /// The scenario as the results folder keeps it.
+    pub fn to_scenario(&self) -> ResolvedScenario {
+        let duration = |duration: Duration| DisplayDuration(duration).to_string();
+        let schedules: Vec<ResolvedSchedule> = self.schedules.iter().map(resolved_schedule).collect();
+        let first = schedules.first().cloned().unwrap_or_default();
+        ResolvedScenario {
+            engine: self.engine.to_string(),
+            target: self.target.to_string(),
+            stacks: self.stacks.iter().map(Stack::to_string).collect(),
+            start: self.starts.iter().map(Start::to_string).collect(),
+            size: self.sizes.iter().map(ByteSize::to_string).collect(),
+            links: self.links.iter().map(resolved_link).collect(),
+            samples: u64::from(self.samples),
+            settle: duration(self.settle),
+            timeout: duration(self.timeout),
+            ipv6: self.ipv6,
+            seed: self.seed,
+            resource: self.resource.clone(),
+            keep_alive: duration(Duration::from_secs(self.keep_alive.into())),
+            messages_per_connection: first.messages_per_connection,
+            warm_up: first.warm_up,
+            client_certificates: self.client_certificates,
+            dtls_cookie: self.dtls_cookie,
+            interval: first.interval,
+            schedules: if schedules.len() > 1 {
+                schedules
+            } else {
+                Vec::new()
+            },
+            shared_link: self.fleet.is_some(),
+            spread: self.fleet.and_then(|fleet| fleet.spread).map(duration),
+            packet_path: self.medium.map(|medium| medium_name(medium).to_owned()),
+            one_cpu: self.one_cpu,
+            record: ResolvedRecord {
+                keys: self.keys,
+                hosts: self.record_hosts,
+            },
+            exclude: self.exclude.iter().map(Selector::to_table).collect(),
+        }
+    }
+}
+
+/// A packet path as files and flags name it.
+pub const fn medium_name(medium: Medium) -> &'static str {
+    match medium {
+        Medium::Tun => "tun",
+        Medium::Veth => "veth",
+    }
+}
+
+impl Schedule {
+    /// Every interval with every number of messages per connection. One message asked for is the whole of its
+    /// connection, without a warm-up, where `warm_up` does not say otherwise.
+    pub fn every(intervals: &[Duration], messages: &[u64], warm_up: Option<bool>) -> Vec<Self> {
+        let intervals: Vec<Option<Duration>> = match intervals {
+            [] => vec![None],
+            intervals => intervals.iter().copied().map(Some).collect(),
+        };
+        let messages: Vec<(u64, bool)> = match messages {
+            [] => vec![(1, warm_up.unwrap_or(true))],
+            messages => {
+                let warms_up = |messages: u64| warm_up.unwrap_or(messages != 1);
+                messages
+                    .iter()
+                    .map(|messages| (*messages, warms_up(*messages)))
+                    .collect()
+            }
+        };
+        let of_interval = |interval: &Option<Duration>| {
+            let interval = *interval;
+            messages.iter().map(move |(messages, warm_up)| Self {
+                messages: *messages,
+                warm_up: *warm_up,
+                interval,
+            })
+        };
+        intervals.iter().flat_map(of_interval).collect()
+    }
+}
+
+pub(crate) fn resolved_schedule(schedule: &Schedule) -> ResolvedSchedule {
+    ResolvedSchedule {
+        messages_per_connection: schedule.messages,
+        warm_up: schedule.warm_up,
+        interval: schedule
+            .interval
+            .map(|interval| DisplayDuration(interval).to_string()),
+    }
+}
+
+/// A link as results have it, in words that a scenario file takes.
+pub fn resolved_link(link: &LinkConfig) -> ResolvedLink {
+    ResolvedLink {
+        up: resolved_direction(&link.up, link.rtt()),
+        down: resolved_direction(&link.down, link.rtt()),
+    }
+}
+
+fn resolved_direction(direction: &DirectionConfig, rtt: Duration) -> ResolvedDirection {
+    ResolvedDirection {
+        delay: DisplayDuration(direction.delay).to_string(),
+        delay_variation: delay_variation_text(direction.delay_variation),
+        loss: loss_text(&direction.loss),
+        reorder: reorder_text(direction.reorder, rtt),
+        duplicate: direction.duplicate.to_string(),
+        corrupt: direction.corrupt.to_string(),
+        rate: direction
+            .rate
+            .map_or("unlimited".into(), |rate: BitRate| rate.to_string()),
+        queue: match direction.queue {
+            None => "auto".into(),
+            Some(QueueLimit::Packets(packets)) => format!("{packets} packets"),
+            Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(bytes).to_string(),
+        },
+        mtu: ByteSize::from_bytes(direction.mtu.into()).to_string(),
+    }
+}
+
+/// A loss as a scenario file has it.
+pub fn loss_text(loss: &Loss) -> String {
+    match loss {
+        Loss::None => "0%".into(),
+        Loss::Bernoulli(probability) => probability.to_string(),
+        Loss::GilbertElliott(model) => format!(
+            "gilbert-elliott {} {} {} {}",
+            model.good_to_bad, model.bad_to_good, model.loss_in_good, model.loss_in_bad
+        ),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

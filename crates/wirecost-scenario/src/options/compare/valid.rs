@@ -1,0 +1,215 @@
+//! What is wrong with a comparison before it is run.
+
+use std::time::Duration;
+
+use wirecost_link::LinkConfig;
+use wirecost_proto::units::DisplayDuration;
+use wirecost_security::Start;
+use wirecost_stack::{Application, Channel, Stack};
+use wirecost_wire::ipv6;
+
+use super::{Engine, Fleet, Options, OptionsError};
+
+/// Devices that one live run can hold: as many as the network has addresses, less those of the link checks.
+pub const MAX_DEVICES: u64 = 60_000;
+/// Devices of one cell in virtual time: as many as there are addresses for them.
+const MAX_SIMULATED_DEVICES: u64 = 4_000_000;
+/// The largest payload: it is held in memory, on both sides and on the link.
+const MAX_SIZE: u64 = 1_000_000_000;
+/// Payload bytes that one run may send: more than half a day at the pace at which devices start.
+const MAX_PAYLOAD: u64 = 1_000_000_000_000;
+/// Messages of one device.
+const MAX_MESSAGES: u64 = 1_000_000;
+/// Beside the RTTs, what a PINGREQ and its answer keep a link from quiet: a delayed acknowledgement (RFC 9293,
+/// section 3.8.6.3, allows 500 ms; Linux takes 40 ms), generously.
+const KEEP_ALIVE_MARGIN: Duration = Duration::from_millis(100);
+/// The longest that a device may wait for anything.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+
+impl Options {
+    /// Checks that the comparison can be run.
+    ///
+    /// # Errors
+    /// The first thing that cannot be.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        let absurd = |text: &str| Err(OptionsError::Absurd(text.to_owned()));
+        if self.samples == 0 {
+            return absurd("-n must be at least 1");
+        }
+        if self.schedules.iter().any(|schedule| schedule.messages == 0) {
+            return absurd("--messages-per-connection must be at least 1");
+        }
+        self.validate_engine()?;
+        let mut times = vec![("--settle", self.settle), ("--timeout", self.timeout)];
+        let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
+        times.extend(intervals.map(|interval| ("--interval", interval)));
+        if let Some((flag, time)) = times
+            .into_iter()
+            .find(|(_, time)| time.is_zero() || *time > LONGEST_WAIT)
+        {
+            let time = DisplayDuration(time);
+            return absurd(&format!("{flag} must be above 0 ms and at most 1 h, got {time}"));
+        }
+        if self.client_certificates && !self.target.is_builtin() {
+            return absurd(
+                "--client-certificates works with the built-in servers: others are not told to ask for one",
+            );
+        }
+        self.validate_amount()?;
+        for link in &self.links {
+            link.validate()?;
+            let mtu = link.up.mtu.min(link.down.mtu);
+            if self.ipv6 && mtu < ipv6::MIN_MTU {
+                return Err(OptionsError::MtuBelowIpv6(mtu));
+            }
+        }
+        self.validate_keep_alive()?;
+        self.validate_starts()?;
+        once("stack", &self.stacks)?;
+        once("start", &self.starts)?;
+        once("size", &self.sizes)?;
+        once("link", &self.links)?;
+        once("interval with its messages per connection", &self.schedules)?;
+        if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
+            return Err(OptionsError::TargetSpeaksNone {
+                target: self.target,
+                speaks: self.target.spoken(),
+            });
+        }
+        Ok(())
+    }
+
+    /// What is asked for must be possible on the engine.
+    fn validate_engine(&self) -> Result<(), OptionsError> {
+        let absurd = |text: String| Err(OptionsError::Absurd(text));
+        if self.engine == Engine::Sim && !self.target.is_builtin() {
+            return absurd(format!(
+                "--engine sim knows the built-in servers only: leave out --target {}, or take --engine live",
+                self.target
+            ));
+        }
+        let (samples, most) = (u64::from(self.samples), self.max_samples());
+        if samples > most {
+            let other = if self.engine.goes_live() {
+                ", or take --engine sim"
+            } else {
+                ""
+            };
+            return absurd(format!(
+                "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{other}"
+            ));
+        }
+        match self.fleet {
+            Some(_) if self.engine != Engine::Sim => {
+                absurd("--shared-link works in virtual time only, so far: add --engine sim".into())
+            }
+            Some(_) if self.schedules.iter().any(|schedule| schedule.interval.is_none()) => {
+                absurd("devices that share a link send at an interval: add --interval".into())
+            }
+            Some(_) if self.starts != [Start::Cold] => {
+                absurd("devices that share a link start cold, so far: leave out --start".into())
+            }
+            Some(Fleet { spread: Some(spread) }) if spread > LONGEST_WAIT => {
+                let spread = DisplayDuration(spread);
+                absurd(format!("--spread must be at most 1 h, got {spread}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    const fn max_samples(&self) -> u64 {
+        if self.engine.goes_live() {
+            MAX_DEVICES
+        } else {
+            MAX_SIMULATED_DEVICES
+        }
+    }
+
+    /// Some stack must be able to start in some way that is asked for.
+    fn validate_starts(&self) -> Result<(), OptionsError> {
+        let mut refusals = Vec::new();
+        for (stack, start) in self.ways() {
+            match stack.cannot_start(start).or_else(|| self.cannot_share(stack)) {
+                None => return Ok(()),
+                Some(reason) => refusals.push(reason),
+            }
+        }
+        let reason = refusals
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| "no stack and no start is asked for".into());
+        Err(OptionsError::Absurd(format!("nothing to run: {reason}")))
+    }
+
+    /// Why devices of a stack cannot share a link; `None` where they can, or have a link each.
+    pub(crate) fn cannot_share(&self, stack: Stack) -> Option<String> {
+        self.fleet?;
+        if !stack.is_answered() {
+            return Some(format!(
+                "nothing answers {stack}: on a shared link only answers are timed, so far"
+            ));
+        }
+        (stack.channel != Channel::Plain || stack.application == Application::Http3)
+            .then(|| format!("{stack} is protected: devices that share a link speak in the clear, so far"))
+    }
+
+    /// What is to be sent must fit into memory and into a day.
+    fn validate_amount(&self) -> Result<(), OptionsError> {
+        let absurd = |text: String| Err(OptionsError::Absurd(text));
+        let messages = self.schedules.iter().map(|schedule| schedule.messages);
+        if let Some(messages) = messages.clone().find(|messages| *messages > MAX_MESSAGES) {
+            return absurd(format!(
+                "--messages-per-connection must be at most {MAX_MESSAGES}, got {messages}"
+            ));
+        }
+        if let Some(size) = self.sizes.iter().find(|size| size.bytes() > MAX_SIZE) {
+            return absurd(format!("--size must be at most 1GB, got {size}"));
+        }
+        let sizes: u64 = self.sizes.iter().map(|size| size.bytes()).sum();
+        let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
+        let per_device: u64 = messages.map(|messages| messages + 1).sum();
+        let messages = cells_per_size
+            .saturating_mul(u64::from(self.samples))
+            .saturating_mul(per_device);
+        let payload = sizes.saturating_mul(messages);
+        if payload > MAX_PAYLOAD {
+            let gigabytes = payload / 1_000_000_000;
+            return absurd(format!(
+                "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
+                 lower -n, --size or --messages-per-connection"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A step ends when the link is quiet, which it never is where PINGREQs follow one another faster.
+    fn validate_keep_alive(&self) -> Result<(), OptionsError> {
+        let keep_alive = Duration::from_secs(self.keep_alive.into());
+        let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
+        let quiet_after = self.settle + rtt * 2 + KEEP_ALIVE_MARGIN;
+        if keep_alive.is_zero()
+            || keep_alive > quiet_after
+            || !self.stacks.iter().any(|stack| stack.is_mqtt())
+        {
+            return Ok(());
+        }
+        Err(OptionsError::Absurd(format!(
+            "--keep-alive {} leaves the link no {} of quiet: raise it, set it to 0s, or lower --settle",
+            DisplayDuration(keep_alive),
+            DisplayDuration(self.settle)
+        )))
+    }
+}
+
+/// Refuses a list in which something stands twice: its cells could not be told apart.
+fn once<T: PartialEq>(what: &str, list: &[T]) -> Result<(), OptionsError> {
+    let mut places = list.iter().enumerate();
+    let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {
+        return Ok(());
+    };
+    Err(OptionsError::Absurd(format!(
+        "{what} {} of {} has been asked for before: name each {what} once",
+        place + 1,
+        list.len()
+    )))
+}

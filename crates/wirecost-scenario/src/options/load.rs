@@ -1,0 +1,414 @@
+//! What a load is asked to be, every default filled in.
+
+mod phase;
+pub mod resources;
+pub mod shared;
+pub mod valid;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_link::LinkConfig;
+use wirecost_proto::{ByteSize, Stamp};
+use wirecost_security::Start;
+use wirecost_stack::target::Target;
+use wirecost_stack::url::Url;
+use wirecost_stack::{Application, Pattern, Stack};
+use wirecost_wire::ipv6;
+
+use crate::options::compare::OptionsError;
+
+/// A load: devices, a target, and phases one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadOptions {
+    /// The stack, with the QoS of its messages.
+    pub stack: Stack,
+    /// How connections start.
+    pub start: Start,
+    /// What answers.
+    pub target: LoadTarget,
+    /// Devices that send, or only connect.
+    pub clients: u32,
+    /// Devices that receive.
+    pub subscribers: Option<Subscribers>,
+    /// What a message carries.
+    pub payload: Payload,
+    /// Topic, path or address; `%d` is the device's number, `%n` the message's.
+    pub resource: String,
+    /// Whether the server retains messages (MQTT).
+    pub retain: bool,
+    /// What each device leaves behind for when it is lost (MQTT).
+    pub will: Option<Will>,
+    /// User name and password; `%d` is the device's number.
+    pub login: Option<(String, String)>,
+    /// Client identifiers; `%d` is the device's number.
+    pub client_id: String,
+    /// MQTT keep-alive in seconds; 0 turns it off.
+    pub keep_alive: u16,
+    /// How long sessions outlive connections; `None` starts clean.
+    pub session_expiry: Option<Duration>,
+    /// What happens, in order.
+    pub phases: Vec<Phase>,
+    /// The most messages of a device that wait for answers at a time; `None` is as many as the protocol allows.
+    pub inflight: Option<u32>,
+    /// After this an answer is late; after twice this it is not waited for.
+    pub timeout: Duration,
+    /// After this a connection that is not there has failed.
+    pub connect_timeout: Duration,
+    /// Whether datagram devices share sockets and are told apart by token.
+    pub shared_socket: bool,
+    /// Source addresses; empty takes as many of 127.0.0.0/8 as are needed where the target is on loopback.
+    pub sources: Vec<std::net::IpAddr>,
+    /// Loops per process; `None` is one for each CPU.
+    pub threads: Option<u32>,
+    /// Processes; `None` is as many as the limit on open files demands.
+    pub processes: Option<u32>,
+    /// Whether devices and a target that wirecost starts speak IPv6.
+    pub ipv6: bool,
+    /// The emulated link between devices and a target that wirecost starts; shared by all devices.
+    pub link: Option<LinkConfig>,
+    /// Authorities that the target's certificate is checked against, beside the machine's.
+    pub ca: Option<PathBuf>,
+    /// Whether the target's certificate is not checked.
+    pub insecure: bool,
+    /// Whether whoever runs the load may load its target, wherever it is. It is no part of what a load is.
+    pub is_permitted: bool,
+    /// Whether a CPU profile of the target is taken.
+    pub profile: bool,
+    /// Whether every packet on the emulated link is recorded.
+    pub capture: bool,
+    /// Whether what is recorded holds the secrets of its connections.
+    pub keys: bool,
+    /// Seed of every random decision.
+    pub seed: u64,
+}
+
+impl LoadOptions {
+    /// Whether it makes namespaces: the network namespaces of a link, or the PID namespace with which a real server ends.
+    pub fn makes_namespaces(&self) -> bool {
+        let is_real =
+            |target: &LoadTarget| matches!(target, LoadTarget::Started(target) if !target.is_builtin());
+        self.link.is_some() || is_real(&self.target)
+    }
+
+    /// Why the load cannot run over its link; `None` where it can, or has none.
+    pub fn cannot_cross(&self) -> Option<String> {
+        let link = self.link.as_ref()?;
+        if let LoadTarget::Url(url) = &self.target {
+            return Some(format!(
+                "{url} is not behind a link of ours: name a stack, whose server is started there, or run \
+                 wirecost link -- wirecost load {url}"
+            ));
+        }
+        if !self.sources.is_empty() {
+            return Some(
+                "devices on an emulated link have its addresses: leave out the source addresses".into(),
+            );
+        }
+        if let Err(fault) = link.validate() {
+            return Some(fault.to_string());
+        }
+        let mtu = link.up.mtu.min(link.down.mtu);
+        if self.ipv6 && mtu < ipv6::MIN_MTU {
+            return Some(OptionsError::MtuBelowIpv6(mtu).to_string());
+        }
+        self.stack.cannot_cross(mtu, self.ipv6)
+    }
+
+    /// Why the topic, path or address of its URL is not what was meant.
+    pub fn has_placeholder_in_url(&self) -> Option<String> {
+        let LoadTarget::Url(url) = &self.target else {
+            return None;
+        };
+        let stray = url.stray_percent()?;
+        Some(format!(
+            "{url} has {stray:?}, which is no encoded character: placeholders stand in the topic (--topic, resource), and a \
+             percent sign in a URL is %25"
+        ))
+    }
+
+    /// Why its devices cannot be told to speak IPv6, where they are.
+    pub fn cannot_choose_family(&self) -> Option<String> {
+        let LoadTarget::Url(url) = &self.target else {
+            return None;
+        };
+        let is_named = url.host.parse::<std::net::Ipv6Addr>().is_ok();
+        let why = format!("{url} says where the target is: name an IPv6 address in it, like mqtt://[::1]");
+        (self.ipv6 && !is_named).then_some(why)
+    }
+
+    /// Why its packets cannot be recorded, where they are to be.
+    pub fn cannot_record(&self) -> Option<String> {
+        let why = "packets are recorded where they enter the emulated link, and there is none: give it a link, or run wirecost \
+                   link -- wirecost load";
+        (self.capture && self.link.is_none()).then(|| why.to_owned())
+    }
+
+    /// Why no CPU profile can be taken, where one is to be.
+    pub fn cannot_profile(&self) -> Option<String> {
+        let url = match &self.target {
+            LoadTarget::Url(url) if self.profile => url,
+            _ => return None,
+        };
+        Some(format!(
+            "only a target that wirecost has started is profiled, and {url} is there already: name a stack, whose server is \
+             started (builtin, mosquitto, rabbitmq, caddy, libcoap), or leave out the profile"
+        ))
+    }
+
+    /// Whether devices keep the secrets of their connections: nobody could use them but a reader of what is recorded.
+    pub const fn keeps_keys(&self) -> bool {
+        self.capture && self.keys && self.link.is_some()
+    }
+
+    /// How messages follow one another, as results name it: `open`, `closed`, `saturation` (a closed loop with several messages
+    /// of a device on their way: as fast as it goes) or `none` where no messages are offered.
+    pub fn loop_kind(&self) -> &'static str {
+        let offers = || self.phases.iter().filter_map(Phase::offer);
+        let is_open = |offer: &Offer| matches!(offer.arrivals, Arrivals::Open { .. });
+        let inflight = self.inflight.unwrap_or(1);
+        if offers().next().is_none() {
+            "none"
+        } else if offers().any(is_open) {
+            "open"
+        } else if inflight.min(most_in_flight(self.stack.application)) > 1 {
+            "saturation"
+        } else {
+            "closed"
+        }
+    }
+
+    /// Whether a device hears that a message is over.
+    pub fn is_answered(&self) -> bool {
+        let bytes = usize::try_from(self.payload.bytes()).unwrap_or(usize::MAX);
+        self.stack.awaits_answer(bytes)
+    }
+
+    /// Whether payloads are long enough to say of themselves which message they are.
+    pub fn is_stamped(&self) -> bool {
+        let is_long = matches!(&self.payload, Payload::Size(size) if size.bytes() >= Stamp::BYTES as u64);
+        is_long && !self.stack.object
+    }
+
+    /// Why its devices cannot share sockets, where they are to.
+    pub fn cannot_share(&self) -> Option<String> {
+        self.shared_socket.then(|| shared::refusal(self)).flatten()
+    }
+
+    /// After so long without an arrival nothing more is on its way. On an emulated link what was lost comes again after about
+    /// a round trip, and once more after twice that (RFC 6298, section 5.5); its rate sends one packet after the other.
+    pub fn stillness(&self) -> Duration {
+        const STILL: Duration = Duration::from_secs(1);
+        let crossing = |link: &LinkConfig| {
+            let packets = [&link.up, &link.down].map(|way| {
+                let bits = f64::from(way.mtu) * 8.0;
+                way.rate.map_or(Duration::ZERO, |rate| {
+                    Duration::from_secs_f64(bits / rate.bits_per_second() as f64)
+                })
+            });
+            link.rtt() * 4 + packets.iter().sum::<Duration>()
+        };
+        STILL + self.link.as_ref().map_or(Duration::ZERO, crossing)
+    }
+
+    /// Devices that receive.
+    pub fn receivers(&self) -> u32 {
+        self.subscribers.as_ref().map_or(0, |some| some.devices)
+    }
+}
+
+/// What answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadTarget {
+    /// A server that wirecost starts in a process of its own: `Target::Builtin` is the counting sink.
+    Started(Target),
+    /// A server that is there.
+    Url(Url),
+}
+
+/// As scenarios and results name it: without user and password.
+impl fmt::Display for LoadTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started(target) => target.fmt(f),
+            Self::Url(url) => url.fmt(f),
+        }
+    }
+}
+
+/// Devices that receive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscribers {
+    /// How many.
+    pub devices: u32,
+    /// Topic filter; `%d` is the subscriber's number.
+    pub filter: String,
+    /// The group of a shared subscription (MQTT 5).
+    pub shared: Option<String>,
+    /// The QoS that they ask for.
+    pub qos: u8,
+}
+
+/// What a message carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// So many pseudo-random bytes.
+    Size(ByteSize),
+    /// These bytes, the same in each message.
+    File(Arc<[u8]>),
+    /// A text with placeholders: `%d` the device's number, `%n` the message's, `%t` the intended time in
+    /// milliseconds of the epoch, `%r` eight random hexadecimal digits.
+    Template(Arc<str>),
+}
+
+impl Payload {
+    /// Its length in the messages of so many devices; `None` where messages differ in it.
+    pub fn message_bytes(&self, devices: u32) -> Option<u64> {
+        match self {
+            Self::Template(text) => text.parse::<Pattern>().ok()?.length(devices),
+            Self::Size(_) | Self::File(_) => Some(self.bytes()),
+        }
+    }
+
+    /// Its length; of a text, with its placeholders as they are.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Size(size) => size.bytes(),
+            Self::File(bytes) => bytes.len() as u64,
+            Self::Template(text) => text.len() as u64,
+        }
+    }
+}
+
+/// A will (MQTT).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Will {
+    /// Topic; `%d` is the device's number.
+    pub topic: String,
+    /// Payload.
+    pub payload: String,
+}
+
+/// One thing that devices do, all of them at the same time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// Connect, so many per second; subscribers first, and they subscribe.
+    Connect {
+        /// Which devices.
+        who: Who,
+        /// Connections per second over all devices; `None` as fast as they come.
+        rate: Option<f64>,
+    },
+    /// Send messages.
+    Publish(Offer),
+    /// Send requests and wait for responses that carry content (CoAP, HTTP: GET).
+    Request(Offer),
+    /// Connect, close and connect again: handshakes.
+    Handshakes {
+        /// When.
+        offer: Offer,
+        /// How.
+        start: Start,
+    },
+    /// Keep connections open and do nothing.
+    Hold {
+        /// For how long.
+        duration: Duration,
+    },
+    /// Lose all connections at once.
+    DropAll {
+        /// Which devices.
+        who: Who,
+        /// By RST instead of a close.
+        reset: bool,
+    },
+    /// Connect again what is lost.
+    Reconnect {
+        /// Which devices.
+        who: Who,
+        /// How long to wait after the first, second, ... failure.
+        backoff: Backoff,
+        /// When to give up.
+        timeout: Duration,
+    },
+    /// Wait until queued messages have come.
+    AwaitReplay {
+        /// When to give up.
+        timeout: Duration,
+    },
+    /// Close as the protocol does.
+    Close,
+}
+
+/// Some of the devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Who {
+    /// All of them; subscribers first, where it matters.
+    #[default]
+    All,
+    /// Those that send.
+    Senders,
+    /// Those that receive.
+    Subscribers,
+}
+
+/// Messages and when they are intended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offer {
+    /// When one message follows another.
+    pub arrivals: Arrivals,
+    /// When it ends; whichever comes first, one must be there.
+    pub duration: Option<Duration>,
+    /// How many messages, over all devices; whichever comes first.
+    pub count: Option<u64>,
+    /// Time at the beginning that is in no figure.
+    pub warm_up: Duration,
+    /// Time in which the rate rises to its full height.
+    pub ramp: Duration,
+}
+
+/// When one message follows another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// An open loop: messages are intended whatever becomes of those before.
+    Open {
+        /// Messages per second: above 0, also below 1.
+        rate: f64,
+        /// Of each device, or of all together.
+        per_client: bool,
+        /// With exponential gaps, or equal ones.
+        poisson: bool,
+    },
+    /// A closed loop: the next message when the one before is answered, with `inflight` of them at a time.
+    Closed,
+}
+
+/// How long to wait before connecting again: `first`, doubled after each failure up to `max`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backoff {
+    /// After the first loss.
+    pub first: Duration,
+    /// At most.
+    pub max: Duration,
+    /// Whether each wait is drawn evenly from 0 to that.
+    pub full_jitter: bool,
+}
+
+/// Answers after this are late, where nobody says otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// Connections that are not there after this have failed, where nobody says otherwise.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The most messages that a protocol has on their way at a time.
+pub const fn most_in_flight(application: Application) -> u32 {
+    match application {
+        // RFC 9112, section 9.3.2: requests that change something are not pipelined. RFC 7252, section 4.7: NSTART.
+        Application::Http1 | Application::CoapCon => 1,
+        // MQTT 5, section 4.9: as many as there are packet identifiers, or fewer where the server says so.
+        Application::Mqtt311(1..) | Application::Mqtt5(1..) => 65_535,
+        Application::Http3 => 100,
+        _ => u32::MAX,
+    }
+}

@@ -1,0 +1,201 @@
+//! What follows from a phase as it is asked for: its name, what it offers, how long it lasts.
+
+use std::time::Duration;
+
+use crate::options::load::{Arrivals, LoadOptions, Offer, Phase};
+
+impl Phase {
+    /// Its name in results and scenarios.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Connect { .. } => "connect",
+            Self::Publish(_) => "publish",
+            Self::Request(_) => "request",
+            Self::Handshakes { .. } => "handshakes",
+            Self::Hold { .. } => "hold",
+            Self::DropAll { .. } => "drop",
+            Self::Reconnect { .. } => "reconnect",
+            Self::AwaitReplay { .. } => "replay",
+            Self::Close => "close",
+        }
+    }
+
+    /// What it offers, if it offers anything.
+    pub const fn offer(&self) -> Option<&Offer> {
+        match self {
+            Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => Some(offer),
+            _ => None,
+        }
+    }
+
+    /// Whether generator and target have work in it that figures are of: messages, handshakes, or devices that come back.
+    const fn is_work(&self) -> bool {
+        self.offer().is_some() || matches!(self, Self::Reconnect { .. })
+    }
+
+    /// Messages or handshakes per second that it asks for, over all devices; `None` in a closed loop and where there are
+    /// none.
+    pub fn rate(&self, clients: u32) -> Option<f64> {
+        self.offer()?.rate(clients)
+    }
+
+    /// Time at its beginning that is in no figure.
+    pub fn warm_up(&self) -> Duration {
+        self.offer().map_or(Duration::ZERO, |offer| offer.warm_up)
+    }
+
+    /// How long it lasts where nothing waits for the target; `None` where a closed loop's count ends it.
+    pub fn length(&self, clients: u32) -> Option<Duration> {
+        match self {
+            Self::Hold { duration } => Some(*duration),
+            phase => phase
+                .offer()
+                .map_or(Some(Duration::ZERO), |offer| offer.length(clients)),
+        }
+    }
+
+    /// How much of it was measured; `intended` is from its beginning to its last message, and `lasted` is how long it took,
+    /// or until it was stopped.
+    pub fn measured(
+        &self,
+        clients: u32,
+        intended: Duration,
+        lasted: Duration,
+        was_stopped: bool,
+    ) -> Duration {
+        let Some(offer) = self.offer() else {
+            return lasted;
+        };
+        // So many random arrivals take longer than their rate says, or less.
+        let length = offer.length(clients).map(|length| length.max(intended));
+        let length = match length {
+            Some(length) if was_stopped => length.min(lasted),
+            Some(length) => length,
+            None => lasted,
+        };
+        length.saturating_sub(offer.warm_up)
+    }
+
+    /// After this it must be over, whatever the target does; `intended` is from its beginning to the last message that is
+    /// known of.
+    pub fn bound(&self, options: &LoadOptions, intended: Duration) -> Duration {
+        const DAY: Duration = Duration::from_secs(86_400);
+        let devices = options.clients + options.receivers();
+        match self {
+            Self::Connect { rate, .. } => {
+                // As many as 64 at a time take the time-out where nothing answers.
+                let begun = rate.map_or(
+                    options.connect_timeout.mul_f64(f64::from(devices / 64 + 1)),
+                    |rate| Duration::try_from_secs_f64(f64::from(devices) / rate).unwrap_or(DAY),
+                );
+                begun + options.connect_timeout + options.timeout
+            }
+            Self::Hold { duration } => *duration,
+            Self::DropAll { .. } | Self::Close => options.timeout,
+            Self::Reconnect { timeout, .. } | Self::AwaitReplay { timeout } => {
+                *timeout + options.connect_timeout
+            }
+            Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => {
+                let length = offer.length(options.clients).unwrap_or(DAY * 365);
+                length.max(intended) + options.timeout * 2
+            }
+        }
+    }
+}
+
+impl LoadOptions {
+    /// Whether what both sides use in one of its phases is told: where none has work, all are.
+    pub fn is_use_told(&self, phase: &Phase) -> bool {
+        phase.is_work() || !self.phases.iter().any(Phase::is_work)
+    }
+}
+
+impl Offer {
+    /// Messages per second over all devices; `None` in a closed loop.
+    pub fn rate(&self, clients: u32) -> Option<f64> {
+        match self.arrivals {
+            Arrivals::Open { rate, per_client, .. } => Some(if per_client {
+                rate * f64::from(clients)
+            } else {
+                rate
+            }),
+            Arrivals::Closed => None,
+        }
+    }
+
+    /// How long something is offered; `None` where a closed loop's count ends it.
+    pub fn length(&self, clients: u32) -> Option<Duration> {
+        let by_count = self.count.zip(self.rate(clients)).map(|(count, rate)| {
+            let (count, ramp) = (count as f64, self.ramp.as_secs_f64());
+            // A ramp offers half of what its full height would, and after t of it t/ramp squared of that.
+            let in_ramp = rate * ramp / 2.0;
+            let seconds = if count < in_ramp {
+                ramp * (count / in_ramp).sqrt()
+            } else {
+                ramp + (count - in_ramp) / rate
+            };
+            Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        });
+        match (self.duration, by_count) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_stack::target::Target;
+
+    use super::*;
+    use crate::options::load::LoadTarget;
+
+    #[test]
+    fn a_count_ends_where_the_ramp_has_come_to() {
+        let length = |count, ramp_s| {
+            let offer = Offer {
+                arrivals: Arrivals::Open {
+                    rate: 100.0,
+                    per_client: false,
+                    poisson: false,
+                },
+                duration: None,
+                count: Some(count),
+                warm_up: Duration::ZERO,
+                ramp: Duration::from_secs(ramp_s),
+            };
+            offer.length(1).map(|length| length.as_millis())
+        };
+        assert_eq!(length(50, 0), Some(500));
+        assert_eq!(length(300, 2), Some(4_000));
+        assert_eq!(length(100, 2), Some(2_000), "all of the ramp");
+        assert_eq!(length(25, 2), Some(1_000), "half of it is a quarter of that");
+    }
+
+    #[test]
+    fn a_count_of_random_arrivals_is_measured_until_the_last_of_them() {
+        let phase = Phase::Publish(Offer {
+            arrivals: Arrivals::Open {
+                rate: 100.0,
+                per_client: false,
+                poisson: true,
+            },
+            duration: None,
+            count: Some(200),
+            warm_up: Duration::from_millis(500),
+            ramp: Duration::ZERO,
+        });
+        let ms = Duration::from_millis;
+        let measured = |intended, lasted, was_stopped| {
+            let measured = phase.measured(1, ms(intended), ms(lasted), was_stopped);
+            measured.as_millis()
+        };
+        assert_eq!(measured(2_400, 2_700, false), 1_900);
+        assert_eq!(measured(1_800, 2_100, false), 1_500, "what its rate says");
+        assert_eq!(measured(2_400, 2_300, true), 1_800);
+        let stack = "tcp".parse().expect("a stack");
+        let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
+        let beyond = phase.bound(&options, ms(9_000)) - phase.bound(&options, ms(2_000));
+        assert_eq!(beyond, ms(7_000), "an end as late as that is no fault");
+    }
+}

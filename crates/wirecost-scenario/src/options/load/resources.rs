@@ -1,0 +1,156 @@
+//! Names with placeholders, before a load begins: what they come to, and what cannot be one.
+
+use std::sync::Arc;
+
+use wirecost_stack::credentials::SERVER_NAME;
+use wirecost_stack::pattern::{Pattern, PatternError, Values};
+use wirecost_stack::pool::{Carried, PoolConfig};
+use wirecost_stack::{MessagePool, Subscription};
+
+use crate::options::load::LoadOptions;
+
+/// The topic filter that matches every topic of a pattern: `+` for each level with a placeholder.
+pub fn filter_of(resource: &str) -> String {
+    let level = |level: &str| match level.parse::<Pattern>() {
+        Ok(pattern) if pattern.is_constant() => level.to_owned(),
+        _ => "+".to_owned(),
+    };
+    resource.split('/').map(level).collect::<Vec<_>>().join("/")
+}
+
+/// What is wrong with a name of the load, in one sentence, with the key of a scenario that says the name; `None` where
+/// nothing is.
+pub fn problem(options: &LoadOptions) -> Option<(&'static str, String)> {
+    let of_device = |key: &'static str, what: &str, text: &str| {
+        let parsed = Pattern::of_device(text);
+        parsed.err().map(|error| (key, format!("{what}: {error}")))
+    };
+    let resource: Result<Pattern, PatternError> = options.resource.parse();
+    let resource = resource
+        .err()
+        .map(|error| ("resource", format!("topic: {error}")));
+    let filter = options.subscribers.as_ref().map(|some| some.filter.as_str());
+    let will = options.will.as_ref().map(|will| will.topic.as_str());
+    let user = options.login.as_ref().map(|(user, _)| user.as_str());
+    resource
+        .or_else(|| of_device("client_id", "client identifier", &options.client_id))
+        .or_else(|| of_device("subscribers", "filter", filter?))
+        .or_else(|| of_device("will", "topic of the will", will?))
+        .or_else(|| of_device("login", "user name", user?))
+        .or_else(|| same_for_all(options))
+        .or_else(|| objection(options))
+}
+
+/// What the protocol objects to in the names of the first message and the first subscription.
+fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
+    let named = |key: &'static str, resource: &str| {
+        let pool = MessagePool::new(PoolConfig {
+            stack: options.stack,
+            resource: resource.parse().ok()?,
+            authority: SERVER_NAME.to_owned(),
+            retain: options.retain,
+            payload: Carried::Bytes(Arc::default()),
+            utc_offset_ns: 0,
+            seed: options.seed,
+        });
+        pool.err().map(|error| (key, error.to_string()))
+    };
+    let subscribed = || {
+        let asked = options.subscribers.as_ref()?;
+        let filter = Pattern::of_device(&asked.filter).ok()?.text(&Values::default());
+        let subscription = Subscription::new(options.stack, &filter, asked.shared.as_deref(), asked.qos);
+        Some(("subscribers", subscription.err()?.to_string()))
+    };
+    named("resource", &options.resource)
+        .or_else(|| named("will", &options.will.as_ref()?.topic))
+        .or_else(subscribed)
+}
+
+/// A broker throws out the device that has a client identifier when another one comes with it ([MQTT-3.1.4-3]).
+fn same_for_all(options: &LoadOptions) -> Option<(&'static str, String)> {
+    let is_own = Pattern::of_device(&options.client_id).is_ok_and(|id| id.differs_by_device());
+    let clash = options.stack.is_mqtt() && options.clients > 1 && !is_own;
+    clash.then(|| {
+        let why = format!(
+            "client identifier: {:?} is that of all {} devices, which throw one another out: write %d for the device's number",
+            options.client_id, options.clients
+        );
+        ("client_id", why)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_stack::target::Target;
+
+    use super::*;
+    use crate::options::load::{LoadTarget, Subscribers, Will};
+
+    #[test]
+    fn a_filter_has_a_plus_where_a_topic_has_a_placeholder() {
+        for (topic, filter) in [
+            ("test", "test"),
+            ("t/%d/s", "t/+/s"),
+            ("t/d%05d/%n", "t/+/+"),
+            ("50%%/x", "50%%/x"),
+        ] {
+            assert_eq!(filter_of(topic), filter);
+        }
+    }
+
+    #[test]
+    fn a_name_that_the_protocol_does_not_have_is_a_problem() {
+        let stack = "mqtt-qos1".parse().expect("a stack");
+        let options = |resource: &str, filter: &str| LoadOptions {
+            resource: resource.into(),
+            subscribers: Some(Subscribers {
+                devices: 1,
+                filter: filter.into(),
+                shared: None,
+                qos: 1,
+            }),
+            ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+        };
+        assert_eq!(problem(&options("t/%d", "t/+")), None);
+        let topic = problem(&options("t/+", "t/+")).expect("a problem");
+        assert!(topic.1.contains("topic name must have"), "{topic:?}");
+        let filter = problem(&options("t/%d", "t/#/x")).expect("a problem");
+        assert!(filter.1.starts_with("mqtt-qos1 cannot do this: "), "{filter:?}");
+    }
+
+    #[test]
+    fn a_will_has_a_topic_name_and_no_filter() {
+        let stack = "mqtt-qos1".parse().expect("a stack");
+        let options = LoadOptions {
+            will: Some(Will {
+                topic: "w/+".into(),
+                payload: String::new(),
+            }),
+            ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+        };
+        let (key, problem) = problem(&options).expect("a problem");
+        assert!(
+            key == "will" && problem.contains("topic name must have"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn what_is_said_once_for_each_device_has_no_number_of_messages() {
+        let stack = "mqtt-qos1".parse().expect("a stack");
+        let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
+        assert_eq!(problem(&options), None);
+        let willed = LoadOptions {
+            will: Some(Will {
+                topic: "w/%n".into(),
+                payload: String::new(),
+            }),
+            ..options
+        };
+        let (key, problem) = problem(&willed).expect("a problem");
+        assert!(
+            key == "will" && problem.starts_with("topic of the will: "),
+            "{problem}"
+        );
+    }
+}

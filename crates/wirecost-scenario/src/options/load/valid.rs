@@ -1,0 +1,251 @@
+//! What a load cannot be asked to be: said before anything is started, and where it is asked for.
+
+use std::time::Duration;
+
+use wirecost_security::Start;
+use wirecost_stack::{Channel, Pattern};
+
+use crate::options::load::{LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources};
+
+/// Why a load cannot be run as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Refusal {
+    /// What it is about.
+    pub about: About,
+    /// What is wrong with it, in one sentence.
+    pub why: String,
+}
+
+/// What a refusal is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// What a scenario says under this key.
+    Key(&'static str),
+    /// The phase with this index.
+    Phase(usize),
+}
+
+type Checked = Result<(), Refusal>;
+
+impl LoadOptions {
+    /// Whether the load can be run.
+    ///
+    /// # Errors
+    /// [`Refusal`] is the first thing that cannot be.
+    pub fn validate(&self) -> Checked {
+        self.check_stack()?;
+        self.check_times()?;
+        self.check_session()?;
+        self.check_names()?;
+        let mut phases = self.phases.iter().enumerate();
+        phases.try_for_each(|(index, phase)| refuse(About::Phase(index), self.cannot_do(phase)))
+    }
+
+    /// What the stack cannot do, and its target, its sockets and its link cannot carry.
+    fn check_stack(&self) -> Checked {
+        let stack = self.stack;
+        if let LoadTarget::Started(target) = &self.target
+            && !target.speaks(stack)
+        {
+            let spoken = target.spoken();
+            let why = format!("{target} does not speak {stack}: it speaks {spoken}");
+            return refuse(About::Key("target"), Some(why));
+        }
+        refuse(About::Key("target"), self.has_placeholder_in_url())?;
+        refuse(About::Key("ipv6"), self.cannot_choose_family())?;
+        refuse(About::Key("link"), self.cannot_cross())?;
+        refuse(About::Key("capture"), self.cannot_record())?;
+        refuse(About::Key("profile"), self.cannot_profile())?;
+        refuse(About::Key("start"), stack.cannot_start(self.start))?;
+        refuse(About::Key("start"), self.connects_once())?;
+        let payload = match &self.payload {
+            Payload::Size(_) => "size",
+            Payload::File(_) | Payload::Template(_) => "payload",
+        };
+        refuse(About::Key(payload), stack.refuses(self.payload.bytes()))?;
+        refuse(About::Key("stack"), self.lacks_contexts())?;
+        refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// OSCORE contexts of a run are told apart by a sender id of two bytes.
+    fn lacks_contexts(&self) -> Option<String> {
+        let devices = self.clients.saturating_add(self.receivers());
+        let lacks = self.stack.channel == Channel::Oscore && devices > u32::from(u16::MAX);
+        lacks.then(|| {
+            format!(
+                "{devices} devices need an OSCORE context each, and there are {}",
+                u16::MAX
+            )
+        })
+    }
+
+    /// Why no connection could start otherwise than cold: what another start needs comes of an earlier connection.
+    fn connects_once(&self) -> Option<String> {
+        let again = |phase: &Phase| matches!(phase, Phase::Handshakes { .. } | Phase::Reconnect { .. });
+        let is_in_vain = self.start != Start::Cold && !self.phases.iter().any(again);
+        is_in_vain.then(|| {
+            format!(
+                "each device connects once, and {} needs an earlier connection: let devices connect again, by handshakes \
+                (--connect-only) or a reconnect phase (--reconnect-storm)",
+                self.start
+            )
+        })
+    }
+
+    /// What nobody can wait for, or do, so often.
+    fn check_times(&self) -> Checked {
+        for (key, time) in [
+            ("timeout", self.timeout),
+            ("connect_timeout", self.connect_timeout),
+        ] {
+            refuse(
+                About::Key(key),
+                time.is_zero().then(|| "it must be above 0 s".to_owned()),
+            )?;
+        }
+        for (key, number) in [
+            ("inflight", self.inflight),
+            ("threads", self.threads),
+            ("processes", self.processes),
+        ] {
+            refuse(
+                About::Key(key),
+                (number == Some(0)).then(|| "it must be above 0".to_owned()),
+            )?;
+        }
+        let has_rest = |time: Duration| time.subsec_nanos() > 0;
+        let why = "it must be whole seconds: MQTT says it in those";
+        let rest = self.session_expiry.is_some_and(has_rest).then(|| why.to_owned());
+        refuse(About::Key("session_expiry"), rest)
+    }
+
+    /// What only MQTT has, or only some protocols have.
+    fn check_session(&self) -> Checked {
+        let stack = self.stack;
+        let has_login = stack.is_mqtt() || stack.is_amqp();
+        for (key, is_asked, is_there, what) in [
+            (
+                "will",
+                self.will.is_some(),
+                stack.is_mqtt(),
+                "wills: those are MQTT's",
+            ),
+            (
+                "retain",
+                self.retain,
+                stack.is_mqtt(),
+                "retained messages: those are MQTT's",
+            ),
+            (
+                "session_expiry",
+                self.session_expiry.is_some(),
+                stack.is_mqtt(),
+                "sessions that outlive connections: those are MQTT's",
+            ),
+            (
+                "login",
+                self.login.is_some(),
+                has_login,
+                "user names: those are MQTT's and AMQP's",
+            ),
+            (
+                "subscribers",
+                self.subscribers.is_some(),
+                stack.is_mqtt() || stack.is_coap(),
+                "subscribers: those are MQTT's, and CoAP's observers",
+            ),
+        ] {
+            refuse(
+                About::Key(key),
+                (is_asked && !is_there).then(|| self.has_no(what)),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn has_no(&self, what: &str) -> String {
+        format!("{} has no {what}", self.stack)
+    }
+
+    /// Names with placeholders, and what they come to.
+    fn check_names(&self) -> Checked {
+        if let Some((key, why)) = resources::problem(self) {
+            return refuse(About::Key(key), Some(why));
+        }
+        if let Payload::Template(text) = &self.payload {
+            let pattern: Result<Pattern, _> = text.parse();
+            refuse(
+                About::Key("payload"),
+                pattern.err().map(|error| error.to_string()),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Why devices cannot do what a phase asks of them; `None` where they can.
+    fn cannot_do(&self, phase: &Phase) -> Option<String> {
+        let stack = self.stack;
+        let nothing_to_connect = || {
+            let what = "connections: nothing is exchanged before its messages";
+            (!stack.has_connect()).then(|| self.has_no(what))
+        };
+        match phase {
+            Phase::Publish(offer) => offer.is_idle(self.clients),
+            Phase::Request(_) if !stack.is_coap() && !stack.is_http() => {
+                Some(self.has_no("requests: those are CoAP's and HTTP's"))
+            }
+            Phase::Request(offer) => offer.is_idle(self.clients),
+            Phase::Handshakes { offer, start } => nothing_to_connect()
+                .or_else(|| self.cannot_shake(*start))
+                .or_else(|| offer.is_idle(self.clients)),
+            Phase::Connect { who, .. } => self.is_nobody(*who),
+            Phase::DropAll { who, .. } | Phase::Reconnect { who, .. } => {
+                nothing_to_connect().or_else(|| self.is_nobody(*who))
+            }
+            Phase::AwaitReplay { .. } => self.is_nobody(Who::Subscribers),
+            Phase::Hold { .. } | Phase::Close => None,
+        }
+    }
+
+    /// Why handshakes cannot start so.
+    fn cannot_shake(&self, start: Start) -> Option<String> {
+        let stack = self.stack;
+        if start != self.start {
+            return Some(format!(
+                "handshakes start as all connections of a load do, {}: say start: {start} for the load",
+                self.start
+            ));
+        }
+        let is_early = start == Start::ZeroRtt && !stack.is_mqtt() && !stack.is_amqp();
+        is_early.then(|| {
+            format!(
+                "{stack} sends early data with its first message: there is no handshake alone that is 0-RTT"
+            )
+        })
+    }
+
+    fn is_nobody(&self, who: Who) -> Option<String> {
+        let is_nobody = who == Who::Subscribers && self.subscribers.is_none();
+        is_nobody.then(|| "there are no subscribers".to_owned())
+    }
+}
+
+impl Offer {
+    /// Why nothing would be measured; `None` where something is.
+    fn is_idle(&self, clients: u32) -> Option<String> {
+        if self.count == Some(0) || self.duration == Some(Duration::ZERO) {
+            return Some("count and duration must be above 0".into());
+        }
+        let length = self.length(clients)?;
+        (!self.warm_up.is_zero() && self.warm_up >= length)
+            .then(|| "the warm-up must be shorter than the time in which messages are offered".into())
+    }
+}
+
+fn refuse(about: About, why: Option<String>) -> Checked {
+    why.map_or(Ok(()), |why| Err(Refusal { about, why }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,381 @@
+//! Which devices there are, and when each one starts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_link::{Link, LinkConfig};
+use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::path::Links;
+use wirecost_proto::random::key_of;
+use wirecost_proto::{ByteSize, Direction, Path, Rng};
+use wirecost_results::shard::Shard;
+use wirecost_security::Start;
+use wirecost_stack::Stack;
+
+use crate::options::compare::{Options, Schedule};
+use crate::selector::Labels;
+
+pub mod identity;
+
+use identity::Dimensions;
+
+/// A cell of the plan.
+#[derive(Clone, Debug)]
+pub struct PlannedCell {
+    /// What its devices speak.
+    pub stack: Stack,
+    /// How their connections start.
+    pub start: Start,
+    /// What a message carries.
+    pub payload: Arc<[u8]>,
+    /// Index of its link in the options.
+    pub link: usize,
+    /// What a device sends on a connection, and when.
+    pub schedule: Schedule,
+    /// Whether its link delivers every packet, intact and in its order.
+    pub in_order: bool,
+    /// Why it is not run; its devices do not exist then.
+    pub not_run: Option<String>,
+    /// The cell's random stream.
+    pub rng: Rng,
+}
+
+/// A device of the plan; its position is its [`HostIndex`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedDevice {
+    /// Index of its cell.
+    pub cell: usize,
+    /// Index of the sample within the cell.
+    pub sample: u32,
+    /// Start after the run's first device.
+    pub start: Duration,
+}
+
+/// Cells, and devices in the order of their starts.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The cells: starts within stacks within schedules within sizes within links.
+    pub cells: Vec<PlannedCell>,
+    /// The devices.
+    pub devices: Vec<PlannedDevice>,
+    /// Whether the capture holds the packets of every device.
+    records_all: bool,
+}
+
+/// Messages up to which a run's capture holds every packet. The ledger always covers every packet.
+pub const FULL_CAPTURE_MESSAGES: u64 = 10_000;
+/// Time between the starts of two devices, so that the machine, not the link, never becomes the bottleneck.
+pub const START_GAP: Duration = Duration::from_millis(10);
+/// What the starts of devices are spread to, in bytes of payload per second: with twice as much the forwarder is late by
+/// milliseconds on two CPUs where packets of many devices meet.
+const PAYLOAD_RATE: u32 = 10_000_000;
+
+impl PlannedCell {
+    /// What tells it from the others.
+    pub(crate) fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            stack: self.stack,
+            start: self.start,
+            size: ByteSize::from_bytes(self.payload.len() as u64),
+            link: self.link,
+            schedule: self.schedule,
+        }
+    }
+}
+
+impl Options {
+    /// The smallest MTU of all links, in bytes of an IP packet: the network has one.
+    pub fn mtu(&self) -> u16 {
+        self.links.iter().map(mtu_of).min().unwrap_or(1_500)
+    }
+
+    /// How many cells there are, whatever engines run them.
+    pub fn cells(&self) -> u64 {
+        if !self.exclude.is_empty() || self.shard.is_some() {
+            return (labels(self).len() / self.engine.of_cells().len()) as u64;
+        }
+        let ways = self.stacks.len() * self.starts.len() * self.schedules.len();
+        (ways * self.sizes.len() * self.links.len()) as u64
+    }
+}
+
+impl Plan {
+    /// The plan of a comparison: the order of samples is seeded and random, so that drift favours no stack.
+    pub fn new(options: &Options) -> Self {
+        let cells = planned_cells(options);
+        let devices = planned_devices(options, &cells);
+        let messages: u64 = devices
+            .iter()
+            .map(|device| cells[device.cell].schedule.messages)
+            .sum();
+        Self {
+            cells,
+            devices,
+            records_all: messages <= FULL_CAPTURE_MESSAGES,
+        }
+    }
+
+    /// Some cells of the plan as a comparison of their own, with the links that they use.
+    pub fn part(&self, options: &Options, cells: &[usize]) -> (Options, Self) {
+        let mut links: Vec<usize> = cells.iter().map(|cell| self.cells[*cell].link).collect();
+        links.sort_unstable();
+        links.dedup();
+        let local = |cell: &usize| {
+            let planned = self.cells[*cell].clone();
+            let link = links.binary_search(&planned.link).unwrap_or_default();
+            PlannedCell { link, ..planned }
+        };
+        let cells: Vec<PlannedCell> = cells.iter().map(local).collect();
+        let options = Options {
+            links: links.iter().map(|link| options.links[*link]).collect(),
+            ..options.clone()
+        };
+        let devices = planned_devices(&options, &cells);
+        let plan = Self {
+            cells,
+            devices,
+            records_all: self.records_all,
+        };
+        (options, plan)
+    }
+
+    /// The cell of a device.
+    pub fn cell_of(&self, host: HostIndex) -> Option<&PlannedCell> {
+        self.devices
+            .get(host as usize)
+            .map(|device| &self.cells[device.cell])
+    }
+
+    /// Whether the capture holds the packets of a device: of every one up to [`FULL_CAPTURE_MESSAGES`] of the whole
+    /// comparison, else of the first samples of each cell.
+    pub fn is_recorded(&self, host: HostIndex, options: &Options) -> bool {
+        let device = self.devices.get(host as usize);
+        self.records_all || device.is_some_and(|device| self.is_sample_recorded(device.sample, options))
+    }
+
+    /// The same for a sample of any cell.
+    pub fn is_sample_recorded(&self, sample: u32, options: &Options) -> bool {
+        self.records_all || sample < options.record_hosts
+    }
+
+    /// How many devices can be at work at the same time: those that start within the longest life of one.
+    pub fn overlapping_devices(&self, options: &Options) -> u64 {
+        let life = options.longest_life();
+        let started = life.as_nanos() / START_GAP.as_nanos() + 1;
+        let devices = self.devices.len() as u64;
+        devices.min(u64::try_from(started).unwrap_or(u64::MAX))
+    }
+
+    /// How long the starts of the devices of some cells take, one after the other.
+    pub fn starts_take(&self, cells: impl Iterator<Item = usize>, options: &Options) -> Duration {
+        let cells = cells
+            .map(|cell| &self.cells[cell])
+            .filter(|cell| cell.not_run.is_none());
+        cells.map(start_gap).sum::<Duration>() * options.samples
+    }
+
+    /// The random stream of a device.
+    pub fn rng_of(&self, device: &PlannedDevice) -> Rng {
+        self.cells[device.cell].rng.host(u64::from(device.sample))
+    }
+}
+
+/// The order of samples is seeded and random, so that drift favours no stack.
+fn planned_devices(options: &Options, cells: &[PlannedCell]) -> Vec<PlannedDevice> {
+    let runnable = cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| cell.not_run.is_none());
+    let samples = runnable.flat_map(|(cell, _)| (0..options.samples).map(move |sample| (cell, sample)));
+    let mut order: Vec<(usize, u32)> = samples.collect();
+    Rng::new(options.seed)
+        .purpose(key_of("order"))
+        .shuffle(&mut order);
+    let mut start = Duration::ZERO;
+    let mut devices = Vec::with_capacity(order.len());
+    for (cell, sample) in order {
+        devices.push(PlannedDevice { cell, sample, start });
+        start += start_gap(&cells[cell]);
+    }
+    devices
+}
+
+/// Time between the start of a device of a cell and that of the next device.
+fn start_gap(cell: &PlannedCell) -> Duration {
+    let bytes = cell.payload.len() as u64 * (cell.schedule.messages + 1);
+    START_GAP.max(Duration::from_secs(bytes) / PAYLOAD_RATE)
+}
+
+fn planned_cells(options: &Options) -> Vec<PlannedCell> {
+    let payloads: Vec<Arc<[u8]>> = options
+        .sizes
+        .iter()
+        .map(|size| payload(options.seed, size.bytes()))
+        .collect();
+    let mut cells = Vec::new();
+    for link in 0..options.links.len() {
+        for payload in &payloads {
+            for schedule in &options.schedules {
+                let planned = |way| planned_cell(options, link, payload, *schedule, way);
+                cells.extend(
+                    options
+                        .ways()
+                        .map(planned)
+                        .filter(|cell| is_asked(options, cell.dimensions())),
+                );
+            }
+        }
+    }
+    cells
+}
+
+/// The cells of a comparison as each of its engines runs them: keys and labels.
+pub fn labels(options: &Options) -> Vec<(String, Labels)> {
+    let of_engines = |cell: Dimensions| {
+        let labels = identity::labels(options, cell);
+        let of_engine = |engine: &&'static str| {
+            let mut labels = labels.clone();
+            labels.insert("engine", (*engine).to_owned());
+            (identity::key_of_cell(options, cell, engine), labels)
+        };
+        options
+            .engine
+            .of_cells()
+            .iter()
+            .map(of_engine)
+            .collect::<Vec<_>>()
+    };
+    let all = (0..options.links.len()).flat_map(|link| dimensions(options, link));
+    all.filter(|cell| is_asked(options, *cell))
+        .flat_map(of_engines)
+        .collect()
+}
+
+/// The cells on one link, in their order.
+fn dimensions(options: &Options, link: usize) -> impl Iterator<Item = Dimensions> {
+    let of_schedule = move |size: ByteSize, schedule: Schedule| {
+        options.ways().map(move |(stack, start)| Dimensions {
+            stack,
+            start,
+            size,
+            link,
+            schedule,
+        })
+    };
+    let of_size = move |size: &ByteSize| {
+        let size = *size;
+        options
+            .schedules
+            .iter()
+            .flat_map(move |schedule| of_schedule(size, *schedule))
+    };
+    options.sizes.iter().flat_map(of_size)
+}
+
+/// Whether a cell is neither left out nor another shard's.
+fn is_asked(options: &Options, cell: Dimensions) -> bool {
+    if options.exclude.is_empty() && options.shard.is_none() {
+        return true;
+    }
+    let labels = identity::labels(options, cell);
+    let is_left_out = options.exclude.iter().any(|selector| selector.matches(&labels));
+    let is_here = |shard: Shard| shard.holds(&identity::question_key(options, cell));
+    !is_left_out && options.shard.is_none_or(is_here)
+}
+
+fn payload(seed: u64, bytes: u64) -> Arc<[u8]> {
+    let mut payload = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+    Rng::new(seed).purpose(key_of("payload")).fill(&mut payload);
+    payload.into()
+}
+
+fn planned_cell(
+    options: &Options,
+    link: usize,
+    payload: &Arc<[u8]>,
+    schedule: Schedule,
+    (stack, start): (Stack, Start),
+) -> PlannedCell {
+    let config = &options.links[link];
+    let speaks = options.target.speaks(stack);
+    let not_spoken = (!speaks).then(|| format!("{} does not speak {stack}", options.target));
+    let refused = not_spoken
+        .or_else(|| stack.refuses(payload.len() as u64))
+        .or_else(|| stack.cannot_start(start))
+        .or_else(|| options.cannot_share(stack))
+        .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
+    let mut cell = PlannedCell {
+        stack,
+        start,
+        payload: Arc::clone(payload),
+        link,
+        schedule,
+        in_order: is_in_order(config),
+        not_run: refused,
+        rng: Rng::new(options.seed),
+    };
+    cell.rng = cell.rng.cell(identity::stream(options, &cell));
+    cell
+}
+
+/// The largest IP packet that passes a link both ways, in bytes.
+pub fn mtu_of(link: &LinkConfig) -> u16 {
+    link.up.mtu.min(link.down.mtu)
+}
+
+fn is_in_order(link: &LinkConfig) -> bool {
+    let straight = |way: &Direction| {
+        let direction = link.direction(*way);
+        direction.delay_variation.is_none() && direction.reorder.is_none() && direction.rate.is_none()
+    };
+    // A queue drops what it has no room for, and only a rate makes one.
+    link.is_lossless() && Direction::ALL.iter().all(straight)
+}
+
+/// Every device's own link object, one more per link for its check, and one without delay: the path itself.
+#[derive(Debug)]
+pub struct DeviceLinks {
+    links: Vec<Link>,
+}
+
+impl DeviceLinks {
+    /// The links of the plan's devices, then those of the checks, then the one without delay.
+    pub fn new(plan: &Plan, configs: &[LinkConfig], seed: u64) -> Self {
+        let of_device =
+            |device| Link::new(configs[plan.cells[device_cell(device)].link], plan.rng_of(device));
+        let undelayed = LinkConfig::default();
+        let checks = configs
+            .iter()
+            .chain([&undelayed])
+            .enumerate()
+            .map(|(index, config)| {
+                Link::new(
+                    *config,
+                    Rng::new(seed).purpose(key_of("link check")).host(index as u64),
+                )
+            });
+        Self {
+            links: plan.devices.iter().map(of_device).chain(checks).collect(),
+        }
+    }
+
+    /// The link of a device or of a check.
+    pub fn of(&self, host: HostIndex) -> Option<&Link> {
+        self.links.get(host as usize)
+    }
+}
+
+const fn device_cell(device: &PlannedDevice) -> usize {
+    device.cell
+}
+
+impl Links for DeviceLinks {
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
+        self.links
+            .get_mut(host as usize)
+            .map(|link| link as &mut dyn Path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! What tells a cell from every other one, whatever else its run holds and wherever it stands in it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use wirecost_proto::ByteSize;
+use wirecost_proto::random::key_of;
+use wirecost_proto::units::DisplayDuration;
+use wirecost_results::resolved::{ResolvedLink, ResolvedSchedule};
+use wirecost_security::Start;
+use wirecost_stack::Stack;
+use wirecost_stack::target::Target;
+
+use super::PlannedCell;
+use crate::labels::labels_of_link;
+use crate::options::compare::{Options, Schedule, resolved_link, resolved_schedule};
+use crate::selector::Labels;
+
+/// The question that a cell answers: its random stream is the question's, so that both engines and every version
+/// throw the same dice for it.
+#[derive(Debug, Serialize)]
+struct Question {
+    stack: String,
+    start: String,
+    size: String,
+    link: ResolvedLink,
+    schedule: ResolvedSchedule,
+}
+
+/// Everything that its figures depend on, in a fixed order of fields.
+#[derive(Debug, Serialize)]
+struct Identity<'a> {
+    question: Question,
+    engine: &'a str,
+    target: String,
+    version: &'a str,
+    seed: u64,
+    samples: u32,
+    settle: String,
+    timeout: String,
+    ipv6: bool,
+    resource: &'a str,
+    keep_alive_s: u16,
+    client_certificates: bool,
+    dtls_cookie: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    one_cpu: bool,
+}
+
+/// The key of the random stream of a cell, within the run's seed.
+pub(crate) fn stream(options: &Options, cell: &PlannedCell) -> u64 {
+    key_of(&canonical(&question(options, cell.dimensions())))
+}
+
+/// The key of a cell as `engine` runs it: 16 hexadecimal digits.
+pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
+    key_of_cell(options, cell.dimensions(), engine)
+}
+
+/// The same of a cell that is not planned yet.
+pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> String {
+    let text = |duration: Duration| DisplayDuration(duration).to_string();
+    // Virtual time has no servers but the built-in ones.
+    let target = if engine == "sim" {
+        Target::Builtin
+    } else {
+        options.target
+    };
+    let identity = Identity {
+        question: question(options, cell),
+        engine,
+        target: target.to_string(),
+        version: env!("CARGO_PKG_VERSION"),
+        seed: options.seed,
+        samples: options.samples,
+        settle: text(options.settle),
+        timeout: text(options.timeout),
+        ipv6: options.ipv6,
+        resource: &options.resource,
+        keep_alive_s: options.keep_alive,
+        client_certificates: options.client_certificates,
+        dtls_cookie: options.dtls_cookie,
+        spread: options
+            .fleet
+            .map(|fleet| fleet.spread.map_or("interval".into(), text)),
+        one_cpu: options.one_cpu,
+    };
+    format!("{:016x}", key_of(&canonical(&identity)))
+}
+
+/// What tells a cell of a comparison from the others, without its payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Dimensions {
+    /// What its devices speak.
+    pub stack: Stack,
+    /// How their connections start.
+    pub start: Start,
+    /// Payload of a message.
+    pub size: ByteSize,
+    /// Index of its link in the options.
+    pub link: usize,
+    /// What a device sends on a connection, and when.
+    pub schedule: Schedule,
+}
+
+/// The key of the question that a cell answers, whatever engine does: what shards are made by, so that both engines'
+/// cells are in one shard.
+pub(crate) fn question_key(options: &Options, cell: Dimensions) -> String {
+    canonical(&question(options, cell))
+}
+
+/// The dimensions of a cell with its values, as `exclude` and thresholds name them, the engine left out.
+pub(crate) fn labels(options: &Options, cell: Dimensions) -> Labels {
+    let time = |time: Duration| DisplayDuration(time).to_string();
+    let interval = cell
+        .schedule
+        .interval
+        .map(|interval| ("interval", time(interval)));
+    Labels::from([
+        ("stack", cell.stack.to_string()),
+        ("start", cell.start.to_string()),
+        ("size", cell.size.to_string()),
+        ("messages_per_connection", cell.schedule.messages.to_string()),
+        ("target", options.target.to_string()),
+    ])
+    .into_iter()
+    .chain(interval)
+    .chain(labels_of_link(&options.links[cell.link]))
+    .collect()
+}
+
+fn question(options: &Options, cell: Dimensions) -> Question {
+    Question {
+        stack: cell.stack.to_string(),
+        start: cell.start.to_string(),
+        size: cell.size.to_string(),
+        link: resolved_link(&options.links[cell.link]),
+        schedule: resolved_schedule(&cell.schedule),
+    }
+}
+
+/// JSON without blanks, fields in the order of the type.
+fn canonical(value: &impl Serialize) -> String {
+    // Strings, numbers and flags: there is nothing that JSON cannot hold.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::compare::Schedule;
+    use crate::options::compare::tests::options;
+    use crate::plan::Plan;
+
+    fn keys(change: impl FnOnce(&mut Options)) -> Vec<String> {
+        let mut options = options(&["tcp", "mqtt-qos1"]);
+        change(&mut options);
+        let plan = Plan::new(&options);
+        plan.cells.iter().map(|cell| key(&options, cell, "sim")).collect()
+    }
+
+    #[test]
+    fn a_key_is_what_it_was_and_16_digits() {
+        let keys = keys(|_| {});
+        assert_eq!(keys.len(), 2);
+        assert!(
+            keys.iter()
+                .all(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        );
+    }
+
+    #[test]
+    fn more_cells_leave_keys_and_random_streams_alone() {
+        let few = options(&["mqtt-qos1"]);
+        let mut many = options(&["tcp", "mqtt-qos1", "coap-con"]);
+        many.sizes.insert(0, ByteSize::from_bytes(1));
+        many.links
+            .insert(0, wirecost_link::LinkConfig::symmetric(Duration::from_millis(1)));
+        let (small, large) = (Plan::new(&few), Plan::new(&many));
+        let cell = &small.cells[0];
+        let same = |other: &&PlannedCell| key(&many, other, "live") == key(&few, cell, "live");
+        let found: Vec<&PlannedCell> = large.cells.iter().filter(same).collect();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].rng, cell.rng);
+    }
+
+    #[test]
+    fn whatever_changes_figures_changes_the_key() {
+        let changes: [fn(&mut Options); 7] = [
+            |options| options.seed = 43,
+            |options| options.samples = 11,
+            |options| options.settle = Duration::from_secs(2),
+            |options| options.keep_alive = 30,
+            |options| {
+                options.schedules = vec![Schedule {
+                    messages: 2,
+                    ..Schedule::default()
+                }]
+            },
+            |options| options.links[0].up.mtu = 1_400,
+            |options| options.sizes = vec![ByteSize::from_bytes(129)],
+        ];
+        let plain = keys(|_| {});
+        for (index, change) in changes.into_iter().enumerate() {
+            assert_ne!(keys(change)[0], plain[0], "change {index}");
+        }
+        let options = options(&["tcp"]);
+        let cell = &Plan::new(&options).cells[0];
+        assert_ne!(key(&options, cell, "sim"), key(&options, cell, "live"));
+    }
+
+    #[test]
+    fn virtual_time_is_the_same_whatever_the_live_target() {
+        let sim = keys(|options| options.target = Target::Mosquitto);
+        assert_eq!(sim, keys(|_| {}));
+    }
+}

@@ -1,0 +1,175 @@
+//! Which cells or loads are meant: values of their dimensions, as `exclude` and thresholds name them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::{BitRate, ByteSize};
+use wirecost_security::Start;
+use wirecost_stack::Stack;
+
+use super::edit::{OF_COMPARISONS, OF_LOADS};
+use super::link;
+use super::table::{clients, meant, message_rate_text, parsed, rate, time, whole};
+
+/// The dimensions of one cell or load with its values, as texts.
+pub type Labels = BTreeMap<&'static str, String>;
+
+/// Conditions on dimensions: each must hold, by any of its values; none hold for everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Selector(BTreeMap<&'static str, Vec<String>>);
+
+/// The dimensions by which cells of a comparison are told apart.
+pub fn of_cells() -> Vec<&'static str> {
+    [&OF_COMPARISONS[..], &["engine", "target"]].concat()
+}
+
+/// The dimensions by which phases of loads are told apart.
+pub fn of_phases() -> Vec<&'static str> {
+    [&OF_LOADS[..], &["phase"]].concat()
+}
+
+impl Selector {
+    /// Adds a condition: a dimension has one of these values. A value with `*` stands for any letters.
+    ///
+    /// # Errors
+    /// The dimension is none of `dimensions`, or cannot have a value.
+    pub fn require(
+        &mut self,
+        key: &str,
+        values: &[String],
+        dimensions: &[&'static str],
+    ) -> Result<(), String> {
+        let Some(key) = dimensions.iter().find(|name| **name == key) else {
+            let hint = meant(key, dimensions);
+            return Err(format!("{key:?} tells nothing apart ({hint})"));
+        };
+        let values: Result<Vec<String>, String> = values.iter().map(|value| canonical(key, value)).collect();
+        self.0.insert(key, values?);
+        Ok(())
+    }
+
+    /// Whether labels fulfil every condition. A label that is not there fulfils none.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        let holds = |(key, values): (&&str, &Vec<String>)| {
+            let label = labels.get(*key);
+            label.is_some_and(|label| values.iter().any(|value| glob(value, label)))
+        };
+        self.0.iter().all(holds)
+    }
+
+    /// Whether there are no conditions.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The conditions as a scenario has them.
+    pub fn to_table(&self) -> BTreeMap<String, Vec<String>> {
+        let entries = self.0.iter();
+        entries
+            .map(|(key, values)| ((*key).to_owned(), values.clone()))
+            .collect()
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = |(key, values): (&&str, &Vec<String>)| format!("{key}={}", values.join("|"));
+        write!(f, "{{{}}}", self.0.iter().map(one).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// A value as labels write it, so that 1000us is 1ms.
+fn canonical(key: &str, value: &str) -> Result<String, String> {
+    let value = value.trim();
+    if value.contains('*') {
+        return Ok(value.to_owned());
+    }
+    match key {
+        "stack" => parsed::<Stack>(value).map(|stack| stack.to_string()),
+        "start" => parsed::<Start>(value).map(|start| start.to_string()),
+        "size" => parsed::<ByteSize>(value).map(|size| size.to_string()),
+        "link.rtt" | "interval" => time(value).map(|time| DisplayDuration(time).to_string()),
+        "link.rate" => link::rate(value).map(rate_text),
+        "link.mtu" => link::mtu(value).map(|mtu| ByteSize::from_bytes(mtu.into()).to_string()),
+        "messages_per_connection" | "inflight" => whole::<u64>(value).map(|number| number.to_string()),
+        "clients" => clients(value).map(|number| number.to_string()),
+        "rate" => rate(value).map(message_rate_text),
+        _ => Ok(value.to_owned()),
+    }
+}
+
+/// A rate of a link as labels write it.
+pub fn rate_text(rate: Option<BitRate>) -> String {
+    rate.map_or_else(|| "unlimited".into(), |rate| rate.to_string())
+}
+
+/// Whether a text fits a pattern in which `*` stands for any letters. Each piece is looked for once, from the left, so
+/// that no pattern takes longer than its length times the text's.
+fn glob(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else {
+            return false;
+        };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_letters() {
+        for (pattern, text, fits) in [
+            ("amqp*", "amqp-settled", true),
+            ("*tls1.3", "tcp+tls1.3", true),
+            ("m*+*3", "mqtt-qos1+tls1.3", true),
+            ("m*+*2", "mqtt-qos1+tls1.3", false),
+            ("*", "", true),
+            ("tcp", "tcp+tls1.3", false),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn every_condition_must_hold_by_any_of_its_values() {
+        let mut selector = Selector::default();
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        selector
+            .require("size", &texts(&["1000B", "2kB"]), &of_cells())
+            .expect("sizes");
+        selector
+            .require("stack", &texts(&["mqtt*"]), &of_cells())
+            .expect("a pattern");
+        let labels =
+            |stack: &str, size: &str| Labels::from([("stack", stack.to_owned()), ("size", size.to_owned())]);
+        assert!(selector.matches(&labels("mqtt-qos1", "1kB")));
+        assert!(!selector.matches(&labels("mqtt-qos1", "3kB")) && !selector.matches(&labels("tcp", "1kB")));
+        assert_eq!(selector.to_string(), "{size=1kB|2kB,stack=mqtt*}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |key: &str, value: &str| {
+            let mut selector = Selector::default();
+            selector
+                .require(key, &[value.to_owned()], &of_cells())
+                .expect_err(value)
+        };
+        assert!(refused("stak", "tcp").contains("did you mean \"stack\"?"));
+        assert!(refused("stack", "h3").contains("unknown stack"));
+        assert!(refused("size", "16").contains("no unit"));
+    }
+}

@@ -1,0 +1,244 @@
+//! The keys of one table of a scenario: none unknown, values with their units, errors with their lines.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::Duration;
+
+use wirecost_proto::units::parse_duration;
+use wirecost_stack::name::nearest_of;
+
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+
+/// The highest rate per second: more than any generator gives, and few enough to be counted one by one.
+const HIGHEST_RATE: f64 = 10_000_000.0;
+
+/// A table of a scenario.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// What stands before its keys in errors, e.g. `link.`.
+    prefix: &'a str,
+    node: &'a Node,
+}
+
+/// The most values of a key.
+pub const MAX_LIST: usize = 1_000;
+
+/// What reads one value from its text.
+pub type Read<T> = fn(&str) -> Result<T, String>;
+
+impl<'a> Table<'a> {
+    /// The table with the keys that it may have; `prefix` stands before its keys in errors.
+    ///
+    /// # Errors
+    /// It is no table, or has a key that there is not.
+    pub fn new(node: &'a Node, prefix: &'a str, keys: &[&'static str]) -> Result<Self, ScenarioError> {
+        let Some(entries) = node.entries() else {
+            let name = if prefix.is_empty() {
+                "a scenario"
+            } else {
+                prefix.trim_end_matches('.')
+            };
+            let message = format!(
+                "{name} must be a table of keys and values, this is {}",
+                node.kind()
+            );
+            return Err(ScenarioError::new(&node.place, message)
+                .with_hint(format!("the keys are {}", keys.join(", "))));
+        };
+        let unknown = entries.iter().find(|(key, _)| !keys.contains(&key.name.as_str()));
+        match unknown {
+            Some((key, _)) => {
+                let message = format!("unknown key {:?}", format!("{prefix}{}", key.name));
+                Err(ScenarioError::new(&key.place, message).with_hint(meant(&key.name, keys)))
+            }
+            None => Ok(Self { prefix, node }),
+        }
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
+        self.node.get(key).filter(|node| node.value != Value::Null)
+    }
+
+    /// An error about a key, at its value, or at the table where it has none.
+    pub fn error(&self, key: &str, message: impl Display) -> ScenarioError {
+        let place = &self.node.get(key).unwrap_or(self.node).place;
+        ScenarioError::new(place, format!("{}{key}: {message}", self.prefix))
+    }
+
+    /// The value of a key, read from its text.
+    ///
+    /// # Errors
+    /// It is a list or a table, or cannot be read.
+    pub fn one<T>(&self, key: &str, read: Read<T>) -> Result<Option<T>, ScenarioError> {
+        self.get(key).map(|node| self.read(key, node, read)).transpose()
+    }
+
+    /// The value of a key that must be there.
+    ///
+    /// # Errors
+    /// It is not there, is a list or a table, or cannot be read.
+    pub fn required<T>(&self, key: &str, read: Read<T>) -> Result<T, ScenarioError> {
+        let missing = || ScenarioError::new(&self.node.place, format!("{}{key} is missing", self.prefix));
+        self.one(key, read)?.ok_or_else(missing)
+    }
+
+    /// The values of a key: one, or a list of them; empty where the key is not there.
+    ///
+    /// # Errors
+    /// The list is empty, or a value cannot be read.
+    pub fn many<T>(&self, key: &str, read: Read<T>) -> Result<Vec<T>, ScenarioError> {
+        match self.get(key) {
+            None => Ok(Vec::new()),
+            Some(Node {
+                value: Value::List(nodes),
+                ..
+            }) if nodes.is_empty() => Err(self.error(key, "the list is empty")),
+            Some(Node {
+                value: Value::List(nodes),
+                ..
+            }) => nodes.iter().map(|node| self.read(key, node, read)).collect(),
+            Some(node) => Ok(vec![self.read(key, node, read)?]),
+        }
+    }
+
+    fn read<T>(&self, key: &str, node: &Node, read: Read<T>) -> Result<T, ScenarioError> {
+        let at = |message| ScenarioError::new(&node.place, format!("{}{key}: {message}", self.prefix));
+        let Some(text) = node.scalar() else {
+            return Err(at(format!("one value is expected, this is {}", node.kind())));
+        };
+        read(&text).map_err(at)
+    }
+}
+
+/// Each of `all` with each of `values`, the values changing first; the same where there are no values. Of more than `most`
+/// one more is made, and not the others.
+pub fn combined<T: Clone, V>(all: &[T], values: &[V], most: usize, with: fn(&mut T, &V)) -> Vec<T> {
+    if values.is_empty() {
+        return all.to_vec();
+    }
+    let each = |one: &T| {
+        let one = one.clone();
+        values.iter().map(move |value| {
+            let mut changed = one.clone();
+            with(&mut changed, value);
+            changed
+        })
+    };
+    all.iter().flat_map(each).take(most.saturating_add(1)).collect()
+}
+
+/// What an unknown key may have meant.
+pub fn meant(key: &str, keys: &[&'static str]) -> String {
+    let all = format!("the keys are {}", keys.join(", "));
+    nearest_of(key, keys.iter().copied()).map_or(all, |name| format!("did you mean {name:?}?"))
+}
+
+/// Anything that says itself what is wrong with a text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// A time with its unit.
+///
+/// # Errors
+/// It has none, or is no time.
+pub fn time(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// A text as it is.
+///
+/// # Errors
+/// Never.
+pub fn text(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
+/// `true` or `false`.
+///
+/// # Errors
+/// It is neither.
+pub fn flag(text: &str) -> Result<bool, String> {
+    let neither = |_| format!("{text:?} is neither true nor false");
+    text.parse().map_err(neither)
+}
+
+/// A whole number that counts something.
+///
+/// # Errors
+/// It is none, or larger than `T` holds.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.parse::<u64>().ok();
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| format!("{text:?} is not a whole number, or too large a one"))
+}
+
+/// Whole seconds in a time with its unit, as MQTT holds its keep-alive.
+///
+/// # Errors
+/// It is no time, not whole seconds, or above 65,535 s.
+pub fn keep_alive(text: &str) -> Result<u16, String> {
+    let time = time(text)?;
+    let seconds = u16::try_from(time.as_secs()).ok();
+    seconds
+        .filter(|seconds| Duration::from_secs(u64::from(*seconds)) == time)
+        .ok_or_else(|| format!("{text:?} is not whole seconds up to 65535s"))
+}
+
+/// Reads a number of devices: `1500`, `50k`.
+///
+/// # Errors
+/// It is no whole number above 0.
+pub fn clients(text: &str) -> Result<u32, String> {
+    let (digits, factor) = match text.strip_suffix('k') {
+        Some(digits) => (digits, 1_000),
+        None => (text, 1),
+    };
+    let number = digits
+        .parse::<u32>()
+        .ok()
+        .and_then(|number| number.checked_mul(factor));
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| format!("{text:?} is no number of devices: write 1500 or 50k"))
+}
+
+/// Reads a rate: `5000/s`, `30/min`, `2/h`.
+///
+/// # Errors
+/// It is none, not above 0, or beyond what can be intended.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let wrong = || format!("{text:?} is no rate: write 5000/s, 30/min or 2/h");
+    let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return Err(wrong()),
+    };
+    let number = number.trim();
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let rate = number
+        .parse::<f64>()
+        .ok()
+        .filter(|_| plain)
+        .map(|number| number / seconds);
+    let rate = rate.filter(|rate| *rate > 0.0).ok_or_else(wrong)?;
+    if rate > HIGHEST_RATE {
+        return Err(format!(
+            "{text:?} is too high: the highest rate is {HIGHEST_RATE}/s"
+        ));
+    }
+    Ok(rate)
+}
+
+/// A rate as [`rate`] reads it.
+pub fn message_rate_text(rate: f64) -> String {
+    format!("{rate}/s")
+}

@@ -1,0 +1,250 @@
+//! What is demanded of the figures, in the words of k6: `metric{selector}: ["p(99)<150ms", "count==0"]`.
+//!
+//! - [`expression`] reads e.g. `p(99)<3*link.rtt`
+//! - [`nature`]: what has a figure, and why something has none
+//! - [`verdict`]: whether demands hold; `early`: which of them end a load
+//!
+//! A demand must hold in each cell, or each phase of each load, that its selector matches. What is invalid never passes.
+
+mod early;
+pub mod expression;
+pub mod nature;
+pub mod verdict;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use wirecost_proto::units::DisplayDuration;
+use wirecost_results::thresholds::metric::Metric;
+
+use super::Work;
+use super::error::ScenarioError;
+use super::node::{Node, Value};
+use super::selector::{self, Selector};
+use super::table::{Table, flag, meant, text, time};
+use expression::Expression;
+use nature::Subject;
+
+/// What is demanded, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thresholds(pub Vec<Demand>);
+
+/// One demand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// The figure.
+    pub metric: &'static Metric,
+    /// Of which cells or loads.
+    pub selector: Selector,
+    /// What is demanded of it.
+    pub expression: Expression,
+    /// Metric and selector as the file has them.
+    pub name: String,
+    /// Whether the run ends when it fails.
+    pub abort_on_fail: bool,
+    /// The time at the beginning in which it may fail.
+    pub after: Duration,
+}
+
+/// The keys of a demand that is more than an expression.
+pub const DEMAND_KEYS: [&str; 3] = ["expr", "abort_on_fail", "after"];
+
+impl Thresholds {
+    /// Reads the table of thresholds of a scenario, and checks that each one has something to look at.
+    ///
+    /// # Errors
+    /// A metric or a dimension is unknown, an expression cannot be read, a selector matches nothing, what it matches has no
+    /// such figure by its nature, or a bound is in round-trip times of a link that is not there.
+    pub fn read(node: &Node, work: &Work) -> Result<Self, ScenarioError> {
+        let Some(entries) = node.entries() else {
+            let message = format!(
+                "thresholds: a table of metrics is expected, this is {}",
+                node.kind()
+            );
+            return Err(ScenarioError::new(&node.place, message)
+                .with_hint("for example response_time: [\"p(99)<150ms\"]"));
+        };
+        let subjects = nature::subjects(work);
+        let mut demands = Vec::new();
+        for (key, node) in entries {
+            let at = |why: String| ScenarioError::new(&key.place, format!("thresholds: {why}"));
+            let (metric, selector) = named(&key.name, work).map_err(at)?;
+            let meant = meant_by(&key.name, metric, &selector, &subjects);
+            let meant = meant.map_err(|(why, hint)| at(why).with_hint(hint))?;
+            for node in listed(node) {
+                let demand = demand(node, metric, &selector, &key.name)?;
+                demand.check_link(node, &meant)?;
+                demands.push(demand);
+            }
+        }
+        Ok(Self(demands))
+    }
+
+    /// Whether a run is to end as soon as a demand fails.
+    pub fn want_abort(&self) -> bool {
+        self.0.iter().any(|demand| demand.abort_on_fail)
+    }
+
+    /// Whether nothing is demanded.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What has the metric of all that the selector names; why there is nothing, and the way out.
+fn meant_by<'a>(
+    name: &str,
+    metric: &Metric,
+    selector: &Selector,
+    subjects: &'a [Subject<'a>],
+) -> Result<Vec<&'a Subject<'a>>, (String, &'static str)> {
+    let named = || {
+        subjects
+            .iter()
+            .filter(|subject| selector.matches(&subject.labels))
+    };
+    let having: Vec<&Subject<'_>> = named().filter(|subject| subject.lack(metric).is_none()).collect();
+    if !having.is_empty() {
+        return Ok(having);
+    }
+    let Some(lack) = named().filter_map(|subject| subject.lack(metric)).max() else {
+        let hint = "a selector names values that the scenario has";
+        return Err((format!("{name}: nothing of this run is {selector}"), hint));
+    };
+    let why = format!("{name}: what it names has no such metric: {}", lack.why());
+    Err((why, lack.hint()))
+}
+
+/// The metric and the selector of `metric{key=value,key=value}`.
+fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String> {
+    let (metric, conditions) = match name.split_once('{') {
+        None => (name, ""),
+        Some((metric, rest)) => {
+            let inner = rest.trim_end().strip_suffix('}');
+            (
+                metric,
+                inner.ok_or_else(|| format!("{name:?} has no closing brace"))?,
+            )
+        }
+    };
+    let of_loads = matches!(work, Work::Loads(_));
+    let metrics = wirecost_results::thresholds::metric::all(of_loads);
+    let found = metrics
+        .iter()
+        .find(|known| known.name == metric.trim())
+        .copied()
+        .ok_or_else(|| {
+            let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name).collect();
+            format!(
+                "unknown metric {:?} ({})",
+                metric.trim(),
+                meant(metric.trim(), &names)
+            )
+        })?;
+    let dimensions = if of_loads {
+        selector::of_phases()
+    } else {
+        selector::of_cells()
+    };
+    let mut selector = Selector::default();
+    for condition in conditions
+        .split(',')
+        .filter(|condition| !condition.trim().is_empty())
+    {
+        let (key, value) = condition
+            .split_once('=')
+            .ok_or_else(|| format!("{condition:?} is no condition: write stack=tcp"))?;
+        let values: Vec<String> = value.split('|').map(str::to_owned).collect();
+        selector.require(key.trim(), &values, &dimensions)?;
+    }
+    Ok((found, selector))
+}
+
+fn listed(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(list) => list,
+        _ => std::slice::from_ref(node),
+    }
+}
+
+fn demand(
+    node: &Node,
+    metric: &'static Metric,
+    selector: &Selector,
+    name: &str,
+) -> Result<Demand, ScenarioError> {
+    let at = |why: String| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
+    let (expression, abort_on_fail, after) = match &node.value {
+        Value::Table(_) => {
+            let table = Table::new(node, "thresholds.", &DEMAND_KEYS)?;
+            let abort = table.one("abort_on_fail", flag)?.unwrap_or_default();
+            (
+                table.required("expr", text)?,
+                abort,
+                table.one("after", time)?.unwrap_or_default(),
+            )
+        }
+        _ => {
+            let expression = node
+                .scalar()
+                .ok_or_else(|| at("an expression is expected, e.g. \"p(99)<150ms\"".into()))?;
+            (expression, false, Duration::ZERO)
+        }
+    };
+    Ok(Demand {
+        metric,
+        selector: selector.clone(),
+        expression: Expression::read(&expression, metric).map_err(at)?,
+        name: name.to_owned(),
+        abort_on_fail,
+        after,
+    })
+}
+
+impl Demand {
+    /// Refuses a bound in round-trip times where nothing that is meant has a link.
+    fn check_link(&self, node: &Node, meant: &[&Subject<'_>]) -> Result<(), ScenarioError> {
+        if !self.expression.needs_link() || meant.iter().any(|subject| subject.has_link()) {
+            return Ok(());
+        }
+        let why = format!(
+            "thresholds: {}: {:?} needs a round-trip time, and there is no link",
+            self.name, self.expression.text
+        );
+        Err(ScenarioError::new(&node.place, why)
+            .with_hint("give the load a link, as in link: {rtt: 40ms}, or write a time, as in p(99)<150ms"))
+    }
+}
+
+impl Serialize for Thresholds {
+    /// As a scenario has it: expressions by metric; a table where more is said.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Written<'a> {
+            Expression(&'a str),
+            Table {
+                expr: &'a str,
+                abort_on_fail: bool,
+                after: String,
+            },
+        }
+        let mut by_name: BTreeMap<&str, Vec<Written<'_>>> = BTreeMap::new();
+        for demand in &self.0 {
+            let expr = demand.expression.text.as_str();
+            let written = if demand.abort_on_fail || !demand.after.is_zero() {
+                let after = DisplayDuration(demand.after).to_string();
+                Written::Table {
+                    expr,
+                    abort_on_fail: demand.abort_on_fail,
+                    after,
+                }
+            } else {
+                Written::Expression(expr)
+            };
+            by_name.entry(&demand.name).or_default().push(written);
+        }
+        by_name.serialize(serializer)
+    }
+}

@@ -1,0 +1,175 @@
+//! `p(99)<150ms`: an aggregation, a comparison, a bound.
+
+use wirecost_proto::{BitRate, ByteSize};
+use wirecost_results::thresholds::Aggregation;
+use wirecost_results::thresholds::metric::{Metric, Quantity};
+
+use crate::table::rate;
+use crate::table::{parsed, time};
+
+/// What is demanded of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// As it is written.
+    pub text: String,
+    /// Which figure of the metric.
+    pub aggregation: Aggregation,
+    operator: Operator,
+    bound: Bound,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Equal,
+    NotEqual,
+}
+
+/// What a figure is compared with, in the metric's base unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    Fixed(f64),
+    /// So many round-trip times of the cell's link.
+    RoundTrips(f64),
+}
+
+/// Operators, the longer ones first.
+const OPERATORS: [(&str, Operator); 6] = [
+    ("<=", Operator::AtMost),
+    (">=", Operator::AtLeast),
+    ("==", Operator::Equal),
+    ("!=", Operator::NotEqual),
+    ("<", Operator::Less),
+    (">", Operator::More),
+];
+
+impl Expression {
+    /// Reads an expression about a metric.
+    ///
+    /// # Errors
+    /// It has no comparison, the metric has no such figure, or the bound is not of its kind.
+    pub fn read(text: &str, metric: &Metric) -> Result<Self, String> {
+        let found = text.find(['<', '>', '=', '!']);
+        let wrong = || format!("{text:?} is no demand: write {}", metric.example());
+        let (left, right) = text.split_at(found.ok_or_else(wrong)?);
+        let operator = OPERATORS
+            .iter()
+            .find(|(name, _)| right.starts_with(name))
+            .ok_or_else(wrong)?;
+        let left: String = left.split_whitespace().collect();
+        let aggregation = Aggregation::named(&left)
+            .filter(|known| metric.aggregations().contains(known))
+            .ok_or_else(|| {
+                format!(
+                    "{left:?} is no figure of {}: it has {}",
+                    metric.name,
+                    Aggregation::names(metric.aggregations())
+                )
+            })?;
+        Ok(Self {
+            text: text.trim().to_owned(),
+            aggregation,
+            operator: operator.1,
+            bound: bound(right[operator.0.len()..].trim(), metric.quantity_of(aggregation))?,
+        })
+    }
+
+    /// Whether a figure holds, on a link of this round-trip time in seconds.
+    pub fn holds(&self, figure: f64, rtt: Option<f64>) -> bool {
+        let Some(bound) = self.bound.figure(rtt) else {
+            return false;
+        };
+        // What is computed as a share or a mean carries a rounding error.
+        let equal = (figure - bound).abs() <= 1e-12 * bound.abs().max(1.0);
+        match self.operator {
+            Operator::Less => figure < bound && !equal,
+            Operator::AtMost => figure < bound || equal,
+            Operator::More => figure > bound && !equal,
+            Operator::AtLeast => figure > bound || equal,
+            Operator::Equal => equal,
+            Operator::NotEqual => !equal,
+        }
+    }
+
+    /// Whether a figure fails whatever comes, where it is one of a run that goes on. What only `grows` may still reach a bound
+    /// that is below.
+    pub fn fails_for_good(&self, figure: f64, rtt: Option<f64>, grows: bool) -> bool {
+        let is_final = match self.operator {
+            _ if !grows => true,
+            Operator::Less | Operator::AtMost => true,
+            Operator::Equal => self.bound.figure(rtt).is_some_and(|bound| figure > bound),
+            Operator::More | Operator::AtLeast | Operator::NotEqual => false,
+        };
+        is_final && !self.holds(figure, rtt)
+    }
+
+    /// Of two figures the one that is nearer to failing.
+    pub fn worse(&self, one: f64, other: f64) -> f64 {
+        match self.operator {
+            Operator::Less | Operator::AtMost | Operator::Equal | Operator::NotEqual => one.max(other),
+            Operator::More | Operator::AtLeast => one.min(other),
+        }
+    }
+
+    /// Whether it needs to know the round-trip time of a link.
+    pub const fn needs_link(&self) -> bool {
+        matches!(self.bound, Bound::RoundTrips(_))
+    }
+}
+
+impl Bound {
+    /// The figure on a link of this round-trip time in seconds; `None` where there is no link.
+    fn figure(self, rtt: Option<f64>) -> Option<f64> {
+        match self {
+            Self::Fixed(bound) => Some(bound),
+            Self::RoundTrips(times) => rtt.map(|rtt| times * rtt),
+        }
+    }
+}
+
+fn bound(text: &str, quantity: Quantity) -> Result<Bound, String> {
+    let factors = text
+        .split_once('*')
+        .map(|(one, other)| (one.trim(), other.trim()));
+    let times = match factors {
+        _ if text == "link.rtt" => Some("1"),
+        Some((times, "link.rtt")) | Some(("link.rtt", times)) => Some(times),
+        Some(_) => {
+            return Err(format!(
+                "{text:?} is no bound: only link.rtt can be multiplied, as in 3*link.rtt"
+            ));
+        }
+        None => None,
+    };
+    match times {
+        Some(_) if quantity != Quantity::Time => Err(format!("{text:?} is a time, the figure is none")),
+        Some(times) => number(times).map(Bound::RoundTrips),
+        None => fixed(text, quantity).map(Bound::Fixed),
+    }
+}
+
+fn fixed(text: &str, quantity: Quantity) -> Result<f64, String> {
+    match quantity {
+        Quantity::Time => time(text).map(|time| time.as_secs_f64()),
+        Quantity::Bytes => parsed::<ByteSize>(text).map(|size| size.bytes() as f64),
+        Quantity::PerSecond => rate(text),
+        Quantity::BitRate => parsed::<BitRate>(text).map(|rate| rate.bits_per_second() as f64),
+        Quantity::Number => number(text),
+        Quantity::Share => match text.strip_suffix('%') {
+            Some(percent) => Ok(number(percent.trim())? / 100.0),
+            None => Err(format!("{text:?} has no unit: write 99%")),
+        },
+    }
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| plain && number.is_finite());
+    number.ok_or_else(|| format!("{text:?} is no number"))
+}

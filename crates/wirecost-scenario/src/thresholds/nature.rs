@@ -1,0 +1,271 @@
+//! Which cells, and which phases of which loads, have a figure by their nature: what they do, what answers, who receives.
+//! One that has it by its nature and comes to none fails what is demanded of it; others have no part in that.
+
+use wirecost_results::thresholds::metric::Metric;
+use wirecost_stack::target::Target;
+use wirecost_stack::{Pattern, Stack};
+
+use crate::expected::{Matching, are_there, has_audience, retained_before};
+use crate::labels;
+use crate::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use crate::selector::Labels;
+use crate::{Work, plan};
+
+/// Why something has no such figure; what comes later tells more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lack {
+    /// Its phase does something else.
+    OtherPhase,
+    /// Nothing is exchanged before its messages.
+    NoConnect,
+    /// A closed loop asks for no rate.
+    ClosedLoop,
+    /// Nothing answers its messages.
+    Unanswered,
+    /// Its messages are answered, and are acknowledged where they arrive.
+    Answered,
+    /// Nobody says what arrives.
+    NoReceiver,
+    /// Nobody subscribes.
+    NoSubscribers,
+    /// Its server keeps nothing for who receives.
+    NoStore,
+    /// Subscribers are away while its messages are sent.
+    Away,
+    /// No subscription matches its topic.
+    Unmatched,
+    /// Nobody can say how many subscriptions its messages match.
+    Uncounted,
+    /// Its payloads do not say when they were intended.
+    Unstamped,
+}
+
+impl Lack {
+    /// What is wrong, to stand behind a colon.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::OtherPhase => "none of its phases does what that measures",
+            Self::NoConnect => "nothing is exchanged before its messages",
+            Self::ClosedLoop => "a closed loop asks for no rate",
+            Self::Unanswered => "nothing answers its messages",
+            Self::Answered => "its messages are answered, and count as acknowledged",
+            Self::NoReceiver => "nobody says what arrives at its target",
+            Self::NoSubscribers => "no device of it subscribes",
+            Self::NoStore => "its server keeps nothing for who receives",
+            Self::Away => "nobody receives while its messages are sent",
+            Self::Unmatched => "no subscription matches its topic",
+            Self::Uncounted => "nobody can say how many subscriptions its messages match",
+            Self::Unstamped => "its payloads do not say when they were intended",
+        }
+    }
+
+    /// The way out.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::OtherPhase => "add a phase that does, or leave the demand out",
+            Self::NoConnect => "leave it out, or name a stack with a connection",
+            Self::ClosedLoop => "demand carried_rate, or give the phase a rate",
+            Self::Unanswered => {
+                "demand delivered or one_way_delay, or send what is answered, as mqtt-qos1 and coap-con are"
+            }
+            Self::Answered => "demand acknowledged",
+            Self::NoReceiver => {
+                "add subscribers, or leave out the target: the built-in one counts what arrives"
+            }
+            Self::NoSubscribers => {
+                "add subscribers, or demand delivered, which the built-in target counts where nothing answers"
+            }
+            Self::NoStore => "leave it out: sessions and retained messages are MQTT's",
+            Self::Away => "demand replayed or missing, or let subscribers connect before",
+            Self::Unmatched => "the filter of the subscribers must match the resource",
+            Self::Uncounted => {
+                "demand duplicates or one_way_delay: observers, and topics with %n, %t or %r, are not counted"
+            }
+            Self::Unstamped => "payloads that are given as a size do, from 16B on, but for +cose",
+        }
+    }
+}
+
+/// Something that a run will have figures of.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// What tells it apart.
+    pub labels: Labels,
+    /// The load and the index of its phase; `None` for a cell.
+    phase: Option<(&'a LoadOptions, usize)>,
+}
+
+impl Subject<'_> {
+    /// Why it has no such figure; `None` where it has one.
+    pub fn lack(&self, metric: &Metric) -> Option<Lack> {
+        match self.phase {
+            Some((load, index)) => lack_in_phase(metric, load, index),
+            None => lack_in_cell(metric, &self.labels),
+        }
+    }
+
+    /// Whether it has a link with a round-trip time.
+    pub fn has_link(&self) -> bool {
+        self.phase.is_none_or(|(load, _)| load.link.is_some())
+    }
+}
+
+/// Everything that a run will have figures of.
+pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
+    match work {
+        Work::Comparison(options) => plan::labels(options)
+            .into_iter()
+            .map(|(_, labels)| Subject { labels, phase: None })
+            .collect(),
+        Work::Loads(loads) => loads.iter().flat_map(of_phases).collect(),
+    }
+}
+
+fn of_phases(load: &LoadOptions) -> impl Iterator<Item = Subject<'_>> {
+    load.phases.iter().enumerate().map(move |(index, phase)| Subject {
+        labels: labels::labels_of_phase(load, phase),
+        phase: Some((load, index)),
+    })
+}
+
+/// Why the phase of this index has no such figure; `None` where it has one.
+pub(super) fn lack_in_phase(metric: &Metric, load: &LoadOptions, index: usize) -> Option<Lack> {
+    let Some(phase) = load.phases.get(index) else {
+        return Some(Lack::OtherPhase);
+    };
+    match metric.name {
+        "connections_failed" | "valid" => None,
+        "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), Lack::OtherPhase),
+        "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), Lack::NoConnect)),
+        "handshake_bytes" => no_connects(phase),
+        "one_way_delay" => no_delays(load, index),
+        "missing" => no_expectation(load, index),
+        "replayed" if !load.stack.is_mqtt() => Some(Lack::NoStore),
+        "replayed" => unless(load.subscribers.is_some(), Lack::NoSubscribers).or(no_arrivals(load, index)),
+        "duplicates" | "out_of_order" => no_arrivals(load, index),
+        "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),
+        "delivered" => no_deliveries(load, index),
+        "carried_rate" => no_answers(load, phase).and(no_deliveries(load, index)),
+        "offered_rate" => match phase.offer() {
+            Some(offer) => unless(is_open(offer), Lack::ClosedLoop),
+            None => Some(Lack::OtherPhase),
+        },
+        _ => unless(phase.offer().is_some(), Lack::OtherPhase),
+    }
+}
+
+/// Why a cell with these labels has no such figure; `None` where it has one.
+pub(super) fn lack_in_cell(metric: &Metric, labels: &Labels) -> Option<Lack> {
+    let stack: Stack = labels.get("stack")?.parse().ok()?;
+    match metric.name {
+        "acknowledged" => unless(stack.is_answered(), Lack::Unanswered),
+        "delivered" => unless(!stack.is_answered(), Lack::Answered),
+        _ => None,
+    }
+}
+
+const fn unless(is_there: bool, lack: Lack) -> Option<Lack> {
+    if is_there { None } else { Some(lack) }
+}
+
+const fn is_open(offer: &Offer) -> bool {
+    matches!(offer.arrivals, Arrivals::Open { .. })
+}
+
+fn no_connects(phase: &Phase) -> Option<Lack> {
+    let connects = matches!(
+        phase,
+        Phase::Connect { .. } | Phase::Handshakes { .. } | Phase::Reconnect { .. }
+    );
+    unless(connects, Lack::OtherPhase)
+}
+
+/// Why nothing says that what is offered has come about.
+fn no_answers(load: &LoadOptions, phase: &Phase) -> Option<Lack> {
+    match phase {
+        Phase::Publish(_) | Phase::Request(_) => unless(load.is_answered(), Lack::Unanswered),
+        Phase::Handshakes { .. } => None,
+        _ => Some(Lack::OtherPhase),
+    }
+}
+
+/// Why no message ends by being delivered.
+fn no_deliveries(load: &LoadOptions, index: usize) -> Option<Lack> {
+    match load.phases.get(index)? {
+        Phase::Publish(_) | Phase::Request(_) if load.is_answered() => Some(Lack::Answered),
+        Phase::Publish(_) | Phase::Request(_) if counts(load) => None,
+        Phase::Publish(_) if load.subscribers.is_none() => Some(Lack::NoReceiver),
+        Phase::Publish(_) => no_expectation(load, index),
+        Phase::Request(_) => Some(Lack::NoReceiver),
+        Phase::Handshakes { .. } => Some(Lack::Answered),
+        _ => Some(Lack::OtherPhase),
+    }
+}
+
+/// Whether its target says what has arrived.
+const fn counts(load: &LoadOptions) -> bool {
+    matches!(load.target, LoadTarget::Started(Target::Builtin))
+}
+
+/// Why nothing arrives at a receiver of ours.
+fn no_arrivals(load: &LoadOptions, index: usize) -> Option<Lack> {
+    let is_publish = matches!(load.phases.get(index), Some(Phase::Publish(_)));
+    if load.subscribers.is_none() {
+        return match counts(load) {
+            true => unless(is_publish, Lack::OtherPhase),
+            false => Some(Lack::NoReceiver),
+        };
+    }
+    match load.phases.get(index)? {
+        Phase::Publish(_) => unless(are_there(load, number(index)), Lack::Away),
+        Phase::AwaitReplay { .. } => None,
+        Phase::Connect { who, .. } | Phase::Reconnect { who, .. } => {
+            unless(*who != Who::Senders, Lack::OtherPhase)
+        }
+        _ => Some(Lack::OtherPhase),
+    }
+}
+
+/// Why nobody knows how long messages take to a receiver of ours. What comes from a store tells of the store.
+fn no_delays(load: &LoadOptions, index: usize) -> Option<Lack> {
+    if !matches!(load.phases.get(index)?, Phase::Publish(_)) {
+        return Some(Lack::OtherPhase);
+    }
+    no_arrivals(load, index)
+        .or_else(|| no_match(load, index).filter(|lack| *lack == Lack::Unmatched))
+        .or(unless(load.is_stamped(), Lack::Unstamped))
+}
+
+/// Why subscribers are to receive nothing that can be counted.
+fn no_expectation(load: &LoadOptions, index: usize) -> Option<Lack> {
+    match load.phases.get(index)? {
+        Phase::Publish(_) if load.subscribers.is_none() => Some(Lack::NoSubscribers),
+        Phase::Publish(_) => {
+            unless(has_audience(load, number(index)), Lack::Away).or_else(|| no_match(load, index))
+        }
+        Phase::Connect { who, .. } if *who != Who::Senders => {
+            unless(retained_before(load, number(index)) > 0, Lack::OtherPhase)
+        }
+        _ => Some(Lack::OtherPhase),
+    }
+}
+
+/// Why the messages of a phase match no subscriptions that can be counted. Where topics differ by device, that of the first one
+/// says nothing of the others.
+fn no_match(load: &LoadOptions, index: usize) -> Option<Lack> {
+    load.subscribers.as_ref()?;
+    let is_constant = |topic: &str| topic.parse().is_ok_and(|topic: Pattern| topic.is_constant());
+    match Matching::in_phase(load, 0..1, number(index)) {
+        Matching::Unknown => Some(Lack::Uncounted),
+        Matching::Same(0) => unless(!is_constant(&load.resource), Lack::Unmatched),
+        _ => None,
+    }
+}
+
+/// The number by which a load calls its phase.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

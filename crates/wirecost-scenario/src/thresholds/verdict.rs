@@ -1,0 +1,157 @@
+//! Whether demands hold: in each cell, or each phase of each load, that they are about.
+
+use std::collections::BTreeMap;
+
+use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_results::summary::{Cell, Summary};
+use wirecost_results::threshold::Threshold;
+use wirecost_results::thresholds::metric::Quantity;
+
+use super::nature::{lack_in_cell, lack_in_phase};
+use super::{Demand, Thresholds};
+use crate::labels;
+use crate::options::compare::Options;
+use crate::options::load::LoadOptions;
+use crate::selector::Labels;
+use crate::{identity, plan};
+
+/// Something that has figures.
+struct Instance {
+    /// Whether its figures may be used.
+    valid: bool,
+    /// Round-trip time of its link in seconds.
+    rtt: Option<f64>,
+    figure: Option<f64>,
+}
+
+impl Instance {
+    /// Both together: what they have counted adds up.
+    fn and(self, other: Self) -> Self {
+        Self {
+            valid: self.valid && other.valid,
+            rtt: self.rtt,
+            figure: self.figure.zip(other.figure).map(|(one, other)| one + other),
+        }
+    }
+}
+
+impl Thresholds {
+    /// What has become of each demand of a comparison.
+    pub fn of_comparison(&self, options: &Options, summary: &Summary) -> Vec<Threshold> {
+        let labels: BTreeMap<String, Labels> = plan::labels(options).into_iter().collect();
+        let cells = summary.cells.iter().filter(|cell| cell.not_run.is_none());
+        let cells: Vec<(&Labels, &Cell)> = cells
+            .filter_map(|cell| Some((labels.get(&cell.key)?, cell)))
+            .collect();
+        let verdict = |demand: &Demand| {
+            let matching = cells.iter().filter(|(labels, _)| demand.is_about_cell(labels));
+            let instances = matching.map(|(_, cell)| Instance {
+                valid: cell.valid,
+                rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
+                figure: demand.metric.of_cell(cell, demand.expression.aggregation),
+            });
+            demand.judge(instances)
+        };
+        let is_asked = |demand: &&Demand| labels.values().any(|labels| demand.is_about_cell(labels));
+        self.0.iter().filter(is_asked).map(verdict).collect()
+    }
+
+    /// What has become of each demand of loads that one of `options` is about: those of other shards are theirs. Loads that
+    /// the summary does not have are not judged. A demand that has ended a load does not hold, whatever has come after.
+    pub fn of_loads(&self, options: &[LoadOptions], summary: &LoadSummary) -> Vec<Threshold> {
+        let keyed: BTreeMap<String, &LoadOptions> = options
+            .iter()
+            .map(|options| (identity::key(options), options))
+            .collect();
+        let loads = || {
+            let ran = summary.loads.iter().filter(|load| load.not_run.is_none());
+            ran.filter_map(|load| Some((*keyed.get(&load.key)?, load)))
+        };
+        let verdict = |demand: &Demand| {
+            let mut aborts = loads().filter_map(|(_, load)| load.aborted.as_ref());
+            let unmet = demand.unmet();
+            let is_own =
+                |abort: &&Threshold| (&abort.metric, &abort.expression) == (&unmet.metric, &unmet.expression);
+            let instances = loads().flat_map(|(options, load)| demand.in_phases(options, load));
+            aborts
+                .find(is_own)
+                .cloned()
+                .unwrap_or_else(|| demand.judge(instances))
+        };
+        let is_asked = |demand: &&Demand| {
+            let mut phases = options
+                .iter()
+                .flat_map(|options| (0..options.phases.len()).map(move |index| (options, index)));
+            phases.any(|(options, index)| demand.is_about_phase(options, index))
+        };
+        self.0.iter().filter(is_asked).map(verdict).collect()
+    }
+}
+
+impl Demand {
+    /// Whether a cell with these labels is to have the figure.
+    fn is_about_cell(&self, labels: &Labels) -> bool {
+        self.selector.matches(labels) && lack_in_cell(self.metric, labels).is_none()
+    }
+
+    /// Whether the phase of this index is to have the figure.
+    fn is_about_phase(&self, options: &LoadOptions, index: usize) -> bool {
+        let phase = options.phases.get(index);
+        let labels = phase.map(|phase| labels::labels_of_phase(options, phase));
+        labels.is_some_and(|labels| self.selector.matches(&labels))
+            && lack_in_phase(self.metric, options, index).is_none()
+    }
+
+    /// The phases of a load that the demand is about, or all of them together where their figures add up.
+    fn in_phases(&self, options: &LoadOptions, load: &Load) -> Vec<Instance> {
+        let is_meant = |(index, _): &(usize, &PhaseFigures)| self.is_about_phase(options, *index);
+        let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
+        // Subscribers are ours: where none of them has received anything, nothing has come.
+        let nothing = (self.metric.adds_up() && options.subscribers.is_some()).then_some(0.0);
+        let instance = |(_, phase): (usize, &PhaseFigures)| Instance {
+            valid: phase.valid,
+            rtt,
+            figure: self
+                .metric
+                .of_phase(phase, self.expression.aggregation)
+                .or(nothing),
+        };
+        let phases = load.phases.iter().enumerate().filter(is_meant);
+        let instances = phases.map(instance);
+        match self.metric.adds_up() {
+            true => instances.reduce(Instance::and).into_iter().collect(),
+            false => instances.collect(),
+        }
+    }
+
+    /// It holds where every instance has the figure, and may be used, and the figure holds.
+    fn judge(&self, instances: impl Iterator<Item = Instance>) -> Threshold {
+        let (mut all, mut some, mut worst) = (true, false, None);
+        for instance in instances {
+            let is_usable = instance.valid || self.metric.name == "valid";
+            // Counts are exact, times are not shown where the generator was a part of them.
+            let is_shown = is_usable || self.metric.quantity != Quantity::Time;
+            let figure = instance.figure.filter(|_| is_shown);
+            let holds = |figure| is_usable && self.expression.holds(figure, instance.rtt);
+            let passes = figure.is_some_and(holds);
+            let figure = figure.map(|figure| (passes, figure));
+            worst = match (worst, figure) {
+                (None, figure) => figure,
+                (worst, None) => worst,
+                (Some((true, _)), Some((false, figure))) => Some((false, figure)),
+                (worst @ Some((false, _)), Some((true, _))) => worst,
+                (Some((passes, one)), Some((_, other))) => Some((passes, self.expression.worse(one, other))),
+            };
+            some = true;
+            all &= passes;
+        }
+        Threshold {
+            actual: worst.map(|(_, figure)| figure),
+            pass: all && some,
+            ..self.unmet()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

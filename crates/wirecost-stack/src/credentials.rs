@@ -1,0 +1,186 @@
+//! What the two sides of a run need to trust one another: made anew for every run, of the same sizes every time.
+
+mod portable;
+
+use std::fmt;
+use std::time::Duration;
+
+use wirecost_proto::Rng;
+use wirecost_proto::random::key_of;
+use wirecost_security::certificate::{self, Authority, Identity};
+use wirecost_security::entropy::Entropy;
+use wirecost_security::{Epoch, KeyLog};
+
+pub use portable::Portable;
+
+/// The identity under which devices use the pre-shared key (RFC 4279).
+pub const PSK_IDENTITY: &str = "wc";
+/// Bytes of the pre-shared key and of the OSCORE master secret.
+const SECRET_BYTES: usize = 16;
+
+/// The name that devices expect in the server's certificate.
+pub const SERVER_NAME: &str = "server";
+
+/// The name in the devices' certificate: as long as a client identifier.
+const CLIENT_NAME: &str = "wc-00001";
+
+/// Certificates, keys and where their use is logged.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The run's clock among the clocks of the security libraries.
+    pub epoch: Epoch,
+    /// Where every endpoint leaves its secrets.
+    pub key_log: KeyLog,
+    /// Who has issued the server's certificate; devices trust it.
+    pub authority: Vec<u8>,
+    /// The authority's certificate as a file for other programs.
+    pub authority_pem: String,
+    /// The server's certificate and key.
+    pub server: Identity,
+    /// The devices' certificate and key, for servers that ask for one: each shows the same, so that sizes are the same.
+    pub client: Identity,
+    /// The key of `+dtls1.2-psk`; printable, because servers take it on their command line.
+    pub psk: String,
+    /// The master secret of `+oscore` (RFC 8613, section 3.2).
+    pub oscore_secret: [u8; SECRET_BYTES],
+}
+
+impl Credentials {
+    /// New credentials of a run whose clock stands at `epoch`; without `keys` no secret of a connection is kept.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn generate(epoch: Epoch, keys: bool) -> Result<Self, certificate::Error> {
+        let key_log = if keys { KeyLog::new() } else { KeyLog::disabled() };
+        Self::from_entropy(epoch, key_log, Entropy::system())
+    }
+
+    /// The credentials of a simulation: they follow from its seed, byte for byte, and no secret of a connection is kept.
+    ///
+    /// # Errors
+    /// No signature had the usual length.
+    pub fn simulated(seed: u64) -> Result<Self, certificate::Error> {
+        let entropy = Entropy::seeded(Rng::new(seed).purpose(key_of("credentials")));
+        Self::from_entropy(virtual_epoch(), KeyLog::disabled(), entropy)
+    }
+
+    /// The same, but that the secrets of connections go elsewhere.
+    #[must_use]
+    pub fn with_key_log(self, key_log: KeyLog) -> Self {
+        Self { key_log, ..self }
+    }
+
+    fn from_entropy(epoch: Epoch, key_log: KeyLog, mut entropy: Entropy) -> Result<Self, certificate::Error> {
+        let authority = Authority::from_entropy(entropy.derive("authority"))?;
+        let mut psk = [0; SECRET_BYTES / 2];
+        let mut oscore_secret = [0; SECRET_BYTES];
+        entropy.fill(&mut psk)?;
+        entropy.fill(&mut oscore_secret)?;
+        Ok(Self {
+            epoch,
+            key_log,
+            authority: authority.certificate().to_vec(),
+            authority_pem: authority.to_pem()?,
+            server: Identity::generate(&authority)?,
+            client: Identity::client(&authority, CLIENT_NAME)?,
+            psk: psk.iter().map(|byte| format!("{byte:02x}")).collect(),
+            oscore_secret,
+        })
+    }
+}
+
+impl Credentials {
+    /// The OSCORE contexts of the first `devices` devices, as Wireshark's preference file `oscore_contexts` holds
+    /// them: sender id, recipient id, master secret, master salt, ID context and algorithm.
+    pub fn oscore_contexts(&self, devices: u16) -> String {
+        oscore_contexts(&self.oscore_secret, devices)
+    }
+
+    /// The devices' identity, where they need one.
+    pub(super) fn client_where(&self, needed: bool) -> Option<Identity> {
+        needed.then(|| self.client.clone())
+    }
+}
+
+fn oscore_contexts(secret: &[u8; SECRET_BYTES], devices: u16) -> String {
+    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let line = |device: u16| {
+        format!("\"{device:04x}\",\"01\",\"{secret}\",\"\",\"\",\"AES-CCM-16-64-128 (CCM*)\"\n")
+    };
+    (0..devices).map(line).collect()
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keys stay out of logs.
+        f.debug_struct("Credentials")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The start of every simulation since 1970-01-01 00:00 UTC: 2035-01-01. Certificates are valid then, and the bytes of a
+/// simulation do not depend on the day on which it runs. It lies ahead, because the DTLS engine takes every
+/// time before the program began for that of its beginning.
+pub const VIRTUAL_EPOCH: Duration = Duration::from_secs(2_051_222_400);
+
+/// Where virtual time stands on the clocks of the security libraries. Of the monotonic one only differences count, but
+/// that the DTLS engine makes calendar seconds of it: half a second on they are the same however far apart the two
+/// clocks are read.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an Instant comes from no other place, and only differences count"
+)]
+fn virtual_epoch() -> Epoch {
+    let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let ahead = VIRTUAL_EPOCH.saturating_sub(unix.unwrap_or_default()) + Duration::from_millis(500);
+    Epoch {
+        monotonic: std::time::Instant::now() + ahead,
+        unix: VIRTUAL_EPOCH,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_not_printed() {
+        let credentials = Credentials::generate(virtual_epoch(), true).expect("credentials");
+        let printed = format!("{credentials:?}");
+        assert!(!printed.contains(&credentials.psk));
+        assert!(!printed.contains("oscore_secret"));
+    }
+
+    #[test]
+    fn simulated_credentials_follow_from_the_seed_and_live_ones_from_nothing() {
+        let parts = |credentials: Credentials| {
+            let Credentials {
+                authority,
+                server,
+                client,
+                psk,
+                oscore_secret,
+                ..
+            } = credentials;
+            let keys = [server.private_key().to_vec(), client.private_key().to_vec()];
+            let chains = [server.chain().to_vec(), client.chain().to_vec()];
+            (authority, keys, chains, psk, oscore_secret)
+        };
+        let simulated = |seed| parts(Credentials::simulated(seed).expect("credentials"));
+        assert_eq!(simulated(1), simulated(1));
+        assert_ne!(simulated(1), simulated(2));
+        let live = || parts(Credentials::generate(virtual_epoch(), false).expect("credentials"));
+        let (one, two) = (live(), live());
+        assert_ne!(one.0, two.0, "the authority");
+        assert_ne!(one.1, two.1, "the keys");
+        assert_ne!(one.3, two.3, "the pre-shared key");
+        assert_ne!(one.4, two.4, "the OSCORE secret");
+    }
+
+    #[test]
+    fn certificates_are_valid_throughout_a_simulated_year() {
+        let end = VIRTUAL_EPOCH + Duration::from_secs(360 * 86_400);
+        assert!(certificate::VALID_FROM < VIRTUAL_EPOCH && end < certificate::VALID_UNTIL);
+    }
+}

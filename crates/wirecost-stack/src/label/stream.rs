@@ -1,0 +1,88 @@
+//! Messages of protocols in the clear on TCP.
+
+use wirecost_amqp::codec::{Frame, FrameType, Performative, Sasl};
+use wirecost_mqtt::codec::PacketType;
+use wirecost_mqtt::codec::framing::packet_len;
+use wirecost_proto::Layer;
+
+use super::Content;
+use crate::Application;
+
+/// The messages that begin in a segment; none where its content goes on with an earlier one.
+pub(super) fn messages(application: Application, content: &Content<'_>) -> Vec<String> {
+    let mut spans = content.spans_of(0..content.bytes.len());
+    // A message begins with bytes of its protocol.
+    if spans.next().is_none_or(|span| span.layer != Layer::Application) {
+        return Vec::new();
+    }
+    match application {
+        Application::Mqtt311(_) | Application::Mqtt5(_) => mqtt_packets(content.bytes),
+        Application::AmqpSettled | Application::AmqpUnsettled => amqp_frames(content.bytes),
+        Application::Http1 => start_line(content.bytes).into_iter().collect(),
+        Application::Tcp => vec!["message".into()],
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn mqtt_packets(mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(packet) = bytes.first().and_then(|first| PacketType::from_bits(first >> 4)) {
+        names.push(packet.name().to_owned());
+        let Ok(Some(len)) = packet_len(bytes, u32::MAX) else {
+            break;
+        };
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    names
+}
+
+/// Protocol headers and performatives (AMQP 1.0, part 2, sections 2.2 and 2.3).
+pub(super) fn amqp_frames(mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some((size, _)) = bytes.split_first_chunk() {
+        let (name, len) = match bytes {
+            [b'A', b'M', b'Q', b'P', protocol, ..] => (Some(header_name(*protocol)), 8),
+            _ => (frame_name(bytes), u32::from_be_bytes(*size) as usize),
+        };
+        let Some(name) = name.filter(|_| len >= 8) else {
+            break;
+        };
+        names.push(name.into());
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    names
+}
+
+/// The name of a protocol header by its protocol id (part 2, section 2.2; part 5, sections 5.2.1 and 5.3.2).
+const fn header_name(protocol: u8) -> &'static str {
+    match protocol {
+        2 => "TLS header",
+        3 => "SASL header",
+        _ => "AMQP header",
+    }
+}
+
+/// What a frame carries; the frame may go on in the next segment.
+fn frame_name(bytes: &[u8]) -> Option<&'static str> {
+    let frame = Frame::new(bytes);
+    let body = frame.body().ok()?;
+    match frame.frame_type().ok()? {
+        // A frame without a body only says that its sender lives (part 2, section 2.4.5).
+        FrameType::Amqp if body.is_empty() => Some("empty frame"),
+        FrameType::Amqp => Performative::decode(body).ok().map(|(found, _)| found.name()),
+        FrameType::Sasl => Sasl::decode(body).ok().map(|found| found.name()),
+    }
+}
+
+/// Method and target of a request line, or status and reason of a status line (RFC 9112 sections 3 and 4).
+pub(super) fn start_line(bytes: &[u8]) -> Option<String> {
+    let line = bytes.split(|byte| *byte == b'\r').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let line = line.strip_prefix("HTTP/1.1 ").unwrap_or(line);
+    Some(
+        line.strip_suffix(" HTTP/1.1")
+            .unwrap_or(line)
+            .trim_end()
+            .to_owned(),
+    )
+}

@@ -1,0 +1,305 @@
+//! What the devices of a load send: messages that are made once and used again as soon as nobody holds them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use wirecost_proto::random::key_of;
+use wirecost_proto::{Rng, Stamp};
+use wirecost_security::entropy::Entropy;
+use wirecost_security::object::Preset;
+
+use super::Stack;
+use super::error::ClientError;
+use super::message::{Address, Template, request, sealed, template};
+use super::pattern::{Pattern, Values};
+
+/// Templates that are asked whether they are free before a new one is made.
+const TRIES: usize = 4;
+/// Templates that are kept for use again; more are made where more messages wait for their answers.
+const KEPT: usize = 65_536;
+
+/// A message for one exchange: given to a client, which keeps it until it is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// What the protocol's client takes.
+    pub(super) template: Template,
+    /// What stands over the front of the payload, where the template has it not.
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl From<Template> for Outgoing {
+    fn from(template: Template) -> Self {
+        Self {
+            template,
+            stamp: None,
+        }
+    }
+}
+
+/// What messages carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// These bytes, with a [`Stamp`] over the first of them where they are enough.
+    Stamped(Arc<[u8]>),
+    /// These bytes.
+    Bytes(Arc<[u8]>),
+    /// A text for each message.
+    Text(Pattern),
+}
+
+impl Carried {
+    /// So many pseudo-random bytes that follow from `seed`, stamped.
+    pub fn random(bytes: usize, seed: u64) -> Self {
+        let mut payload = vec![0; bytes];
+        Rng::new(seed).purpose(key_of("payload")).fill(&mut payload);
+        Self::Stamped(payload.into())
+    }
+}
+
+/// What the messages of a pool are like.
+#[derive(Clone, Debug)]
+pub struct PoolConfig {
+    /// The stack.
+    pub stack: Stack,
+    /// Topic or path.
+    pub resource: Pattern,
+    /// Host, with a port where it needs one (HTTP).
+    pub authority: String,
+    /// Whether the server retains messages (MQTT).
+    pub retain: bool,
+    /// What they carry.
+    pub payload: Carried,
+    /// What to add to a time of `CLOCK_MONOTONIC` for one since 1970, in nanoseconds.
+    pub utc_offset_ns: u64,
+    /// Seed of random digits.
+    pub seed: u64,
+}
+
+/// The messages of the devices of one loop. In steady state it allocates nothing where payloads have one length and
+/// only MQTT's topics differ.
+#[derive(Debug)]
+pub struct MessagePool {
+    config: PoolConfig,
+    /// The front is the one that was used first.
+    templates: VecDeque<Template>,
+    /// Where messages are the same but for the stamps that the protocol puts over their payloads.
+    constant: Option<Template>,
+    sealer: Option<Sealer>,
+    /// The request of the device that asked last.
+    request: Option<(u32, Template)>,
+    resource: String,
+    text: String,
+}
+
+#[derive(Debug)]
+struct Sealer {
+    preset: Preset,
+    entropy: Entropy,
+}
+
+impl MessagePool {
+    /// A pool of messages.
+    ///
+    /// # Errors
+    /// The stack cannot carry the resource's name, or what messages carry; the resource of AMQP differs from message
+    /// to message, where it is that of the link.
+    pub fn new(config: PoolConfig) -> Result<Self, ClientError> {
+        let stack = config.stack;
+        if stack.is_amqp() && config.resource.differs_by_message() {
+            let reason = "its link has one address: %n, %t and %r cannot stand in it";
+            return Err(ClientError::new(stack, reason));
+        }
+        let mut entropy = Entropy::system();
+        let sealer = match stack.object {
+            true => {
+                let preset = Preset::new(&mut entropy).map_err(|error| ClientError::new(stack, error))?;
+                Some(Sealer { preset, entropy })
+            }
+            false => None,
+        };
+        let mut pool = Self {
+            config,
+            templates: VecDeque::new(),
+            constant: None,
+            sealer,
+            request: None,
+            resource: String::new(),
+            text: String::new(),
+        };
+        // What cannot be sent is found before anything is built.
+        let first = Stamp {
+            device: 0,
+            message: 0,
+            intended_ns: 0,
+        };
+        let template = pool.template(first)?;
+        if pool.is_constant() {
+            pool.constant = Some(template);
+        }
+        Ok(pool)
+    }
+
+    /// Whether payloads begin with a stamp that the receiver can read.
+    pub fn is_stamped(&self) -> bool {
+        match &self.config.payload {
+            Carried::Stamped(bytes) => bytes.len() >= Stamp::BYTES && self.sealer.is_none(),
+            Carried::Bytes(_) | Carried::Text(_) => false,
+        }
+    }
+
+    /// The next message of the device that `stamp` names.
+    ///
+    /// # Errors
+    /// The protocol cannot carry what a pattern comes to.
+    pub fn message(&mut self, stamp: Stamp) -> Result<Outgoing, ClientError> {
+        if let Some(constant) = &self.constant {
+            return Ok(Outgoing {
+                template: constant.clone(),
+                stamp: self.is_stamped().then_some(stamp),
+            });
+        }
+        for _ in 0..TRIES.min(self.templates.len()) {
+            let Some(mut template) = self.templates.pop_front() else {
+                break;
+            };
+            let is_written = self.rewrite(&mut template, stamp)?;
+            self.templates.push_back(template.clone());
+            if is_written {
+                return Ok(template.into());
+            }
+        }
+        let template = self.template(stamp)?;
+        if self.templates.len() < KEPT && self.is_reusable() {
+            self.templates.push_back(template.clone());
+        }
+        Ok(template.into())
+    }
+
+    /// A request of a device for what the resource holds (CoAP, HTTP).
+    ///
+    /// # Errors
+    /// The stack has no requests, or cannot carry the resource's name.
+    pub fn request(&mut self, stamp: Stamp) -> Result<Outgoing, ClientError> {
+        let is_fixed = !self.config.resource.differs_by_message();
+        let device = match self.config.resource.differs_by_device() {
+            true => stamp.device,
+            false => 0,
+        };
+        if let Some((of, template)) = &self.request
+            && is_fixed
+            && *of == device
+        {
+            return Ok(template.clone().into());
+        }
+        self.render_resource(stamp);
+        let template = request(self.config.stack, self.address())?;
+        self.request = Some((device, template.clone()));
+        Ok(template.into())
+    }
+
+    fn is_constant(&self) -> bool {
+        let payload = match &self.config.payload {
+            // A PUBLISH takes its stamp when it leaves, so that all devices share one template: a template for each message in
+            // flight is memory that has left the caches when its turn comes again.
+            Carried::Stamped(_) if self.config.stack.is_mqtt() => true,
+            Carried::Stamped(bytes) => bytes.len() < Stamp::BYTES,
+            Carried::Bytes(_) => true,
+            Carried::Text(pattern) => pattern.is_constant(),
+        };
+        payload && self.has_fixed_resource() && self.sealer.is_none()
+    }
+
+    /// Whether a template can be written over: objects are sealed anew, paths are encoded in their requests.
+    fn is_reusable(&self) -> bool {
+        (self.has_fixed_resource() || self.config.stack.is_mqtt()) && self.sealer.is_none()
+    }
+
+    /// Whether all messages name the same resource, or none: AMQP's is the link's, bare messages have none.
+    fn has_fixed_resource(&self) -> bool {
+        let stack = self.config.stack;
+        let is_named = stack.is_mqtt() || stack.is_coap() || stack.is_http();
+        !is_named || self.config.resource.is_constant()
+    }
+
+    /// Makes the next message of `template`; false where somebody holds it, or it has another length.
+    fn rewrite(&mut self, template: &mut Template, stamp: Stamp) -> Result<bool, ClientError> {
+        let Some(bytes) = template.content_mut().and_then(|content| content.bytes_mut()) else {
+            return Ok(false);
+        };
+        match &self.config.payload {
+            Carried::Stamped(_) => stamp.put(bytes),
+            Carried::Bytes(_) => {}
+            Carried::Text(pattern) => {
+                self.text.clear();
+                pattern.render(&values(&self.config, stamp), &mut self.text);
+                if bytes.len() != self.text.len() {
+                    return Ok(false);
+                }
+                bytes.copy_from_slice(self.text.as_bytes());
+            }
+        }
+        if self.has_fixed_resource() {
+            return Ok(true);
+        }
+        self.render_resource(stamp);
+        self.readdress(template)
+    }
+
+    /// Sends a PUBLISH to the topic that was rendered last.
+    fn readdress(&self, template: &mut Template) -> Result<bool, ClientError> {
+        let Template::Mqtt(template) = template else {
+            return Ok(false);
+        };
+        let Some(template) = Arc::get_mut(template) else {
+            return Ok(false);
+        };
+        match template.set_topic(&self.resource) {
+            Ok(()) => Ok(true),
+            Err(error) => Err(ClientError::new(self.config.stack, error)),
+        }
+    }
+
+    /// A new template for the message.
+    fn template(&mut self, stamp: Stamp) -> Result<Template, ClientError> {
+        self.render_resource(stamp);
+        let mut payload = match &self.config.payload {
+            Carried::Stamped(bytes) | Carried::Bytes(bytes) => bytes.to_vec(),
+            Carried::Text(pattern) => pattern.text(&values(&self.config, stamp)).into_bytes(),
+        };
+        if matches!(self.config.payload, Carried::Stamped(_)) {
+            stamp.put(&mut payload);
+        }
+        let stack = self.config.stack;
+        let content = match &mut self.sealer {
+            Some(sealer) => sealed(stack, &sealer.preset, &payload, &mut sealer.entropy)?,
+            None => payload.into(),
+        };
+        template(stack, self.address(), content)
+    }
+
+    fn render_resource(&mut self, stamp: Stamp) {
+        self.resource.clear();
+        let values = values(&self.config, stamp);
+        self.config.resource.render(&values, &mut self.resource);
+    }
+
+    fn address(&self) -> Address<'_> {
+        Address {
+            resource: &self.resource,
+            authority: &self.config.authority,
+            retain: self.config.retain,
+        }
+    }
+}
+
+fn values(config: &PoolConfig, stamp: Stamp) -> Values {
+    Values {
+        device: stamp.device,
+        message: stamp.message,
+        unix_ms: stamp.intended_ns.saturating_add(config.utc_offset_ns) / 1_000_000,
+        seed: config.seed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

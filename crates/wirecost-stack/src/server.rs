@@ -1,0 +1,343 @@
+//! The built-in servers' endpoints: one service per port, whatever the number of stacks that use it.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+
+use wirecost_amqp::container as amqp;
+use wirecost_coap::server as coap;
+use wirecost_http::{http1, http3, resource, server as http};
+use wirecost_mqtt::broker as mqtt;
+use wirecost_proto::bare::{self, Transport};
+use wirecost_proto::driver::{Observer, Service};
+use wirecost_proto::random::key_of;
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+use wirecost_security::layer::{self, Fault};
+use wirecost_security::{Start, dtls, tls};
+
+use super::channels::ServerChannels;
+use super::{Application, Stack};
+
+/// Topic aliases of each direction at a broker that stands alone.
+const TOPIC_ALIASES: u16 = 32;
+
+/// A built-in server's endpoint: the application's server within the layer that protects its channel.
+pub enum Server {
+    /// Nothing protects it, or what it brings along.
+    Plain(ServerApplication),
+    /// TLS.
+    Tls(Box<tls::Server<ServerApplication>>),
+    /// DTLS.
+    Dtls(Box<dtls::Server<ServerApplication>>),
+}
+
+/// An application protocol's server.
+pub enum ServerApplication {
+    /// Bare TCP or UDP.
+    Bare(bare::Server),
+    /// The reference broker.
+    Mqtt(Box<mqtt::Broker>),
+    /// The reference CoAP server.
+    Coap(Box<coap::Server>),
+    /// The reference container.
+    Amqp(Box<amqp::Container>),
+    /// The reference HTTP/1.1 server.
+    Http1(Box<http1::Server>),
+    /// The reference HTTP/3 server.
+    Http3(Box<http3::Server>),
+}
+
+/// What a built-in server reports.
+#[derive(Clone, Debug)]
+pub enum ServerEvent {
+    /// A bare server's event.
+    Bare(bare::ServerEvent),
+    /// The broker's event.
+    Mqtt(mqtt::Event),
+    /// The CoAP server's event.
+    Coap(coap::Event),
+    /// The container's event.
+    Amqp(amqp::Event),
+    /// An HTTP server's event.
+    Http(http::Event),
+    /// A handshake is complete.
+    Established {
+        /// The flow.
+        flow: FlowId,
+        /// How the connection did start.
+        start: Start,
+    },
+    /// The next bytes came as early data: anyone may have replayed them.
+    EarlyData {
+        /// The flow.
+        flow: FlowId,
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// A flow's security failed.
+    Failed {
+        /// The flow.
+        flow: FlowId,
+        /// Why.
+        fault: Fault,
+    },
+}
+
+/// What a server is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// The devices of a run.
+    Devices,
+    /// Clients of any maker: the broker takes topic aliases, and gives them to clients that take them, at the cost of a
+    /// property in the CONNACK of MQTT 5, and holds no more than its bound for all of them together.
+    Anyone {
+        /// The bound of the broker in bytes, where it is not its own.
+        held_bytes: Option<usize>,
+    },
+}
+
+impl Server {
+    /// The server of a stack.
+    ///
+    /// # Errors
+    /// The certificate or a key cannot be used.
+    pub fn new(stack: Stack, clients: Clients, channels: &ServerChannels, seed: u64) -> Result<Self, String> {
+        let application = application(stack, clients, channels, seed)?;
+        Ok(if stack.channel.is_tls() {
+            Self::Tls(Box::new(tls::Server::new(&channels.tls(stack)?, application)))
+        } else if stack.channel.is_dtls() {
+            Self::Dtls(Box::new(dtls::Server::new(channels.dtls()?, application)))
+        } else {
+            Self::Plain(application)
+        })
+    }
+
+    /// What the broker has dropped or ignored; `None` where it is another server.
+    pub fn broker_stats(&self) -> Option<mqtt::Stats> {
+        let application = match self {
+            Self::Plain(application) => application,
+            Self::Tls(server) => server.inner(),
+            Self::Dtls(_) => return None,
+        };
+        match application {
+            ServerApplication::Mqtt(broker) => Some(broker.stats()),
+            _ => None,
+        }
+    }
+}
+
+fn application(
+    stack: Stack,
+    clients: Clients,
+    channels: &ServerChannels,
+    seed: u64,
+) -> Result<ServerApplication, String> {
+    let rng = Rng::new(seed);
+    Ok(match stack.application {
+        Application::Tcp | Application::Udp => ServerApplication::Bare(bare::Server::new(stack.transport())),
+        Application::Mqtt311(_) | Application::Mqtt5(_) => {
+            let config = broker(clients, &channels.admission().users);
+            ServerApplication::Mqtt(Box::new(mqtt::Broker::new(config)))
+        }
+        Application::CoapNon | Application::CoapCon => {
+            let config = coap::Config::new(rng.purpose(key_of("coap server")));
+            let oscore = &channels.admission().oscore;
+            let contexts = oscore.all().map_err(|error| error.to_string())?;
+            let config = config.with_oscore(contexts, oscore.is_required());
+            ServerApplication::Coap(Box::new(coap::Server::new(config)))
+        }
+        Application::AmqpSettled | Application::AmqpUnsettled => {
+            let config = container(&channels.admission().users);
+            ServerApplication::Amqp(Box::new(amqp::Container::new(config)))
+        }
+        Application::Http1 => {
+            let config = http1::ServerConfig {
+                resources: resources(channels),
+                ..http1::ServerConfig::default()
+            };
+            ServerApplication::Http1(Box::new(http1::Server::new(config)))
+        }
+        Application::Http3 => {
+            let config = http3::ServerConfig {
+                resources: resources(channels),
+                ..http3::ServerConfig::new(channels.tls(stack)?, rng.purpose(key_of("http3 server")))
+            };
+            let server = http3::Server::new(config).map_err(|error| error.to_string())?;
+            ServerApplication::Http3(Box::new(server))
+        }
+    })
+}
+
+/// A server that takes early data takes requests in it that change something, too: that is what it is asked for.
+fn resources(channels: &ServerChannels) -> resource::Config {
+    resource::Config {
+        unsafe_early_data: channels.accepts_early_data(),
+        ..resource::Config::default()
+    }
+}
+
+fn broker(clients: Clients, users: &[(String, String)]) -> mqtt::Config {
+    let config = match clients {
+        // What the devices of a run make a broker hold is what the run asks for.
+        Clients::Devices => mqtt::Config {
+            maximum_held_bytes: usize::MAX,
+            ..mqtt::Config::default()
+        },
+        Clients::Anyone { held_bytes } => mqtt::Config {
+            maximum_held_bytes: held_bytes.unwrap_or(mqtt::MAXIMUM_HELD_BYTES),
+            topic_alias_maximum: TOPIC_ALIASES,
+            sent_topic_aliases: TOPIC_ALIASES,
+            ..mqtt::Config::default()
+        },
+    };
+    let passwords = users.iter().cloned();
+    let passwords = passwords.map(|(name, password)| (name, password.into_bytes()));
+    mqtt::Config {
+        users: (!users.is_empty()).then(|| passwords.collect()),
+        ..config
+    }
+}
+
+fn container(users: &[(String, String)]) -> amqp::Config {
+    amqp::Config {
+        anonymous: users.is_empty(),
+        users: users.to_vec(),
+        ..amqp::Config::default()
+    }
+}
+
+/// The services that a list of stacks needs, each once, at their ports of `address`.
+///
+/// # Errors
+/// The certificate or a key cannot be used.
+pub fn services(
+    stacks: &[Stack],
+    address: IpAddr,
+    channels: &ServerChannels,
+    seed: u64,
+) -> Result<Vec<Service<Server>>, String> {
+    let mut services: BTreeMap<(u16, bool), Service<Server>> = BTreeMap::new();
+    for stack in stacks {
+        let key = (stack.port(), stack.transport() == Transport::Stream);
+        if services.contains_key(&key) {
+            continue;
+        }
+        let service = Service {
+            address: SocketAddr::new(address, stack.port()),
+            transport: stack.transport(),
+            endpoint: Server::new(*stack, Clients::Devices, channels, seed)?,
+        };
+        services.insert(key, service);
+    }
+    Ok(services.into_values().collect())
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Server",
+            Self::Tls(_) => "Server(TLS)",
+            Self::Dtls(_) => "Server(DTLS)",
+        })
+    }
+}
+
+impl Endpoint for ServerApplication {
+    type Command = Infallible;
+    type Event = ServerEvent;
+    type Error = String;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), String> {
+        match self {
+            Self::Bare(server) => forward(server, input, now),
+            Self::Mqtt(server) => forward(&mut **server, input, now),
+            Self::Coap(server) => forward(&mut **server, input, now),
+            Self::Amqp(server) => forward(&mut **server, input, now),
+            Self::Http1(server) => forward(&mut **server, input, now),
+            Self::Http3(server) => forward(&mut **server, input, now),
+        }
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ServerEvent> {
+        match self {
+            Self::Bare(server) => server.poll_output(out).map_event(ServerEvent::Bare),
+            Self::Mqtt(server) => server.poll_output(out).map_event(ServerEvent::Mqtt),
+            Self::Coap(server) => server.poll_output(out).map_event(ServerEvent::Coap),
+            Self::Amqp(server) => server.poll_output(out).map_event(ServerEvent::Amqp),
+            Self::Http1(server) => server.poll_output(out).map_event(ServerEvent::Http),
+            Self::Http3(server) => {
+                let outward = |event| layer_event(event, ServerEvent::Http);
+                server.poll_output(out).map_event(outward)
+            }
+        }
+    }
+}
+
+impl Endpoint for Server {
+    type Command = Infallible;
+    type Event = ServerEvent;
+    type Error = String;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), String> {
+        match self {
+            Self::Plain(server) => server.handle_input(input, now),
+            Self::Tls(server) => forward(&mut **server, input, now),
+            Self::Dtls(server) => forward(&mut **server, input, now),
+        }
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ServerEvent> {
+        let outward = |event| layer_event(event, |event| event);
+        match self {
+            Self::Plain(server) => server.poll_output(out),
+            Self::Tls(server) => {
+                let output = server.poll_output(out);
+                if let Output::Event(layer::Event::EarlyData { flow, bytes }) = &output {
+                    server.inner_mut().expect_early_data(*flow, *bytes);
+                }
+                output.map_event(outward)
+            }
+            Self::Dtls(server) => server.poll_output(out).map_event(outward),
+        }
+    }
+}
+
+impl ServerApplication {
+    /// Lets the application know that what it receives next may have been replayed. Only HTTP has a way to say no
+    /// (RFC 8470).
+    fn expect_early_data(&mut self, flow: FlowId, bytes: usize) {
+        if let Self::Http1(server) = self {
+            server.expect_early_data(flow, bytes);
+        }
+    }
+}
+
+fn layer_event<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> ServerEvent) -> ServerEvent {
+    match event {
+        layer::Event::Inner(event) => inner(event),
+        layer::Event::Established { flow, start } => ServerEvent::Established { flow, start },
+        layer::Event::EarlyData { flow, bytes } => ServerEvent::EarlyData { flow, bytes },
+        layer::Event::Failed { flow, fault } => ServerEvent::Failed { flow, fault },
+    }
+}
+
+fn forward<E: Endpoint<Error: std::fmt::Display>>(
+    endpoint: &mut E,
+    input: Input<'_, Infallible>,
+    now: Instant,
+) -> Result<(), String> {
+    let Some(input) = input.without_command() else {
+        return Ok(());
+    };
+    endpoint
+        .handle_input(input, now)
+        .map_err(|error| error.to_string())
+}
+
+/// An observer that has no use for what servers report: delivery is judged by the link.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+impl Observer<Server> for Discard {
+    fn event(&mut self, _: usize, _: Option<SocketAddr>, _: ServerEvent, _: Instant) {}
+}

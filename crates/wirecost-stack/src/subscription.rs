@@ -1,0 +1,90 @@
+//! What a subscriber asks for: a topic filter (MQTT) or a resource to observe (CoAP).
+
+use std::sync::Arc;
+
+use wirecost_coap::client as coap;
+use wirecost_mqtt::client as mqtt;
+use wirecost_mqtt::codec::SubscriptionOptions;
+use wirecost_mqtt::quality::QoS;
+
+use super::Stack;
+use super::error::ClientError;
+
+/// What a subscriber asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscription {
+    /// Topic filter, `$share/GROUP/` included, or path.
+    pub filter: String,
+    /// The highest quality of service of messages that are sent for it (MQTT).
+    pub qos: u8,
+}
+
+impl Subscription {
+    /// A subscription to `filter`, shared in `group` where there is one.
+    ///
+    /// # Errors
+    /// The stack has no subscriptions, knows no groups, or the filter is ill-formed.
+    pub fn new(stack: Stack, filter: &str, group: Option<&str>, qos: u8) -> Result<Self, ClientError> {
+        let filter = match group {
+            Some(group) if stack.is_mqtt() => format!("$share/{group}/{filter}"),
+            Some(_) => return Err(ClientError::new(stack, "only MQTT has shared subscriptions")),
+            None => filter.to_owned(),
+        };
+        let subscription = Self { filter, qos };
+        let known = if stack.is_mqtt() {
+            subscription.subscribe().map(drop)
+        } else if stack.is_coap() {
+            subscription.observe(0).map(drop)
+        } else {
+            Err("its client has no way to receive: subscriptions are MQTT's, observation is CoAP's".into())
+        };
+        known.map_err(|reason| ClientError::new(stack, reason))?;
+        Ok(subscription)
+    }
+
+    /// The SUBSCRIBE.
+    pub(super) fn subscribe(&self) -> Result<mqtt::Command, String> {
+        let qos = QoS::from_bits(self.qos).ok_or_else(|| format!("there is no QoS {}", self.qos))?;
+        let options = SubscriptionOptions::of_qos(qos);
+        mqtt::Command::subscribe(&self.filter, options)
+            .map_err(|error| format!("topic filter {:?} is ill-formed: {error}", self.filter))
+    }
+
+    /// The registration under the number `message`.
+    pub(super) fn observe(&self, message: u64) -> Result<coap::Command, String> {
+        let request = coap::Request::get(self.filter.as_str());
+        let template = coap::RequestTemplate::new(request).map_err(|error| error.to_string())?;
+        Ok(coap::Command::Observe {
+            message,
+            template: Arc::new(template),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subscribe(stack: &str, filter: &str, group: Option<&str>) -> Result<String, String> {
+        let stack = stack.parse().expect("a stack");
+        Subscription::new(stack, filter, group, 1)
+            .map(|subscription| subscription.filter)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_subscription_is_what_its_protocol_can_ask_for() {
+        assert_eq!(subscribe("mqtt-qos1", "t/+/s", None), Ok("t/+/s".into()));
+        assert_eq!(subscribe("mqtt5-qos1", "t", Some("g")), Ok("$share/g/t".into()));
+        assert_eq!(subscribe("coap-con", "test", None), Ok("test".into()));
+        for (stack, filter, group, reason) in [
+            ("coap-con", "test", Some("g"), "shared"),
+            ("amqp-unsettled", "test", None, "no way to receive"),
+            ("http1", "test", None, "no way to receive"),
+            ("mqtt-qos1", "a/#/b", None, "ill-formed"),
+        ] {
+            let error = subscribe(stack, filter, group).expect_err(stack);
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}

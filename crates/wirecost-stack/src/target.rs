@@ -1,0 +1,116 @@
+//! What answers the devices: the built-in servers, or real ones that wirecost starts itself.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Application, Channel, Stack};
+
+/// What answers the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Our reference servers.
+    Builtin,
+    /// Mosquitto, an MQTT broker.
+    Mosquitto,
+    /// RabbitMQ with its plug-ins for AMQP 1.0 and MQTT.
+    Rabbitmq,
+    /// Caddy, a web server.
+    Caddy,
+    /// libcoap's coap-server on OpenSSL.
+    Libcoap,
+    /// libcoap's coap-server on GnuTLS.
+    LibcoapGnutls,
+}
+
+impl Target {
+    /// Every target with its name.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("builtin", Self::Builtin),
+        ("mosquitto", Self::Mosquitto),
+        ("rabbitmq", Self::Rabbitmq),
+        ("caddy", Self::Caddy),
+        ("libcoap", Self::Libcoap),
+        ("libcoap-gnutls", Self::LibcoapGnutls),
+    ];
+
+    /// Whether wirecost's own servers answer.
+    pub const fn is_builtin(self) -> bool {
+        matches!(self, Self::Builtin)
+    }
+
+    /// Whether the target speaks a stack.
+    pub const fn speaks(self, stack: Stack) -> bool {
+        let is_plain_or_tls = matches!(stack.channel, Channel::Plain) || stack.channel.is_tls();
+        match self {
+            Self::Builtin => true,
+            Self::Mosquitto => stack.is_mqtt() && is_plain_or_tls,
+            // Its MQTT plug-in takes 3.1.1, and QoS 2 for QoS 1.
+            Self::Rabbitmq => {
+                let mqtt = matches!(stack.application, Application::Mqtt311(0 | 1));
+                (mqtt || stack.is_amqp()) && is_plain_or_tls
+            }
+            Self::Caddy => stack.is_http() && is_plain_or_tls,
+            Self::Libcoap | Self::LibcoapGnutls => {
+                let channel = matches!(
+                    stack.channel,
+                    Channel::Plain | Channel::Dtls12 | Channel::Dtls12Psk
+                );
+                stack.is_coap() && channel
+            }
+        }
+    }
+
+    /// The stacks that the target speaks, in words.
+    pub const fn spoken(self) -> &'static str {
+        match self {
+            Self::Builtin => "every stack",
+            Self::Mosquitto => "the mqtt and mqtt5 stacks, plain, +tls1.2 and +tls1.3",
+            Self::Rabbitmq => "the amqp stacks, mqtt-qos0 and mqtt-qos1, plain, +tls1.2 and +tls1.3",
+            Self::Caddy => "http1, plain, +tls1.2 and +tls1.3, and http3",
+            Self::Libcoap | Self::LibcoapGnutls => "the coap stacks, plain, +dtls1.2 and +dtls1.2-psk",
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, target)| target == self);
+        f.write_str(name.map_or("?", |(name, _)| name))
+    }
+}
+
+/// A text that names no target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown target {name:?}; the targets are {}", Target::ALL.map(|(name, _)| name).join(", "))]
+pub struct UnknownTarget {
+    /// What was given.
+    name: String,
+}
+
+impl FromStr for Target {
+    type Err = UnknownTarget;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTarget> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, target)| *target).ok_or_else(|| UnknownTarget {
+            name: text.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_speaks_what_its_programs_speak() {
+        let speaks = |target: Target, name: &str| target.speaks(name.parse().expect("a stack"));
+        assert!(speaks(Target::Mosquitto, "mqtt5-qos2+tls1.2") && !speaks(Target::Mosquitto, "amqp-settled"));
+        assert!(speaks(Target::Rabbitmq, "amqp-unsettled+tls1.3") && !speaks(Target::Rabbitmq, "mqtt-qos2"));
+        assert!(speaks(Target::Caddy, "http3") && !speaks(Target::Caddy, "tcp"));
+        assert!(
+            speaks(Target::Libcoap, "coap-con+dtls1.2-psk") && !speaks(Target::Libcoap, "coap-con+dtls1.3")
+        );
+        assert!(!speaks(Target::LibcoapGnutls, "coap-con+oscore"));
+    }
+}

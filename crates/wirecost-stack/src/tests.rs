@@ -1,0 +1,198 @@
+//! What live stacks draw from the system and simulated ones from their seed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wirecost_proto::pair::Pair;
+use wirecost_proto::path::FixedDelay;
+use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+use wirecost_security::Start;
+
+use super::channels::{ChannelOptions, ClientChannels, ServerChannels};
+use super::client::ClientConfig;
+use super::server::Clients;
+use super::{Client, Command, Credentials, Event, Message, Server, Stack};
+
+/// A channel of each kind.
+const SECRETIVE: [&str; 6] = [
+    "tcp+tls1.3",
+    "mqtt-qos1+tls1.2",
+    "coap-con+dtls1.3",
+    "coap-con+dtls1.2",
+    "coap-con+dtls1.2-psk",
+    "http3",
+];
+
+/// Both ends of a stack, and what their client sends.
+struct Ends {
+    message: Message,
+    client: ClientChannels,
+    server: ServerChannels,
+}
+
+fn options() -> ChannelOptions {
+    ChannelOptions {
+        accept_early_data: true,
+        client_certificates: true,
+        ..ChannelOptions::default()
+    }
+}
+
+fn live(stack: Stack, credentials: &Credentials) -> Ends {
+    let payload: Arc<[u8]> = Arc::from([7; 32].as_slice());
+    Ends {
+        message: Message::new(stack, "t", &payload).expect("a message"),
+        client: ClientChannels::new(credentials, options()),
+        server: ServerChannels::new(credentials.clone(), options(), 1),
+    }
+}
+
+fn simulated(stack: Stack, credentials: &Credentials, seed: u64) -> Ends {
+    let payload: Arc<[u8]> = Arc::from([7; 32].as_slice());
+    let rng = Rng::new(seed);
+    Ends {
+        message: Message::simulated(stack, "t", &payload, rng.purpose(1)).expect("a message"),
+        client: ClientChannels::simulated(credentials, options(), rng.purpose(2)),
+        server: ServerChannels::simulated(credentials.clone(), options(), rng.purpose(3)),
+    }
+}
+
+fn config() -> ClientConfig {
+    ClientConfig {
+        client_id: "wc-00001".into(),
+        keep_alive: 0,
+        host: 0,
+        rng: Rng::new(9),
+        start: Start::Cold,
+        connection_close: false,
+        describes_received: true,
+        session: None,
+        endpoint: None,
+    }
+}
+
+/// Every byte that both ends send for a connect and a message, where all else that is random is the same.
+fn sent(stack: Stack, ends: &Ends) -> Vec<Vec<u8>> {
+    let client = Client::new(&ends.message, &config(), &ends.client).expect("a client");
+    let server = Server::new(stack, Clients::Devices, &ends.server, 9).expect("a server");
+    let delay = FixedDelay(Duration::from_millis(1));
+    let mut pair = Pair::new(stack.transport(), client, server, delay);
+    pair.open();
+    pair.drive_until(Instant::from_millis(500));
+    pair.command(Command::Send { message: 0 });
+    pair.drive_until(Instant::from_millis(1_000));
+    pair.sent.into_iter().map(|sent| sent.bytes).collect()
+}
+
+#[test]
+fn simulated_stacks_send_the_same_bytes_again_and_others_by_another_seed() {
+    let credentials = Credentials::simulated(1).expect("credentials");
+    for name in SECRETIVE {
+        let stack: Stack = name.parse().expect("a stack");
+        let of_seed = |seed| sent(stack, &simulated(stack, &credentials, seed));
+        let one = of_seed(1);
+        assert!(one.len() > 4, "{name}: {} packets", one.len());
+        assert!(one == of_seed(1), "{name}: the same seed gives the same bytes");
+        let other = of_seed(2);
+        assert!(one != other, "{name}: another seed gives other bytes");
+        let lengths = |sent: &[Vec<u8>]| sent.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(
+            lengths(&one),
+            lengths(&other),
+            "{name}: sizes do not depend on the seed"
+        );
+    }
+}
+
+#[test]
+fn a_message_is_sent_when_its_last_byte_is_handed_out() {
+    let credentials = Credentials::simulated(1).expect("credentials");
+    let round_trip = Duration::from_millis(2);
+    // Blocks wait for one another, and QUIC for its congestion window.
+    for (name, bytes, round_trips) in [
+        ("tcp", 100_000, 0..1),
+        ("mqtt-qos0", 100_000, 0..1),
+        ("mqtt-qos2+tls1.3", 100_000, 0..1),
+        ("amqp-settled", 1_000, 0..1),
+        ("http1", 100_000, 0..1),
+        ("coap-con", 1_000, 0..1),
+        ("coap-con", 3_000, 2..3),
+        ("coap-non+dtls1.3", 3_000, 2..3),
+        ("http3", 1_000, 0..1),
+        ("http3", 100_000, 2..6),
+    ] {
+        let stack: Stack = name.parse().expect("a stack");
+        let channels = ClientChannels::new(&credentials, options());
+        let message = Message::new(stack, "test", &vec![7; bytes].into()).expect("a message");
+        let client = Client::new(&message, &config(), &channels).expect("a client");
+        let channels = ServerChannels::new(credentials.clone(), options(), 1);
+        let server = Server::new(stack, Clients::Devices, &channels, 9).expect("a server");
+        let mut pair = Pair::new(stack.transport(), client, server, FixedDelay(round_trip / 2));
+        pair.open();
+        pair.drive_for(Duration::from_millis(500));
+        let begin = pair.now;
+        pair.command(Command::Send { message: 4 });
+        pair.drive_for(Duration::from_millis(500));
+        let sent: Vec<Duration> = pair
+            .client_events
+            .iter()
+            .filter(|(_, event)| *event == Event::Sent { message: 4 })
+            .map(|(at, _)| at.saturating_since(begin))
+            .collect();
+        assert_eq!(sent.len(), 1, "{name}: {:?}", pair.client_events);
+        let expected = round_trip * round_trips.start..round_trip * round_trips.end;
+        assert!(
+            expected.contains(&sent[0]),
+            "{name}, {bytes} B: sent after {:?}",
+            sent[0]
+        );
+    }
+}
+
+#[test]
+fn live_stacks_never_send_the_same_bytes_again() {
+    let credentials = Credentials::simulated(2).expect("credentials");
+    for name in SECRETIVE {
+        let stack: Stack = name.parse().expect("a stack");
+        let again = || sent(stack, &live(stack, &credentials));
+        assert!(again() != again(), "{name}");
+    }
+}
+
+/// The object that a client sends of `message`.
+fn object(message: &Message, credentials: &Credentials) -> Vec<u8> {
+    let channels = ClientChannels::new(credentials, options());
+    let mut client = Client::new(message, &config(), &channels).expect("a client");
+    let (flow, peer) = (FlowId(0), ([10, 78, 0, 1], 1).into());
+    let mut bytes = Vec::new();
+    for input in [
+        Input::Opened { flow, peer },
+        Input::Command(Command::Send { message: 0 }),
+    ] {
+        client.handle_input(input, Instant::START).expect("a live client");
+        let mut out = Buffer::new();
+        while !matches!(client.poll_output(&mut out), Output::Timeout(_)) {}
+        bytes.extend_from_slice(out.bytes());
+    }
+    bytes
+}
+
+#[test]
+fn simulated_objects_follow_from_the_seed_and_live_ones_from_nothing() {
+    let credentials = Credentials::simulated(1).expect("credentials");
+    let stack: Stack = "udp+cose".parse().expect("a stack");
+    let message = simulated(stack, &credentials, 1).message;
+    let of_seed = |seed| object(&message.with_seed(Rng::new(seed)), &credentials);
+    assert!(of_seed(1) == of_seed(1));
+    assert!(
+        of_seed(1) != of_seed(2),
+        "each device seals with randomness of its own"
+    );
+    let again = simulated(stack, &credentials, 1).message.with_seed(Rng::new(1));
+    assert!(
+        of_seed(1) == object(&again, &credentials),
+        "the keys follow from the seed"
+    );
+    let live = live(stack, &credentials).message;
+    assert!(object(&live, &credentials) != object(&live, &credentials));
+}

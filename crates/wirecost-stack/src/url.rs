@@ -1,0 +1,425 @@
+//! What is probed: a URL, whose scheme says which protocol and which security.
+
+use std::fmt;
+use std::str::FromStr;
+
+use wirecost_proto::bare::Transport;
+
+use crate::{Application, Channel, Stack};
+
+/// What a URL begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// MQTT on TCP.
+    Mqtt,
+    /// MQTT on TLS.
+    Mqtts,
+    /// CoAP on UDP (RFC 7252, section 6.1).
+    Coap,
+    /// CoAP on DTLS (RFC 7252, section 6.2).
+    Coaps,
+    /// AMQP 1.0 on TCP.
+    Amqp,
+    /// AMQP 1.0 on TLS.
+    Amqps,
+    /// HTTP/1.1 on TCP.
+    Http,
+    /// HTTP/1.1 on TLS.
+    Https,
+    /// HTTP/3 on QUIC.
+    H3,
+    /// Bare payload on TCP; nothing is registered for it.
+    Tcp,
+    /// Bare payload on UDP; nothing is registered for it.
+    Udp,
+}
+
+/// What is spoken within the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// MQTT.
+    Mqtt,
+    /// CoAP.
+    Coap,
+    /// AMQP 1.0.
+    Amqp,
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/3.
+    Http3,
+    /// Bare payload on TCP.
+    Tcp,
+    /// Bare payload on UDP.
+    Udp,
+}
+
+impl Protocol {
+    /// The protocol's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mqtt => "MQTT",
+            Self::Coap => "CoAP",
+            Self::Amqp => "AMQP 1.0",
+            Self::Http1 => "HTTP/1.1",
+            Self::Http3 => "HTTP/3",
+            Self::Tcp => "bare payload on TCP",
+            Self::Udp => "bare payload on UDP",
+        }
+    }
+
+    /// What its flow runs on.
+    pub const fn transport(self) -> Transport {
+        match self {
+            Self::Mqtt | Self::Amqp | Self::Http1 | Self::Tcp => Transport::Stream,
+            Self::Coap | Self::Http3 | Self::Udp => Transport::Datagram,
+        }
+    }
+
+    /// Whether client and server talk before a message can be sent.
+    pub const fn has_open(self) -> bool {
+        matches!(self, Self::Mqtt | Self::Amqp)
+    }
+}
+
+impl Scheme {
+    /// Every scheme, with its name, protocol and registered port; that of bare payloads is the discard service's (RFC 863).
+    const TABLE: [(Self, &'static str, Protocol, u16); 11] = [
+        (Self::Mqtt, "mqtt", Protocol::Mqtt, 1_883),
+        (Self::Mqtts, "mqtts", Protocol::Mqtt, 8_883),
+        (Self::Coap, "coap", Protocol::Coap, 5_683),
+        (Self::Coaps, "coaps", Protocol::Coap, 5_684),
+        (Self::Amqp, "amqp", Protocol::Amqp, 5_672),
+        (Self::Amqps, "amqps", Protocol::Amqp, 5_671),
+        (Self::Http, "http", Protocol::Http1, 80),
+        (Self::Https, "https", Protocol::Http1, 443),
+        (Self::H3, "h3", Protocol::Http3, 443),
+        (Self::Tcp, "tcp", Protocol::Tcp, 9),
+        (Self::Udp, "udp", Protocol::Udp, 9),
+    ];
+
+    const fn row(self) -> (Self, &'static str, Protocol, u16) {
+        Self::TABLE[self as usize]
+    }
+
+    /// The scheme's name.
+    pub const fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What is spoken within the channel.
+    pub const fn protocol(self) -> Protocol {
+        self.row().2
+    }
+
+    /// The registered port.
+    pub const fn port(self) -> u16 {
+        self.row().3
+    }
+
+    /// Whether the channel is protected.
+    pub const fn is_secure(self) -> bool {
+        matches!(
+            self,
+            Self::Mqtts | Self::Coaps | Self::Amqps | Self::Https | Self::H3
+        )
+    }
+
+    /// The scheme that a port on a stream is registered for.
+    pub fn registered_on(port: u16) -> Option<Self> {
+        let of_stream =
+            |row: &&(Self, &str, Protocol, u16)| row.3 == port && row.2.transport() == Transport::Stream;
+        Self::TABLE.iter().find(of_stream).map(|row| row.0)
+    }
+
+    /// The same protocol with protection where this one has none, and the other way round; bare payloads have no other.
+    pub const fn counterpart(self) -> Self {
+        match self {
+            Self::Mqtt => Self::Mqtts,
+            Self::Mqtts => Self::Mqtt,
+            Self::Coap => Self::Coaps,
+            Self::Coaps => Self::Coap,
+            Self::Amqp => Self::Amqps,
+            Self::Amqps => Self::Amqp,
+            Self::Http => Self::Https,
+            Self::Https | Self::H3 => Self::Http,
+            Self::Tcp | Self::Udp => self,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A user's name and password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    /// Name.
+    pub user: String,
+    /// Password.
+    pub password: String,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login")
+            .field("user", &self.user)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is probed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// Protocol and security.
+    pub scheme: Scheme,
+    /// Host name or IP address, without brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Path and query as they were written, without the leading slash.
+    pub resource: String,
+    /// Who the URL says that the client is.
+    pub login: Option<Login>,
+}
+
+/// Why a text is no URL that can be probed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// No scheme.
+    #[error("{0:?} has no scheme; write mqtt://HOST, coaps://HOST/PATH, ...")]
+    NoScheme(String),
+    /// A scheme that is not known.
+    #[error("unknown scheme {scheme:?}{}; the schemes are {}", did_you_mean(.nearest), all_schemes())]
+    Scheme {
+        /// What was given.
+        scheme: String,
+        /// The nearest scheme, if one is near.
+        nearest: Option<&'static str>,
+    },
+    /// No host.
+    #[error("{0:?} names no host")]
+    NoHost(String),
+    /// A port that is none.
+    #[error("port must be a number from 1 to 65535, got {0:?}")]
+    Port(String),
+}
+
+fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
+}
+
+fn all_schemes() -> String {
+    Scheme::TABLE.map(|(_, name, ..)| name).join(" ")
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let (scheme, rest) = text
+            .split_once("://")
+            .ok_or_else(|| UrlError::NoScheme(text.to_owned()))?;
+        let scheme = scheme_of(scheme)?;
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, resource) = rest.split_at(end);
+        let (login, authority) = match authority.rsplit_once('@') {
+            Some((user, authority)) => (Some(login_of(user)), authority),
+            None => (None, authority),
+        };
+        let (host, port) = host_and_port(authority)?;
+        if host.is_empty() {
+            return Err(UrlError::NoHost(text.to_owned()));
+        }
+        Ok(Self {
+            scheme,
+            host: host.to_owned(),
+            port: port.unwrap_or(scheme.port()),
+            resource: resource.strip_prefix('/').unwrap_or(resource).to_owned(),
+            login,
+        })
+    }
+}
+
+fn scheme_of(text: &str) -> Result<Scheme, UrlError> {
+    let lower = text.to_ascii_lowercase();
+    let found = Scheme::TABLE.iter().find(|(_, name, ..)| *name == lower);
+    found.map(|row| row.0).ok_or_else(|| {
+        let close = Scheme::TABLE.iter().map(|(_, name, ..)| *name);
+        let nearest = close.min_by_key(|name| letters_apart(&lower, name));
+        UrlError::Scheme {
+            nearest: nearest.filter(|name| letters_apart(&lower, name) <= 2),
+            scheme: lower,
+        }
+    })
+}
+
+/// Letters that one text has and the other has not.
+fn letters_apart(one: &str, other: &str) -> usize {
+    let missing = |of: &str, from: &str| of.chars().filter(|letter| !from.contains(*letter)).count();
+    missing(one, other) + missing(other, one) + one.len().abs_diff(other.len())
+}
+
+/// RFC 3986, section 3.2.1: user information in front of the host.
+fn login_of(text: &str) -> Login {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    Login {
+        user: percent_decoded(user),
+        password: percent_decoded(password),
+    }
+}
+
+/// RFC 3986, sections 3.2.2 and 3.2.3: IPv6 addresses stand in brackets.
+fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlError> {
+    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => match authority.rsplit_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let number = |text: &str| match text.parse() {
+        Ok(0) | Err(_) => Err(UrlError::Port(text.to_owned())),
+        Ok(port) => Ok(port),
+    };
+    let port = port.filter(|text| !text.is_empty());
+    Ok((host, port.map(number).transpose()?))
+}
+
+/// A text with its %xx read (RFC 3986, section 2.1); what is no UTF-8 then is replaced.
+pub fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) if first == b'%' => {
+                bytes.push(byte);
+                rest = behind.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl Url {
+    /// Host and port as a URL writes them; the port where it is not the scheme's.
+    pub fn authority(&self) -> String {
+        let host = self.bracketed();
+        if self.port == self.scheme.port() {
+            host
+        } else {
+            format!("{host}:{}", self.port)
+        }
+    }
+
+    /// Host and port, the port always.
+    pub fn host_and_port(&self) -> String {
+        format!("{}:{}", self.bracketed(), self.port)
+    }
+
+    fn bracketed(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        }
+    }
+
+    /// The stack that a load speaks to it.
+    pub const fn stack(&self) -> Stack {
+        let application = match self.scheme.protocol() {
+            Protocol::Mqtt => Application::Mqtt311(1),
+            Protocol::Coap => Application::CoapCon,
+            Protocol::Amqp => Application::AmqpUnsettled,
+            Protocol::Http1 => Application::Http1,
+            Protocol::Http3 => Application::Http3,
+            Protocol::Tcp => Application::Tcp,
+            Protocol::Udp => Application::Udp,
+        };
+        let channel = match self.scheme {
+            Scheme::Mqtts | Scheme::Amqps | Scheme::Https => Channel::Tls13,
+            // What servers in the field speak.
+            Scheme::Coaps => Channel::Dtls12,
+            _ => Channel::Plain,
+        };
+        Stack {
+            channel,
+            ..Stack::plain(application)
+        }
+    }
+
+    /// The topic, path or address that it names, as a pattern of messages; `None` where it names none. HTTP's empty path is
+    /// the root (RFC 9110, section 4.2.3).
+    pub fn resource_pattern(&self) -> Option<String> {
+        if self.resource.is_empty() {
+            let is_http = matches!(self.scheme.protocol(), Protocol::Http1 | Protocol::Http3);
+            return is_http.then(|| "/".to_owned());
+        }
+        // HTTP carries what the URL says, encoded characters as they are (RFC 9112, section 3.2); topics, CoAP's options and
+        // addresses are carried decoded.
+        let carried = match self.scheme.protocol() {
+            Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
+            _ => percent_decoded(&self.resource),
+        };
+        // A percent sign of a URL is an encoded character, one of a pattern a placeholder.
+        Some(carried.replace('%', "%%"))
+    }
+
+    /// A percent sign of topic, path or address that no two hexadecimal digits follow, with what stands there (RFC 3986,
+    /// section 2.1): a placeholder, most likely.
+    pub fn stray_percent(&self) -> Option<&str> {
+        let signs = self.resource.match_indices('%');
+        let mut behind = signs.map(|(at, _)| &self.resource[at..]);
+        let is_hexadecimal = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+        let stray = behind.find(|text| !text.as_bytes().get(1..3).is_some_and(is_hexadecimal))?;
+        let end = stray.char_indices().nth(2).map_or(stray.len(), |(at, _)| at);
+        Some(&stray[..end])
+    }
+
+    /// Whether a stack is one of those that the scheme names: of its protocol, and protected as it says.
+    pub fn names(&self, stack: Stack) -> bool {
+        let protocol = match stack.application {
+            Application::Mqtt311(_) | Application::Mqtt5(_) => Protocol::Mqtt,
+            Application::CoapCon | Application::CoapNon => Protocol::Coap,
+            Application::AmqpSettled | Application::AmqpUnsettled => Protocol::Amqp,
+            Application::Http1 => Protocol::Http1,
+            Application::Http3 => Protocol::Http3,
+            Application::Tcp => Protocol::Tcp,
+            Application::Udp => Protocol::Udp,
+        };
+        // No scheme stands for bare payloads that are protected.
+        let is_bare = matches!(protocol, Protocol::Tcp | Protocol::Udp);
+        protocol == self.scheme.protocol() && (is_bare || stack.has_handshake() == self.scheme.is_secure())
+    }
+
+    /// The same server by another scheme, without user and resource.
+    pub fn by(&self, scheme: Scheme) -> String {
+        format!("{scheme}://{}", self.host_and_port())
+    }
+}
+
+impl fmt::Display for Url {
+    /// Without user and password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}/{}", self.scheme, self.authority(), self.resource)
+    }
+}
+
+/// The version of IP that a name is looked up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+#[cfg(test)]
+mod tests;

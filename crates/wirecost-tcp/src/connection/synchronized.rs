@@ -1,0 +1,376 @@
+//! A connection whose ends agree on sequence numbers: ESTABLISHED to LAST-ACK.
+//!
+//! - `arrival`: what a segment does (RFC 9293, section 3.10.7.4)
+//! - `output`: which segment leaves next
+//! - `queue`: what the send buffer takes, and the packets that writes become
+//! - `burst`: how many segments leave at once
+//! - `silence`: timers other than those of loss recovery and delayed acknowledgments
+//! - `send_window`: what the peer lets this end send
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use wirecost_proto::{Instant, ResetReason};
+use wirecost_wire::tcp::{Flags, SackBlocks};
+
+use crate::buffers::SendBuffer;
+use crate::config::Config;
+use crate::connection::handshake::{Opening, PeerSyn, clock};
+use crate::connection::{Event, Events, State, TimeWait, Transmit};
+use crate::receive::{AckDue, Receiver, Terms};
+use crate::recovery::Recovery;
+use crate::segment::{Cookie, Segment};
+
+mod arrival;
+mod burst;
+mod output;
+mod queue;
+mod send_window;
+mod silence;
+
+use burst::Burst;
+use send_window::SendWindow;
+use silence::Silence;
+
+/// Where a step leads.
+#[derive(Debug)]
+pub(crate) enum Course {
+    /// It goes on.
+    Stay,
+    /// Both directions are closed, this end's first.
+    TimeWait(TimeWait),
+    /// Both directions are closed.
+    Closed,
+    /// The connection is gone: what tells the peer, and what the application is told.
+    Reset {
+        answer: Option<Segment>,
+        reason: Option<ResetReason>,
+    },
+}
+
+/// How far the close of this end's direction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fin {
+    /// More may be written.
+    Open,
+    /// The FIN follows what was written.
+    Due,
+    /// It was sent.
+    Sent,
+    /// The peer has it.
+    Acknowledged,
+}
+
+/// The peer's clock (RFC 7323, section 4.3): TS.Recent, and when it was seen.
+#[derive(Clone, Copy, Debug)]
+struct PeerClock {
+    recent: u32,
+    seen: Instant,
+}
+
+/// A connection whose ends agree on sequence numbers.
+#[derive(Debug)]
+pub(crate) struct Synchronized {
+    config: Config,
+    state: State,
+    /// The SYN-ACK that is not acknowledged yet, while Fast Open lets data flow already.
+    handshake: Option<Box<Opening>>,
+    initial_sequence: u32,
+    send: SendBuffer,
+    /// The end of what was sent, in the stream.
+    sent: u64,
+    fin: Fin,
+    window: SendWindow,
+    /// Bytes of a full segment with its options.
+    segment_bytes: u16,
+    /// The shift of this end's windows.
+    receive_shift: u8,
+    /// Where both ends use timestamps.
+    peer_clock: Option<PeerClock>,
+    recovery: Recovery,
+    receiver: Receiver,
+    /// RFC 7323's Last.ACK.sent.
+    last_acknowledgment: u32,
+    silence: Silence,
+    /// When a segment without data that was not acceptable was answered last.
+    refused: Option<Instant>,
+    /// Where the last segment ended that was not full (for Nagle's algorithm).
+    small: u64,
+    /// The segments that leave at once.
+    burst: Burst,
+    /// Bytes that the send buffer takes.
+    send_limit: usize,
+    waits_for_room: bool,
+    /// The end of what was pushed last.
+    pushed: u64,
+    /// Whether something has happened since that may let new data go: what is held back stays so until then.
+    pushes: bool,
+    /// Retransmissions to be sent before anything else.
+    early: VecDeque<Transmit>,
+    /// Whether the acknowledgment is due that completes the handshake.
+    greets: bool,
+    /// Whether the application has let go of the connection.
+    is_detached: bool,
+    cookie: Option<Cookie>,
+}
+
+impl Synchronized {
+    /// A connection whose handshake `segment` completes.
+    pub(crate) fn open(opening: Opening, peer: &PeerSyn, segment: &Segment, now: Instant) -> Self {
+        let (opened, closes) = (opening.opened(peer, segment, now), opening.closes);
+        let mut open = Self::new(opening, peer, segment.acknowledgment, now);
+        if closes {
+            open.shutdown();
+        }
+        open.recovery.opened(&opened, now);
+        open.note_round_trip();
+        open.cookie = segment.fast_open.filter(|cookie| !cookie.is_request());
+        open
+    }
+
+    /// A connection whose SYN brought data with the right cookie: open before the SYN-ACK is acknowledged.
+    pub(crate) fn fast(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
+        let handshake = Box::new(opening.clone());
+        let first = opening.initial_sequence.wrapping_add(1);
+        let mut open = Self::new(opening, peer, first, now);
+        open.state = State::SynReceived;
+        open.handshake = Some(handshake);
+        open
+    }
+
+    /// A connection of which the peer has everything before `una`: what a SYN carried of it was taken (RFC 7413, section
+    /// 4.2.2), the rest is sent as if it never was.
+    fn new(mut opening: Opening, peer: &PeerSyn, una: u32, now: Instant) -> Self {
+        let terms = Terms {
+            maximum_segment_size: opening.config.maximum_segment_size,
+            timestamps: peer.timestamp.is_some(),
+            selective: peer.selective,
+            window_scale: peer.shifts.map_or(0, |(_, ours)| ours),
+            window: u32::from(opening.window()),
+        };
+        let early = una.wrapping_sub(opening.initial_sequence).wrapping_sub(1);
+        opening.send.acknowledge(u64::from(early));
+        let config = opening.config;
+        Self {
+            state: State::Established,
+            handshake: None,
+            initial_sequence: opening.initial_sequence,
+            send: opening.send,
+            sent: u64::from(early),
+            fin: Fin::Open,
+            window: SendWindow::new(
+                peer.window,
+                peer.next.wrapping_sub(1),
+                peer.shifts.map_or(0, |(theirs, _)| theirs),
+            ),
+            segment_bytes: peer.segment_bytes(),
+            receive_shift: terms.window_scale,
+            peer_clock: peer.timestamp.map(|recent| PeerClock { recent, seen: now }),
+            recovery: Recovery::new(&config, una, now),
+            receiver: Receiver::new(&config.receive, terms, peer.next, now),
+            last_acknowledgment: peer.next,
+            silence: Silence::new(config.keep_alive.as_ref(), now),
+            refused: None,
+            small: 0,
+            burst: Burst::default(),
+            send_limit: queue::send_limit(&config, config.recovery.initial_window),
+            waits_for_room: false,
+            pushed: u64::from(early),
+            pushes: true,
+            early: VecDeque::new(),
+            greets: false,
+            is_detached: false,
+            cookie: None,
+            config,
+        }
+    }
+
+    pub(crate) const fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) const fn cookie(&self) -> Option<Cookie> {
+        self.cookie
+    }
+
+    pub(crate) const fn available(&self) -> usize {
+        self.receiver.available()
+    }
+
+    pub(crate) fn acknowledges_now(&self) -> bool {
+        self.receiver.ack_due() == AckDue::Now
+    }
+
+    pub(crate) fn unsent(&self) -> usize {
+        self.send.end().saturating_sub(self.sent) as usize
+    }
+
+    pub(crate) fn unacknowledged(&self) -> usize {
+        self.send.len()
+    }
+
+    pub(crate) fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
+        self.receiver.read(out, limit, now)
+    }
+
+    /// Moves what was not read to `out`.
+    pub(crate) fn take_unread(&mut self, out: &mut Vec<u8>) {
+        self.receiver.take_unread(out);
+    }
+
+    /// RFC 9293, section 3.10.4.
+    pub(crate) fn shutdown(&mut self) {
+        if self.fin != Fin::Open {
+            return;
+        }
+        self.fin = Fin::Due;
+        self.pushes = true;
+        self.state = match self.state {
+            State::CloseWait => State::LastAck,
+            _ => State::FinWait1,
+        };
+    }
+
+    /// The application lets go of the connection.
+    pub(crate) fn close(&mut self, now: Instant) -> Course {
+        if self.receiver.unread() {
+            // RFC 9293, section 3.10.4 and RFC 2525, section 2.17: the peer should know that bytes were not read.
+            return self.abort(now);
+        }
+        self.is_detached = true;
+        self.recovery.orphan();
+        self.shutdown();
+        if self.state == State::FinWait2 {
+            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+        }
+        Course::Stay
+    }
+
+    /// RFC 9293, section 3.10.5.
+    pub(crate) fn abort(&mut self, now: Instant) -> Course {
+        let answer = self.header(Flags::RST | Flags::ACK, self.next_sequence(), now);
+        Course::Reset {
+            answer: Some(answer),
+            reason: None,
+        }
+    }
+
+    /// Where the state that was just reached leads.
+    fn course(&mut self, now: Instant) -> Course {
+        match self.state {
+            State::TimeWait => Course::TimeWait(self.time_wait(now)),
+            State::Closed => Course::Closed,
+            _ => Course::Stay,
+        }
+    }
+
+    fn time_wait(&mut self, now: Instant) -> TimeWait {
+        let answer = self.header(Flags::ACK, self.next_sequence(), now);
+        let wait = TimeWait::new(
+            Transmit::bare(answer, self.sent),
+            self.initial_sequence,
+            self.config.time_wait,
+            now,
+        );
+        if self.last_acknowledgment == answer.acknowledgment {
+            wait
+        } else {
+            wait.due()
+        }
+    }
+
+    /// The peer has closed its direction, and everything before its FIN is readable.
+    fn peer_closed(&mut self, events: &mut Events) {
+        events.push(Event::PeerClosed);
+        self.state = match self.state {
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => State::TimeWait,
+            State::Established | State::SynReceived => State::CloseWait,
+            state => state,
+        };
+        // RFC 9293, section 3.10.7.4, eighth. Linux delays only the acknowledgment of an end that is to close itself.
+        if self.state != State::CloseWait {
+            self.receiver.acknowledge_now();
+        }
+    }
+
+    /// The peer has this end's FIN.
+    fn fin_acknowledged(&mut self, now: Instant) {
+        self.fin = Fin::Acknowledged;
+        self.state = match self.state {
+            State::FinWait1 => State::FinWait2,
+            State::Closing => State::TimeWait,
+            State::LastAck => State::Closed,
+            state => state,
+        };
+        if self.is_detached && self.state == State::FinWait2 {
+            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+        }
+    }
+
+    /// SND.UNA.
+    fn unacknowledged_sequence(&self) -> u32 {
+        let sequence = self.sequence_of(self.send.start());
+        sequence.wrapping_add(u32::from(self.fin == Fin::Acknowledged))
+    }
+
+    /// SND.NXT.
+    fn next_sequence(&self) -> u32 {
+        let is_fin_sent = matches!(self.fin, Fin::Sent | Fin::Acknowledged);
+        self.sequence_of(self.sent).wrapping_add(u32::from(is_fin_sent))
+    }
+
+    /// The sequence number of a byte of this end's stream.
+    const fn sequence_of(&self, offset: u64) -> u32 {
+        self.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    /// Whether SND.NXT is not SND.UNA.
+    fn is_in_flight(&self) -> bool {
+        self.sent != self.send.start() || self.fin == Fin::Sent
+    }
+
+    /// A header without payload, with everything that any segment of an open connection says.
+    fn header(&self, flags: Flags, sequence: u32, now: Instant) -> Segment {
+        let (window, sack) = (self.receiver.window_bytes(), self.receiver.sack_blocks());
+        self.header_telling(window, sack, flags, sequence, now)
+    }
+
+    /// The header of a segment that leaves, and with it the acknowledgment of everything that has arrived.
+    fn acknowledging(&mut self, flags: Flags, sequence: u32, now: Instant) -> Segment {
+        let sack = self.receiver.sack_blocks();
+        let window = self.receiver.ack_sent(now);
+        self.last_acknowledgment = self.receiver.next_expected();
+        self.header_telling(window, sack, flags, sequence, now)
+    }
+
+    fn header_telling(
+        &self,
+        window: u32,
+        sack: SackBlocks,
+        flags: Flags,
+        sequence: u32,
+        now: Instant,
+    ) -> Segment {
+        Segment {
+            sequence,
+            acknowledgment: self.receiver.next_expected(),
+            flags,
+            window: u16::try_from(window >> self.receive_shift).unwrap_or(u16::MAX),
+            timestamps: self.peer_clock.map(|peer| crate::Timestamps {
+                value: clock(self.initial_sequence, now),
+                echo: peer.recent,
+            }),
+            sack,
+            ..Segment::default()
+        }
+    }
+
+    /// Lets the receiver know what this end measures.
+    fn note_round_trip(&mut self) {
+        let timeout = self.recovery.backed_off_rto();
+        self.receiver
+            .note_round_trip(self.recovery.smoothed_rtt(), timeout);
+    }
+}

@@ -1,0 +1,34 @@
+//! What a capture holds, whichever its format.
+
+use alloc::vec::Vec;
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// When it was seen, in nanoseconds since 1970; `None` where the capture does not say.
+    pub timestamp_ns: Option<u64>,
+    /// What it starts with, in the registry "LINKTYPE values".
+    pub link_type: u16,
+    /// Its bytes, perhaps cut to the snap length.
+    pub bytes: &'a [u8],
+    /// Its length on the link, in bytes.
+    pub original_bytes: u32,
+}
+
+/// Something of a capture that matters to who reads packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A packet.
+    Packet(Packet<'a>),
+    /// Secrets to decrypt packets with.
+    Secrets(Secrets),
+}
+
+/// Secrets of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secrets {
+    /// The kind, `SECRETS_TLS_KEY_LOG` for a TLS key log.
+    pub secrets_type: u32,
+    /// The secrets, in the format of their kind.
+    pub data: Vec<u8>,
+}
