@@ -68,11 +68,18 @@ impl ApplicationClient {
     fn send(&mut self, message: u64, outgoing: Outgoing, now: Instant) -> Result<(), String> {
         self.unsent = Some(message);
         let Outgoing { template, stamp } = outgoing;
-        match (&mut self.protocol, template) {
-            (Protocol::Bare(client), Template::Bare(content)) => {
+        let other_protocol = || Err("a message of another protocol".into());
+        match &mut self.protocol {
+            Protocol::Bare(client) => {
+                let Template::Bare(content) = template else {
+                    return other_protocol();
+                };
                 command(client, bare::ClientCommand::Send(content), now)
             }
-            (Protocol::Mqtt(client), Template::Mqtt(template)) => {
+            Protocol::Mqtt(client) => {
+                let Template::Mqtt(template) = template else {
+                    return other_protocol();
+                };
                 let publish = mqtt::Command::PublishAs {
                     message,
                     template,
@@ -80,19 +87,30 @@ impl ApplicationClient {
                 };
                 command(&mut **client, publish, now)
             }
-            (Protocol::Coap(client), Template::Coap(template)) => {
+            Protocol::Coap(client) => {
+                let Template::Coap(template) = template else {
+                    return other_protocol();
+                };
                 command(&mut **client, coap::Command::Request { message, template }, now)
             }
-            (Protocol::Amqp(client), Template::Amqp(template)) => {
+            Protocol::Amqp(client) => {
+                let Template::Amqp(template) = template else {
+                    return other_protocol();
+                };
                 command(&mut **client, amqp::Command::Send { message, template }, now)
             }
-            (Protocol::Http1(client), Template::Http(template)) => {
+            Protocol::Http1(client) => {
+                let Template::Http(template) = template else {
+                    return other_protocol();
+                };
                 command(&mut **client, http::Command::Request { message, template }, now)
             }
-            (Protocol::Http3(client), Template::Http(template)) => {
+            Protocol::Http3(client) => {
+                let Template::Http(template) = template else {
+                    return other_protocol();
+                };
                 command(&mut **client, http::Command::Request { message, template }, now)
             }
-            _ => Err("a message of another protocol".into()),
         }
     }
 
@@ -127,7 +145,9 @@ impl ApplicationClient {
         match &mut self.protocol {
             Protocol::Mqtt(client) => command(&mut **client, subscription.subscribe()?, now),
             Protocol::Coap(client) => command(&mut **client, subscription.observe(OBSERVATION)?, now),
-            _ => Err("a subscription of another protocol".into()),
+            Protocol::Bare(_) | Protocol::Amqp(_) | Protocol::Http1(_) | Protocol::Http3(_) => {
+                Err("a subscription of another protocol".into())
+            }
         }
     }
 
@@ -160,16 +180,13 @@ impl Endpoint for ApplicationClient {
     type Error = String;
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
-        match input {
-            Input::Command(Command::Transmit { message, outgoing }) => {
-                return self.send(message, outgoing, now);
-            }
-            Input::Command(Command::Send { message }) => return self.send_own(message, now),
-            Input::Command(Command::Subscribe(subscription)) => {
-                return self.subscribe(&subscription, now);
-            }
-            Input::Command(Command::Close) => return self.close(now),
-            _ => {}
+        if let Input::Command(command) = input {
+            return match command {
+                Command::Transmit { message, outgoing } => self.send(message, outgoing, now),
+                Command::Send { message } => self.send_own(message, now),
+                Command::Subscribe(subscription) => self.subscribe(&subscription, now),
+                Command::Close => self.close(now),
+            };
         }
         match &mut self.protocol {
             Protocol::Bare(client) => forward(client, input, now),
@@ -183,15 +200,16 @@ impl Endpoint for ApplicationClient {
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
         let output = self.poll_protocol(out);
-        match &output {
+        if let Output::Event(event) = &output
+            && event.ended() == self.unsent
+        {
             // What is over will not be handed out any more.
-            Output::Event(event) if event.ended() == self.unsent => self.unsent = None,
-            Output::Timeout(_) if self.unsent.is_some() => {
-                if let Some(message) = self.take_sent() {
-                    return Output::Event(Event::Sent { message });
-                }
-            }
-            _ => {}
+            self.unsent = None;
+        } else if matches!(output, Output::Timeout(_))
+            && self.unsent.is_some()
+            && let Some(message) = self.take_sent()
+        {
+            return Output::Event(Event::Sent { message });
         }
         output
     }
@@ -200,12 +218,12 @@ impl Endpoint for ApplicationClient {
 impl Event {
     /// The message that is over by this.
     const fn ended(&self) -> Option<u64> {
-        match self {
-            Self::Acknowledged { message } | Self::Refused { message, .. } | Self::TimedOut { message } => {
-                Some(*message)
-            }
-            _ => None,
+        if let Self::Acknowledged { message } | Self::Refused { message, .. } | Self::TimedOut { message } =
+            self
+        {
+            return Some(*message);
         }
+        None
     }
 }
 
@@ -237,7 +255,11 @@ pub(super) fn layer_event<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> Ev
             let reason = fault.to_string();
             match fault {
                 layer::Fault::TimedOut { .. } | layer::Fault::Other(_) => Event::Lost { reason },
-                _ => Event::Rejected { reason },
+                layer::Fault::Certificate(_)
+                | layer::Fault::Alert(_)
+                | layer::Fault::Protocol { .. }
+                | layer::Fault::Start { .. }
+                | layer::Fault::CutOff(_) => Event::Rejected { reason },
             }
         }
     }

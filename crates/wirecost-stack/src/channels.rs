@@ -111,7 +111,12 @@ impl ClientChannels {
     pub(super) fn tls(&self, channel: Channel, start: Start) -> Result<tls::ClientConfig, String> {
         let (index, versions) = match channel {
             Channel::Tls12 => (1, tls::Versions::Tls12),
-            _ => (0, tls::Versions::Tls13),
+            Channel::Tls13 => (0, tls::Versions::Tls13),
+            // HTTP/3 brings its TLS 1.3 along.
+            Channel::Plain => (0, tls::Versions::Tls13),
+            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk | Channel::Oscore => {
+                return Err(format!("{channel:?} is no TLS"));
+            }
         };
         let config = self.0.tls[index].get_or_init(|| self.0.server.tls(versions));
         config.clone().map(|config| config.with_start(start))
@@ -120,9 +125,12 @@ impl ClientChannels {
     /// DTLS of a channel.
     pub(super) fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, String> {
         let index = match channel {
+            Channel::Dtls13 => 0,
             Channel::Dtls12 => 1,
             Channel::Dtls12Psk => 2,
-            _ => 0,
+            Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
+                return Err(format!("{channel:?} is no DTLS"));
+            }
         };
         self.0.dtls[index]
             .get_or_init(|| self.0.server.dtls(channel))
@@ -244,7 +252,10 @@ fn dtls_towards(server: &Acquaintance, channel: Channel) -> Result<dtls::Offer, 
             let psk = server.psk.clone().ok_or("no pre-shared key was given")?;
             Ok(dtls::Offer::Dtls12Psk(psk))
         }
-        _ => Ok(dtls::Offer::Dtls13(certificates())),
+        Channel::Dtls13 => Ok(dtls::Offer::Dtls13(certificates())),
+        Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
+            Err(format!("{channel:?} is no DTLS"))
+        }
     }
 }
 
@@ -259,7 +270,9 @@ fn dtls_offer(credentials: &Credentials, options: ChannelOptions, channel: Chann
     match channel {
         Channel::Dtls12 => dtls::Offer::Dtls12(certificates()),
         Channel::Dtls12Psk => dtls::Offer::Dtls12Psk(dtls::Psk::new(credentials.psk.as_bytes())),
-        _ => dtls::Offer::Dtls13(certificates()),
+        Channel::Dtls13 | Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
+            dtls::Offer::Dtls13(certificates())
+        }
     }
 }
 

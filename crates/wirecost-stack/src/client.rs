@@ -244,7 +244,15 @@ impl Stack {
     const fn mqtt_version(self) -> Version {
         match self.application {
             Application::Mqtt5(_) => Version::V5,
-            _ => Version::V3_1_1,
+            Application::Mqtt311(_)
+            | Application::Tcp
+            | Application::Udp
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => Version::V3_1_1,
         }
     }
 
@@ -252,7 +260,14 @@ impl Stack {
     fn qos(self) -> Option<QoS> {
         match self.application {
             Application::Mqtt311(qos) | Application::Mqtt5(qos) => QoS::from_bits(qos),
-            _ => None,
+            Application::Tcp
+            | Application::Udp
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => None,
         }
     }
 }

@@ -15,6 +15,9 @@
 //! - [`secret`]: what must not be printed
 //! - [`label`]: what a packet is, in the words of its protocols
 
+// A new stack must not pass for another one: the compiler lists the matches that it is missing in.
+#![warn(clippy::wildcard_enum_match_arm)]
+
 pub mod admission;
 mod application;
 pub mod channel;

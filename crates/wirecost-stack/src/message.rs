@@ -228,7 +228,12 @@ pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientE
         ),
         Application::CoapCon => coap(stack, coap::Request::get(to.resource)),
         Application::Http1 | Application::Http3 => http(stack, http::Method::Get, to, Vec::new().into()),
-        _ => Err(ClientError::new(
+        Application::Tcp
+        | Application::Udp
+        | Application::Mqtt311(_)
+        | Application::Mqtt5(_)
+        | Application::AmqpSettled
+        | Application::AmqpUnsettled => Err(ClientError::new(
             stack,
             "its protocol has no requests: those are CoAP's and HTTP's",
         )),

@@ -119,10 +119,10 @@ impl Server {
             Self::Tls(server) => server.inner(),
             Self::Dtls(_) => return None,
         };
-        match application {
-            ServerApplication::Mqtt(broker) => Some(broker.stats()),
-            _ => None,
-        }
+        let ServerApplication::Mqtt(broker) = application else {
+            return None;
+        };
+        Some(broker.stats())
     }
 }
 

@@ -347,7 +347,13 @@ impl Url {
             Scheme::Mqtts | Scheme::Amqps | Scheme::Https => Channel::Tls13,
             // What servers in the field speak.
             Scheme::Coaps => Channel::Dtls12,
-            _ => Channel::Plain,
+            Scheme::Mqtt
+            | Scheme::Coap
+            | Scheme::Amqp
+            | Scheme::Http
+            | Scheme::H3
+            | Scheme::Tcp
+            | Scheme::Udp => Channel::Plain,
         };
         Stack {
             channel,
@@ -366,7 +372,9 @@ impl Url {
         // addresses are carried decoded.
         let carried = match self.scheme.protocol() {
             Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
-            _ => percent_decoded(&self.resource),
+            Protocol::Mqtt | Protocol::Coap | Protocol::Amqp | Protocol::Tcp | Protocol::Udp => {
+                percent_decoded(&self.resource)
+            }
         };
         // A percent sign of a URL is an encoded character, one of a pattern a placeholder.
         Some(carried.replace('%', "%%"))

@@ -409,6 +409,13 @@ pub const fn most_in_flight(application: Application) -> u32 {
         // MQTT 5, section 4.9: as many as there are packet identifiers, or fewer where the server says so.
         Application::Mqtt311(1..) | Application::Mqtt5(1..) => 65_535,
         Application::Http3 => 100,
-        _ => u32::MAX,
+        // Nothing waits for an answer, or AMQP's window bounds what does.
+        Application::Tcp
+        | Application::Udp
+        | Application::Mqtt311(0)
+        | Application::Mqtt5(0)
+        | Application::CoapNon
+        | Application::AmqpSettled
+        | Application::AmqpUnsettled => u32::MAX,
     }
 }

@@ -17,7 +17,13 @@ pub(super) fn name(stack: Stack, content: &Content<'_>) -> String {
     match stack.application {
         Application::CoapNon | Application::CoapCon => coap(content.bytes).unwrap_or_else(|| "UDP".into()),
         Application::Http3 => quic(content),
-        _ => "message".into(),
+        Application::Tcp
+        | Application::Udp
+        | Application::Mqtt311(_)
+        | Application::Mqtt5(_)
+        | Application::AmqpSettled
+        | Application::AmqpUnsettled
+        | Application::Http1 => "message".into(),
     }
 }
 

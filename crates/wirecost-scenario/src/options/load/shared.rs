@@ -50,7 +50,15 @@ fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
     let parameters = TransmissionParameters::default();
     let lifetime = match options.stack.application {
         Application::CoapNon => parameters.non_lifetime(),
-        _ => parameters.exchange_lifetime(),
+        Application::CoapCon
+        | Application::Tcp
+        | Application::Udp
+        | Application::Mqtt311(_)
+        | Application::Mqtt5(_)
+        | Application::AmqpSettled
+        | Application::AmqpUnsettled
+        | Application::Http1
+        | Application::Http3 => parameters.exchange_lifetime(),
     };
     let time = duration.map_or(lifetime, |duration| duration.min(lifetime));
     let rate = offer.rate(options.clients).unwrap_or(f64::INFINITY);
