@@ -19,6 +19,7 @@ use wirecost_proto::record::Record;
 fn main() -> ExitCode {
     let case = |name, run| Case {
         name,
+        needs: "root",
         user: User::Caller,
         run,
     };

@@ -14,6 +14,7 @@ const SAMPLES: u64 = 3;
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn mosquitto_takes_messages_over_tls() {
     need_program("mosquitto", "mosquitto");
     let run = run(
@@ -36,6 +37,7 @@ fn mosquitto_takes_messages_over_tls() {
 }
 
 #[test]
+#[ignore = "needs root and rabbitmq-server"]
 fn rabbitmq_takes_messages_of_both_protocols() {
     need_program("rabbitmq-server", "rabbitmq-server");
     let run = run(
@@ -52,6 +54,7 @@ fn rabbitmq_takes_messages_of_both_protocols() {
 }
 
 #[test]
+#[ignore = "needs root and caddy"]
 fn caddy_takes_posts_over_every_transport() {
     need_program("caddy", "caddy");
     let run = run("caddy", "http1,http1+tls1.3,http3");
@@ -71,6 +74,7 @@ fn caddy_takes_posts_over_every_transport() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_takes_puts_over_dtls() {
     need_program("coap-server-openssl", "libcoap3-bin");
     let run = run(
@@ -87,6 +91,7 @@ fn libcoap_takes_puts_over_dtls() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_on_gnutls_takes_puts_over_dtls() {
     need_program("coap-server-gnutls", "libcoap3-bin");
     let run = run("libcoap-gnutls", "coap-con+dtls1.2,coap-con+dtls1.2-psk");
