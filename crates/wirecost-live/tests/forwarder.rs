@@ -21,6 +21,7 @@ use link::{DEVICE, Link};
 fn main() -> ExitCode {
     let case = |name, run| Case {
         name,
+        needs: "root",
         user: User::Caller,
         run,
     };

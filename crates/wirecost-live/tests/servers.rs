@@ -24,52 +24,118 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const ROLE: &str = "WIRECOST_TEST_ROLE";
 
 fn main() -> ExitCode {
-    let case = |name, user, run| Case { name, user, run };
+    let case = |name, needs, user, run| Case {
+        name,
+        needs,
+        user,
+        run,
+    };
     common::main(&[
-        case("mosquitto_is_ready_and_stops", User::Caller, run_mosquitto),
+        case(
+            "mosquitto_is_ready_and_stops",
+            "root, mosquitto and openssl",
+            User::Caller,
+            run_mosquitto,
+        ),
         case(
             "mosquitto_is_ready_and_stops_for_nobody",
+            "root, mosquitto and openssl",
             User::Nobody,
             run_mosquitto,
         ),
-        case("caddy_is_ready_and_stops", User::Caller, run_caddy),
-        case("caddy_is_ready_and_stops_for_nobody", User::Nobody, run_caddy),
-        case("rabbitmq_is_ready_and_stops", User::Caller, run_rabbitmq),
+        case(
+            "caddy_is_ready_and_stops",
+            "root, caddy and openssl",
+            User::Caller,
+            run_caddy,
+        ),
+        case(
+            "caddy_is_ready_and_stops_for_nobody",
+            "root, caddy and openssl",
+            User::Nobody,
+            run_caddy,
+        ),
+        case(
+            "rabbitmq_is_ready_and_stops",
+            "root, rabbitmq-server and openssl",
+            User::Caller,
+            run_rabbitmq,
+        ),
         case(
             "rabbitmq_is_ready_and_stops_for_nobody",
+            "root, rabbitmq-server and openssl",
             User::Nobody,
             run_rabbitmq,
         ),
-        case("libcoap_is_ready_and_stops", User::Caller, run_libcoap),
-        case("libcoap_is_ready_and_stops_for_nobody", User::Nobody, run_libcoap),
+        case(
+            "libcoap_is_ready_and_stops",
+            "root, libcoap3-bin and openssl",
+            User::Caller,
+            run_libcoap,
+        ),
+        case(
+            "libcoap_is_ready_and_stops_for_nobody",
+            "root, libcoap3-bin and openssl",
+            User::Nobody,
+            run_libcoap,
+        ),
         case(
             "a_server_that_dies_shows_its_last_words",
+            "root",
             User::Caller,
             dies_early,
         ),
-        case("a_server_that_never_answers_is_killed", User::Caller, never_ready),
-        case("a_program_that_cannot_run_is_an_error", User::Caller, cannot_run),
+        case(
+            "a_server_that_never_answers_is_killed",
+            "root",
+            User::Caller,
+            never_ready,
+        ),
+        case(
+            "a_program_that_cannot_run_is_an_error",
+            "root",
+            User::Caller,
+            cannot_run,
+        ),
         case(
             "what_a_server_started_is_counted_and_ends_with_it",
+            "root",
             User::Caller,
             family,
         ),
-        case("a_server_starts_with_a_clean_slate", User::Caller, clean_slate),
-        case("nothing_survives_a_sigkill", User::Caller, || {
+        case(
+            "a_server_starts_with_a_clean_slate",
+            "root",
+            User::Caller,
+            clean_slate,
+        ),
+        case("nothing_survives_a_sigkill", "root", User::Caller, || {
             leaves_nothing(libc::SIGKILL)
         }),
-        case("nothing_survives_a_sigkill_of_nobody", User::Nobody, || {
-            leaves_nothing(libc::SIGKILL)
-        }),
-        case("a_server_sees_its_own_processes", User::Caller, own_processes),
+        case(
+            "nothing_survives_a_sigkill_of_nobody",
+            "root",
+            User::Nobody,
+            || leaves_nothing(libc::SIGKILL),
+        ),
+        case(
+            "a_server_sees_its_own_processes",
+            "root",
+            User::Caller,
+            own_processes,
+        ),
         case(
             "a_server_of_nobody_sees_its_own_processes",
+            "root",
             User::Nobody,
             own_processes,
         ),
-        case("nothing_survives_a_panic", User::Caller, || leaves_nothing(0)),
+        case("nothing_survives_a_panic", "root", User::Caller, || {
+            leaves_nothing(0)
+        }),
         case(
             "the_first_signal_sets_a_flag_and_the_second_ends_us",
+            "",
             User::Caller,
             interrupted,
         ),

@@ -27,49 +27,73 @@ const TRANSFER_BYTES: usize = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
-    let case = |name, user, run| Case { name, user, run };
+    let case = |name, needs, user, run| Case {
+        name,
+        needs,
+        user,
+        run,
+    };
     common::main(&[
-        case("tun_carries_udp_and_tcp", User::Caller, || exchange(Medium::Tun)),
-        case("veth_carries_udp_and_tcp", User::Caller, || {
-            exchange(Medium::Veth)
+        case("tun_carries_udp_and_tcp", "root", User::Caller, || {
+            exchange(Medium::Tun)
         }),
-        case("veth_carries_udp_and_tcp_for_nobody", User::Nobody, || {
+        case("veth_carries_udp_and_tcp", "root", User::Caller, || {
             exchange(Medium::Veth)
         }),
         case(
+            "veth_carries_udp_and_tcp_for_nobody",
+            "root",
+            User::Nobody,
+            || exchange(Medium::Veth),
+        ),
+        case(
             "tun_carries_udp_and_tcp_for_nobody_where_its_node_is_open",
+            "root",
             User::Nobody,
             tun_for_nobody,
         ),
-        case("nobody_speaks_unasked_over_tun", User::Caller, || {
+        case("nobody_speaks_unasked_over_tun", "root", User::Caller, || {
             silence(Medium::Tun)
         }),
-        case("nobody_speaks_unasked_over_veth", User::Caller, || {
+        case("nobody_speaks_unasked_over_veth", "root", User::Caller, || {
             silence(Medium::Veth)
         }),
         case(
             "settings_are_read_back_and_can_be_overridden",
+            "root",
             User::Caller,
             settings,
         ),
-        case("a_small_mtu_holds_on_both_ends", User::Caller, small_mtu),
-        case("root_comes_back_to_where_it_was", User::Caller, origin),
-        case("packets_do_not_wait_before_the_interface", User::Caller, no_queue),
-        case("a_full_tun_queue_is_counted", User::Caller, || {
+        case("a_small_mtu_holds_on_both_ends", "root", User::Caller, small_mtu),
+        case("root_comes_back_to_where_it_was", "root", User::Caller, origin),
+        case(
+            "packets_do_not_wait_before_the_interface",
+            "root",
+            User::Caller,
+            no_queue,
+        ),
+        case("a_full_tun_queue_is_counted", "root", User::Caller, || {
             overflow(Medium::Tun)
         }),
-        case("a_full_packet_socket_is_counted", User::Caller, || {
+        case("a_full_packet_socket_is_counted", "root", User::Caller, || {
             overflow(Medium::Veth)
         }),
         case(
             "nobody_can_choose_cubic_for_a_socket",
+            "root",
             User::Nobody,
             cubic_by_socket,
         ),
-        case("the_doctor_finds_what_works", User::Caller, doctor),
-        case("the_doctor_finds_what_works_for_nobody", User::Nobody, doctor),
+        case("the_doctor_finds_what_works", "root", User::Caller, doctor),
+        case(
+            "the_doctor_finds_what_works_for_nobody",
+            "root",
+            User::Nobody,
+            doctor,
+        ),
         case(
             "a_user_namespace_after_threads_is_refused_by_name",
+            "",
             User::Nobody,
             threads_running,
         ),

@@ -76,6 +76,7 @@ impl Browser {
 }
 
 #[test]
+#[ignore = "needs chromium"]
 fn the_report_opens_without_errors_and_draws_every_figure() {
     let browser = Browser::new();
     let results = common::eight_stacks();
@@ -88,6 +89,7 @@ fn the_report_opens_without_errors_and_draws_every_figure() {
 
 /// The style sheet alone shows one panel of each map, that of the buttons chosen; the script only looks.
 #[test]
+#[ignore = "needs chromium"]
 fn a_map_shows_the_panel_that_its_buttons_choose() {
     const LOOK: &str = r#"<script>
         const shown = () => [...document.querySelectorAll(".pick")].map(pick => [...pick.querySelectorAll(".panel")]
@@ -117,6 +119,7 @@ fn a_map_shows_the_panel_that_its_buttons_choose() {
 }
 
 #[test]
+#[ignore = "needs chromium"]
 fn an_error_in_the_console_is_noticed() {
     let browser = Browser::new();
     let (_, log) = browser.open_page("<script>missing();</script>", &["--dump-dom"]);
@@ -128,6 +131,7 @@ fn console(log: &str) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "needs chromium"]
 fn the_report_asks_nothing_of_the_network() {
     let browser = Browser::new();
     let html = report(&common::troubled()).unwrap();
@@ -136,6 +140,7 @@ fn the_report_asks_nothing_of_the_network() {
 
 /// Without this, a log that the browser writes differently would look like silence.
 #[test]
+#[ignore = "needs chromium"]
 fn a_page_that_asks_the_network_is_noticed() {
     let browser = Browser::new();
     let requests = browser.requests_of("<img src=\"http://127.0.0.1:9/x.png\">");
@@ -146,6 +151,7 @@ fn a_page_that_asks_the_network_is_noticed() {
 }
 
 #[test]
+#[ignore = "needs chromium"]
 fn the_report_of_loads_opens_without_errors_and_draws_every_figure() {
     let browser = Browser::new();
     let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
@@ -177,6 +183,7 @@ fn the_report_of_loads_opens_without_errors_and_draws_every_figure() {
 }
 
 #[test]
+#[ignore = "needs chromium"]
 fn a_screenshot_can_be_taken() {
     let browser = Browser::new();
     let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);

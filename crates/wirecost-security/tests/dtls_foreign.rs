@@ -209,6 +209,7 @@ fn is_established<E>(events: &[Event<E>]) -> bool {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn our_client_talks_to_openssl_s_server() {
     let world = World::new();
     let files = Files::of(&world);
@@ -247,6 +248,7 @@ fn our_client_talks_to_openssl_s_server() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn openssl_s_client_talks_to_our_server() {
     let world = World::new();
     let files = Files::of(&world);
@@ -307,6 +309,7 @@ fn put_by_libcoap(world: &World, program: &str, credentials: &[&str]) {
 }
 
 #[test]
+#[ignore = "needs libcoap3-bin"]
 fn libcoap_clients_talk_to_our_server() {
     let world = World::new();
     let files = Files::of(&world);
@@ -352,6 +355,7 @@ fn put_to_libcoap(world: &World, version: Version, program: &str, credentials: &
 }
 
 #[test]
+#[ignore = "needs libcoap3-bin"]
 fn our_client_talks_to_libcoap_servers() {
     let world = World::new();
     let files = Files::of(&world);

@@ -121,6 +121,7 @@ fn texts(events: &[Event<Vec<u8>>]) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_client_speaks_to_s_server_cold_and_resumed() {
     let setup = Setup::new();
     for (versions, option, _) in CASES {
@@ -150,6 +151,7 @@ fn a_client_speaks_to_s_server_cold_and_resumed() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_client_sends_early_data_to_s_server() {
     let setup = Setup::new();
     let port = free_port();
@@ -176,6 +178,7 @@ fn a_client_sends_early_data_to_s_server() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn early_data_that_s_server_does_not_take_is_sent_again() {
     let setup = Setup::new();
     let port = free_port();
@@ -229,6 +232,7 @@ fn s_client(
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn s_client_is_served_cold_and_resumed() {
     let setup = Setup::new();
     for (_, option, version) in CASES {
@@ -245,6 +249,7 @@ fn s_client_is_served_cold_and_resumed() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn early_data_of_s_client_is_marked() {
     let setup = Setup::new();
     let mut server = setup.server();

@@ -15,6 +15,7 @@ mod common;
 const EXCHANGE: &str = include_str!("data/tls13_http.txt");
 
 #[test]
+#[ignore = "needs tshark"]
 fn tshark_decrypts_with_the_embedded_key_log() {
     let with_keys = write_capture("with-keys.pcapng", Some(key_log().as_bytes()));
     assert_eq!(http(&with_keys), ["/test|", "|204"]);

@@ -131,6 +131,7 @@ fn words_of_a_coap_server_are_shown_as_escapes() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn names_of_a_certificate_are_shown_as_escapes() {
     need_program("openssl", "openssl");
     let home = TempDir::new().expect("a folder");
@@ -163,6 +164,7 @@ fn names_of_a_certificate_are_shown_as_escapes() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn last_words_of_a_server_are_shown_as_escapes() {
     common::need_root();
     let home = TempDir::new().expect("a folder");

@@ -20,6 +20,7 @@ const SERVER: &str = "mosquitto -c {folder}/../mosquitto.conf";
 const CONFIGURATION: &str = "listener 1883\nallow_anonymous true\nuser mosquitto\n";
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn a_server_that_changes_its_user_ends_with_us() {
     need_program("mosquitto", "mosquitto");
     let home = home();
@@ -32,12 +33,14 @@ fn a_server_that_changes_its_user_ends_with_us() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_the_program_has_started_ends_with_us() {
     let home = home();
     kill_when_up(&home, families(&home));
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_the_program_of_an_ordinary_user_has_started_ends_with_us() {
     let home = home();
     let command = families(&home);
@@ -45,6 +48,7 @@ fn what_the_program_of_an_ordinary_user_has_started_ends_with_us() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn nothing_is_left_of_a_link_at_any_moment() {
     need_program("mosquitto", "mosquitto");
     at_random_moments(
@@ -55,30 +59,35 @@ fn nothing_is_left_of_a_link_at_any_moment() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn nothing_is_left_of_mosquitto() {
     need_program("mosquitto", "mosquitto");
     target(3, Duration::from_secs(3), "mosquitto", "mqtt-qos1+tls1.3");
 }
 
 #[test]
+#[ignore = "needs root and caddy"]
 fn nothing_is_left_of_caddy() {
     need_program("caddy", "caddy");
     target(3, Duration::from_secs(3), "caddy", "http1");
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn nothing_is_left_of_libcoap() {
     need_program("coap-server-openssl", "libcoap3-bin");
     target(3, Duration::from_secs(3), "libcoap", "coap-con");
 }
 
 #[test]
+#[ignore = "needs root and rabbitmq-server"]
 fn nothing_is_left_of_rabbitmq() {
     need_program("rabbitmq-server", "rabbitmq-server");
     target(2, Duration::from_secs(9), "rabbitmq", "amqp-unsettled");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn nothing_is_left_of_a_load() {
     let words = [
         "load",
@@ -97,6 +106,7 @@ fn nothing_is_left_of_a_load() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn nothing_is_left_of_a_load_of_mosquitto_behind_a_link() {
     need_program("mosquitto", "mosquitto");
     let words = "load mqtt-qos1 --target mosquitto --rtt 20ms -c 5 -r 50/s -d 30s --quiet";

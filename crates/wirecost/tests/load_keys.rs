@@ -80,6 +80,7 @@ fn check_secrets(home: &Path, said: &Said) {
 }
 
 #[test]
+#[ignore = "needs root, mosquitto and tshark"]
 fn tls_opens_whoever_made_the_connections() {
     need_program("mosquitto", "mosquitto");
     for more in ["", " --threads 2", " --processes 2", " --target mosquitto"] {
@@ -94,6 +95,7 @@ fn tls_opens_whoever_made_the_connections() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn dtls_1_2_opens() {
     const PUT: &str = "3";
     for stack in ["coap-con+dtls1.2", "coap-con+dtls1.2-psk"] {
@@ -109,6 +111,7 @@ fn dtls_1_2_opens() {
 
 /// tshark 4.0 cannot read the records of DTLS 1.3, but says whose secrets a reader needs.
 #[test]
+#[ignore = "needs root and tshark"]
 fn every_connection_of_dtls_1_3_has_its_secrets() {
     let home = open_folder();
     let said = run(home.path(), &format!("coap-con+dtls1.3 {LOAD} --processes 2"));
@@ -129,6 +132,7 @@ fn every_connection_of_dtls_1_3_has_its_secrets() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn quic_opens() {
     for more in ["", " --processes 2"] {
         let home = open_folder();
@@ -146,6 +150,7 @@ fn quic_opens() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn each_load_with_oscore_has_its_contexts_beside_its_capture() {
     let home = open_folder();
     let both = LOAD.replace("--rtt 10ms", "--rtt 10ms,20ms");
@@ -166,6 +171,7 @@ fn each_load_with_oscore_has_its_contexts_beside_its_capture() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn without_keys_there_is_nothing_to_open_it_by() {
     for stack in ["mqtt-qos1+tls1.3", "coap-con+dtls1.2", "http3", "coap-con+oscore"] {
         let home = open_folder();
@@ -185,6 +191,7 @@ fn without_keys_there_is_nothing_to_open_it_by() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_scenario_says_what_its_captures_hold() {
     need_root();
     let home = open_folder();
@@ -207,6 +214,7 @@ fn a_scenario_says_what_its_captures_hold() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn keys_are_left_out_of_a_capture_or_of_nothing() {
     let home = open_folder();
     let said = said(&mut load(home.path(), "mqtt-qos1+tls1.3 --rtt 10ms --no-keys"));
@@ -216,6 +224,7 @@ fn keys_are_left_out_of_a_capture_or_of_nothing() {
 
 /// Devices lose their connections with their process; those of the others open all the same.
 #[test]
+#[ignore = "needs root and tshark"]
 fn a_worker_that_is_killed_takes_only_its_own_secrets_along() {
     let home = open_folder();
     let arguments =
@@ -238,6 +247,7 @@ fn a_worker_that_is_killed_takes_only_its_own_secrets_along() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn a_load_that_is_interrupted_has_its_secrets() {
     for more in ["", " --processes 2"] {
         let home = open_folder();

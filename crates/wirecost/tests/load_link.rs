@@ -86,6 +86,7 @@ fn at_least(times: &Value, nanos: f64, what: &str) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn counts_are_exact_and_times_hold_the_round_trip() {
     for stack in [
         "tcp",
@@ -127,6 +128,7 @@ fn counts_are_exact_and_times_hold_the_round_trip() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn under_loss_every_message_has_one_outcome() {
     for stack in ["udp", "coap-non", "coap-con", "mqtt-qos1"] {
         let load = load(&format!("{stack} -c 5 -r 200/s -n 400 --rtt 10ms --loss 5%"));
@@ -151,6 +153,7 @@ fn under_loss_every_message_has_one_outcome() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn devices_that_share_sockets_share_the_link_too() {
     /// Of an IPv4 and a UDP header, in bytes.
     const HEADERS: u64 = 28;
@@ -177,6 +180,7 @@ fn devices_that_share_sockets_share_the_link_too() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn devices_speak_ipv6_where_that_is_asked_for() {
     /// Of an IPv6 and a UDP header, in bytes.
     const HEADERS: u64 = 48;
@@ -207,6 +211,7 @@ fn devices_speak_ipv6_where_that_is_asked_for() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn real_servers_and_loopback_speak_ipv6_as_well() {
     need_program("mosquitto", "mosquitto");
     for arguments in [
@@ -221,6 +226,7 @@ fn real_servers_and_loopback_speak_ipv6_as_well() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_is_on_its_way_for_longer_than_a_second_is_waited_for() {
     let one = load("udp -c 1 -n 1 --rtt 2600ms");
     let publish = phase(&one, "publish");
@@ -232,6 +238,7 @@ fn what_is_on_its_way_for_longer_than_a_second_is_waited_for() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_link_that_lets_nothing_through_ends_the_load_in_time() {
     let said = run(
         "mqtt-qos1 -c 2 -n 10 --loss 100% --connect-timeout 500ms --timeout 500ms",
@@ -251,6 +258,7 @@ fn a_link_that_lets_nothing_through_ends_the_load_in_time() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_link_that_is_full_is_the_bottleneck() {
     let load = load("udp -c 2 -r 200/s -n 600 --rtt 10ms --up rate=50kbit,queue=8packets");
     let publish = phase(&load, "publish");
@@ -269,6 +277,7 @@ fn a_link_that_is_full_is_the_bottleneck() {
 /// Beyond the knee messages wait, and arrive when nothing is offered any more: they are no part of what the link carries in
 /// the time of the offer.
 #[test]
+#[ignore = "needs root"]
 fn what_nothing_answers_is_carried_at_the_rate_of_its_link() {
     // A message of UDP has 128 bytes and 28 of headers: a link of 50 kbit/s carries 40 of them in a second.
     for stack in ["udp", "mqtt-qos0"] {
@@ -290,6 +299,7 @@ fn what_nothing_answers_is_carried_at_the_rate_of_its_link() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn worker_processes_and_real_servers_live_on_their_sides() {
     need_program("mosquitto", "mosquitto");
     for arguments in [
@@ -305,6 +315,7 @@ fn worker_processes_and_real_servers_live_on_their_sides() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_user_without_privileges_has_the_same_link() {
     let arguments = "mqtt-qos1 -c 3 -r 100/s -n 100 --rtt 20ms";
     let said = run(arguments, as_nobody);
@@ -315,6 +326,7 @@ fn a_user_without_privileges_has_the_same_link() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn loads_with_and_without_a_link_follow_one_another() {
     need_root();
     let home = open_folder();
@@ -344,6 +356,7 @@ fn loads_with_and_without_a_link_follow_one_another() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn every_packet_on_the_link_is_recorded_where_that_is_asked_for() {
     need_root();
     let home = open_folder();
@@ -386,6 +399,7 @@ fn every_packet_on_the_link_is_recorded_where_that_is_asked_for() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn without_a_link_nothing_is_recorded() {
     let said = run("mqtt-qos1 --capture", |command, _| command);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
@@ -393,6 +407,7 @@ fn without_a_link_nothing_is_recorded() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_url_is_behind_no_link_of_ours() {
     let said = run("mqtt://127.0.0.1 --rtt 40ms", |command, _| command);
     assert_eq!(said.code, Some(2), "{}", said.stderr);

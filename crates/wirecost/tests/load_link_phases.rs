@@ -70,6 +70,7 @@ fn carried_in(packets: &[Packet]) -> Carried {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_packet_belongs_to_a_phase() {
     // Where nothing answers, acknowledgements of TCP are on their way when a phase is over.
     for stack in ["tcp", "mqtt-qos0", "mqtt-qos1", "coap-con", "http3"] {
@@ -80,6 +81,7 @@ fn every_packet_belongs_to_a_phase() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_an_interrupted_load_leaves_on_the_link_belongs_to_its_last_phase() {
     let home = open_folder();
     let mut command = load(home.path(), "tcp -c 10 -r 100/s -d 60s --rtt 200ms");
@@ -102,6 +104,7 @@ fn what_an_interrupted_load_leaves_on_the_link_belongs_to_its_last_phase() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn the_warm_up_is_in_no_figure_of_the_link() {
     // Nothing is exchanged for the connects and the closes: what is measured is the end of the capture.
     let (load, packets) = finished("coap-con -c 50 -r 100/s --warmup 1s -d 2s --rtt 100ms");

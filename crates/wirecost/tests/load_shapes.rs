@@ -91,6 +91,7 @@ fn on_both(qos: u8, arguments: &str, check: impl Fn(&Counted)) {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn every_subscriber_receives_every_message_that_it_asked_for() {
     on_both(1, "-c 5 -r 100/s -n 100 -t t/%d/s --subscribers 50", |counted| {
         counted.assert_outcomes("publish", &[("offered", 100), ("acknowledged", 100)]);
@@ -106,6 +107,7 @@ fn every_subscriber_receives_every_message_that_it_asked_for() {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn what_is_not_acknowledged_is_delivered() {
     on_both(0, "-c 5 -r 100/s -n 100 --subscribers 3", |counted| {
         counted.assert_delivered(300);
@@ -122,6 +124,7 @@ fn what_is_not_acknowledged_is_delivered() {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn a_shared_subscription_receives_each_message_once() {
     on_both(
         1,
@@ -133,6 +136,7 @@ fn a_shared_subscription_receives_each_message_once() {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn sessions_receive_exactly_what_was_queued_for_them() {
     for qos in [1, 2] {
         let arguments = "-c 5 -r 100/s -n 50 --subscribers 4 --session-expiry 60s --replay";
@@ -145,6 +149,7 @@ fn sessions_receive_exactly_what_was_queued_for_them() {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn what_a_broker_has_no_room_for_is_missing() {
     let broker = Mosquitto::with_queues_of(100);
     let counted = Counted::of(&format!(
@@ -167,6 +172,7 @@ fn what_a_broker_has_no_room_for_is_missing() {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn late_subscribers_receive_what_is_retained() {
     on_both(
         1,
@@ -179,6 +185,7 @@ fn late_subscribers_receive_what_is_retained() {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn devices_that_are_lost_leave_their_wills_and_come_back() {
     let storm = "-c 50 -d 1s --reconnect-storm --backoff 1s..2s --subscribers 2 --filter w/#";
     on_both(1, &format!("{storm} --will-topic w/%d"), |counted| {
@@ -355,6 +362,7 @@ impl Drop for Mosquitto {
 }
 
 #[test]
+#[ignore = "needs mosquitto"]
 fn devices_come_back_to_a_broker_that_was_killed_and_their_messages_all_end() {
     let mut broker = Mosquitto::start();
     let arguments = format!(

@@ -23,6 +23,7 @@ type Row = (&'static str, &'static str, f64);
 /// TCP's handshake, TLS 1.3's (RFC 8446 section 2), CONNECT and PUBLISH: four. TLS 1.2 takes one more (RFC 5246
 /// section 7.3), early data saves one (RFC 8446 section 2.3).
 #[test]
+#[ignore = "needs root and tshark"]
 fn streams_take_the_flights_of_their_standards() {
     check(
         "mqtt-qos1+tls1.3,http1+tls1.3 --start cold,resumed,0rtt",
@@ -50,6 +51,7 @@ fn streams_take_the_flights_of_their_standards() {
 /// part 5, section 5.3.2), for open, begin and attach until there is credit (part 2, section 2.6.7), and for the
 /// transfer until its disposition.
 #[test]
+#[ignore = "needs root and tshark"]
 fn amqp_takes_five_round_trips_and_one_more_for_tls_1_3() {
     check("amqp-unsettled", &[("amqp-unsettled", "cold", 5.0)]);
     check(
@@ -63,6 +65,7 @@ fn amqp_takes_five_round_trips_and_one_more_for_tls_1_3() {
 
 /// RFC 9147 section 5.8: one round trip, and one for the cookie; RFC 6347 section 4.2.4: two.
 #[test]
+#[ignore = "needs root and tshark"]
 fn datagrams_take_the_flights_of_their_standards() {
     check(
         "coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-con+oscore,coap-con",
@@ -77,6 +80,7 @@ fn datagrams_take_the_flights_of_their_standards() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn a_cookie_takes_one_round_trip_more() {
     check(
         "coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk --dtls-cookie",
@@ -90,6 +94,7 @@ fn a_cookie_takes_one_round_trip_more() {
 
 /// RFC 9001 section 4.1: the request leaves with the client's Finished, or with its first flight.
 #[test]
+#[ignore = "needs root and tshark"]
 fn http_3_takes_two_round_trips_and_one_early() {
     check(
         "http3 --start cold,resumed,0rtt",

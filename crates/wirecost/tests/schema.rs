@@ -10,6 +10,7 @@ use common::Run;
 const SCHEMA: &str = include_str!("../../../schema/summary.schema.json");
 
 #[test]
+#[ignore = "needs root"]
 fn the_summary_of_a_run_is_valid() {
     let runs = [
         // A cell that is not run, one without a connect, one with everything.
@@ -38,6 +39,7 @@ fn the_summary_of_a_run_is_valid() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_json_prints_is_the_summary() {
     common::need_root();
     let home = common::open_folder();

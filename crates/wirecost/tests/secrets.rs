@@ -94,6 +94,7 @@ fn a_server_takes_passwords_from_the_environment() {
 }
 
 #[test]
+#[ignore = "needs python3"]
 fn a_password_that_is_typed_is_not_shown() {
     need_program("python3", "python3");
     let server = broker(&["--user", "@user.txt"], None);
@@ -119,6 +120,7 @@ fn a_password_that_is_typed_is_not_shown() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto-clients"]
 fn what_link_leaves_is_its_owners_alone_and_the_password_nobodys() {
     need_root();
     need_program("mosquitto_pub", "mosquitto-clients");

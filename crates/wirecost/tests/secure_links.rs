@@ -12,24 +12,28 @@ use common::{Run, open_folder, said, summary_in, wirecost};
 const SAMPLES: u64 = 10;
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn tls_delivers_everything_under_loss() {
     let run = lossy("mqtt-qos1+tls1.3,mqtt-qos2+tls1.2,amqp-unsettled+tls1.3,http1+tls1.3,tcp+tls1.3");
     check_reliable(&run, |_| true);
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn resumed_and_early_tls_deliver_everything_under_loss() {
     let run = lossy("mqtt-qos1+tls1.3,http1+tls1.3 --start resumed,0rtt");
     check_reliable(&run, |_| true);
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn quic_delivers_everything_under_loss() {
     let run = lossy("http3 --start cold,resumed,0rtt -s 128B,10kB");
     check_reliable(&run, |_| true);
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn dtls_and_oscore_deliver_what_is_confirmable_under_loss() {
     let run = lossy(
         "coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-con+oscore,udp+dtls1.3,coap-non+dtls1.2",
@@ -38,6 +42,7 @@ fn dtls_and_oscore_deliver_what_is_confirmable_under_loss() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn quic_needs_an_mtu_that_carries_its_datagrams() {
     let run = Run::compare("http3,coap-con -n 2 --settle 200ms --mtu 600B");
     let [http3, coap] = run.summary.cells.as_slice() else {
@@ -49,6 +54,7 @@ fn quic_needs_an_mtu_that_carries_its_datagrams() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn quic_is_accounted_for_on_a_link_that_is_longer_than_its_first_time_out() {
     // What is sent again before the first answer can have come arrives when the keys for it are discarded.
     let run = Run::compare("http3 --start cold,resumed,0rtt -n 3 --rtt 1s,3s --engine sim");

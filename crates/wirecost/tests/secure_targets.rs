@@ -15,6 +15,7 @@ const SAMPLES: u64 = 3;
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn mosquitto_takes_messages_over_tls() {
     need_program("mosquitto", "mosquitto");
     let run = run(
@@ -37,6 +38,7 @@ fn mosquitto_takes_messages_over_tls() {
 }
 
 #[test]
+#[ignore = "needs root and rabbitmq-server"]
 fn rabbitmq_takes_messages_of_both_protocols() {
     need_program("rabbitmq-server", "rabbitmq-server");
     let run = run(
@@ -53,6 +55,7 @@ fn rabbitmq_takes_messages_of_both_protocols() {
 }
 
 #[test]
+#[ignore = "needs root and caddy"]
 fn caddy_takes_posts_over_every_transport() {
     need_program("caddy", "caddy");
     let run = run("caddy", "http1,http1+tls1.3,http3");
@@ -72,6 +75,7 @@ fn caddy_takes_posts_over_every_transport() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_takes_puts_over_dtls() {
     need_program("coap-server-openssl", "libcoap3-bin");
     let run = run(
@@ -88,6 +92,7 @@ fn libcoap_takes_puts_over_dtls() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_on_gnutls_takes_puts_over_dtls() {
     need_program("coap-server-gnutls", "libcoap3-bin");
     let run = run("libcoap-gnutls", "coap-con+dtls1.2,coap-con+dtls1.2-psk");

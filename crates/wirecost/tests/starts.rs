@@ -10,6 +10,7 @@ use common::capture::{DECRYPTION_SECRETS, ENHANCED_PACKET, blocks, files_with_se
 use common::tshark::fields;
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn a_start_that_a_stack_has_not_is_not_run() {
     let stacks =
         "coap-con+dtls1.3,coap-con+dtls1.2,udp+dtls1.2-psk,coap-con+oscore,mqtt-qos1,mqtt-qos1+tls1.2";
@@ -58,6 +59,7 @@ fn cell<'a>(run: &'a Run, stack: &str, start: &str) -> &'a Cell {
 
 /// Keys and certificates are new in every run and in every connection, their sizes are not.
 #[test]
+#[ignore = "needs root"]
 fn a_connect_costs_the_same_bytes_every_time() {
     let resumable = "mqtt-qos1+tls1.3,amqp-unsettled+tls1.3,http1+tls1.3,http3 --start cold,resumed,0rtt";
     let run = |stacks| Run::undisturbed(|| Run::compare(&format!("{stacks} -n 5 --settle 300ms")));
@@ -106,6 +108,7 @@ fn connect_bytes(cell: &Cell) -> [u64; 2] {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
     let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,coap-con+oscore,http3 -n 2 --settle 200ms");
     let capture = run.file("capture/all.pcapng");
@@ -129,6 +132,7 @@ fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn without_keys_there_is_nothing_to_decrypt_by() {
     let run =
         Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,coap-con+oscore,http3 -n 2 --settle 200ms --no-keys");

@@ -11,6 +11,7 @@ use common::tshark::{Body, packets};
 use common::{ALL_STACKS, Run, as_nobody, need_program, need_root, open_folder, said, wirecost};
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn a_user_without_privileges_measures_the_same_bytes() {
     let arguments = format!("{ALL_STACKS} -s 128B,1500B,10kB -n 4 --settle 300ms");
     let privileged = Run::undisturbed(|| Run::compare(&format!("{arguments} --packet-path tun")));
@@ -39,6 +40,7 @@ fn a_user_without_privileges_measures_the_same_bytes() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn a_user_without_privileges_loads_a_real_server() {
     need_root();
     need_program("mosquitto", "mosquitto");

@@ -74,6 +74,7 @@ fn response(live: &mut Live<Client>, request: Request) -> Response {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn our_client_asks_aiocoap() {
     // A port that is free now; aiocoap says when it listens there.
     let port = Live::new(Server::new(server_config())).port();
@@ -114,6 +115,7 @@ fn notified(event: &Event) -> Option<usize> {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn aiocoap_asks_our_server() {
     let config = server::Config {
         observe_interval: Duration::from_millis(200),

@@ -97,6 +97,7 @@ fn ask_each(options: &[&str]) -> String {
 }
 
 #[test]
+#[ignore = "needs root, openssl and tshark"]
 fn tls_1_3_with_every_suite() {
     let suites = [
         "-ciphersuites TLS_AES_128_GCM_SHA256",
@@ -108,6 +109,7 @@ fn tls_1_3_with_every_suite() {
 }
 
 #[test]
+#[ignore = "needs root, openssl and tshark"]
 fn tls_1_2_with_every_kind_of_suite() {
     let any = "-tls1_2 -cipher ALL:@SECLEVEL=0";
     let explicit_nonce = [
@@ -126,6 +128,7 @@ fn tls_1_2_with_every_kind_of_suite() {
 }
 
 #[test]
+#[ignore = "needs root, openssl and tshark"]
 fn resumption_early_data_and_retry() {
     let cold = ask("-sess_out session");
     let resumed = ask("-sess_in session");
@@ -144,6 +147,7 @@ fn resumption_early_data_and_retry() {
 }
 
 #[test]
+#[ignore = "needs root, openssl and tshark"]
 fn tls_without_secrets_is_left_out_by_name() {
     let recording = Recording::of(&https("", &ask("")));
     let report = recording.report_without_secrets();
@@ -160,6 +164,7 @@ fn tls_without_secrets_is_left_out_by_name() {
 }
 
 #[test]
+#[ignore = "needs root, openssl and tshark"]
 fn every_format_of_a_capture_gives_the_same_table() {
     let recording = Recording::of(&https("", &ask("")));
     let table = wirecost_dissect::table(&recording.report());
@@ -173,6 +178,7 @@ fn every_format_of_a_capture_gives_the_same_table() {
 }
 
 #[test]
+#[ignore = "needs root, mosquitto, mosquitto-clients, openssl and tshark"]
 fn mqtt_with_mosquitto() {
     let recording = Recording::of(
         "printf 'listener 1883 127.0.0.1\\nallow_anonymous true\\n' >mosquitto.conf
@@ -204,6 +210,7 @@ fn mqtt_with_mosquitto() {
 }
 
 #[test]
+#[ignore = "needs root, libcoap3-bin and tshark"]
 fn coap_with_libcoap() {
     let recording = Recording::of(
         "coap-server-notls -A 127.0.0.1 >/dev/null 2>&1 & server=$!
@@ -222,6 +229,7 @@ fn coap_with_libcoap() {
 }
 
 #[test]
+#[ignore = "needs root, openssl and tshark"]
 fn dtls_1_2_with_openssl() {
     // Port 10009 is that of bare messages inside DTLS.
     let cases = [
@@ -250,6 +258,7 @@ fn dtls_1_2_with_openssl() {
 }
 
 #[test]
+#[ignore = "needs root, ngtcp2-client, ngtcp2-server, openssl and tshark"]
 fn http3_with_ngtcp2() {
     let recording = Recording::of(
         "gtlsserver -q -d . 127.0.0.1 4433 key.pem cert.pem >/dev/null 2>&1 & server=$!

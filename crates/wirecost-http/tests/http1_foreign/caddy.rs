@@ -18,6 +18,7 @@ use crate::driver::Loop;
 use crate::{PATIENCE, need};
 
 #[test]
+#[ignore = "needs caddy"]
 fn our_client_understands_caddy() {
     need("caddy");
     let caddy = Caddy::start(None);

@@ -10,6 +10,7 @@ use crate::driver::Running;
 use crate::need;
 
 #[test]
+#[ignore = "needs curl"]
 fn curl_posts_and_gets_over_one_connection() {
     need("curl");
     let server = Running::start(Server::new(ServerConfig::default()));
@@ -31,6 +32,7 @@ fn curl_posts_and_gets_over_one_connection() {
 }
 
 #[test]
+#[ignore = "needs curl"]
 fn curl_waits_for_100_and_sends_chunks_and_speaks_1_0() {
     need("curl");
     let server = Running::start(Server::new(ServerConfig::default()));
@@ -63,6 +65,7 @@ fn curl_waits_for_100_and_sends_chunks_and_speaks_1_0() {
 }
 
 #[test]
+#[ignore = "needs curl"]
 fn curl_waits_at_a_long_poll_and_pages_through_messages() {
     need("curl");
     let server = Running::start(Server::new(ServerConfig::default()));

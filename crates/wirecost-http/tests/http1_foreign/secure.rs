@@ -22,6 +22,7 @@ fn epoch() -> Epoch {
 }
 
 #[test]
+#[ignore = "needs curl"]
 fn curl_asks_our_server_within_tls() {
     need("curl");
     let authority = Authority::generate().unwrap();
@@ -57,6 +58,7 @@ fn curl_asks_our_server_within_tls() {
 }
 
 #[test]
+#[ignore = "needs caddy"]
 fn our_client_asks_caddy_within_tls() {
     need("caddy");
     let authority = Authority::generate().unwrap();

@@ -18,6 +18,7 @@ use crate::{Program, at, await_bound, free_port};
 const GET: &str = "01080000d1d7c1500161";
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn a_client_that_breaks_a_rule_is_told_its_code() {
     let cases = [
         ("bidi 01040000ff24".to_owned(), "connection 0x200"),
@@ -69,6 +70,7 @@ fn a_client_that_breaks_a_rule_is_told_its_code() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
     let cases = [
         ("uni 000700", "connection 0x10a", "H3_MISSING_SETTINGS (0x10a)"),
@@ -144,6 +146,7 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
 
 /// RFC 9114 section 5.2: what was not processed fails at once, and says so.
 #[test]
+#[ignore = "needs the Python packages"]
 fn a_request_that_a_server_goes_away_from_fails_at_once() {
     let files = Files::new();
     let port = free_port();

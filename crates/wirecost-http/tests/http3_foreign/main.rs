@@ -94,6 +94,7 @@ fn gtlsclient(files: &Files, port: u16, more: &[&str]) -> String {
 }
 
 #[test]
+#[ignore = "needs ngtcp2-client"]
 fn gtlsclient_posts_to_our_server_cold_early_and_with_new_keys() {
     let files = Files::new();
     files.write("body", &"x".repeat(100_000));
@@ -124,6 +125,7 @@ fn gtlsclient_posts_to_our_server_cold_early_and_with_new_keys() {
 }
 
 #[test]
+#[ignore = "needs ngtcp2-server"]
 fn our_client_asks_gtlsserver_cold_resumed_and_early() {
     let files = Files::new();
     files.write("page", &"y".repeat(5_000));
@@ -150,6 +152,7 @@ fn our_client_asks_gtlsserver_cold_resumed_and_early() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn aioquic_posts_to_our_server_cold_early_and_with_new_keys() {
     let files = Files::new();
     let server = files.server();
@@ -173,6 +176,7 @@ fn aioquic_posts_to_our_server_cold_early_and_with_new_keys() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn our_client_asks_aioquic_cold_resumed_and_early() {
     let files = Files::new();
     for start in [Start::Resumed, Start::ZeroRtt] {
@@ -198,6 +202,7 @@ fn our_client_asks_aioquic_cold_resumed_and_early() {
 }
 
 #[test]
+#[ignore = "needs caddy"]
 fn our_client_asks_caddy_cold_resumed_and_early() {
     let files = Files::new();
     let port = free_port();

@@ -1,12 +1,15 @@
-//! Cases that each need a process of their own: this program runs itself again, once per case.
+//! Cases that each need a process of their own: this program runs itself again, once per case. A case that needs
+//! something is ignored like any other such test: `--include-ignored` runs it, `--ignored` runs such cases only.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
 use std::process::{Command, ExitCode};
 
-/// A case: its name, whether it gives up root first, and what it does. `Err` says what the machine lacks.
+/// A case: its name, what it needs ("" for nothing), whether it gives up root first, and what it does. `Err` says what the
+/// machine lacks.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
+    pub(crate) needs: &'static str,
     pub(crate) user: User,
     pub(crate) run: fn() -> Result<(), String>,
 }
@@ -21,25 +24,39 @@ pub(crate) enum User {
 const CASE: &str = "WIRECOST_TEST_CASE";
 const NOBODY: u32 = 65_534;
 
-/// Runs every case whose name contains the first argument, or the one that the parent asked for.
+/// Runs every case whose name contains the first argument that is no flag, or the one that the parent asked for.
 pub(crate) fn main(cases: &[Case]) -> ExitCode {
     if let Ok(name) = std::env::var(CASE) {
         let case = cases.iter().find(|case| case.name == name).expect("a known case");
         return run_here(case);
     }
-    if std::env::args().any(|argument| argument == "--list") {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let asks = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
+    let is_asked = |case: &&Case| {
+        filter.is_none_or(|filter| case.name.contains(filter)) && (!asks("--ignored") || case.is_ignored())
+    };
+    let chosen = cases.iter().filter(is_asked);
+    if asks("--list") {
+        chosen.for_each(|case| println!("{}: test", case.name));
         return ExitCode::SUCCESS;
     }
-    let filter = std::env::args()
-        .skip(1)
-        .find(|argument| !argument.starts_with('-'))
-        .unwrap_or_default();
-    let chosen = cases.iter().filter(|case| case.name.contains(&filter));
-    let failed = chosen.filter(|case| !passes(case)).count();
+    let runs_ignored = asks("--ignored") || asks("--include-ignored");
+    let (run, ignored): (Vec<_>, Vec<_>) = chosen.partition(|case| runs_ignored || !case.is_ignored());
+    for case in ignored {
+        println!("case {} ... ignored, needs {}", case.name, case.needs);
+    }
+    let failed = run.into_iter().filter(|case| !passes(case)).count();
     if failed == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    }
+}
+
+impl Case {
+    const fn is_ignored(&self) -> bool {
+        !self.needs.is_empty()
     }
 }
 

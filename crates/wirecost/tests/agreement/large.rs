@@ -142,6 +142,7 @@ fn sorted(live: &[Counts], of: &impl Fn(&Counts) -> u64) -> Vec<u64> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tcp_of_100_kb() {
     hold(
         "tcp,mqtt-qos1,http1,amqp-unsettled,tcp+tls1.3,http1+tls1.2",
@@ -150,6 +151,7 @@ fn tcp_of_100_kb() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tcp_of_1_mb() {
     hold("tcp,mqtt-qos1,http1,tcp+tls1.3", "1MB");
 }

@@ -31,11 +31,13 @@ fn sorted(traces: &[Trace]) -> Vec<u32> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tcp_of_300_kb_on_a_long_path() {
     hold("tcp,http1 --size 300kB --rtt 200ms");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tcp_of_1_mb_without_a_rate() {
     hold("tcp --size 1MB --rtt 100ms");
 }

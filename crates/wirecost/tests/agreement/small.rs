@@ -43,21 +43,25 @@ fn difference(cell: &str, live: &[Trace], simulated: &[Trace]) -> Option<String>
 }
 
 #[test]
+#[ignore = "needs root"]
 fn datagrams_without_protection() {
     hold("udp,udp+cose,coap-non,coap-con,coap-con+oscore,coap-con+cose");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn datagrams_over_dtls() {
     hold("udp+dtls1.3,coap-non+dtls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn quic() {
     hold("http3 --start cold,resumed,0rtt");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tcp_without_protection() {
     hold("tcp,mqtt-qos0,mqtt-qos1,mqtt-qos2");
     hold("mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,mqtt-qos1+cose");
@@ -65,6 +69,7 @@ fn tcp_without_protection() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tcp_with_tls() {
     hold("tcp+tls1.3,mqtt-qos1+tls1.3 --start cold,resumed,0rtt");
     hold("http1+tls1.3,amqp-unsettled+tls1.3 --start cold,resumed,0rtt");

@@ -71,6 +71,7 @@ fn check_kept(home: &Path, said: &Said) -> Summary {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn ctrl_c_keeps_what_was_measured() {
     for name in ["INT", "TERM"] {
         let home = open_folder();
@@ -94,6 +95,7 @@ fn ctrl_c_keeps_what_was_measured() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn a_killed_run_leaves_no_process_and_no_device() {
     need_program("mosquitto", "mosquitto");
     for target in ["builtin", "mosquitto"] {
@@ -108,6 +110,7 @@ fn a_killed_run_leaves_no_process_and_no_device() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn a_target_that_dies_ends_the_run_and_is_named() {
     need_program("mosquitto", "mosquitto");
     let home = open_folder();
@@ -144,6 +147,7 @@ fn mosquitto_of(home: &Path) -> u32 {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_closed_pipe_does_not_end_the_run() {
     need_root();
     let home = open_folder();
@@ -163,6 +167,7 @@ fn a_closed_pipe_does_not_end_the_run() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn the_first_line_says_what_runs_and_where_it_goes() {
     need_root();
     let home = open_folder();

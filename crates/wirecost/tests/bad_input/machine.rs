@@ -20,6 +20,7 @@ fn in_namespaces(flags: &str, script: &str, folder: &Path, arguments: &[&str]) -
 }
 
 #[test]
+#[ignore = "needs root"]
 fn without_namespaces_a_live_run_says_what_to_do() {
     // In a user namespace of its own a process may forbid itself further ones, as an administrator may everybody.
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
@@ -50,6 +51,7 @@ fn without_namespaces_a_live_run_says_what_to_do() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_missing_target_names_its_package() {
     let script = "mount -t tmpfs none /usr/sbin && mount -t tmpfs none /usr/local/sbin && PATH=/nonexistent exec \"$0\" \"$@\"";
     for (target, stack, package) in [
@@ -72,6 +74,7 @@ fn a_missing_target_names_its_package() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_full_disk_ends_the_run_and_keeps_what_was_measured() {
     let home = open_folder();
     let disk = home.path().join("disk");
@@ -150,6 +153,7 @@ fn a_taken_port_is_named() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_folder_that_the_user_may_not_write_is_refused_before_anything_runs() {
     need_root();
     let home = open_folder();
@@ -178,6 +182,7 @@ fn a_folder_that_the_user_may_not_write_is_refused_before_anything_runs() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn too_few_open_files_are_found_before_the_run() {
     need_root();
     let home = open_folder();

@@ -424,6 +424,7 @@ fn what_one_stack_cannot_do_fails_no_other() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_payload_that_a_stack_cannot_carry_is_not_run_and_the_others_are() {
     crate::common::need_root();
     let run = crate::common::Run::compare("udp,tcp -s 70kB -n 1 --settle 200ms");

@@ -19,6 +19,7 @@ fn engines(summary: &Summary) -> Vec<(&str, &str, &str)> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn both_engines_stand_side_by_side_and_say_whether_they_agree() {
     let run = Run::compare("udp,coap-con -n 4 --settle 200ms --engine auto");
     assert_eq!(
@@ -40,6 +41,7 @@ fn both_engines_stand_side_by_side_and_say_whether_they_agree() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn beside_a_foreign_server_the_simulation_stays_builtin_and_nothing_is_held_against_it() {
     need_program("mosquitto", "mosquitto");
     let run = Run::compare("mqtt-qos1 -n 2 --settle 200ms --engine auto --target mosquitto");
@@ -54,6 +56,7 @@ fn beside_a_foreign_server_the_simulation_stays_builtin_and_nothing_is_held_agai
 }
 
 #[test]
+#[ignore = "needs root"]
 fn without_namespaces_everything_is_simulated_and_what_is_missing_is_said() {
     need_root();
     let home = open_folder();
@@ -81,6 +84,7 @@ fn without_namespaces_everything_is_simulated_and_what_is_missing_is_said() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_second_copy_of_what_ended_a_connection_leaves_its_bytes_attributed() {
     // To the server it is the first datagram of another flow, which it cannot open.
     let stacks = "http3,udp+dtls1.3,coap-con+dtls1.2";
@@ -91,6 +95,7 @@ fn a_second_copy_of_what_ended_a_connection_leaves_its_bytes_attributed() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn virtual_time_needs_no_privileges() {
     let home = open_folder();
     let mut command = wirecost(home.path());
@@ -105,6 +110,7 @@ fn virtual_time_needs_no_privileges() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn the_first_figures_come_before_the_live_run() {
     need_root();
     let home = open_folder();
@@ -117,6 +123,7 @@ fn the_first_figures_come_before_the_live_run() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn live_cells_of_several_mtus_are_several_batches_of_one_run() {
     let run = Run::compare("tcp -s 2kB -n 2 --settle 200ms --engine live --vary mtu=600B,1500B");
     let packets: Vec<f64> = run
@@ -130,6 +137,7 @@ fn live_cells_of_several_mtus_are_several_batches_of_one_run() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_live_run_that_was_interrupted_goes_on_too() {
     need_root();
     let home = open_folder();

@@ -16,6 +16,7 @@ fn case(name: &str, expected: &[&str]) {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn protected_resources_answer_in_every_context() {
     let hello = "('2.05', [('CONTENT_FORMAT', '')], b'Hello World!')";
     case(
@@ -32,6 +33,7 @@ fn protected_resources_answer_in_every_context() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn a_protected_observation_takes_its_steps_and_ends() {
     let steps = [
         "(b'one', True)",
@@ -42,6 +44,7 @@ fn a_protected_observation_takes_its_steps_and_ends() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn every_method_is_answered_under_protection() {
     case(
         "methods",
@@ -55,6 +58,7 @@ fn every_method_is_answered_under_protection() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn what_is_not_of_the_context_is_refused_without_protection() {
     case(
         "errors",
@@ -70,6 +74,7 @@ fn what_is_not_of_the_context_is_refused_without_protection() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn a_server_without_contexts_calls_oscore_a_bad_option() {
     let server = Server::builtin("coap");
     let outcome = python("interop_coap/oscore_cases.py", &server, "without");
@@ -77,6 +82,7 @@ fn a_server_without_contexts_calls_oscore_a_bad_option() {
 }
 
 #[test]
+#[ignore = "needs the Python packages"]
 fn a_client_that_lost_its_context_has_it_derived_again() {
     case(
         "derived_again",

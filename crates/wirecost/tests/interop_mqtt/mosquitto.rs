@@ -10,6 +10,7 @@ const VERSIONS: [&str; 2] = ["mqttv311", "mqttv5"];
 const MOMENT: Duration = Duration::from_millis(500);
 
 #[test]
+#[ignore = "needs mosquitto-clients"]
 fn every_size_arrives_at_every_quality_of_service() {
     let server = Server::builtin("mqtt");
     for version in VERSIONS {
@@ -38,6 +39,7 @@ fn publish_bytes(server: &Server, arguments: &str, size: usize) {
 
 /// MQTT 3.1.1 section 3.8.4: the lower of both qualities counts.
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn the_subscription_limits_the_quality_of_service() {
     let delivered = alike(|server| {
         let subscribers =
@@ -51,6 +53,7 @@ fn the_subscription_limits_the_quality_of_service() {
 }
 
 #[test]
+#[ignore = "needs mosquitto-clients"]
 fn a_thousand_messages_of_quality_2_arrive_once_and_in_order() {
     for version in VERSIONS {
         let server = Server::builtin("mqtt");
@@ -64,6 +67,7 @@ fn a_thousand_messages_of_quality_2_arrive_once_and_in_order() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn filters_choose_topics_as_mosquitto_does() {
     const FILTERS: [&str; 8] = ["a/+", "a/#", "#", "+", "+/+", "a/+/c", "/+", "$test/#"];
     const TOPICS: [&str; 8] = ["a", "a/b", "a/b/c", "/a", "a/", "b/b", "a//c", "$test/a"];
@@ -87,6 +91,7 @@ fn filters_choose_topics_as_mosquitto_does() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_retained_message_waits_for_subscribers_until_it_is_replaced_or_removed() {
     for version in VERSIONS {
         let seen = alike(|server| {
@@ -113,6 +118,7 @@ fn a_retained_message_waits_for_subscribers_until_it_is_replaced_or_removed() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_session_keeps_messages_for_a_client_that_is_away() {
     for version in VERSIONS {
         let kept = alike(|server| {
@@ -139,6 +145,7 @@ fn a_session_keeps_messages_for_a_client_that_is_away() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_clean_session_forgets() {
     let after = alike(|server| {
         subscribe(server, "-c -i forgetful -q 1 -t kept -E");
@@ -153,6 +160,7 @@ fn a_clean_session_forgets() {
 }
 
 #[test]
+#[ignore = "needs mosquitto-clients"]
 fn each_message_goes_to_one_of_a_shared_subscription() {
     let server = Server::builtin("mqtt");
     let group = ["a", "b", "c"].map(|id| {
@@ -175,6 +183,7 @@ fn each_message_goes_to_one_of_a_shared_subscription() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_message_that_expired_is_not_delivered_and_the_rest_of_its_life_is_told() {
     let (queued, retained) = alike(|server| {
         let session = "-V mqttv5 -c -i late -q 1 -t expiring";
@@ -200,6 +209,7 @@ fn a_message_that_expired_is_not_delivered_and_the_rest_of_its_life_is_told() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn properties_of_a_message_arrive_with_it() {
     let seen = alike(|server| {
         let subscriber = Subscriber::start(server, "%P %R %D %C %F", "-V mqttv5 -t p");
@@ -215,6 +225,7 @@ fn properties_of_a_message_arrive_with_it() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_client_of_3_1_1_gets_messages_of_5_and_the_other_way_round() {
     let seen = alike(|server| {
         let old = Subscriber::start(server, "%q %p", "-V mqttv311 -q 2 -t mixed");
@@ -231,6 +242,7 @@ fn a_client_of_3_1_1_gets_messages_of_5_and_the_other_way_round() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_message_above_the_clients_packet_limit_is_not_sent_to_it() {
     let seen = alike(|server| {
         let small = Subscriber::start(
@@ -251,6 +263,7 @@ fn a_message_above_the_clients_packet_limit_is_not_sent_to_it() {
 const WILL: &str = "--will-topic will --will-payload gone --will-qos 1";
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn the_will_of_a_killed_client_is_published() {
     for version in VERSIONS {
         let wills = alike(|server| {
@@ -264,6 +277,7 @@ fn the_will_of_a_killed_client_is_published() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn the_will_of_a_client_that_says_goodbye_is_not_published() {
     for version in VERSIONS {
         let is_silent = alike(|server| {
@@ -279,6 +293,7 @@ fn the_will_of_a_client_that_says_goodbye_is_not_published() {
 
 /// MQTT 5 section 3.14.2.1: reason code 0x04, which mosquitto_sub gives when it is terminated.
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_client_of_5_may_say_goodbye_and_have_its_will_published() {
     let seen = alike(|server| {
         let watcher = Subscriber::start(server, "%q %p", "-V mqttv5 -q 1 -t will");
@@ -290,6 +305,7 @@ fn a_client_of_5_may_say_goodbye_and_have_its_will_published() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and mosquitto-clients"]
 fn a_retained_will_waits_for_subscribers() {
     let seen = alike(|server| {
         let watcher = Subscriber::start(server, "%r %p", "-t will");
@@ -303,6 +319,7 @@ fn a_retained_will_waits_for_subscribers() {
 
 /// MQTT 3.1.1 section 3.1.2.10: one and a half times the keep-alive, here 7.5 s.
 #[test]
+#[ignore = "needs mosquitto-clients"]
 fn a_client_that_falls_silent_is_dropped_and_its_will_published() {
     let server = Server::builtin("mqtt");
     let watcher = Subscriber::start(&server, "%p", "-t will");

@@ -74,12 +74,14 @@ fn assert_delivered(target: &str, stack: &str) {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn mosquitto_carries_every_message_of_a_load() {
     need_program("mosquitto", "mosquitto");
     assert_delivered("mosquitto", "mqtt5-qos2+tls1.3");
 }
 
 #[test]
+#[ignore = "needs root and rabbitmq-server"]
 fn rabbitmq_carries_every_message_of_a_load() {
     need_program("rabbitmq-server", "rabbitmq-server");
     assert_delivered("rabbitmq", "mqtt-qos1");
@@ -87,6 +89,7 @@ fn rabbitmq_carries_every_message_of_a_load() {
 }
 
 #[test]
+#[ignore = "needs root and caddy"]
 fn caddy_answers_every_message_of_a_load() {
     need_program("caddy", "caddy");
     for stack in ["http1", "http1+tls1.3", "http3"] {
@@ -95,6 +98,7 @@ fn caddy_answers_every_message_of_a_load() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_answers_every_message_of_a_load() {
     need_program("coap-server-openssl", "libcoap3-bin");
     for stack in ["coap-con", "coap-con+dtls1.2", "coap-con+dtls1.2-psk"] {

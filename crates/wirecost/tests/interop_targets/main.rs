@@ -21,6 +21,7 @@ const SAMPLES: u64 = 5;
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn mosquitto_takes_every_message_of_our_clients() {
     let run = Run::undisturbed(|| mosquitto(""));
     check_lossless(&run, "mosquitto", 12);
@@ -28,6 +29,7 @@ fn mosquitto_takes_every_message_of_our_clients() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn mosquitto_takes_every_message_of_our_clients_over_ipv6() {
     let run = Run::undisturbed(|| mosquitto(" --ipv6"));
     check_lossless(&run, "mosquitto", 12);
@@ -36,6 +38,7 @@ fn mosquitto_takes_every_message_of_our_clients_over_ipv6() {
 
 /// TCP repeats what is lost, so that all of it arrives in the end.
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn mosquitto_takes_every_message_under_loss() {
     let run = mosquitto(" --loss 5%");
     check(&run, "mosquitto", 12);
@@ -44,6 +47,7 @@ fn mosquitto_takes_every_message_under_loss() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_takes_every_message_of_our_clients() {
     let run = Run::undisturbed(|| libcoap(""));
     check_lossless(&run, "libcoap", 4);
@@ -51,6 +55,7 @@ fn libcoap_takes_every_message_of_our_clients() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_takes_every_message_of_our_clients_over_ipv6() {
     let run = Run::undisturbed(|| libcoap(" --ipv6"));
     check_lossless(&run, "libcoap", 4);
@@ -59,6 +64,7 @@ fn libcoap_takes_every_message_of_our_clients_over_ipv6() {
 
 /// CON is repeated until it is acknowledged; NON may be lost.
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_takes_every_confirmable_message_under_loss() {
     let run = libcoap(" --loss 5%");
     check(&run, "libcoap", 4);

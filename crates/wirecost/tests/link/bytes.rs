@@ -40,6 +40,7 @@ fn assert_accounted(home: &Home, stderr: &str) {
 }
 
 #[test]
+#[ignore = "needs root, mosquitto, mosquitto-clients and tshark"]
 fn a_publisher_and_its_broker() {
     need_program("mosquitto", "mosquitto");
     need_program("mosquitto_pub", "mosquitto-clients");
@@ -79,6 +80,7 @@ fn a_publisher_and_its_broker() {
 }
 
 #[test]
+#[ignore = "needs root, caddy, curl, openssl and tshark"]
 fn curl_and_caddy_with_the_keys_of_both() {
     need_program("curl", "curl");
     need_program("caddy", "caddy");
@@ -126,6 +128,7 @@ fn curl_and_caddy_with_the_keys_of_both() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn without_keys_the_programs_log_where_they_like() {
     let home = Home::new();
     let mut command = home.command("--no-keys -q", &["sh", "-c", "echo $SSLKEYLOGFILE"]);
@@ -136,6 +139,7 @@ fn without_keys_the_programs_log_where_they_like() {
 }
 
 #[test]
+#[ignore = "needs root, python3 and tshark"]
 fn echo_requests_of_ipv6_go_over_the_link_and_are_named() {
     need_program("python3", "python3");
     let home = Home::new();
@@ -171,6 +175,7 @@ fn echo_requests_of_ipv6_go_over_the_link_and_are_named() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn what_the_link_loses_is_counted() {
     need_program("python3", "python3");
     let home = Home::new();

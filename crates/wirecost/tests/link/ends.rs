@@ -7,6 +7,7 @@ use super::common::{ended, need_program, said};
 use super::{Home, MOSQUITTO, assert_code};
 
 #[test]
+#[ignore = "needs root"]
 fn the_exit_code_is_the_programs_own() {
     let home = Home::new();
     let said = home.run("-q", &["sh", "-c", "echo out; echo err >&2; exit 3"]);
@@ -21,6 +22,7 @@ fn the_exit_code_is_the_programs_own() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_signal_is_told_as_shells_do() {
     let home = Home::new();
     let said = home.run("", &["sh", "-c", "kill -USR1 $$"]);
@@ -29,6 +31,7 @@ fn a_signal_is_told_as_shells_do() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn input_is_passed_through() {
     let home = Home::new();
     let mut command = home.command("-q", &["cat"]);
@@ -47,6 +50,7 @@ fn input_is_passed_through() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_program_that_is_not_there_is_named_and_leaves_nothing() {
     let home = Home::new();
     let said = home.run("-q", &["no-such-program", "x"]);
@@ -60,6 +64,7 @@ fn a_program_that_is_not_there_is_named_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_file_that_is_no_program_is_named() {
     let home = Home::new();
     let said = home.run("-q", &["/etc/passwd"]);
@@ -71,6 +76,7 @@ fn a_file_that_is_no_program_is_named() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_the_program_left_running_ends_with_it() {
     let home = Home::new();
     let marker = home.path().join("alive");
@@ -90,6 +96,7 @@ fn what_the_program_left_running_ends_with_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn where_pid_namespaces_are_refused_one_line_says_so() {
     need_program("unshare", "util-linux");
     let home = Home::new();
@@ -120,6 +127,7 @@ fn where_pid_namespaces_are_refused_one_line_says_so() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto-clients"]
 fn children_of_the_program_are_behind_the_link_too() {
     need_program("mosquitto_sub", "mosquitto-clients");
     let home = Home::new();
@@ -135,6 +143,7 @@ fn children_of_the_program_are_behind_the_link_too() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_command_line_that_cannot_be_meant_is_refused() {
     let home = Home::new();
     let cases: [(&str, &[&str], &str); 5] = [
@@ -153,6 +162,7 @@ fn a_command_line_that_cannot_be_meant_is_refused() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto-clients"]
 fn a_user_without_privileges_gets_the_same_bytes() {
     need_program("mosquitto_pub", "mosquitto-clients");
     let publisher = ["mosquitto_pub", "-h", "{server}", "-t", "t", "-m", "m", "-q", "1"];

@@ -4,6 +4,7 @@ use super::common::need_program;
 use super::{Home, assert_code};
 
 #[test]
+#[ignore = "needs root"]
 fn a_server_that_ends_before_it_listens_is_quoted() {
     let home = Home::new();
     let said = home.run_with("sh -c 'echo no such thing >&2; exit 4'", "-q", &["true"]);
@@ -20,6 +21,7 @@ fn a_server_that_ends_before_it_listens_is_quoted() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn a_server_that_ends_while_the_program_runs_is_a_warning() {
     need_program("python3", "python3");
     let home = Home::new();
@@ -33,6 +35,7 @@ fn a_server_that_ends_while_the_program_runs_is_a_warning() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn a_server_that_listens_elsewhere_is_told_where() {
     need_program("python3", "python3");
     let home = Home::new();
@@ -45,6 +48,7 @@ fn a_server_that_listens_elsewhere_is_told_where() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn the_port_that_is_waited_for_may_come_last() {
     need_program("python3", "python3");
     let home = Home::new();
@@ -57,6 +61,7 @@ fn the_port_that_is_waited_for_may_come_last() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn servers_that_are_no_commands_are_refused() {
     let home = Home::new();
     let cases = [
@@ -73,6 +78,7 @@ fn servers_that_are_no_commands_are_refused() {
 }
 
 #[test]
+#[ignore = "needs root and curl"]
 fn a_built_in_server_proves_who_it_is() {
     need_program("curl", "curl");
     let home = Home::new();
@@ -102,6 +108,7 @@ fn a_built_in_server_proves_who_it_is() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn a_built_in_server_speaks_dtls() {
     need_program("coap-client-openssl", "libcoap3-bin");
     let home = Home::new();

@@ -8,6 +8,7 @@ use super::common::{Said, ended, eventually, need_program, said, signal};
 use super::{Home, assert_code};
 
 #[test]
+#[ignore = "needs root"]
 fn a_signal_to_us_is_passed_on() {
     let home = Home::new();
     let script = "trap 'echo caught; exit 7' TERM; touch {folder}/up; while :; do sleep 0.05; done";
@@ -26,6 +27,7 @@ fn a_signal_to_us_is_passed_on() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_signal_before_the_program_starts_ends_the_run() {
     let home = Home::new();
     let mut command = home.command("-q --rtt 2s", &["true"]);
@@ -46,6 +48,7 @@ fn a_signal_before_the_program_starts_ends_the_run() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn ctrl_c_at_the_terminal_reaches_the_program_once_each_time() {
     need_program("python3", "python3");
     let home = Home::new();
@@ -57,6 +60,7 @@ fn ctrl_c_at_the_terminal_reaches_the_program_once_each_time() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn a_program_that_ctrl_c_ends_leaves_its_results() {
     need_program("python3", "python3");
     let home = Home::new();
@@ -66,6 +70,7 @@ fn a_program_that_ctrl_c_ends_leaves_its_results() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn ctrl_z_stops_the_program_and_us_and_fg_goes_on() {
     need_program("python3", "python3");
     let home = Home::new();
@@ -98,6 +103,7 @@ fn ctrl_z_stops_the_program_and_us_and_fg_goes_on() {
 }
 
 #[test]
+#[ignore = "needs root and python3"]
 fn a_shell_has_its_jobs_and_we_have_the_terminal_after_it() {
     need_program("python3", "python3");
     let home = Home::new();

@@ -6,6 +6,7 @@ use crate::common::{WIRECOST, need_root, open_folder, said};
 use crate::{publish, summary};
 
 #[test]
+#[ignore = "needs root"]
 fn a_full_disk_loses_nothing_that_was_measured() {
     need_root();
     let home = open_folder();

@@ -55,6 +55,7 @@ fn a_target_that_is_killed_and_started_again_is_used_again() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_link_that_swallows_everything_ends_the_load_all_the_same() {
     need_root();
     let home = tempfile::TempDir::new().expect("a folder");

@@ -53,6 +53,7 @@ fn total(report: &Value, layers: &[&str]) -> [u64; 2] {
 }
 
 #[test]
+#[ignore = "needs root, mosquitto, openssl and tshark"]
 fn the_bytes_of_mqtts_are_tsharks() {
     need_root();
     let folder = TempDir::new().expect("a folder");
@@ -91,6 +92,7 @@ fn the_bytes_of_mqtts_are_tsharks() {
 }
 
 #[test]
+#[ignore = "needs root, caddy, openssl and tshark"]
 fn the_bytes_of_h3_are_tsharks() {
     need_root();
     let folder = TempDir::new().expect("a folder");
@@ -114,6 +116,7 @@ fn the_bytes_of_h3_are_tsharks() {
 }
 
 #[test]
+#[ignore = "needs root, mosquitto, openssl and tshark"]
 fn without_keys_there_are_none_in_the_capture() {
     need_root();
     let folder = TempDir::new().expect("a folder");

@@ -112,6 +112,7 @@ fn silence_names_the_step_and_what_was_waited_for() {
 }
 
 #[test]
+#[ignore = "needs caddy, mosquitto and openssl"]
 fn tls_on_a_plain_port_and_the_other_way_round() {
     let folder = TempDir::new().expect("a folder");
     let files = Authority::new(folder.path()).good();
@@ -175,6 +176,7 @@ fn another_protocol_is_named() {
 }
 
 #[test]
+#[ignore = "needs mosquitto and openssl"]
 fn three_things_can_be_wrong_with_a_certificate() {
     let folder = TempDir::new().expect("a folder");
     let authority = Authority::new(folder.path());
@@ -228,6 +230,7 @@ fn three_things_can_be_wrong_with_a_certificate() {
 
 /// As `openssl req -x509` makes one that stands for itself: an authority's, which is trusted, and is no server's all the same.
 #[test]
+#[ignore = "needs mosquitto and openssl"]
 fn a_server_that_presents_an_authority_is_told_apart_from_one_that_is_not_trusted() {
     let folder = TempDir::new().expect("a folder");
     let _ = Authority::new(folder.path());
@@ -242,6 +245,7 @@ fn a_server_that_presents_an_authority_is_told_apart_from_one_that_is_not_truste
 }
 
 #[test]
+#[ignore = "needs caddy, libcoap3-bin and mosquitto"]
 fn a_server_may_want_to_know_who_we_are() {
     let folder = TempDir::new().expect("a folder");
     let closed = mosquitto(None, "allow_anonymous false\n");
@@ -314,6 +318,7 @@ fn who_waits_is_told_so_every_second() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_server_without_tickets_is_not_called_resumed() {
     let folder = TempDir::new().expect("a folder");
     let files = Authority::new(folder.path()).good();
@@ -348,6 +353,7 @@ fn a_server_without_tickets_is_not_called_resumed() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn without_privilege_the_endpoints_own_bytes_are_shown() {
     need_root();
     let folder = open_folder();

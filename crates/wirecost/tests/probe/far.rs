@@ -34,12 +34,14 @@ fn trips(report: &Value, steps: &[&str]) -> Vec<f64> {
 const STEPS: [&str; 4] = ["connect", "security", "open", "message"];
 
 #[test]
+#[ignore = "needs root"]
 fn mqtts_takes_four_round_trips_until_its_message_is_acknowledged() {
     let report = across("mqtt --tls --listen 0.0.0.0:8883", "mqtts://{server}/a");
     assert_eq!(trips(&report, &STEPS), [1.0; 4]);
 }
 
 #[test]
+#[ignore = "needs root"]
 fn h3_takes_two_and_with_early_data_one() {
     let serve = "http3 --accept-0rtt --listen 0.0.0.0:443";
     let cold = across(serve, "h3://{server}/test");

@@ -32,6 +32,7 @@ fn expect(report: &Value, expected: &[(&str, f64)]) {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
 fn mqtt_opens_and_publishes() {
     need_root();
     let folder = TempDir::new().expect("a folder");
@@ -49,6 +50,7 @@ fn mqtt_opens_and_publishes() {
 }
 
 #[test]
+#[ignore = "needs root, mosquitto and openssl"]
 fn mqtts_is_one_round_trip_longer_and_resumes() {
     need_root();
     let folder = TempDir::new().expect("a folder");
@@ -79,6 +81,7 @@ fn mqtts_is_one_round_trip_longer_and_resumes() {
 }
 
 #[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn coap_is_a_message_and_nothing_else() {
     need_root();
     let folder = TempDir::new().expect("a folder");
@@ -103,6 +106,7 @@ fn coap_is_a_message_and_nothing_else() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn amqp_opens_and_transfers() {
     need_root();
     let folder = TempDir::new().expect("a folder");
@@ -132,6 +136,7 @@ fn amqp_opens_and_transfers() {
 }
 
 #[test]
+#[ignore = "needs root, caddy and openssl"]
 fn http_posts_over_tcp_tls_and_quic() {
     need_root();
     let folder = TempDir::new().expect("a folder");
@@ -165,6 +170,7 @@ fn http_posts_over_tcp_tls_and_quic() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn early_data_spares_a_round_trip() {
     need_root();
     let folder = TempDir::new().expect("a folder");

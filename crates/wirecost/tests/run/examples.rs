@@ -98,6 +98,7 @@ fn a_load_has_a_run_for_each_of_its_values() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn the_latency_matrix_runs_on_kernel_sockets() {
     need_root();
     let home = open_folder();

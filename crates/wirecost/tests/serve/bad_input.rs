@@ -110,6 +110,7 @@ fn serve(options: &str, listen: Option<&str>) -> Said {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn what_cannot_be_meant_is_refused_with_the_reason() {
     for (options, reason) in CASES {
         let listen = (!options.contains("--listen")).then_some("127.0.0.1:0");
@@ -125,6 +126,7 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_port_that_is_taken_is_named() {
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = taken.local_addr().expect("an address").to_string();

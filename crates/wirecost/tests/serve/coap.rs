@@ -19,6 +19,7 @@ fn is_answered(said: &Said) -> bool {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_pre_shared_key_lets_in_and_another_does_not() {
     let server = serve("coap --psk me:secret --psk you:0x6f74686572");
     said(&server, &["serving CoAP on", "with DTLS 1.2, by pre-shared key;"]);
@@ -38,6 +39,7 @@ fn a_pre_shared_key_lets_in_and_another_does_not() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_certificate_is_trusted_by_its_authority() {
     let server = serve("coap --dtls --ca-out ca.pem");
     said(
@@ -53,6 +55,7 @@ fn a_certificate_is_trusted_by_its_authority() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn clients_show_a_certificate_of_the_right_authority() {
     let server = serve("coap --dtls --cert server.pem --key server.key --client-ca own.pem");
     for program in CLIENTS {
@@ -71,6 +74,7 @@ fn clients_show_a_certificate_of_the_right_authority() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn certificate_and_key_stand_side_by_side() {
     let server = serve("coap --dtls --psk me:secret --ca-out ca.pem");
     said(
@@ -85,6 +89,7 @@ fn certificate_and_key_stand_side_by_side() {
 
 /// RFC 6347 section 4.2.1: a HelloVerifyRequest, which the client answers with its cookie.
 #[test]
+#[ignore = "needs openssl"]
 fn an_open_server_asks_for_a_cookie_first() {
     let server = serve_at(
         Ipv4Addr::UNSPECIFIED,
@@ -102,6 +107,7 @@ fn an_open_server_asks_for_a_cookie_first() {
 }
 
 #[test]
+#[ignore = "needs openssl and the Python packages"]
 fn aiocoap_is_let_in_by_oscore_and_nobody_else() {
     let secret = "000102030405060708090a0b0c0d0e0f";
     let server = serve(&format!("coap --oscore c1:01:{secret}:9e7ca92223786340"));

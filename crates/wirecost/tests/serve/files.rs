@@ -18,6 +18,7 @@ fn mode(file: &Path) -> u32 {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn the_authority_is_a_temporary_file_that_goes_with_the_server() {
     let mut server = serve("mqtt --tls");
     said(&server, &["clients trust /"]);
@@ -31,6 +32,7 @@ fn the_authority_is_a_temporary_file_that_goes_with_the_server() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn secrets_go_to_a_file_of_its_owner_alone() {
     let folder = certificates();
     let file = folder.path().join("keys");
@@ -53,6 +55,7 @@ fn secrets_go_to_a_file_of_its_owner_alone() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn datagrams_and_quic_leave_their_secrets_too() {
     let server = serve("coap --psk me:secret --keylog keys");
     let get = "-B 5 -m get -u me -k secret coaps://127.0.0.1:PORT/test";

@@ -10,6 +10,7 @@ fn curl(server: &Server, options: &str) -> Said {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn curl_stores_and_fetches_over_tls() {
     let server = serve("http1 --tls --ca-out ca.pem");
     said(
@@ -47,6 +48,7 @@ fn gtlsclient(server: &Server) -> String {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn gtlsclient_resumes_and_is_not_asked_for_early_data() {
     let server = serve("http3");
     said(&server, &["serving HTTP/3 on", "with TLS 1.3;"]);
@@ -71,6 +73,7 @@ fn gtlsclient_resumes_and_is_not_asked_for_early_data() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn gtlsclients_early_data_is_taken_with_consent() {
     let server = serve("http3 --accept-0rtt");
     for _ in 0..2 {

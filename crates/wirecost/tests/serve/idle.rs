@@ -24,6 +24,7 @@ fn resident(pid: u32) -> usize {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn ten_thousand_idle_mqtt_connections_take_four_kibibytes_each() {
     OpenFiles::raise().expect("limits");
     let server = serve("mqtt");
@@ -51,6 +52,7 @@ fn publish(address: SocketAddr, count: usize, bytes: usize) {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn subscribers_that_read_nothing_share_what_waits_for_them() {
     let server = serve("mqtt");
     let address = (Ipv4Addr::LOCALHOST, server.port).into();

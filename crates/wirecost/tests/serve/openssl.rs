@@ -31,6 +31,7 @@ fn http1(more: &str) -> Server {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn a_second_connection_is_resumed_in_both_versions() {
     for version in ["-tls1_2", "-tls1_3"] {
         let server = http1("");
@@ -46,6 +47,7 @@ fn a_second_connection_is_resumed_in_both_versions() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn early_data_is_neither_offered_nor_taken_without_consent() {
     let server = http1("");
     let first = ask(&server, "-sess_out @session");
@@ -66,6 +68,7 @@ fn early_data_is_neither_offered_nor_taken_without_consent() {
 }
 
 #[test]
+#[ignore = "needs openssl"]
 fn early_data_that_is_taken_is_marked() {
     let server = http1(" --accept-0rtt");
     said(&server, &["with TLS 1.3 and 1.2, early data is taken;"]);

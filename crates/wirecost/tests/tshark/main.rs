@@ -18,6 +18,7 @@ use common::tshark::{Body, Packet, fields, packets};
 use common::{ALL_STACKS, Run};
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn every_byte_is_where_tshark_sees_it() {
     check(&format!(
         "{ALL_STACKS} -s 0B,1B,128B,1000B,1500B,10kB,65507B -n 4 --settle 300ms"
@@ -25,6 +26,7 @@ fn every_byte_is_where_tshark_sees_it() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn every_byte_is_where_tshark_sees_it_over_ipv6() {
     check(&format!(
         "{ALL_STACKS} -s 1B,128B,1500B,10kB,65507B -n 4 --settle 300ms --ipv6"
@@ -33,6 +35,7 @@ fn every_byte_is_where_tshark_sees_it_over_ipv6() {
 
 /// Settle is longer than the third retransmission time-out here, so that a message has settled when the next begins.
 #[test]
+#[ignore = "needs root and tshark"]
 fn every_byte_is_where_tshark_sees_it_under_loss() {
     check(&format!(
         "{ALL_STACKS} -s 128B,10kB -n 6 --settle 1s --loss 5% --seed 11"
@@ -40,6 +43,7 @@ fn every_byte_is_where_tshark_sees_it_under_loss() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn every_byte_is_where_tshark_sees_it_under_loss_over_ipv6() {
     check(&format!(
         "{ALL_STACKS} -s 128B,1500B -n 6 --settle 1s --loss 5% --ipv6 --seed 11"
@@ -47,6 +51,7 @@ fn every_byte_is_where_tshark_sees_it_under_loss_over_ipv6() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn packets_fit_a_small_mtu() {
     check(&format!(
         "{ALL_STACKS} -s 128B,1500B -n 2 --settle 300ms --mtu 600B"
@@ -54,6 +59,7 @@ fn packets_fit_a_small_mtu() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn packets_fit_the_smallest_mtu_of_ipv6() {
     check(&format!(
         "{ALL_STACKS} -s 128B,10kB -n 2 --settle 300ms --mtu 1280B --ipv6"
@@ -61,6 +67,7 @@ fn packets_fit_the_smallest_mtu_of_ipv6() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn keep_alive_has_a_section_of_its_own() {
     let stacks = "mqtt-qos1,mqtt5-qos0";
     let run = check(&format!(

@@ -17,18 +17,21 @@ use books::{Books, check, keep, name};
 use dtls13::Keys;
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn tls_1_3_costs_what_tshark_sees() {
     let stacks = "mqtt-qos1+tls1.3,mqtt5-qos2+tls1.3,amqp-unsettled+tls1.3,http1+tls1.3,tcp+tls1.3";
     tls(&format!("{stacks} --start cold,resumed,0rtt -s 128B,10kB"));
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn tls_1_2_costs_what_tshark_sees() {
     let stacks = "mqtt-qos0+tls1.2,mqtt-qos1+tls1.2,amqp-settled+tls1.2,http1+tls1.2,tcp+tls1.2";
     tls(&format!("{stacks} --start cold,resumed -s 128B,10kB"));
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn quic_costs_what_tshark_sees() {
     hold(
         "http3 --start cold,resumed,0rtt -s 128B,10kB",
@@ -38,6 +41,7 @@ fn quic_costs_what_tshark_sees() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn dtls_1_2_costs_what_tshark_sees() {
     let stacks = "coap-con+dtls1.2,coap-non+dtls1.2,udp+dtls1.2,coap-con+dtls1.2-psk,udp+dtls1.2-psk";
     hold(&format!("{stacks} -s 128B"), &datagram::FIELDS, datagram::dtls);
@@ -49,12 +53,14 @@ fn dtls_1_2_costs_what_tshark_sees() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn dtls_1_3_costs_what_an_independent_opener_sees() {
     dtls_1_3("coap-con+dtls1.3,coap-non+dtls1.3,udp+dtls1.3 -s 128B,1000B");
     dtls_1_3("coap-con+dtls1.3,udp+dtls1.3 --dtls-cookie --ipv6");
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn oscore_costs_what_tshark_sees() {
     let stacks = "coap-con+oscore,coap-non+oscore -s 1B,128B,1000B";
     let run = Run::compare(&format!("{stacks} -n 2 --settle 300ms"));
@@ -72,6 +78,7 @@ fn oscore_costs_what_tshark_sees() {
 
 /// Settle is longer than the third retransmission time-out here, so that a message has settled when the next begins.
 #[test]
+#[ignore = "needs root and tshark"]
 fn tls_costs_what_tshark_sees_under_loss() {
     let stacks = "mqtt-qos1+tls1.3,mqtt-qos2+tls1.2,amqp-unsettled+tls1.3,http1+tls1.3";
     run_of(
@@ -82,6 +89,7 @@ fn tls_costs_what_tshark_sees_under_loss() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn dtls_1_2_costs_what_tshark_sees_under_loss() {
     run_of(
         "coap-con+dtls1.2,coap-con+dtls1.2-psk --loss 5% -n 8 --settle 3s",
@@ -91,6 +99,7 @@ fn dtls_1_2_costs_what_tshark_sees_under_loss() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn quic_costs_what_tshark_sees_under_loss() {
     run_of(
         "http3 -s 128B,10kB -n 6 --settle 1s --loss 5%",
@@ -101,6 +110,7 @@ fn quic_costs_what_tshark_sees_under_loss() {
 
 /// No warm-up message then, and HTTP says so to its server.
 #[test]
+#[ignore = "needs root and tshark"]
 fn a_connection_per_message_costs_what_tshark_sees() {
     let every = "--start cold,resumed,0rtt --messages-per-connection 1";
     tls(&format!(
@@ -110,6 +120,7 @@ fn a_connection_per_message_costs_what_tshark_sees() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn certificates_of_devices_cost_what_tshark_sees() {
     tls("mqtt-qos1+tls1.3,mqtt-qos1+tls1.2,http1+tls1.3 --client-certificates");
     hold("http3 --client-certificates", &quic::FIELDS, quic::books);
@@ -123,6 +134,7 @@ fn certificates_of_devices_cost_what_tshark_sees() {
 
 /// Path MTU of 600 bytes: records cross segments, and flights of a handshake cross datagrams.
 #[test]
+#[ignore = "needs root and tshark"]
 fn secure_packets_fit_a_small_mtu() {
     let stacks = "mqtt-qos1+tls1.3,mqtt-qos1+tls1.2,amqp-unsettled+tls1.3,http1+tls1.3";
     tls(&format!("{stacks} -s 128B,10kB --mtu 600B"));
@@ -132,6 +144,7 @@ fn secure_packets_fit_a_small_mtu() {
 }
 
 #[test]
+#[ignore = "needs root and tshark"]
 fn secure_stacks_cost_what_tshark_sees_over_ipv6() {
     tls("mqtt-qos1+tls1.3,amqp-unsettled+tls1.3,http1+tls1.3,tcp+tls1.3 --start cold,0rtt --ipv6");
     hold("http3 --start cold,0rtt --ipv6", &quic::FIELDS, quic::books);
