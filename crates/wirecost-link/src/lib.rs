@@ -16,7 +16,6 @@
 //!
 //! - [`config`]: both directions of a link and what is wrong with a configuration
 //! - [`link`]: the link itself
-//! - [`chain`]: several links one after the other
 //! - [`counters`]: what happened to how many packets
 //! - [`achieved`]: whether what happened is what was asked for
 //!
@@ -36,7 +35,6 @@
 //! ```
 
 pub mod achieved;
-pub mod chain;
 pub mod config;
 pub mod corrupt;
 pub mod counters;
@@ -49,7 +47,6 @@ pub mod queue;
 pub mod reorder;
 
 pub use achieved::{Achieved, FrequencyCheck};
-pub use chain::Chain;
 pub use config::{ConfigError, ConfigFault, DirectionConfig, LinkConfig};
 pub use counters::{Counters, Traffic};
 pub use delay::{DelayDistribution, DelayVariation};
