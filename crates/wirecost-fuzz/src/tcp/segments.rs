@@ -41,7 +41,7 @@ impl Target {
     fn new(script: &mut Script<'_>) -> Option<Self> {
         let kind = script.byte()?;
         let accepts = kind & 1 != 0;
-        let config = config(script, accepts)?;
+        let config = config(script)?;
         let (ours, theirs) = (initial_sequence(script)?, initial_sequence(script)?);
         let shift = kind >> 3;
         let syn = Segment {

@@ -35,13 +35,6 @@ impl Synchronized {
         events: &mut Events,
         now: Instant,
     ) -> Option<Transmit> {
-        if let Some(syn_ack) = self
-            .handshake
-            .as_mut()
-            .and_then(|opening| opening.poll_transmit(payload, now))
-        {
-            return Some(self.transmit_syn_ack(syn_ack, now));
-        }
         if core::mem::take(&mut self.greets) {
             return Some(self.transmit_bare(Flags::ACK, self.next_sequence(), now));
         }
@@ -68,14 +61,6 @@ impl Synchronized {
         self.burst = Burst::default();
         (self.receiver.ack_due() == AckDue::Now)
             .then(|| self.transmit_bare(Flags::ACK, self.next_sequence(), now))
-    }
-
-    /// The SYN-ACK of Fast Open acknowledges the data that came with the SYN (RFC 7413, section 4.2.2).
-    fn transmit_syn_ack(&mut self, mut syn_ack: Transmit, now: Instant) -> Transmit {
-        syn_ack.segment.acknowledgment = self.receiver.next_expected();
-        self.last_acknowledgment = self.receiver.next_expected();
-        self.receiver.ack_sent(now);
-        syn_ack
     }
 
     fn transmit_bare(&mut self, flags: Flags, sequence: u32, now: Instant) -> Transmit {

@@ -99,19 +99,11 @@ impl Synchronized {
         if let AckDue::At(at) = self.receiver.ack_due() {
             next = earlier(next, Some(at));
         }
-        if let Some(opening) = &self.handshake {
-            next = earlier(next, opening.next_timeout());
-        }
         next
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Course {
         self.receiver.handle_timeout(now);
-        if let Some(opening) = &mut self.handshake
-            && !opening.handle_timeout(now)
-        {
-            return timed_out(None);
-        }
         match self.recovery.handle_timeout(self.next_segment_fits(), now) {
             Timeout::Early => {}
             Timeout::Transmit => self.pushes = true,

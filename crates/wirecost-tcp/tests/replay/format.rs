@@ -34,7 +34,6 @@ impl Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Connect,
-    Open(usize),
     Write(usize),
     Read(usize),
     Eager,
@@ -60,7 +59,6 @@ pub(crate) enum SocketOption {
         probes: u8,
     },
     Nagle,
-    FastOpen,
 }
 
 /// A segment, as a trace tells it.
@@ -177,7 +175,6 @@ impl Trace {
     fn option(&mut self, side: &str, option: &[&str]) {
         let option = match *option {
             ["nagle"] => SocketOption::Nagle,
-            ["fast-open"] => SocketOption::FastOpen,
             ["keep-alive", idle, interval, probes] => SocketOption::KeepAlive {
                 idle: duration(idle),
                 interval: duration(interval),
@@ -196,7 +193,6 @@ impl Trace {
 fn parse_act(words: &[&str]) -> Act {
     match *words {
         ["connect"] => Act::Connect,
-        ["open", bytes] => Act::Open(number(bytes)),
         ["write", bytes] => Act::Write(number(bytes)),
         ["read", bytes] => Act::Read(number(bytes)),
         ["eager"] => Act::Eager,

@@ -56,7 +56,7 @@ fn a_closed_window_is_probed_ever_more_seldom_without_data() {
 fn a_window_that_opens_lets_the_rest_through() {
     for configs in [
         [Config::linux(1460), Config::linux(1460)],
-        [Config::linux(1460), Config::lwip_small(1460)],
+        [Config::linux(1460), Config::larmo(1460)],
         [Config::larmo(1460), Config::larmo(1460)],
     ] {
         let mut net = stalled(configs);
