@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_tcp::{Config, KeepAlive, Nagle};
+use wirecost_tcp::Config;
 
 use crate::script::Script;
 
@@ -24,15 +24,7 @@ const MOST_WRITTEN: u64 = 200_000;
 fn config(script: &mut Script<'_>) -> Option<Config> {
     let (choice, more) = (script.byte()?, script.byte()?);
     let mut config = preset(choice)(if more & 0x20 == 0 { MSS } else { 200 });
-    config.nagle = [Nagle::Off, Nagle::Standard, Nagle::Minshall][usize::from(choice >> 2) % 3];
     config.clock_phase = Duration::from_micros(u64::from(choice) * 997);
-    if more & 1 != 0 {
-        config.keep_alive = Some(KeepAlive {
-            idle: Duration::from_secs(20),
-            interval: Duration::from_secs(5),
-            probes: 3,
-        });
-    }
     config.timestamps &= more & 8 == 0;
     config.selective_acknowledgments &= more & 16 == 0;
     Some(config)

@@ -15,8 +15,6 @@ pub struct Config {
     pub timestamps: bool,
     /// Whether selective acknowledgments are offered and accepted (RFC 2018).
     pub selective_acknowledgments: bool,
-    /// When small segments wait for an acknowledgment.
-    pub nagle: Nagle,
     /// How often and how long a handshake is tried.
     pub handshake: HandshakeConfig,
     /// How timers are rounded.
@@ -34,24 +32,10 @@ pub struct Config {
     /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1). Probes carry no byte, as Linux's,
     /// with every preset.
     pub maximum_persist: Duration,
-    /// When an idle connection is probed; `None`: never, the default (RFC 9293, section 3.8.4).
-    pub keep_alive: Option<KeepAlive>,
     /// Congestion control, loss recovery and the retransmission time-out.
     pub recovery: RecoveryConfig,
     /// Acknowledgments and the window offered.
     pub receive: ReceiveConfig,
-}
-
-/// When a segment that is not full waits (RFC 9293, section 3.7.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Nagle {
-    /// Never: `TCP_NODELAY`.
-    #[default]
-    Off,
-    /// While anything is in flight.
-    Standard,
-    /// While another segment that was not full is in flight (Minshall's variant; Linux: `tcp_nagle_check`).
-    Minshall,
 }
 
 /// How often and how long a handshake is tried.
@@ -91,17 +75,6 @@ pub struct BurstConfig {
     pub maximum_bytes: u32,
 }
 
-/// When an idle connection is probed (RFC 9293, section 3.8.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeepAlive {
-    /// Silence before the first probe.
-    pub idle: Duration,
-    /// Time between probes.
-    pub interval: Duration,
-    /// Probes without an answer after which the connection is given up.
-    pub probes: u8,
-}
-
 impl Config {
     /// The Linux kernel, 6.18 at 250 Hz, under the settings of the emulated link (ARCHITECTURE.md, docs/models/tcp.md)
     /// and with `TCP_NODELAY`, as the drivers set it.
@@ -110,7 +83,6 @@ impl Config {
             maximum_segment_size,
             timestamps: true,
             selective_acknowledgments: true,
-            nagle: Nagle::Off,
             handshake: HandshakeConfig {
                 initial_timeout: Duration::from_secs(1),
                 maximum_timeout: Duration::from_secs(120),
@@ -138,7 +110,6 @@ impl Config {
             time_wait: Duration::from_secs(60),
             fin_wait_2: Duration::from_secs(60),
             maximum_persist: Duration::from_secs(120),
-            keep_alive: None,
             recovery: RecoveryConfig::linux(),
             receive: ReceiveConfig::linux(),
         }

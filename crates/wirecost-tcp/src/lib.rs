@@ -45,7 +45,7 @@ mod sequence;
 mod synchronized;
 pub mod timers;
 
-pub use config::{BurstConfig, Config, KeepAlive, Nagle};
+pub use config::{BurstConfig, Config};
 pub use connection::{Connection, Event, State, Transmit};
 pub use segment::{Segment, Timestamps};
 pub use timers::Granularity;

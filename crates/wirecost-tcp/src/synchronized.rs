@@ -92,8 +92,6 @@ pub(crate) struct Synchronized {
     silence: Silence,
     /// When a segment without data that was not acceptable was answered last.
     refused: Option<Instant>,
-    /// Where the last segment ended that was not full (for Nagle's algorithm).
-    small: u64,
     /// The segments that leave at once.
     burst: Burst,
     /// Bytes that the send buffer takes.
@@ -151,9 +149,8 @@ impl Synchronized {
             recovery: Recovery::new(&config, opening.initial_sequence.wrapping_add(1), now),
             receiver: Receiver::new(&config.receive, terms, peer.next, now),
             last_acknowledgment: peer.next,
-            silence: Silence::new(config.keep_alive.as_ref(), now),
+            silence: Silence::default(),
             refused: None,
-            small: 0,
             burst: Burst::default(),
             send_limit: queue::send_limit(&config, config.recovery.initial_window),
             waits_for_room: false,

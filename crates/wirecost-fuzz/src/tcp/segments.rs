@@ -10,7 +10,7 @@ use super::end::{End, seen_on_the_wire, stream};
 use super::{START, config, initial_sequence};
 use crate::script::Script;
 
-/// More timers than an end has that nobody answers, keep-alive and probes of the window included.
+/// More timers than an end has that nobody answers, probes of the window included.
 const MOST_TIMEOUTS: usize = 500;
 
 /// A script of segments, calls of the application and time, to an end that connects or accepts.

@@ -107,7 +107,7 @@ impl Recovery {
         self.probe.is_new_data_due() || self.has_room()
     }
 
-    /// Whether what is sent next is to show something: it must not wait for more data (Nagle).
+    /// Whether what is sent next is to show something: it must not wait for more data.
     pub(crate) fn is_probing(&self) -> bool {
         self.probe.is_due() || self.retransmit == Retransmit::NewDataFirst
     }

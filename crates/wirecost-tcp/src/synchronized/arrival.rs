@@ -164,7 +164,7 @@ impl Synchronized {
             return true;
         }
         self.note_peer_clock(segment, now);
-        self.silence.heard(now);
+        self.silence.heard();
         self.pushes = true;
         let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);

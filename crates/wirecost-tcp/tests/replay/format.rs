@@ -50,17 +50,6 @@ pub(crate) enum Fault {
     Again(Duration),
 }
 
-/// How a socket differs from the usual.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SocketOption {
-    KeepAlive {
-        idle: Duration,
-        interval: Duration,
-        probes: u8,
-    },
-    Nagle,
-}
-
 /// A segment, as a trace tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
@@ -117,7 +106,6 @@ pub(crate) struct Trace {
     /// Whether both sides run after each packet.
     pub(crate) beside: bool,
     pub(crate) lazy: Vec<Side>,
-    pub(crate) options: Vec<(Side, SocketOption)>,
     pub(crate) faults: BTreeMap<(Side, usize), Vec<Fault>>,
     pub(crate) actions: Vec<(Duration, Side, Act)>,
     pub(crate) packets: Vec<Packet>,
@@ -153,7 +141,6 @@ impl Trace {
             ["lose", side, packets] => self.fault(side, packets, Fault::Lose),
             ["hold", side, packets, time] => self.fault(side, packets, Fault::Hold(duration(time))),
             ["again", side, packets, time] => self.fault(side, packets, Fault::Again(duration(time))),
-            ["option", side, ref option @ ..] => self.option(side, option),
             ["at", time, side, ref act @ ..] => {
                 self.actions
                     .push((duration(time), Side::parse(side), parse_act(act)));
@@ -168,23 +155,6 @@ impl Trace {
             for ordinal in number(first)..=number(last) {
                 let faults = self.faults.entry((Side::parse(side), ordinal));
                 faults.or_default().push(fault);
-            }
-        }
-    }
-
-    fn option(&mut self, side: &str, option: &[&str]) {
-        let option = match *option {
-            ["nagle"] => SocketOption::Nagle,
-            ["keep-alive", idle, interval, probes] => SocketOption::KeepAlive {
-                idle: duration(idle),
-                interval: duration(interval),
-                probes: probes.parse().expect("a number of probes"),
-            },
-            _ => panic!("no socket option: {option:?}"),
-        };
-        for of in Side::ALL {
-            if side == "both" || Side::parse(side) == of {
-                self.options.push((of, option));
             }
         }
     }

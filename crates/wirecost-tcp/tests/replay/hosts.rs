@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_tcp::{Config, Connection, Event, KeepAlive, Nagle, Segment};
+use wirecost_tcp::{Config, Connection, Event, Segment};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
-use super::format::{Act, Fault, Packet, Side, SocketOption, Trace};
+use super::format::{Act, Fault, Packet, Side, Trace};
 
 /// The largest segment on a path of 1,500 bytes.
 const MAXIMUM_SEGMENT_SIZE: u16 = 1_460;
@@ -54,22 +54,6 @@ impl Host {
     fn new(trace: &Trace, side: Side) -> Self {
         let mut config = Config::linux(MAXIMUM_SEGMENT_SIZE);
         config.clock_phase = trace.phase;
-        for (_, option) in trace.options.iter().filter(|(of, _)| *of == side) {
-            match *option {
-                SocketOption::Nagle => config.nagle = Nagle::Minshall,
-                SocketOption::KeepAlive {
-                    idle,
-                    interval,
-                    probes,
-                } => {
-                    config.keep_alive = Some(KeepAlive {
-                        idle,
-                        interval,
-                        probes,
-                    });
-                }
-            }
-        }
         Self {
             config,
             connections: Vec::new(),
