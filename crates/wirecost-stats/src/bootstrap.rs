@@ -6,7 +6,7 @@ use wirecost_proto::Rng;
 use crate::CONFIDENCE;
 
 /// Resamples unless another number is asked for.
-pub const DEFAULT_RESAMPLES: u32 = 10_000;
+pub(crate) const DEFAULT_RESAMPLES: u32 = 10_000;
 
 /// An estimate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -42,7 +42,7 @@ impl Protocol {
     }
 
     /// The protocol of IANA's `number`.
-    pub const fn from_number(number: u8) -> Self {
+    pub(crate) const fn from_number(number: u8) -> Self {
         match number {
             1 => Self::Icmp,
             6 => Self::Tcp,
@@ -333,7 +333,7 @@ impl Repr {
     ///
     /// # Errors
     /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
-    pub fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Self::V4(repr) => repr.emit_header(payload_bytes, out),
             Self::V6(repr) => repr.emit_header(payload_bytes, out),
