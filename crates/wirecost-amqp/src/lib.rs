@@ -5,6 +5,7 @@
 //! - [`container`]: accepts connections, takes messages into queues and delivers them
 //! - `session`: the windows that both sides keep (section 2.5.6)
 //! - `outgoing`: what both sides do with what they have written
+//! - `timer`: what either side waits for
 //!
 //! Section numbers are those of the OASIS standard, part and section: 2.4.1 is section 4.1 of part 2, transport.
 //!
@@ -29,3 +30,4 @@ pub mod codec;
 pub mod container;
 mod outgoing;
 mod session;
+mod timer;

@@ -7,14 +7,9 @@ use wirecost_proto::Buffer;
 /// Moves bytes and spans from `from` to the end of `to`; `from` keeps its memory.
 pub(crate) fn move_into(from: &mut Buffer, to: &mut Buffer) {
     if from.bytes().is_empty() {
-        from.spans().iter().for_each(|span| to.cover_span(*span));
+        to.cover_spans(from.spans());
     }
-    let mut rest = from.bytes();
-    for span in from.spans() {
-        let (bytes, left) = rest.split_at((span.len as usize).min(rest.len()));
-        to.push(bytes, span.layer, span.phase, span.cause);
-        rest = left;
-    }
+    to.push_described(from.bytes(), from.spans());
     from.clear();
 }
 

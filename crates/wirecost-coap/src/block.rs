@@ -11,7 +11,7 @@ impl BlockSize {
     pub const MAX: Self = Self(6);
 
     /// The size that the exponent `szx` means, or `None` for the reserved 7 and above.
-    pub const fn from_szx(szx: u8) -> Option<Self> {
+    pub(crate) const fn from_szx(szx: u8) -> Option<Self> {
         if szx <= Self::MAX.0 { Some(Self(szx)) } else { None }
     }
 
@@ -36,7 +36,7 @@ impl BlockSize {
 }
 
 /// The largest block number: 20 bits.
-pub const MAX_BLOCK_NUMBER: u32 = (1 << 20) - 1;
+pub(crate) const MAX_BLOCK_NUMBER: u32 = (1 << 20) - 1;
 
 /// Number, more-flag and size of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

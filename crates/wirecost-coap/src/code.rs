@@ -156,7 +156,7 @@ impl Code {
     }
 
     /// Whether the message is a response.
-    pub const fn is_response(self) -> bool {
+    pub(crate) const fn is_response(self) -> bool {
         matches!(
             self.class(),
             Class::Success | Class::ClientError | Class::ServerError
@@ -220,7 +220,7 @@ impl Method {
     }
 
     /// The method of requests with `code`, or `None` where it is not one of the registry's.
-    pub fn from_code(code: Code) -> Option<Self> {
+    pub(crate) fn from_code(code: Code) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.code() == code)
     }
 }

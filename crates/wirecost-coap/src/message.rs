@@ -11,7 +11,7 @@ pub const HEADER_BYTES: usize = 4;
 /// The version of every message (RFC 7252 section 3).
 pub const VERSION: u8 = 1;
 /// What stands between the options and the payload.
-pub const PAYLOAD_MARKER: u8 = 0xff;
+pub(crate) const PAYLOAD_MARKER: u8 = 0xff;
 
 /// The type of a message (RFC 7252 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,7 +161,7 @@ impl<'a> View<'a> {
 
     /// The message id to answer with an RST, where the datagram is confirmable and of version 1, so that what
     /// is wrong with it must be rejected (RFC 7252 section 4.2). Everything else is ignored (sections 3, 4.3).
-    pub fn rejectable(&self) -> Option<u16> {
+    pub(crate) fn rejectable(&self) -> Option<u16> {
         let confirmable = self.version() == Some(VERSION) && self.kind() == Some(Type::Confirmable);
         self.message_id().filter(|_| confirmable)
     }

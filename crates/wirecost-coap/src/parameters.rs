@@ -44,19 +44,13 @@ impl Default for TransmissionParameters {
 
 impl TransmissionParameters {
     /// MAX_TRANSMIT_SPAN: from the first transmission to the last retransmission; 45 s by default.
-    pub fn max_transmit_span(&self) -> Duration {
+    pub(crate) fn max_transmit_span(&self) -> Duration {
         // RFC 7252 section 4.8.2: ACK_TIMEOUT * (2^MAX_RETRANSMIT - 1) * ACK_RANDOM_FACTOR.
         self.scaled(doublings(self.max_retransmit) - 1.0)
     }
 
-    /// MAX_TRANSMIT_WAIT: from the first transmission to the moment of giving up; 93 s by default.
-    pub fn max_transmit_wait(&self) -> Duration {
-        // RFC 7252 section 4.8.2: ACK_TIMEOUT * (2^(MAX_RETRANSMIT + 1) - 1) * ACK_RANDOM_FACTOR.
-        self.scaled(doublings(self.max_retransmit.saturating_add(1)) - 1.0)
-    }
-
     /// MAX_RTT: twice the latency and the processing delay; 202 s by default.
-    pub fn max_rtt(&self) -> Duration {
+    pub(crate) fn max_rtt(&self) -> Duration {
         self.max_latency * 2 + self.processing_delay
     }
 
@@ -73,7 +67,7 @@ impl TransmissionParameters {
 
     /// How long a client that hears nothing waits after `bytes` bytes, so that it does not exceed PROBING_RATE
     /// (RFC 7252 section 4.7).
-    pub fn probing_time(&self, bytes: usize) -> Duration {
+    pub(crate) fn probing_time(&self, bytes: usize) -> Duration {
         Duration::try_from_secs_f64(bytes as f64 / self.probing_rate).unwrap_or(Duration::MAX)
     }
 
@@ -148,7 +142,6 @@ mod tests {
         // RFC 7252 section 4.8.2, table 3.
         let parameters = TransmissionParameters::default();
         assert_eq!(parameters.max_transmit_span().as_secs(), 45);
-        assert_eq!(parameters.max_transmit_wait().as_secs(), 93);
         assert_eq!(parameters.max_rtt().as_secs(), 202);
         assert_eq!(parameters.exchange_lifetime().as_secs(), 247);
         assert_eq!(parameters.non_lifetime().as_secs(), 145);
@@ -161,7 +154,7 @@ mod tests {
             ack_random_factor: f64::MAX,
             ..Default::default()
         };
-        assert_eq!(parameters.max_transmit_wait(), Duration::MAX);
+        assert_eq!(parameters.max_transmit_span(), Duration::MAX);
     }
 
     #[test]

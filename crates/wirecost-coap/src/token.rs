@@ -5,7 +5,7 @@ use core::fmt;
 use crate::short::ShortBytes;
 
 /// The longest token in bytes (RFC 7252 section 3; RFC 8974's longer ones are not used).
-pub const MAX_TOKEN_BYTES: usize = 8;
+pub(crate) const MAX_TOKEN_BYTES: usize = 8;
 
 /// 0 to 8 bytes that a client chose and a server echoes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +21,7 @@ impl Token {
     }
 
     /// The token of the low `len` bytes of `number`, big-endian; at most 8.
-    pub fn from_number(number: u64, len: usize) -> Self {
+    pub(crate) fn from_number(number: u64, len: usize) -> Self {
         let bytes = number.to_be_bytes();
         let start = bytes.len().saturating_sub(len);
         bytes.get(start..).and_then(Self::new).unwrap_or_default()

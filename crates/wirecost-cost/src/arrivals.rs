@@ -65,19 +65,6 @@ impl Arrivals {
         let datagram = self.datagrams.get(&(flow, direction, id))?;
         datagram.coverage.complete_at(0..u64::from(datagram.of))
     }
-
-    /// Forgets the bytes before `offset` of one stream.
-    pub fn forget_before(&mut self, flow: Ports, direction: Direction, offset: u64) {
-        if let Some(coverage) = self.streams.get_mut(&(flow, direction)) {
-            coverage.forget_before(offset);
-        }
-    }
-
-    /// Forgets the datagrams of one flow and direction that were given before `id`.
-    pub fn forget_datagrams_before(&mut self, flow: Ports, direction: Direction, id: DatagramId) {
-        self.datagrams
-            .retain(|(of, way, datagram), _| (*of, *way) != (flow, direction) || *datagram >= id);
-    }
 }
 
 /// Which bytes were delivered and when, as disjoint pieces by their first byte.
@@ -136,11 +123,6 @@ impl Coverage {
             complete_at = complete_at.max(Some(piece.at));
         }
         complete_at.filter(|_| cursor >= bytes.end)
-    }
-
-    fn forget_before(&mut self, offset: u64) {
-        self.cut(offset);
-        self.pieces = self.pieces.split_off(&offset);
     }
 }
 

@@ -175,7 +175,7 @@ impl DeviceLedger {
         let (phase, cause) = (judgement.phase, judgement.cause);
         out.cover(headers.ip_header_bytes, Layer::Ip, phase, cause);
         out.cover(judgement.transport_header_bytes, Layer::Transport, phase, cause);
-        self.content.spans().iter().for_each(|span| out.cover_span(*span));
+        out.cover_spans(self.content.spans());
         let header_bytes = headers.ip_header_bytes + judgement.transport_header_bytes;
         let covered = header_bytes as u64 + self.content.covered();
         // Bytes behind a datagram's end, a reset's text: of the packet, but nobody's content.

@@ -76,12 +76,6 @@ impl Totals {
             .sum()
     }
 
-    /// Wire bytes without the payload that was not sent before: what a phase's messages cost on top.
-    pub fn overhead_bytes(&self, phase: Phase, direction: Direction) -> u64 {
-        let payload = |cause| self.bytes_of(phase, direction, Layer::Payload, cause);
-        self.wire_bytes(phase, direction) - payload(Cause::Original) - payload(Cause::Acknowledgement)
-    }
-
     /// Packets of one phase.
     pub fn packets(&self, phase: Phase, direction: Direction) -> u64 {
         self.packets[phase as usize][direction as usize].iter().sum()
@@ -174,7 +168,6 @@ mod tests {
             totals.bytes_by_cause(Phase::Message, down, Cause::Retransmission),
             112
         );
-        assert_eq!(totals.overhead_bytes(Phase::Message, down), 112);
         assert_eq!(totals.packets(Phase::Message, down), 1);
         assert_eq!(totals.packets(Phase::Close, down), 0);
         assert_eq!(

@@ -12,9 +12,10 @@ use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::Links;
 use wirecost_proto::{BitRate, Instant, Path, Probability, Rng};
 use wirecost_sim::{Finished, Recording, Settings, Tally, World};
-use wirecost_tcp::Preset;
+use wirecost_tcp::Config;
 
 use crate::script::Script;
+use crate::tcp;
 
 mod talker;
 
@@ -52,7 +53,7 @@ type Run = Finished<Talker, OwnLinks, Taps, Arrivals>;
 struct Setting {
     transport: Transport,
     ipv6: bool,
-    tcp: Preset,
+    tcp: fn(u16) -> Config,
     mtu: u16,
     link: LinkConfig,
     seed: u64,
@@ -77,7 +78,7 @@ impl Setting {
                 Transport::Datagram
             },
             ipv6: choice & 2 != 0,
-            tcp: Preset::ALL[usize::from(choice >> 3) % Preset::ALL.len()],
+            tcp: tcp::preset(choice >> 3),
             mtu,
             link,
             seed: u64::from(seed),
@@ -90,7 +91,7 @@ impl Setting {
         let rng = Rng::new(self.seed);
         let mut settings = Settings::linux(self.mtu, self.ipv6, rng);
         let largest = settings.device_tcp.maximum_segment_size;
-        settings.device_tcp = self.tcp.config(largest);
+        settings.device_tcp = (self.tcp)(largest);
         let mut devices: Vec<_> = (0..)
             .zip(&self.talkers)
             .map(|(host, talker)| self.device(host, talker))

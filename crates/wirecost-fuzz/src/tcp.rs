@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_tcp::{Config, Cookie, FastOpen, KeepAlive, Nagle, Preset};
+use wirecost_tcp::Config;
 
 use crate::script::Script;
 
@@ -21,29 +21,19 @@ const MSS: u16 = 1460;
 const MOST_WRITTEN: u64 = 200_000;
 
 /// How an end behaves, of a preset and with what may be switched on.
-fn config(script: &mut Script<'_>, accepts: bool) -> Option<Config> {
+fn config(script: &mut Script<'_>) -> Option<Config> {
     let (choice, more) = (script.byte()?, script.byte()?);
-    let preset = Preset::ALL[usize::from(choice) % Preset::ALL.len()];
-    let mut config = preset.config(if more & 0x20 == 0 { MSS } else { 200 });
-    config.nagle = [Nagle::Off, Nagle::Standard, Nagle::Minshall][usize::from(choice >> 2) % 3];
+    let mut config = preset(choice)(if more & 0x20 == 0 { MSS } else { 200 });
     config.clock_phase = Duration::from_micros(u64::from(choice) * 997);
-    if more & 1 != 0 {
-        config.keep_alive = Some(KeepAlive {
-            idle: Duration::from_secs(20),
-            interval: Duration::from_secs(5),
-            probes: 3,
-        });
-    }
-    let cookie = Cookie::new(&[7; 8])?;
-    config.fast_open = match (more >> 1 & 3, accepts) {
-        (0, _) => FastOpen::Off,
-        (1, false) => FastOpen::Request,
-        (_, false) => FastOpen::Connect(cookie),
-        (_, true) => FastOpen::Accept(cookie),
-    };
     config.timestamps &= more & 8 == 0;
     config.selective_acknowledgments &= more & 16 == 0;
     Some(config)
+}
+
+/// One of the presets.
+pub(crate) fn preset(choice: u8) -> fn(u16) -> Config {
+    let presets = [Config::linux, Config::larmo];
+    presets[usize::from(choice) % presets.len()]
 }
 
 /// An initial sequence number: near the end of the numbers, so that they wrap, or anywhere.

@@ -63,17 +63,17 @@ impl Method {
     }
 
     /// The method of that name; names are case-sensitive (RFC 9110 section 9.1).
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
     /// Whether it asks for no change (RFC 9110 section 9.2.1).
-    pub const fn is_safe(self) -> bool {
+    pub(crate) const fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace)
     }
 
     /// Whether a request without content still says so with `Content-Length: 0` (RFC 9110 section 8.6).
-    pub const fn anticipates_content(self) -> bool {
+    pub(crate) const fn anticipates_content(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
     }
 }
@@ -89,16 +89,12 @@ impl fmt::Display for Method {
 pub struct Status(u16);
 
 impl Status {
-    /// 100: send the content.
-    pub const CONTINUE: Self = Self(100);
     /// 200: the content is what was asked for.
     pub const OK: Self = Self(200);
     /// 201: the resource was made.
     pub const CREATED: Self = Self(201);
     /// 204: done, nothing to say.
     pub const NO_CONTENT: Self = Self(204);
-    /// 304: what the client has is still right.
-    pub const NOT_MODIFIED: Self = Self(304);
     /// 400: not a request.
     pub const BAD_REQUEST: Self = Self(400);
     /// 404: there is no such thing.
@@ -135,7 +131,7 @@ impl Status {
     }
 
     /// Whether it is 1xx: another response follows (RFC 9110 section 15.2).
-    pub const fn is_interim(self) -> bool {
+    pub(crate) const fn is_interim(self) -> bool {
         self.0 < 200
     }
 
@@ -145,7 +141,7 @@ impl Status {
     }
 
     /// Whether a response with it never has content: 1xx, 204, 304 (RFC 9112 section 6.3, rule 1).
-    pub const fn forbids_content(self) -> bool {
+    pub(crate) const fn forbids_content(self) -> bool {
         self.is_interim() || self.0 == 204 || self.0 == 304
     }
 

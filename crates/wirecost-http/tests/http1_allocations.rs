@@ -77,5 +77,5 @@ fn a_post_and_its_answer_allocate_nothing_after_the_first_ones() {
     let allocated = allocations() - before;
     assert_eq!(allocated, 0);
     assert_eq!(server.stats().answered, 1_020);
-    assert!(!client.is_awaiting());
+    assert!(!client.has_unsent());
 }

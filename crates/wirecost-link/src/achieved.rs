@@ -8,7 +8,7 @@ use crate::loss::Loss;
 
 /// The probability with which a link that does what it should is reported as not doing so: the bands hold
 /// 99.99 %.
-pub const FALSE_ALARM: f64 = 1e-4;
+pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
 /// The standard normal quantile of 1 - [`FALSE_ALARM`] / 2.
 const Z: f64 = 3.890_591_886_413_1;
@@ -85,7 +85,7 @@ impl FrequencyCheck {
     /// The check of a loss model. Gilbert-Elliott losses come in bursts: their count has the variance of a long
     /// run's correlated losses, and a long tail where the bursts are few. The band is that of a negative binomial
     /// count of the same mean and variance, normal where the mean is large.
-    pub fn of_loss(loss: &Loss, trials: u64, hits: u64) -> Self {
+    pub(crate) fn of_loss(loss: &Loss, trials: u64, hits: u64) -> Self {
         match loss {
             Loss::None | Loss::Bernoulli(_) => Self::new(loss.rate(), trials, hits),
             Loss::GilbertElliott(model) => {

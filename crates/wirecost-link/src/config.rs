@@ -17,10 +17,10 @@ pub const MIN_MTU: u16 = 68;
 pub const DEFAULT_MTU: u16 = 1_500;
 
 /// The longest delay that a link may have; interplanetary links stay out.
-pub const MAX_DELAY: Duration = Duration::from_secs(3_600);
+pub(crate) const MAX_DELAY: Duration = Duration::from_secs(3_600);
 
 /// The fewest packets that a queue of default size holds.
-pub const DEFAULT_QUEUE_PACKETS: u64 = 64;
+pub(crate) const DEFAULT_QUEUE_PACKETS: u64 = 64;
 
 /// A link: what each direction does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

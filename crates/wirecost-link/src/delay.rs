@@ -1,6 +1,5 @@
 //! Propagation delay and its variation (RFC 7679, RFC 3393).
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use wirecost_proto::{Direction, Instant, Rng};
@@ -125,7 +124,8 @@ pub(crate) struct DelayStage {
     delay: Duration,
     variation: Option<DelayVariation>,
     dice: Dice,
-    order: KeptOrder,
+    /// The latest arrival so far, where the order is kept.
+    latest: Instant,
 }
 
 impl DelayStage {
@@ -139,13 +139,12 @@ impl DelayStage {
             delay,
             variation,
             dice: Dice::new(rng, direction, Purpose::DelayVariation),
-            order: KeptOrder::default(),
+            latest: Instant::START,
         }
     }
 
-    /// When packet `index`, which leaves the queue at `departure`, arrives. No later call has a departure before
-    /// `horizon`.
-    pub(crate) fn arrival(&mut self, index: u64, departure: Instant, horizon: Instant) -> Instant {
+    /// When packet `index`, which leaves the queue at `departure`, arrives. No later call has an earlier departure.
+    pub(crate) fn arrival(&mut self, index: u64, departure: Instant) -> Instant {
         let Some(variation) = self.variation else {
             return departure + self.delay;
         };
@@ -154,77 +153,14 @@ impl DelayStage {
         if !variation.keeps_order {
             return arrival;
         }
-        self.order.keep(departure, arrival, horizon)
-    }
-}
-
-/// Arrivals in the order of the departures, also where the packets are not told in that order.
-#[derive(Clone, Debug, Default)]
-struct KeptOrder {
-    /// Departure and arrival, both ascending.
-    passed: VecDeque<(Instant, Instant)>,
-}
-
-impl KeptOrder {
-    /// `arrival`, moved between the arrivals of the packets that departed before and after.
-    fn keep(&mut self, departure: Instant, arrival: Instant, horizon: Instant) -> Instant {
-        // Of the packets that nothing can depart before any more, the last one speaks for all.
-        while self
-            .passed
-            .get(1)
-            .is_some_and(|(departed, _)| *departed <= horizon)
-        {
-            self.passed.pop_front();
-        }
-        let place = self
-            .passed
-            .partition_point(|(departed, _)| *departed <= departure);
-        let before = place.checked_sub(1).and_then(|before| self.passed.get(before));
-        let mut kept = before.map_or(arrival, |(_, earliest)| arrival.max(*earliest));
-        if let Some((_, latest)) = self.passed.get(place) {
-            kept = kept.min(*latest);
-        }
-        self.passed.insert(place, (departure, kept));
-        kept
+        self.latest = self.latest.max(arrival);
+        self.latest
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arrivals_are_kept_in_the_order_of_departures() {
-        let at = Instant::from_nanos;
-        let mut order = KeptOrder::default();
-        assert_eq!(order.keep(at(10), at(90), at(0)), at(90));
-        assert_eq!(
-            order.keep(at(20), at(50), at(0)),
-            at(90),
-            "waits for the one before"
-        );
-        assert_eq!(order.keep(at(60), at(150), at(0)), at(150));
-        assert_eq!(
-            order.keep(at(40), at(170), at(0)),
-            at(150),
-            "told late, not after the next one"
-        );
-        assert_eq!(
-            order.keep(at(30), at(80), at(0)),
-            at(90),
-            "told late, not before the last one"
-        );
-    }
-
-    #[test]
-    fn what_no_packet_can_precede_is_forgotten() {
-        let mut order = KeptOrder::default();
-        for nanos in 0..1_000 {
-            let at = Instant::from_nanos(nanos);
-            order.keep(at, at, at);
-        }
-        assert!(order.passed.len() <= 2);
-    }
 
     #[test]
     fn a_normal_delay_is_never_negative() {

@@ -16,7 +16,6 @@
 //!
 //! - [`config`]: both directions of a link and what is wrong with a configuration
 //! - [`link`]: the link itself
-//! - [`chain`]: several links one after the other
 //! - [`medium`]: what carries its packets on a real machine
 //! - [`counters`]: what happened to how many packets
 //! - [`achieved`]: whether what happened is what was asked for
@@ -37,7 +36,6 @@
 //! ```
 
 pub mod achieved;
-pub mod chain;
 pub mod config;
 pub mod corrupt;
 pub mod counters;
@@ -51,7 +49,6 @@ pub mod queue;
 pub mod reorder;
 
 pub use achieved::{Achieved, FrequencyCheck};
-pub use chain::Chain;
 pub use config::{ConfigError, ConfigFault, DirectionConfig, LinkConfig};
 pub use counters::{Counters, Traffic};
 pub use delay::{DelayDistribution, DelayVariation};

@@ -55,23 +55,6 @@ impl Link {
             Direction::Down => &self.down.counters,
         }
     }
-
-    /// Like [`Path::offer`], for packets that come out of another link: `now` may go back, but not before the
-    /// `horizon` of any call so far, which itself never goes back.
-    pub(crate) fn enter(
-        &mut self,
-        direction: Direction,
-        wire_bytes: usize,
-        now: Instant,
-        horizon: Instant,
-        deliveries: &mut Vec<Delivery>,
-    ) -> Fate {
-        let lane = match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        };
-        lane.enter(wire_bytes, now, horizon, deliveries)
-    }
 }
 
 impl Path for Link {
@@ -82,7 +65,11 @@ impl Path for Link {
         now: Instant,
         deliveries: &mut Vec<Delivery>,
     ) -> Fate {
-        self.enter(direction, wire_bytes, now, now, deliveries)
+        let lane = match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        };
+        lane.enter(wire_bytes, now, deliveries)
     }
 }
 
@@ -122,13 +109,7 @@ impl Lane {
         }
     }
 
-    fn enter(
-        &mut self,
-        wire_bytes: usize,
-        now: Instant,
-        horizon: Instant,
-        deliveries: &mut Vec<Delivery>,
-    ) -> Fate {
+    fn enter(&mut self, wire_bytes: usize, now: Instant, deliveries: &mut Vec<Delivery>) -> Fate {
         let index = self.counters.offered.packets;
         self.counters.offered.add(wire_bytes as u64);
         // Asked for every packet, so that a drop before this stage does not shift the losses after it.
@@ -137,7 +118,7 @@ impl Lane {
             self.counters.too_large += 1;
             return Fate::TooLarge;
         }
-        let Some(departure) = self.serialise(index, wire_bytes as u64, now, horizon) else {
+        let Some(departure) = self.serialise(index, wire_bytes as u64, now) else {
             self.counters.queue_dropped += 1;
             return Fate::QueueDropped;
         };
@@ -145,26 +126,26 @@ impl Lane {
             self.counters.lost += 1;
             return Fate::Lost;
         }
-        let arrival = self.propagate(index, departure, horizon);
+        let arrival = self.propagate(index, departure);
         self.deliver(index, wire_bytes, arrival, deliveries)
     }
 
     /// When the packet's last bit is sent, or `None` where the queue is full.
-    fn serialise(&mut self, index: u64, bytes: u64, now: Instant, horizon: Instant) -> Option<Instant> {
+    fn serialise(&mut self, index: u64, bytes: u64, now: Instant) -> Option<Instant> {
         let Some(queue) = &mut self.queue else {
             return Some(now);
         };
         let ties = self.ties;
         let is_earlier = || ties.is_some_and(|dice| dice.packet(index).next_f64() < EARLIER);
-        let admitted = queue.admit(bytes, now, horizon, is_earlier)?;
+        let admitted = queue.admit(bytes, now, is_earlier)?;
         self.counters.serialised.add(bytes);
         self.counters.busy += admitted.service;
         self.counters.raise_high_water(admitted.backlog);
         Some(admitted.departs)
     }
 
-    fn propagate(&mut self, index: u64, departure: Instant, horizon: Instant) -> Instant {
-        let arrival = self.delay.arrival(index, departure, horizon);
+    fn propagate(&mut self, index: u64, departure: Instant) -> Instant {
+        let arrival = self.delay.arrival(index, departure);
         let Some(late) = self.reorder.held_back(index, arrival) else {
             return arrival;
         };

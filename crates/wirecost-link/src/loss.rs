@@ -49,7 +49,7 @@ impl GilbertElliott {
     }
 
     /// The share of packets that meet the bad state: p / (p + r); 0 where the chain never moves.
-    pub fn bad_share(&self) -> f64 {
+    pub(crate) fn bad_share(&self) -> f64 {
         let moves = self.good_to_bad.value() + self.bad_to_good.value();
         if moves == 0.0 {
             return 0.0;

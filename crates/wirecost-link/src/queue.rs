@@ -2,11 +2,6 @@
 //!
 //! Nothing is held: a packet's departure is known when it enters, because those before it are. The queue keeps
 //! the departures that have not passed yet.
-//!
-//! Within a [`Chain`](crate::Chain) packets can be told in another order than they enter. A packet that overtook
-//! others before this link then takes the first idle time of the line that is long enough; departures already
-//! promised do not move. Where packets come in order, which is always so for a link by itself, this is
-//! exactly first in, first out.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -42,14 +37,11 @@ pub(crate) struct Queue {
     /// In the order of departure.
     bookings: VecDeque<Booking>,
     booked: Traffic,
-    latest_entry: Instant,
 }
 
 /// The line's time that a packet has been given.
 #[derive(Clone, Copy, Debug)]
 struct Booking {
-    entered: Instant,
-    starts: Instant,
     departs: Instant,
     bytes: u64,
 }
@@ -72,25 +64,23 @@ impl Queue {
             limit,
             bookings: VecDeque::new(),
             booked: Traffic::default(),
-            latest_entry: Instant::START,
         }
     }
 
     /// Takes a packet that enters at `now`, or refuses it where the queue is full. What leaves at `now` has left, unless the
-    /// packet `is_earlier`, which is asked where it matters. No later call has a `now` before `horizon`.
+    /// packet `is_earlier`, which is asked where it matters. No later call has an earlier `now`.
     pub(crate) fn admit(
         &mut self,
         bytes: u64,
         now: Instant,
-        horizon: Instant,
         is_earlier: impl FnOnce() -> bool,
     ) -> Option<Admitted> {
-        self.forget_before(horizon);
+        self.forget_before(now);
         let mut backlog = self.backlog(now);
         if !self.limit.admits(backlog, bytes) {
             return None;
         }
-        if !self.limit.admits(self.backlog_with_leaving(backlog, now), bytes) && is_earlier() {
+        if !self.limit.admits(self.booked, bytes) && is_earlier() {
             return None;
         }
         backlog.add(bytes);
@@ -103,64 +93,29 @@ impl Queue {
         })
     }
 
-    /// Forgets packets that have left before `horizon`.
-    fn forget_before(&mut self, horizon: Instant) {
-        while let Some(first) = self.bookings.front().filter(|first| first.departs < horizon) {
+    /// Forgets packets that have left before `now`.
+    fn forget_before(&mut self, now: Instant) {
+        while let Some(first) = self.bookings.front().filter(|first| first.departs < now) {
             self.booked.remove(first.bytes);
             self.bookings.pop_front();
         }
     }
 
-    /// What has entered but not left at `now`.
+    /// What has not left at `now`.
     fn backlog(&self, now: Instant) -> Traffic {
         let mut backlog = self.booked;
         let departed = self.bookings.iter().take_while(|booking| booking.departs <= now);
         departed.for_each(|booking| backlog.remove(booking.bytes));
-        if now < self.latest_entry {
-            let later = self.bookings.iter().filter(|booking| booking.entered > now);
-            later.for_each(|booking| backlog.remove(booking.bytes));
-        }
         backlog
     }
 
-    /// The same with what leaves at `now`.
-    fn backlog_with_leaving(&self, mut backlog: Traffic, now: Instant) -> Traffic {
-        let ahead = self.bookings.iter().take_while(|booking| booking.departs <= now);
-        let leaving = ahead.filter(|booking| booking.departs == now);
-        leaving.for_each(|booking| backlog.add(booking.bytes));
-        backlog
-    }
-
-    /// Gives a packet the line for `service` from `now` on; returns its departure.
+    /// Gives a packet the line for `service` behind all others; returns its departure.
     fn book(&mut self, bytes: u64, now: Instant, service: Duration) -> Instant {
-        let (place, starts) = if now < self.latest_entry {
-            self.first_idle(now, service)
-        } else {
-            let free = self.bookings.back().map_or(now, |last| last.departs);
-            (self.bookings.len(), free.max(now))
-        };
-        let booking = Booking {
-            entered: now,
-            starts,
-            departs: starts + service,
-            bytes,
-        };
-        self.bookings.insert(place, booking);
+        let free = self.bookings.back().map_or(now, |last| last.departs);
+        let departs = free.max(now) + service;
+        self.bookings.push_back(Booking { departs, bytes });
         self.booked.add(bytes);
-        self.latest_entry = self.latest_entry.max(now);
-        booking.departs
-    }
-
-    /// The first idle time of at least `service` from `now` on, and its place among the bookings.
-    fn first_idle(&self, now: Instant, service: Duration) -> (usize, Instant) {
-        let mut starts = now;
-        for (place, booking) in self.bookings.iter().enumerate() {
-            if starts + service <= booking.starts {
-                return (place, starts);
-            }
-            starts = starts.max(booking.departs);
-        }
-        (self.bookings.len(), starts)
+        departs
     }
 }
 
@@ -177,38 +132,38 @@ mod tests {
         Instant::from_nanos(micros * 1_000)
     }
 
-    fn departs(queue: &mut Queue, bytes: u64, at: u64, horizon: u64) -> Option<u64> {
-        let admitted = queue.admit(bytes, us(at), us(horizon), || false)?;
+    fn departs(queue: &mut Queue, bytes: u64, at: u64) -> Option<u64> {
+        let admitted = queue.admit(bytes, us(at), || false)?;
         Some(admitted.departs.as_nanos() / 1_000)
     }
 
     #[test]
     fn a_packet_waits_for_those_before_it() {
         let mut queue = queue(QueueLimit::Packets(10));
-        assert_eq!(departs(&mut queue, 100, 0, 0), Some(100));
-        assert_eq!(departs(&mut queue, 50, 10, 10), Some(150));
-        assert_eq!(departs(&mut queue, 10, 500, 500), Some(510), "the line was idle");
+        assert_eq!(departs(&mut queue, 100, 0), Some(100));
+        assert_eq!(departs(&mut queue, 50, 10), Some(150));
+        assert_eq!(departs(&mut queue, 10, 500), Some(510), "the line was idle");
     }
 
     #[test]
     fn the_packet_being_sent_counts_until_its_last_bit() {
         let mut queue = queue(QueueLimit::Packets(2));
-        assert_eq!(departs(&mut queue, 100, 0, 0), Some(100));
-        assert_eq!(departs(&mut queue, 100, 0, 0), Some(200));
-        assert_eq!(departs(&mut queue, 100, 99, 99), None);
-        assert_eq!(departs(&mut queue, 100, 100, 100), Some(300));
+        assert_eq!(departs(&mut queue, 100, 0), Some(100));
+        assert_eq!(departs(&mut queue, 100, 0), Some(200));
+        assert_eq!(departs(&mut queue, 100, 99), None);
+        assert_eq!(departs(&mut queue, 100, 100), Some(300));
     }
 
     #[test]
     fn a_packet_that_comes_as_another_leaves_is_refused_where_it_was_earlier() {
         let full = || {
             let mut queue = queue(QueueLimit::Packets(2));
-            assert_eq!(departs(&mut queue, 100, 0, 0), Some(100));
-            assert_eq!(departs(&mut queue, 100, 0, 0), Some(200));
+            assert_eq!(departs(&mut queue, 100, 0), Some(100));
+            assert_eq!(departs(&mut queue, 100, 0), Some(200));
             queue
         };
         let enters = |queue: &mut Queue, at, is_earlier| {
-            let admitted = queue.admit(100, us(at), us(at), || is_earlier);
+            let admitted = queue.admit(100, us(at), || is_earlier);
             admitted.is_some()
         };
         assert!(!enters(&mut full(), 100, true));
@@ -224,52 +179,18 @@ mod tests {
     #[test]
     fn a_byte_limit_counts_bytes_of_whole_packets() {
         let mut queue = queue(QueueLimit::Bytes(250));
-        assert_eq!(departs(&mut queue, 100, 0, 0), Some(100));
-        assert_eq!(departs(&mut queue, 100, 0, 0), Some(200));
-        assert_eq!(departs(&mut queue, 51, 0, 0), None);
-        assert_eq!(departs(&mut queue, 50, 0, 0), Some(250), "exactly full");
-        assert_eq!(departs(&mut queue, 1, 0, 0), None);
-    }
-
-    #[test]
-    fn a_packet_told_late_takes_the_first_idle_time() {
-        let mut queue = queue(QueueLimit::Packets(10));
-        assert_eq!(departs(&mut queue, 100, 1_000, 0), Some(1_100));
-        assert_eq!(
-            departs(&mut queue, 50, 900, 0),
-            Some(950),
-            "before the promised one"
-        );
-        assert_eq!(
-            departs(&mut queue, 70, 920, 0),
-            Some(1_170),
-            "too long for the gap of 50"
-        );
-        assert_eq!(departs(&mut queue, 50, 920, 0), Some(1_000), "fits the gap");
-    }
-
-    #[test]
-    fn a_packet_told_late_meets_the_backlog_of_its_time() {
-        let mut queue = queue(QueueLimit::Packets(1));
-        assert_eq!(departs(&mut queue, 100, 1_000, 0), Some(1_100));
-        assert_eq!(
-            departs(&mut queue, 100, 200, 0),
-            Some(300),
-            "the queue was empty then"
-        );
-        assert_eq!(departs(&mut queue, 100, 250, 0), None);
-        assert_eq!(
-            departs(&mut queue, 100, 200, 0),
-            None,
-            "at the same time as another"
-        );
+        assert_eq!(departs(&mut queue, 100, 0), Some(100));
+        assert_eq!(departs(&mut queue, 100, 0), Some(200));
+        assert_eq!(departs(&mut queue, 51, 0), None);
+        assert_eq!(departs(&mut queue, 50, 0), Some(250), "exactly full");
+        assert_eq!(departs(&mut queue, 1, 0), None);
     }
 
     #[test]
     fn what_has_left_is_forgotten() {
         let mut queue = queue(QueueLimit::Packets(10));
         for at in 0..1_000 {
-            departs(&mut queue, 1, at * 2, at * 2);
+            departs(&mut queue, 1, at * 2);
         }
         assert_eq!(queue.bookings.len(), 1);
         assert!(

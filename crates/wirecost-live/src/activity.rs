@@ -42,7 +42,7 @@ impl Activity {
     }
 
     /// Notes that packets are no longer recorded (full disk).
-    pub fn fail_recording(&self) {
+    pub(crate) fn fail_recording(&self) {
         self.recording_failed.store(true, Ordering::Relaxed);
     }
 

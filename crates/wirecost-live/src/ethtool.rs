@@ -19,7 +19,7 @@ const SET_GENERIC_RECEIVE: u32 = 0x2c;
 ///
 /// # Errors
 /// EPERM without CAP_NET_ADMIN, ENODEV where there is no such interface.
-pub fn disable_offloads(name: &str) -> io::Result<()> {
+pub(crate) fn disable_offloads(name: &str) -> io::Result<()> {
     let socket = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     let features = [
         SET_GENERIC_RECEIVE,

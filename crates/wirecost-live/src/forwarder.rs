@@ -33,7 +33,7 @@ use crate::recorder::{Recorder, Recording};
 use crate::timerfd::TimerFd;
 
 /// How long before a deadline the forwarder stops sleeping: more than the wake-up takes on a machine at work.
-pub const SPIN: Duration = Duration::from_micros(60);
+pub(crate) const SPIN: Duration = Duration::from_micros(60);
 
 /// The same where the hosts share the forwarder's CPU: no reader takes a socket between two packets of a burst whose sender
 /// was held up for less. Packets that a rate keeps closer together than this keep the hosts from the CPU.

@@ -168,7 +168,7 @@ impl Limits {
     ///
     /// # Errors
     /// It cannot; the error says how many it can.
-    pub fn check_sockets(&self, devices: u64) -> Result<(), LimitError> {
+    pub(crate) fn check_sockets(&self, devices: u64) -> Result<(), LimitError> {
         if devices <= self.sockets_per_process {
             return Ok(());
         }

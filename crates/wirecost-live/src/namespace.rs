@@ -34,7 +34,7 @@ impl Namespace {
     }
 
     /// Whether the calling thread is in this namespace: it has the same inode (namespaces(7)).
-    pub fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> bool {
         let identity = |namespace: &Self| {
             let metadata = File::from(namespace.0.try_clone()?).metadata()?;
             io::Result::Ok((metadata.dev(), metadata.ino()))
@@ -67,7 +67,7 @@ impl AsFd for Namespace {
 /// # Errors
 /// [`EnvironmentError::ThreadsRunning`] after a thread has started; [`EnvironmentError::Namespace`] where this
 /// machine refuses them.
-pub fn become_root_of_user_namespace() -> Result<(), EnvironmentError> {
+pub(crate) fn become_root_of_user_namespace() -> Result<(), EnvironmentError> {
     let (user, group) = sys::user_and_group();
     sys::unshare(libc::CLONE_NEWUSER).map_err(|error| match thread_count() {
         threads if threads > 1 && error.raw_os_error() == Some(libc::EINVAL) => {

@@ -9,7 +9,7 @@ pub type Settings = BTreeMap<String, String>;
 
 /// What both namespaces are set to before anything is measured. The virtual TCP's `linux` preset is defined by the
 /// same values.
-pub const REQUIRED: [(&str, &str); 23] = [
+pub(crate) const REQUIRED: [(&str, &str); 23] = [
     ("net.ipv4.tcp_congestion_control", "cubic"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),

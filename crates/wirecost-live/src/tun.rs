@@ -76,7 +76,7 @@ fn open_device() -> io::Result<File> {
 }
 
 /// Why /dev/net/tun cannot be used, as one line, or `None` where it can be opened.
-pub fn unusable() -> Option<String> {
+pub(crate) fn unusable() -> Option<String> {
     let error = open_device().err()?;
     if !Path::new(DEVICE).exists() {
         return Some(format!("{DEVICE} does not exist"));

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 
 /// The names and Ethernet addresses of a pair.
 #[derive(Clone, Copy, Debug)]
-pub struct VethPair<'a> {
+pub(crate) struct VethPair<'a> {
     /// The forwarder's end.
     pub near: VethEnd<'a>,
     /// The side's end.
@@ -27,7 +27,11 @@ impl VethPair<'_> {
     ///
     /// # Errors
     /// Whatever the kernel refuses, with the step that it refused.
-    pub fn create(&self, home: &Namespace, side: &Namespace) -> Result<PacketSocket, EnvironmentError> {
+    pub(crate) fn create(
+        &self,
+        home: &Namespace,
+        side: &Namespace,
+    ) -> Result<PacketSocket, EnvironmentError> {
         let name = self.near.name;
         let netlink = Netlink::open().doing("socket", || "speak to the kernel by netlink".into())?;
         netlink

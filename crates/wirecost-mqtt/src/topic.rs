@@ -1,14 +1,14 @@
 //! Topic names and topic filters (section 4.7).
 
 /// The level that stands for any one level.
-pub const SINGLE_LEVEL: &str = "+";
+pub(crate) const SINGLE_LEVEL: &str = "+";
 /// The last level that stands for its parent and any number of levels.
-pub const MULTI_LEVEL: &str = "#";
+pub(crate) const MULTI_LEVEL: &str = "#";
 /// The first level of a shared subscription (section 4.8.2).
 const SHARE: &str = "$share/";
 
 /// Whether `name` has a character that only filters may have [MQTT-3.3.2-2].
-pub fn has_wildcard(name: &str) -> bool {
+pub(crate) fn has_wildcard(name: &str) -> bool {
     name.contains(['+', '#'])
 }
 
@@ -20,13 +20,13 @@ pub fn is_hidden(name: &str) -> bool {
 /// Whether `name` has a meaning of its own to servers, so that clients do not exchange messages under it: what the server says
 /// of itself (section 4.7.2) and shared subscriptions (section 4.8.2). Other names with a dollar sign are left to applications,
 /// as Mosquitto leaves them.
-pub fn is_reserved(name: &str) -> bool {
+pub(crate) fn is_reserved(name: &str) -> bool {
     matches!(name.split('/').next(), Some("$SYS" | "$share"))
 }
 
 /// Whether `filter` is well-formed: wildcards take whole levels, `#` the last one [MQTT-4.7.1-1], and a shared
 /// filter names its group [MQTT-4.8.2-1].
-pub fn is_filter(filter: &str) -> bool {
+pub(crate) fn is_filter(filter: &str) -> bool {
     let shared = filter.starts_with(SHARE) || filter == "$share";
     if shared && split_shared(filter).is_none() {
         return false;
@@ -43,7 +43,7 @@ pub fn is_filter(filter: &str) -> bool {
 
 /// The group and the filter of a shared subscription; `None` where `filter` is not one. MQTT 3.1.1 has no shared
 /// subscriptions; that they work there as in MQTT 5 departs from it, as the common brokers do.
-pub fn split_shared(filter: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_shared(filter: &str) -> Option<(&str, &str)> {
     let (group, filter) = filter.strip_prefix(SHARE)?.split_once('/')?;
     // [MQTT-4.8.2-1], [MQTT-4.8.2-2]
     (!group.is_empty() && !has_wildcard(group) && !filter.is_empty()).then_some((group, filter))

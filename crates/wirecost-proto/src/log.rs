@@ -61,7 +61,7 @@ impl FlowLog {
     }
 
     /// The log of one direction.
-    pub fn direction_mut(&mut self, direction: Direction) -> &mut DirectionLog {
+    pub(crate) fn direction_mut(&mut self, direction: Direction) -> &mut DirectionLog {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => &mut self.down,

@@ -18,7 +18,7 @@ use crate::{Buffer, Delivery, Direction, Endpoint, FlowId, Input, Instant, Outpu
 use arrived::Arrived;
 
 /// How long an idealised stream waits before it offers a lost chunk again.
-pub const STREAM_RETRY: Duration = Duration::from_millis(200);
+pub(crate) const STREAM_RETRY: Duration = Duration::from_millis(200);
 
 /// The flow that [`Pair::open`] opens first; the client and the server know it by the same number.
 pub const FIRST_FLOW: FlowId = FlowId(0);

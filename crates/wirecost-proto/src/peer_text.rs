@@ -4,7 +4,7 @@ use alloc::string::String;
 use core::fmt::{self, Write as _};
 
 /// The longest text that is kept, in characters as they are shown.
-pub const MAX_CHARACTERS: usize = 200;
+pub(crate) const MAX_CHARACTERS: usize = 200;
 /// What stands for the rest of a longer one.
 const ELLIPSIS: char = '…';
 

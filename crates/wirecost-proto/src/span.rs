@@ -146,6 +146,16 @@ impl Buffer {
         self.cover(bytes.len(), layer, phase, cause);
     }
 
+    /// Appends `bytes`, which `spans` cover from end to end; bytes that none covers are left out.
+    pub fn push_described(&mut self, bytes: &[u8], spans: &[Span]) {
+        let mut rest = bytes;
+        for span in spans {
+            let (these, behind) = rest.split_at((span.len as usize).min(rest.len()));
+            self.push(these, span.layer, span.phase, span.cause);
+            rest = behind;
+        }
+    }
+
     /// Appends to the bytes whatever `write` appends, as one span.
     pub fn push_with(&mut self, layer: Layer, phase: Phase, cause: Cause, write: impl FnOnce(&mut Vec<u8>)) {
         let before = self.bytes.len();
@@ -163,6 +173,11 @@ impl Buffer {
             phase,
             cause,
         });
+    }
+
+    /// Appends spans without bytes.
+    pub fn cover_spans(&mut self, spans: &[Span]) {
+        spans.iter().for_each(|span| self.cover_span(*span));
     }
 
     /// Appends one span, merged into the last one where both are of the same kind.
@@ -194,7 +209,7 @@ impl Buffer {
     }
 
     /// Takes the spans behind the first `at` away, to be laid anew over the same bytes.
-    pub fn split_off_spans(&mut self, at: usize) -> Vec<Span> {
+    pub(crate) fn split_off_spans(&mut self, at: usize) -> Vec<Span> {
         self.spans.split_off(at.min(self.spans.len()))
     }
 

@@ -32,7 +32,7 @@ use crate::entropy::{Entropy, NoEntropy};
 
 /// Bytes of an ECDSA signature over P-256 in DER that half of all signatures have (RFC 3279 section 2.2.3: two
 /// integers, of which one needs a leading zero).
-pub const SIGNATURE_BYTES: usize = 71;
+pub(crate) const SIGNATURE_BYTES: usize = 71;
 
 /// When generated certificates become valid, since 1970-01-01 00:00 UTC: 2026-01-01.
 pub const VALID_FROM: Duration = Duration::from_secs(1_767_225_600);

@@ -23,7 +23,7 @@ impl Epoch {
     }
 
     /// `now` since 1970-01-01 00:00 UTC.
-    pub fn unix_at(&self, now: Instant) -> Duration {
+    pub(crate) fn unix_at(&self, now: Instant) -> Duration {
         self.unix + Duration::from_nanos(now.as_nanos())
     }
 

@@ -55,7 +55,7 @@ enum Piece {
 
 impl Interleaver {
     /// Appends bytes that are the layer's own: handshake, tickets, alerts.
-    pub fn push_own(&mut self, bytes: usize, phase: Phase, cause: Cause) {
+    pub(crate) fn push_own(&mut self, bytes: usize, phase: Phase, cause: Cause) {
         if bytes == 0 {
             return;
         }
@@ -157,16 +157,6 @@ impl Interleaver {
             }
         }
         limit - left
-    }
-}
-
-/// Appends `bytes`, which `spans` cover from end to end; bytes that none covers are left out.
-pub fn push_labelled(bytes: &[u8], spans: &[Span], out: &mut Buffer) {
-    let mut rest = bytes;
-    for span in spans {
-        let (these, behind) = rest.split_at((span.len as usize).min(rest.len()));
-        out.push(these, span.layer, span.phase, span.cause);
-        rest = behind;
     }
 }
 

@@ -34,7 +34,7 @@ pub fn standard() -> Arc<CryptoProvider> {
 
 /// `provider` with P-256 behind its groups: a server of TLS 1.2 may use its certificate only if the client's groups
 /// contain the certificate's curve (RFC 8422 section 5.3). The key exchange still takes the first group that both have.
-pub fn with_certificate_curve(provider: &CryptoProvider) -> Arc<CryptoProvider> {
+pub(crate) fn with_certificate_curve(provider: &CryptoProvider) -> Arc<CryptoProvider> {
     let mut provider = provider.clone();
     let names = provider.kx_groups.iter().map(|group| group.name());
     if !names.into_iter().any(|name| name == NamedGroup::secp256r1) {

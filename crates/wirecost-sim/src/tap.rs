@@ -62,7 +62,7 @@ pub struct Fragment<'a> {
 
 impl Fragment<'_> {
     /// Bytes of the UDP header in this fragment: all of them in the first.
-    pub const fn udp_header_bytes(&self) -> usize {
+    pub(crate) const fn udp_header_bytes(&self) -> usize {
         if self.offset == 0 {
             wirecost_wire::udp::HEADER_BYTES
         } else {

@@ -1,4 +1,6 @@
 //! Intervals of any statistic by resampling (Efron and Tibshirani 1993), repeatable from a seed.
+//!
+//! No command calls it: it is there for the comparison of a study's claims with measured samples.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use wirecost_proto::Rng;
@@ -6,7 +8,7 @@ use wirecost_proto::Rng;
 use crate::CONFIDENCE;
 
 /// Resamples unless another number is asked for.
-pub const DEFAULT_RESAMPLES: u32 = 10_000;
+pub(crate) const DEFAULT_RESAMPLES: u32 = 10_000;
 
 /// An estimate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,16 +42,8 @@ impl Bootstrap {
         }
     }
 
-    /// The percentile interval of `statistic`, which may reorder the values that it is given; `None` for an empty
-    /// sample.
-    pub fn percentile(&self, sample: &[f64], statistic: impl Fn(&mut [f64]) -> f64) -> Option<Interval> {
-        let estimate = of_copy(sample, &statistic)?;
-        let replicates = self.replicates_of(sample, &statistic);
-        Some(replicates.interval(estimate, self.tails()))
-    }
-
-    /// The bias-corrected and accelerated interval of `statistic` (chapter 14.3); `None` for an empty sample.
-    /// Prefer it for skewed statistics. Costs one more evaluation per value.
+    /// The bias-corrected and accelerated interval of `statistic` (chapter 14.3), which may reorder the values that it is
+    /// given; `None` for an empty sample.
     pub fn bca(&self, sample: &[f64], statistic: impl Fn(&mut [f64]) -> f64) -> Option<Interval> {
         let estimate = of_copy(sample, &statistic)?;
         let replicates = self.replicates_of(sample, &statistic);

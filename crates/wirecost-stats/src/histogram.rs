@@ -19,7 +19,7 @@ pub use steps::Step;
 
 /// The longest duration that is told apart, in nanoseconds: 146 years, more than any time-out that can be asked for
 /// ([`parse_duration`](wirecost_proto::units::parse_duration)).
-pub const MAX_NS: u64 = 1 << 62;
+pub(crate) const MAX_NS: u64 = 1 << 62;
 
 /// The bound in the format of a histogram without longer durations, in nanoseconds: 60 s.
 const USUAL_NS: u64 = 60_000_000_000;
@@ -138,7 +138,7 @@ impl Histogram {
     }
 
     /// How many durations were above the range and counted at its end.
-    pub const fn above_range(&self) -> u64 {
+    pub(crate) const fn above_range(&self) -> u64 {
         self.above_range
     }
 

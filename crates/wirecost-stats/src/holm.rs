@@ -1,4 +1,6 @@
 //! p-values of many comparisons at once (Holm 1979).
+//!
+//! No command calls it: it is there for the comparison of a study's claims with measured samples.
 
 /// Adjusted p-values in the order given: rejecting those at or below a level keeps the probability of any false
 /// rejection below that level, however the tests depend on one another.

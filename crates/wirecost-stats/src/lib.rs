@@ -42,4 +42,4 @@ pub use quantile::Quantile;
 pub use sample::{Sample, Summary};
 
 /// The confidence level of every interval that has no other.
-pub const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;

@@ -1,4 +1,6 @@
 //! Whether one sample tends to be larger than another (Mann and Whitney 1947), whatever their distributions.
+//!
+//! No command calls it: it is there for the comparison of a study's claims with measured samples.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

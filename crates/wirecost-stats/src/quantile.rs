@@ -51,7 +51,7 @@ impl Quantile {
 
 /// Whether the quantile of `n` values may be printed: at least one value is expected beyond it, and p99.9 (and
 /// above) needs 10,000 values.
-pub fn is_printable(n: u64, probability: f64) -> bool {
+pub(crate) fn is_printable(n: u64, probability: f64) -> bool {
     let is_quantile = probability > 0.0 && probability < 1.0;
     let is_extreme = probability >= 0.999 - ROUNDING;
     is_quantile && expected_beyond(n, probability) >= 1.0 && (!is_extreme || n >= P999_MIN_VALUES)

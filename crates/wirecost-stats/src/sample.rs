@@ -29,11 +29,6 @@ impl Sample {
         &self.sorted
     }
 
-    /// The values as floating-point numbers in ascending order; exact below 2^53 (104 days of nanoseconds).
-    pub fn to_f64(&self) -> Vec<f64> {
-        to_f64(&self.sorted)
-    }
-
     /// The mean with its interval.
     pub const fn mean(&self) -> MeanInterval {
         self.mean

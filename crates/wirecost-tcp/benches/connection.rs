@@ -10,19 +10,19 @@ use std::time::Duration;
 
 use measure::{Bench, PAYLOAD, held_bytes};
 use wirecost_proto::Instant;
-use wirecost_tcp::{Connection, Preset};
+use wirecost_tcp::{Config, Connection};
 
 /// Between two messages: acknowledgments that wait have left by then.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 fn main() {
     let mut bench = Bench::from_arguments();
-    for preset in Preset::ALL {
-        let mut ends = Ends::connected(preset);
+    for (preset, config) in [("linux", Config::linux(1460)), ("larmo", Config::larmo(1460))] {
+        let mut ends = Ends::connected(&config);
         bench.ours(&format!("{preset}: 128 B and an answer"), || {
             ends.message(&PAYLOAD);
         });
-        let mut ends = Ends::connected(preset);
+        let mut ends = Ends::connected(&config);
         // What holds more than a small message is given back when it is empty: idle hosts are many.
         bench.peer(&format!("{preset}: 10 kB and an answer"), || {
             ends.message(&[7; 10_000]);
@@ -34,12 +34,13 @@ fn main() {
 fn print_memory() {
     const CONNECTIONS: usize = 1_000;
     let before = held_bytes();
-    let ends: Vec<Ends> = (0..CONNECTIONS).map(|_| Ends::connected(Preset::Linux)).collect();
+    let config = Config::linux(1460);
+    let ends: Vec<Ends> = (0..CONNECTIONS).map(|_| Ends::connected(&config)).collect();
     let fresh = (held_bytes() - before) as usize / CONNECTIONS / 2;
     drop(ends);
     let before = held_bytes();
     let used = (0..CONNECTIONS).map(|_| {
-        let mut ends = Ends::connected(Preset::Linux);
+        let mut ends = Ends::connected(&config);
         ends.message(&[7; 10_000]);
         ends.payload = Vec::new();
         ends
@@ -59,14 +60,14 @@ struct Ends {
 }
 
 impl Ends {
-    fn connected(preset: Preset) -> Self {
+    fn connected(config: &Config) -> Self {
         let (now, mut payload) = (Instant::START, Vec::new());
-        let mut client = Connection::connect(preset.config(1460), 1, now);
+        let mut client = Connection::connect(config.clone(), 1, now);
         let syn = client
             .poll_transmit(&mut payload, now)
             .expect("a SYN is due")
             .segment;
-        let server = Connection::accept(preset.config(1460), &syn, 2, now);
+        let server = Connection::accept(config.clone(), &syn, 2, now);
         let mut both = Self {
             ends: [client, server],
             now,

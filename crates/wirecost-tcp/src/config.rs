@@ -1,76 +1,10 @@
 //! What implementations of TCP differ in.
 
-use core::fmt;
-use core::str::FromStr;
 use core::time::Duration;
 
 use crate::receive::ReceiveConfig;
 use crate::recovery::RecoveryConfig;
-use crate::segment::Cookie;
 use crate::timers::Granularity;
-
-/// A named implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Preset {
-    /// The Linux kernel under the settings of the emulated link: [`Config::linux`].
-    Linux,
-    /// A microcontroller's lwIP as it comes: [`Config::lwip_small`].
-    LwipSmall,
-    /// The TCP of a published NB-IoT study: [`Config::larmo`].
-    Larmo,
-}
-
-impl Preset {
-    /// Every preset.
-    pub const ALL: [Self; 3] = [Self::Linux, Self::LwipSmall, Self::Larmo];
-
-    /// The preset's name in scenarios and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Linux => "linux",
-            Self::LwipSmall => "lwip-small",
-            Self::Larmo => "larmo",
-        }
-    }
-
-    /// How one end behaves whose segments may carry up to `maximum_segment_size` bytes, options included.
-    pub fn config(self, maximum_segment_size: u16) -> Config {
-        match self {
-            Self::Linux => Config::linux(maximum_segment_size),
-            Self::LwipSmall => Config::lwip_small(maximum_segment_size),
-            Self::Larmo => Config::larmo(maximum_segment_size),
-        }
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// No preset has this name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownPreset;
-
-impl fmt::Display for UnknownPreset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TCP preset must be one of linux, lwip-small, larmo")
-    }
-}
-
-impl core::error::Error for UnknownPreset {}
-
-impl FromStr for Preset {
-    type Err = UnknownPreset;
-
-    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
-        Self::ALL
-            .into_iter()
-            .find(|preset| preset.name() == name)
-            .ok_or(UnknownPreset)
-    }
-}
 
 /// How one end behaves.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,8 +15,6 @@ pub struct Config {
     pub timestamps: bool,
     /// Whether selective acknowledgments are offered and accepted (RFC 2018).
     pub selective_acknowledgments: bool,
-    /// When small segments wait for an acknowledgment.
-    pub nagle: Nagle,
     /// How often and how long a handshake is tried.
     pub handshake: HandshakeConfig,
     /// How timers are rounded.
@@ -100,26 +32,10 @@ pub struct Config {
     /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1). Probes carry no byte, as Linux's,
     /// with every preset.
     pub maximum_persist: Duration,
-    /// When an idle connection is probed; `None`: never, the default (RFC 9293, section 3.8.4).
-    pub keep_alive: Option<KeepAlive>,
-    /// How the handshake carries data (RFC 7413).
-    pub fast_open: FastOpen,
     /// Congestion control, loss recovery and the retransmission time-out.
     pub recovery: RecoveryConfig,
     /// Acknowledgments and the window offered.
     pub receive: ReceiveConfig,
-}
-
-/// When a segment that is not full waits (RFC 9293, section 3.7.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Nagle {
-    /// Never: `TCP_NODELAY`.
-    #[default]
-    Off,
-    /// While anything is in flight.
-    Standard,
-    /// While another segment that was not full is in flight (Minshall's variant; Linux: `tcp_nagle_check`).
-    Minshall,
 }
 
 /// How often and how long a handshake is tried.
@@ -159,31 +75,6 @@ pub struct BurstConfig {
     pub maximum_bytes: u32,
 }
 
-/// When an idle connection is probed (RFC 9293, section 3.8.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeepAlive {
-    /// Silence before the first probe.
-    pub idle: Duration,
-    /// Time between probes.
-    pub interval: Duration,
-    /// Probes without an answer after which the connection is given up.
-    pub probes: u8,
-}
-
-/// How the handshake carries data (RFC 7413).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FastOpen {
-    /// It carries none.
-    #[default]
-    Off,
-    /// A connecting end asks for a cookie.
-    Request,
-    /// A connecting end has this cookie: the connection counts as open, and its SYN leaves with the first write.
-    Connect(Cookie),
-    /// An accepting end gives this cookie and takes data that comes with it.
-    Accept(Cookie),
-}
-
 impl Config {
     /// The Linux kernel, 6.18 at 250 Hz, under the settings of the emulated link (ARCHITECTURE.md, docs/models/tcp.md)
     /// and with `TCP_NODELAY`, as the drivers set it.
@@ -192,7 +83,6 @@ impl Config {
             maximum_segment_size,
             timestamps: true,
             selective_acknowledgments: true,
-            nagle: Nagle::Off,
             handshake: HandshakeConfig {
                 initial_timeout: Duration::from_secs(1),
                 maximum_timeout: Duration::from_secs(120),
@@ -220,52 +110,8 @@ impl Config {
             time_wait: Duration::from_secs(60),
             fin_wait_2: Duration::from_secs(60),
             maximum_persist: Duration::from_secs(120),
-            keep_alive: None,
-            fast_open: FastOpen::Off,
             recovery: RecoveryConfig::linux(),
             receive: ReceiveConfig::linux(),
-        }
-    }
-
-    /// lwIP 2.2 with the defaults of its `opt.h`, as on a microcontroller: segments of at most 536 bytes, two of them in
-    /// the send buffer and four in the window, no options but the segment size, timers of 500 ms and 250 ms.
-    pub fn lwip_small(maximum_segment_size: u16) -> Self {
-        // TCP_MSS.
-        let maximum_segment_size = maximum_segment_size.min(536);
-        let send_buffer = 2 * usize::from(maximum_segment_size);
-        Self {
-            maximum_segment_size,
-            timestamps: false,
-            selective_acknowledgments: false,
-            nagle: Nagle::Off,
-            handshake: HandshakeConfig {
-                // LWIP_TCP_RTO_TIME; TCP_SYNMAXRTX, without doubling; what TCP_SYN_RCVD_TIMEOUT, 20 s, leaves time for.
-                initial_timeout: Duration::from_secs(3),
-                maximum_timeout: Duration::from_secs(60),
-                linear_syn_timeouts: 6,
-                syn_retries: 6,
-                syn_ack_retries: 2,
-            },
-            // TCP_SLOW_INTERVAL.
-            granularity: Granularity::Ticks(Duration::from_millis(500)),
-            clock_phase: Duration::ZERO,
-            burst: None,
-            // TCP_SND_BUF.
-            send_buffer: SendBufferConfig {
-                minimum: send_buffer,
-                maximum: send_buffer,
-                per_segment: 0,
-                per_packet: 0,
-            },
-            // Twice TCP_MSL.
-            time_wait: Duration::from_secs(120),
-            // TCP_FIN_WAIT_TIMEOUT.
-            fin_wait_2: Duration::from_secs(20),
-            maximum_persist: Duration::from_secs(60),
-            keep_alive: None,
-            fast_open: FastOpen::Off,
-            recovery: RecoveryConfig::lwip_small(),
-            receive: ReceiveConfig::lwip_small(),
         }
     }
 
@@ -289,26 +135,5 @@ impl Config {
             receive: ReceiveConfig::larmo(),
             ..Self::linux(maximum_segment_size)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::string::ToString;
-
-    #[test]
-    fn presets_survive_print_and_parse() {
-        for preset in Preset::ALL {
-            assert_eq!(preset.to_string().parse(), Ok(preset));
-        }
-        assert_eq!("bsd".parse::<Preset>(), Err(UnknownPreset));
-    }
-
-    #[test]
-    fn a_microcontroller_sends_small_segments_whatever_the_path_takes() {
-        assert_eq!(Preset::LwipSmall.config(1460).maximum_segment_size, 536);
-        assert_eq!(Preset::LwipSmall.config(400).maximum_segment_size, 400);
-        assert_eq!(Preset::Linux.config(1460).maximum_segment_size, 1460);
     }
 }

@@ -9,7 +9,6 @@ use wirecost_proto::{Instant, ResetReason};
 
 use crate::connection::handshake::{Opening, PeerSyn, Step};
 use crate::connection::synchronized::{Course, Synchronized};
-use crate::segment::Cookie;
 use crate::{Config, Segment};
 
 mod events;
@@ -121,7 +120,7 @@ pub struct Connection {
 enum Stage {
     /// SYN-SENT and SYN-RECEIVED.
     Opening(Box<Opening>),
-    /// ESTABLISHED to LAST-ACK; SYN-RECEIVED with Fast Open.
+    /// ESTABLISHED to LAST-ACK.
     Synchronized(Box<Synchronized>),
     /// TIME-WAIT.
     TimeWait(Box<TimeWait>),
@@ -131,51 +130,22 @@ enum Stage {
 
 impl Connection {
     /// An end that opens: its SYN is to be transmitted. `initial_sequence` is the caller's choice.
-    ///
-    /// With a Fast Open cookie it counts as open at once, and the SYN waits for the first write.
     pub fn connect(config: Config, initial_sequence: u32, _: Instant) -> Self {
         let clock_phase = config.clock_phase;
         let opening = Opening::connect(config, initial_sequence);
-        let mut connection = Self::new(Stage::Closed, clock_phase);
-        if opening.is_fast() {
-            connection.events.push(Event::Opened);
-        }
-        connection.stage = Stage::Opening(Box::new(opening));
-        connection
+        Self::new(opening, clock_phase)
     }
 
     /// An end that answers `syn`: its SYN-ACK is to be transmitted.
-    pub fn accept(config: Config, syn: &Segment, initial_sequence: u32, now: Instant) -> Self {
-        Self::accept_data(config, syn, &[], initial_sequence, now)
-    }
-
-    /// An end that answers `syn`, which came with data: the data counts where `syn` brings the Fast Open cookie that this
-    /// end gives (RFC 7413, section 4.2.2), and the connection is open before the handshake ends.
-    pub fn accept_data(
-        config: Config,
-        syn: &Segment,
-        payload: &[u8],
-        initial_sequence: u32,
-        now: Instant,
-    ) -> Self {
+    pub fn accept(config: Config, syn: &Segment, initial_sequence: u32, _: Instant) -> Self {
         let clock_phase = config.clock_phase;
-        let now = now + clock_phase;
         let opening = Opening::accept(config, syn, initial_sequence);
-        let mut connection = Self::new(Stage::Closed, clock_phase);
-        match opening.peer.filter(|_| opening.takes_data_of(syn)) {
-            Some(peer) => {
-                let synchronized = Synchronized::fast(opening, &peer, now);
-                connection.open(synchronized);
-                connection.drive(|open, events| open.take_text(peer.next, syn, payload, events, now));
-            }
-            None => connection.stage = Stage::Opening(Box::new(opening)),
-        }
-        connection
+        Self::new(opening, clock_phase)
     }
 
-    const fn new(stage: Stage, clock_phase: Duration) -> Self {
+    fn new(opening: Opening, clock_phase: Duration) -> Self {
         Self {
-            stage,
+            stage: Stage::Opening(Box::new(opening)),
             clock_phase,
             events: Events::NONE,
             answer: None,
@@ -211,19 +181,10 @@ impl Connection {
         let Stage::Opening(opening) = mem::replace(&mut self.stage, Stage::Closed) else {
             return;
         };
-        let is_fast = opening.is_fast();
         let synchronized = Synchronized::open(*opening, &peer, segment, now);
-        self.open(synchronized);
-        if is_fast {
-            // The application was told when it connected.
-            self.events.retract_opened();
-        }
-        self.drive(|open, events| open.handle_first(segment, payload, events, now));
-    }
-
-    fn open(&mut self, synchronized: Synchronized) {
         self.stage = Stage::Synchronized(Box::new(synchronized));
         self.events.push(Event::Opened);
+        self.drive(|open, events| open.handle_first(segment, payload, events, now));
     }
 
     /// Lets the open connection go on, and follows where that leads.
@@ -288,7 +249,7 @@ impl Connection {
             return Some(Transmit::bare(answer, 0));
         }
         match &mut self.stage {
-            Stage::Opening(opening) => opening.poll_transmit(payload, now),
+            Stage::Opening(opening) => opening.poll_transmit(now),
             Stage::Synchronized(open) => open.poll_transmit(payload, &mut self.events, now),
             Stage::TimeWait(wait) => wait.poll_transmit(now),
             Stage::Closed => None,
@@ -358,14 +319,6 @@ impl Connection {
             Stage::Opening(opening) => opening.send.len(),
             Stage::Synchronized(open) => open.unacknowledged(),
             Stage::TimeWait(_) | Stage::Closed => 0,
-        }
-    }
-
-    /// The cookie that the peer gave, to be used by later connections to it (RFC 7413, section 4.1.3).
-    pub fn fast_open_cookie(&self) -> Option<Cookie> {
-        match &self.stage {
-            Stage::Synchronized(open) => open.cookie(),
-            Stage::Opening(_) | Stage::TimeWait(_) | Stage::Closed => None,
         }
     }
 

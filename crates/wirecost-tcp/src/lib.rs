@@ -1,6 +1,6 @@
 //! TCP for virtual time: a sans-IO connection that behaves, under its preset, as a named implementation does.
 //!
-//! - [`config`]: what implementations differ in, and the presets `linux`, `lwip-small` and `larmo`
+//! - [`config`]: what implementations differ in, and the presets `linux` and `larmo`
 //! - [`segment`]: a segment without its payload
 //! - [`connection`]: one end of a connection (RFC 9293)
 //! - [`receive`]: the receiving side: order, acknowledgments, the window
@@ -12,10 +12,10 @@
 //!
 //! ```
 //! use wirecost_proto::Instant;
-//! use wirecost_tcp::{Connection, Preset};
+//! use wirecost_tcp::{Config, Connection};
 //!
 //! let (now, mut payload) = (Instant::START, Vec::new());
-//! let config = Preset::Linux.config(1460);
+//! let config = Config::linux(1460);
 //! let mut client = Connection::connect(config.clone(), 1_000, now);
 //! let syn = client.poll_transmit(&mut payload, now).unwrap().segment;
 //! let mut server = Connection::accept(config, &syn, 2_000, now);
@@ -42,9 +42,9 @@ pub mod segment;
 mod sequence;
 pub mod timers;
 
-pub use config::{BurstConfig, Config, FastOpen, KeepAlive, Nagle, Preset};
+pub use config::{BurstConfig, Config};
 pub use connection::{Connection, Event, State, Transmit};
-pub use segment::{Cookie, Segment, Timestamps};
+pub use segment::{Segment, Timestamps};
 pub use timers::Granularity;
 
 #[cfg(test)]

@@ -11,48 +11,6 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// A Fast Open cookie, or the request for one where it is empty (RFC 7413, section 4.1.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cookie {
-    bytes: [u8; Self::MAX_BYTES],
-    len: u8,
-}
-
-impl Cookie {
-    /// The longest cookie, in bytes.
-    pub const MAX_BYTES: usize = 16;
-
-    /// The request for a cookie.
-    pub const REQUEST: Self = Self {
-        bytes: [0; Self::MAX_BYTES],
-        len: 0,
-    };
-
-    /// A cookie of these bytes; `None` unless there are 4 to 16 and an even number of them.
-    pub fn new(bytes: &[u8]) -> Option<Self> {
-        // RFC 7413, section 4.1.1.
-        if !(4..=Self::MAX_BYTES).contains(&bytes.len()) || !bytes.len().is_multiple_of(2) {
-            return None;
-        }
-        let mut cookie = Self::REQUEST;
-        for (to, from) in cookie.bytes.iter_mut().zip(bytes) {
-            *to = *from;
-            cookie.len += 1;
-        }
-        Some(cookie)
-    }
-
-    /// The cookie's bytes; none of a request.
-    pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
-    }
-
-    /// Whether a cookie is asked for.
-    pub const fn is_request(&self) -> bool {
-        self.len == 0
-    }
-}
-
 /// What a segment says, without ports and payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
@@ -74,8 +32,6 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// What arrived beyond the acknowledgment number.
     pub sack: SackBlocks,
-    /// The Fast Open cookie; on a SYN.
-    pub fast_open: Option<Cookie>,
 }
 
 impl Segment {
@@ -101,9 +57,10 @@ impl Segment {
             TcpOption::SackPermitted => self.sack_permitted = true,
             TcpOption::Sack(blocks) => self.sack = blocks,
             TcpOption::Timestamps { value, echo } => self.timestamps = Some(Timestamps { value, echo }),
-            TcpOption::FastOpenCookie([]) => self.fast_open = Some(Cookie::REQUEST),
-            TcpOption::FastOpenCookie(bytes) => self.fast_open = Cookie::new(bytes),
-            TcpOption::EndOfList | TcpOption::NoOperation | TcpOption::Unknown { .. } => {}
+            TcpOption::EndOfList
+            | TcpOption::NoOperation
+            | TcpOption::FastOpenCookie(_)
+            | TcpOption::Unknown { .. } => {}
         }
     }
 
@@ -146,13 +103,6 @@ impl Segment {
         if !self.sack.is_empty() {
             push(&[PAD, PAD, TcpOption::Sack(self.sack)]);
         }
-        if let Some(cookie) = &self.fast_open {
-            push(&[TcpOption::FastOpenCookie(cookie.bytes())]);
-            // Kind and length take two bytes, and a cookie has an even number of them: a word, or half of one is left.
-            if !cookie.bytes().len().wrapping_add(2).is_multiple_of(4) {
-                push(&[PAD, PAD]);
-            }
-        }
         options
     }
 
@@ -169,10 +119,6 @@ impl Segment {
         options += match self.sack.len() {
             0 => 0,
             blocks => SACK_BYTES + SACK_BLOCK_BYTES * blocks,
-        };
-        options += match &self.fast_open {
-            Some(cookie) => (2 + cookie.bytes().len()).next_multiple_of(4),
-            None => 0,
         };
         tcp::HEADER_BYTES + options.min(tcp::MAX_OPTION_BYTES)
     }
@@ -277,32 +223,9 @@ mod tests {
         assert_eq!(bytes.len(), 40);
         let plain = Segment {
             sack_permitted: true,
-            fast_open: Some(Cookie::REQUEST),
             ..Segment::default()
         };
-        assert_eq!(
-            options_hex(&plain),
-            [0x01, 0x01, 0x04, 0x02, 0x22, 0x02, 0x01, 0x01]
-        );
-    }
-
-    #[test]
-    fn a_cookie_has_4_to_16_bytes_and_an_even_number_of_them() {
-        for (len, is_cookie) in [
-            (0, false),
-            (3, false),
-            (4, true),
-            (5, false),
-            (16, true),
-            (18, false),
-        ] {
-            assert_eq!(Cookie::new(&[7; 18][..len]).is_some(), is_cookie, "{len}");
-        }
-        let segment = Segment {
-            fast_open: Cookie::new(&[9; 8]),
-            ..Segment::default()
-        };
-        assert_eq!(options_hex(&segment).len(), 12);
+        assert_eq!(options_hex(&plain), [0x01, 0x01, 0x04, 0x02]);
     }
 
     #[test]

@@ -18,10 +18,9 @@
 //! lose > 3,5-7                     the third and the fifth to seventh packet to the server are lost
 //! hold < 4 3ms                     the fourth packet to the client takes 3 ms longer
 //! again > 2 500ms                  a second copy arrives 500 ms after the first
-//! option client keep-alive 3s 1s 2 or nagle, or fast-open; of `client`, `server` or `both`
 //! lazy server                      reads only when told so; otherwise all that is there, after each instant's packets
 //! beside                           both sides run after each packet, as on a machine with a CPU for each
-//! at 1s client write 132           or connect, open N (Fast Open), read N, eager, shutdown, close, abort
+//! at 1s client write 132           or connect, read N, eager, shutdown, close, abort
 //! packets
 //!   1000.066 > PA  1+132 1 win 502 milliseconds, direction, flags, sequence+length, acknowledgment, options
 //! ```
@@ -47,7 +46,6 @@ traces! {
     delayed_ack_piggyback "delayed-ack-piggyback"
     duplicate "duplicate"
     every_second_segment "every-second-segment"
-    fast_open "fast-open"
     fast_retransmit "fast-retransmit"
     fin_alone "fin-alone"
     fin_lost "fin-lost"
@@ -56,11 +54,9 @@ traces! {
     half_close "half-close"
     idle_quick_ack "idle-quick-ack"
     initial_window "initial-window"
-    keep_alive "keep-alive"
     last_ack_lost "last-ack-lost"
     loss_on_a_slow_link "loss-on-a-slow-link"
     lost_retransmission "lost-retransmission"
-    nagle "nagle"
     packets_of_the_send_buffer "packets-of-the-send-buffer"
     ping_pong "ping-pong"
     quick_ack "quick-ack"

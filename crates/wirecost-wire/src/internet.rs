@@ -41,7 +41,7 @@ impl Protocol {
     }
 
     /// The protocol of IANA's `number`.
-    pub const fn from_number(number: u8) -> Self {
+    pub(crate) const fn from_number(number: u8) -> Self {
         match number {
             1 => Self::Icmp,
             6 => Self::Tcp,

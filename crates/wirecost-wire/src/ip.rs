@@ -195,7 +195,7 @@ impl Repr {
     ///
     /// # Errors
     /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
-    pub fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Self::V4(repr) => repr.emit_header(payload_bytes, out),
             Self::V6(repr) => repr.emit_header(payload_bytes, out),

@@ -89,7 +89,7 @@ impl Order {
 }
 
 /// Whether a file that starts with `magic`, as a big-endian number, is of this format.
-pub const fn is_magic(magic: u32) -> bool {
+pub(crate) const fn is_magic(magic: u32) -> bool {
     decoded(magic).is_some()
 }
 

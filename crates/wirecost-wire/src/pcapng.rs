@@ -31,7 +31,7 @@ pub use reader::{ReadError, Reader};
 pub use writer::{Capture, WriteError, Writer};
 
 /// The link type of packets that start with an IP header of either version (LINKTYPE_RAW).
-pub const LINK_TYPE_RAW: u16 = 101;
+pub(crate) const LINK_TYPE_RAW: u16 = 101;
 
 /// The secrets type of a TLS key log, "TLSK" (draft-ietf-opsawg-pcapng section 4.7).
 pub const SECRETS_TLS_KEY_LOG: u32 = 0x544c_534b;
@@ -67,10 +67,10 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const BLOCK_FRAME_BYTES: u32 = 12;
 
 /// The largest block that is read or written, in bytes.
-pub const MAX_BLOCK_BYTES: u32 = 16 << 20;
+pub(crate) const MAX_BLOCK_BYTES: u32 = 16 << 20;
 
 /// The most interfaces that a section may describe.
-pub const MAX_INTERFACES: usize = 65_536;
+pub(crate) const MAX_INTERFACES: usize = 65_536;
 
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ use crate::codec::{
 };
 use crate::outgoing;
 use crate::session::Session;
+use crate::timer::Timer;
 
 /// The channel and the handle that the client uses for its only session and link.
 pub(super) const CHANNEL: u16 = 0;
@@ -70,19 +71,6 @@ pub(super) struct Current {
     pub(super) template: Arc<MessageTemplate>,
     pub(super) delivery_id: u32,
     pub(super) sent: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Timer {
-    Answer,
-    KeepAlive,
-    Idle,
-}
-
-impl From<Timer> for usize {
-    fn from(timer: Timer) -> Self {
-        timer as Self
-    }
 }
 
 /// One connection.

@@ -19,14 +19,14 @@ impl Attribution {
     /// The head of a transfer.
     pub const MESSAGE: Self = Self::original(Phase::Message);
     /// A disposition, and a flow that renews credit or window.
-    pub const ACKNOWLEDGEMENT: Self = Self {
+    pub(crate) const ACKNOWLEDGEMENT: Self = Self {
         phase: Phase::Message,
         cause: Cause::Acknowledgement,
     };
     /// An empty frame.
     pub const KEEP_ALIVE: Self = Self::original(Phase::KeepAlive);
     /// Detach, end, close, and whatever cannot be read.
-    pub const CLOSE: Self = Self::original(Phase::Close);
+    pub(crate) const CLOSE: Self = Self::original(Phase::Close);
 
     const fn original(phase: Phase) -> Self {
         Self {

@@ -100,7 +100,7 @@ pub enum DeliveryState<'a> {
 
 impl<'a> DeliveryState<'a> {
     /// Whether it ends the delivery.
-    pub const fn is_outcome(&self) -> bool {
+    pub(crate) const fn is_outcome(&self) -> bool {
         !matches!(self, Self::Received | Self::Other(_))
     }
 

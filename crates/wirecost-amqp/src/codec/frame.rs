@@ -13,7 +13,7 @@ pub const HEADER_BYTES: usize = 8;
 const SIZE_BYTES: usize = 4;
 
 /// The smallest limit on frames that a peer may set, in bytes (section 2.7.1).
-pub const MIN_MAX_FRAME_SIZE: u32 = 512;
+pub(crate) const MIN_MAX_FRAME_SIZE: u32 = 512;
 
 /// A frame cannot be this large: the first four bytes of a protocol header would be its size.
 const AMBIGUOUS_SIZE: u32 = u32::from_be_bytes(*b"AMQP");

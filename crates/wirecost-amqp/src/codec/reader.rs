@@ -72,7 +72,7 @@ pub struct Array<'a> {
 
 impl<'a> Array<'a> {
     /// The elements, where they are symbols; ends at the first that cannot be read.
-    pub fn symbols(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let mut reader = Reader::new(self.encoded);
         let constructor = reader.byte().unwrap_or_default();
         let width = match constructor {
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is something else, or malformed.
-    pub fn described_list(&mut self) -> Result<(u64, Fields<'a>), Malformed> {
+    pub(crate) fn described_list(&mut self) -> Result<(u64, Fields<'a>), Malformed> {
         let first = self.bytes.first().copied().unwrap_or_default();
         match self.value()? {
             Value::Described(described) => described.fields(),

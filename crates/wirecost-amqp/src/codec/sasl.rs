@@ -48,9 +48,9 @@ pub enum Sasl<'a> {
 }
 
 /// The verdict that lets the client in (section 5.3.3.6).
-pub const SASL_OK: u8 = 0;
+pub(crate) const SASL_OK: u8 = 0;
 /// The verdict on wrong credentials.
-pub const SASL_AUTH: u8 = 1;
+pub(crate) const SASL_AUTH: u8 = 1;
 
 impl<'a> Sasl<'a> {
     /// What the body of a SASL frame carries.
@@ -117,12 +117,12 @@ fn write_mechanisms(mechanisms: Mechanisms<'_>, out: &mut Vec<u8>) {
 }
 
 /// The initial response of PLAIN (RFC 4616 section 2): no authorization identity, user, password.
-pub fn plain_response(user: &str, password: &str) -> Vec<u8> {
+pub(crate) fn plain_response(user: &str, password: &str) -> Vec<u8> {
     [b"\0", user.as_bytes(), b"\0", password.as_bytes()].concat()
 }
 
 /// User and password out of an initial response of PLAIN.
-pub fn plain_credentials(response: &[u8]) -> Option<(&str, &str)> {
+pub(crate) fn plain_credentials(response: &[u8]) -> Option<(&str, &str)> {
     let text = core::str::from_utf8(response).ok()?;
     let (_, credentials) = text.split_once('\0')?;
     credentials.split_once('\0')

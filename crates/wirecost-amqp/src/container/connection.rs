@@ -14,6 +14,7 @@ use crate::codec::frame::{MIN_MAX_FRAME_SIZE, emit_empty_frame};
 use crate::codec::{Attribution, Close, Condition, End, Framer, Open, Performative};
 use crate::outgoing;
 use crate::session::Session;
+use crate::timer::Timer;
 
 /// Where a connection stands.
 #[derive(Debug)]
@@ -65,19 +66,6 @@ pub(super) enum SessionState {
     },
     /// It was ended here; the client's end is awaited and everything else ignored (section 2.5.5).
     Discarding,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Timer {
-    Answer,
-    KeepAlive,
-    Idle,
-}
-
-impl From<Timer> for usize {
-    fn from(timer: Timer) -> Self {
-        timer as Self
-    }
 }
 
 /// One connection.

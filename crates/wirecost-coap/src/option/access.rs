@@ -20,7 +20,7 @@ impl<'a> OptionValue<'a> {
     }
 
     /// Whether the registry knows the option and its value has the length that the registry asks for.
-    pub fn is_recognized(&self) -> bool {
+    pub(crate) fn is_recognized(&self) -> bool {
         self.number.definition().is_some_and(|definition| {
             let is_text = || definition.format != Format::String || self.text().is_some();
             definition.fits(self.value) && is_text()
@@ -74,7 +74,7 @@ impl<'a> OptionsView<'a> {
     }
 
     /// The arguments of the query.
-    pub fn uri_query(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    pub(crate) fn uri_query(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.texts(OptionNumber::URI_QUERY)
     }
 
@@ -108,12 +108,12 @@ impl<'a> OptionsView<'a> {
     }
 
     /// The block of the request's body.
-    pub fn block1(&self) -> Option<Block> {
+    pub(crate) fn block1(&self) -> Option<Block> {
         Block::from_value(self.uint(OptionNumber::BLOCK1)?)
     }
 
     /// The block of the response's body.
-    pub fn block2(&self) -> Option<Block> {
+    pub(crate) fn block2(&self) -> Option<Block> {
         Block::from_value(self.uint(OptionNumber::BLOCK2)?)
     }
 
@@ -129,7 +129,7 @@ impl<'a> OptionsView<'a> {
 
     /// The first critical option that a recipient of this crate must refuse: unknown or unsupported, of wrong
     /// length, or repeated where it may not be (RFC 7252 sections 5.4.1, 5.4.3 and 5.4.5).
-    pub fn unacceptable(&self, supports: impl Fn(OptionNumber) -> bool) -> Option<OptionNumber> {
+    pub(crate) fn unacceptable(&self, supports: impl Fn(OptionNumber) -> bool) -> Option<OptionNumber> {
         let mut previous = None;
         for option in self.iter() {
             let number = option.number;

@@ -225,7 +225,7 @@ impl Options {
     ///
     /// # Errors
     /// The number needs more bytes than the registry allows.
-    pub fn insert_uint(&mut self, number: OptionNumber, value: u64) -> Result<(), OptionError> {
+    pub(crate) fn insert_uint(&mut self, number: OptionNumber, value: u64) -> Result<(), OptionError> {
         self.insert(number, UintBytes::new(value).bytes())
     }
 

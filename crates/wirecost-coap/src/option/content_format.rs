@@ -8,8 +8,6 @@ pub const LINK_FORMAT: u16 = 40;
 pub const XML: u16 = 41;
 /// application/octet-stream.
 pub const OCTET_STREAM: u16 = 42;
-/// application/exi.
-pub const EXI: u16 = 47;
 /// application/json.
 pub const JSON: u16 = 50;
 /// application/cbor.

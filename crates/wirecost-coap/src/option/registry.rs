@@ -1,23 +1,13 @@
 //! The registered options (RFC 7252 section 5.10 and the documents named beside the numbers).
 
-/// The number of an option; its bits say what a recipient that does not know it must do.
+/// The number of an option; its lowest bit says what a recipient that does not know it must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OptionNumber(pub u16);
 
 impl OptionNumber {
     /// Whether a message must not be processed by who does not know the option (RFC 7252 section 5.4.6).
-    pub const fn is_critical(self) -> bool {
+    pub(crate) const fn is_critical(self) -> bool {
         self.0 & 1 != 0
-    }
-
-    /// Whether a proxy that does not know the option must not forward it (RFC 7252 section 5.4.2).
-    pub const fn is_unsafe(self) -> bool {
-        self.0 & 2 != 0
-    }
-
-    /// Whether the option is no part of a cache key (RFC 7252 section 5.4.2); only for safe options.
-    pub const fn is_no_cache_key(self) -> bool {
-        self.0 & 0x1e == 0x1c
     }
 
     /// What the registry says of the option, or `None` where it is not registered here.

@@ -88,18 +88,17 @@ fn numbers_use_as_few_bytes_as_they_need() {
 }
 
 #[test]
-fn bits_of_the_number_say_critical_unsafe_and_no_cache_key() {
-    // RFC 7252 section 5.10, table 4: C, U, N.
-    for (number, critical, is_unsafe, no_cache_key) in [
-        (OptionNumber::IF_MATCH, true, false, false),
-        (OptionNumber::URI_PATH, true, true, false),
-        (OptionNumber::MAX_AGE, false, true, false),
-        (OptionNumber::SIZE1, false, false, true),
-        (OptionNumber::CONTENT_FORMAT, false, false, false),
-        (OptionNumber::NO_RESPONSE, false, true, false),
+fn the_lowest_bit_of_the_number_says_critical() {
+    // RFC 7252 section 5.10, table 4: C.
+    for (number, is_critical) in [
+        (OptionNumber::IF_MATCH, true),
+        (OptionNumber::URI_PATH, true),
+        (OptionNumber::MAX_AGE, false),
+        (OptionNumber::SIZE1, false),
+        (OptionNumber::CONTENT_FORMAT, false),
+        (OptionNumber::NO_RESPONSE, false),
     ] {
-        let bits = (number.is_critical(), number.is_unsafe(), number.is_no_cache_key());
-        assert_eq!(bits, (critical, is_unsafe, no_cache_key), "{number:?}");
+        assert_eq!(number.is_critical(), is_critical, "{number:?}");
     }
 }
 

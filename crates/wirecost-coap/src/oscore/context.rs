@@ -48,7 +48,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// The parameters of the other end.
-    pub fn of_peer(&self) -> Self {
+    pub(crate) fn of_peer(&self) -> Self {
         Self {
             sender_id: self.recipient_id.clone(),
             recipient_id: self.sender_id.clone(),

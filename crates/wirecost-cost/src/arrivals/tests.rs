@@ -85,17 +85,4 @@ fn a_datagram_has_arrived_with_its_last_fragment() {
     let at = arrivals.of_datagram(FLOW, Direction::Up, id);
     assert_eq!(at, Some(Instant::from_millis(9)));
     assert_eq!(arrivals.of_datagram(FLOW, Direction::Down, id), None);
-    arrivals.forget_datagrams_before(FLOW, Direction::Up, id);
-    assert_eq!(arrivals.of_datagram(FLOW, Direction::Up, id), at);
-    arrivals.forget_datagrams_before(FLOW, Direction::Up, DatagramId(4));
-    assert_eq!(arrivals.of_datagram(FLOW, Direction::Up, id), None);
-}
-
-#[test]
-fn forgotten_bytes_have_not_arrived() {
-    let mut arrivals = stream(&[(0, 100, 7), (100, 200, 8)]);
-    arrivals.forget_before(FLOW, Direction::Up, 50);
-    assert_eq!(arrivals.of_stream(FLOW, Direction::Up, 0..60), None);
-    let at = arrivals.of_stream(FLOW, Direction::Up, 50..200);
-    assert_eq!(at, Some(Instant::from_millis(8)));
 }

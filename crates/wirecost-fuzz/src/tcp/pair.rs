@@ -48,7 +48,7 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn new(script: &mut Script<'a>) -> Option<Self> {
-        let (connects, accepts) = (config(script, false)?, config(script, true)?);
+        let (connects, accepts) = (config(script)?, config(script)?);
         let initial = [initial_sequence(script)?, initial_sequence(script)?];
         let delay = Duration::from_millis(u64::from(script.byte()?) + 1);
         let fates = usize::from(script.u16()?);
@@ -175,7 +175,7 @@ impl<'a> Pair<'a> {
             return end.receive(&segment, &payload, self.now);
         }
         let initial = self.initial[SERVER];
-        let connection = Connection::accept_data(self.accepts.clone(), &segment, &payload, initial, self.now);
+        let connection = Connection::accept(self.accepts.clone(), &segment, initial, self.now);
         self.ends[SERVER] = Some(End::new(connection, initial, self.now));
     }
 

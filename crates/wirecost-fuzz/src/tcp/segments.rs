@@ -10,7 +10,7 @@ use super::end::{End, seen_on_the_wire, stream};
 use super::{START, config, initial_sequence};
 use crate::script::Script;
 
-/// More timers than an end has that nobody answers, keep-alive and probes of the window included.
+/// More timers than an end has that nobody answers, probes of the window included.
 const MOST_TIMEOUTS: usize = 500;
 
 /// A script of segments, calls of the application and time, to an end that connects or accepts.
@@ -41,7 +41,7 @@ impl Target {
     fn new(script: &mut Script<'_>) -> Option<Self> {
         let kind = script.byte()?;
         let accepts = kind & 1 != 0;
-        let config = config(script, accepts)?;
+        let config = config(script)?;
         let (ours, theirs) = (initial_sequence(script)?, initial_sequence(script)?);
         let shift = kind >> 3;
         let syn = Segment {

@@ -9,7 +9,7 @@ use super::fields::{Expect, Fields, Transfer};
 use crate::message::{Malformed, Method, Status, is_authority};
 
 /// Bytes of the longest head that a receiver takes by default.
-pub const MAXIMUM_HEAD_BYTES: usize = 16 << 10;
+pub(crate) const MAXIMUM_HEAD_BYTES: usize = 16 << 10;
 
 /// Fields of the longest head.
 const MAXIMUM_FIELDS: usize = 64;

@@ -273,18 +273,7 @@ impl Connection {
             out.push(datagram, Layer::Transport, Phase::Message, Cause::Original);
             return true;
         };
-        let mut spans = Buffer::new();
-        let sealed = tap.take_sealed();
-        cover_datagram(
-            datagram,
-            CONNECTION_ID_BYTES,
-            &sealed,
-            &mut spans,
-            |packet, out| {
-                attribution.describe_sent(packet, out);
-            },
-        );
-        push_described(datagram, &spans, out);
+        attribution.push_sent(datagram, &tap.take_sealed(), out);
         true
     }
 
@@ -341,16 +330,6 @@ fn read(
     // Whether flow control has credit to give: the next datagram is asked for anyway.
     let _ = chunks.finalize();
     progress
-}
-
-/// Appends a datagram under spans that cover it.
-pub(crate) fn push_described(datagram: &[u8], spans: &Buffer, out: &mut Buffer) {
-    let mut rest = datagram;
-    for span in spans.spans() {
-        let (bytes, tail) = rest.split_at(rest.len().min(span.len as usize));
-        out.push(bytes, span.layer, span.phase, span.cause);
-        rest = tail;
-    }
 }
 
 fn code(code: Code) -> VarInt {

@@ -19,7 +19,7 @@ pub const GOAWAY: u64 = 0x07;
 pub const MAX_PUSH_ID: u64 = 0x0d;
 
 /// Whether the type was HTTP/2's and must not be sent (RFC 9114 section 7.2.8).
-pub const fn is_forbidden(kind: u64) -> bool {
+pub(crate) const fn is_forbidden(kind: u64) -> bool {
     matches!(kind, 0x02 | 0x06 | 0x08 | 0x09)
 }
 
@@ -59,7 +59,7 @@ pub fn push(kind: u64, content: &[u8], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// H3_FRAME_ERROR where a setting is cut off, H3_SETTINGS_ERROR where one is HTTP/2's or stands twice.
-pub fn check_settings(content: &[u8]) -> Result<(), Fault> {
+pub(crate) fn check_settings(content: &[u8]) -> Result<(), Fault> {
     let mut rest = content;
     let mut seen = Vec::new();
     while !rest.is_empty() {

@@ -168,7 +168,7 @@ impl Resources {
     }
 
     /// The next answer to a request that waited.
-    pub fn poll_answer(&mut self) -> Option<(Exchange, Response)> {
+    pub(crate) fn poll_answer(&mut self) -> Option<(Exchange, Response)> {
         self.polls.next_answer()
     }
 
@@ -189,7 +189,7 @@ impl Resources {
     }
 
     /// Forgets one request that waits.
-    pub fn forget_exchange(&mut self, exchange: Exchange) {
+    pub(crate) fn forget_exchange(&mut self, exchange: Exchange) {
         self.polls.forget(exchange..=exchange);
     }
 

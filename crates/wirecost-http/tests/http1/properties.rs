@@ -1,8 +1,6 @@
 //! What holds for any bytes and any way to cut them.
 
 use proptest::prelude::*;
-use wirecost_http::http1::body::{Body, Framing};
-use wirecost_http::http1::head::{RequestHead, ResponseHead};
 use wirecost_http::http1::{Client, ClientConfig, ServerConfig};
 use wirecost_http::message::Method;
 use wirecost_proto::Input;
@@ -87,26 +85,6 @@ proptest! {
         prop_assert_eq!(&whole, &run(step));
         let total: u64 = whole.1.iter().map(|span| u64::from(span.len)).sum();
         prop_assert_eq!(total, text.len() as u64);
-    }
-
-    #[test]
-    fn any_bytes_are_a_head_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = RequestHead::parse(&bytes);
-        let _ = ResponseHead::parse(&bytes, Method::Get);
-    }
-
-    #[test]
-    fn any_bytes_are_chunks_or_an_error(bytes in "[0-9a-f;\\r\\n]{0,60}") {
-        let mut body = Body::new(Framing::Chunked).unwrap();
-        let mut rest = bytes.as_bytes();
-        while !rest.is_empty() {
-            let Ok(piece) = body.take(rest) else { return Ok(()) };
-            prop_assert!(piece.len > 0 && piece.len <= rest.len());
-            rest = &rest[piece.len..];
-            if piece.is_last {
-                return Ok(());
-            }
-        }
     }
 
     #[test]

@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use wirecost_link::{
-    Chain, Counters, DelayVariation, DirectionConfig, GilbertElliott, Link, LinkConfig, Loss, QueueLimit,
-    Reorder,
+    Counters, DelayVariation, DirectionConfig, GilbertElliott, Link, LinkConfig, Loss, QueueLimit, Reorder,
 };
 use wirecost_proto::{BitRate, Direction, Fate, Instant, Probability, Rng};
 
@@ -126,27 +125,5 @@ proptest! {
         prop_assert_eq!(counters.offered.packets, packets.len() as u64);
         prop_assert_eq!(dispositions(counters), counters.offered.packets);
         prop_assert_eq!(link.counters(Direction::Down), &Counters::default());
-    }
-
-    #[test]
-    fn a_chain_of_any_links_is_consistent(
-        configs in proptest::collection::vec(any_direction(), 0..4),
-        packets in any_packets(),
-        seed in any::<u64>(),
-    ) {
-        let links = configs.iter().zip(0..).map(|(config, host)| {
-            Link::new(LinkConfig::both(*config), Rng::new(seed).host(host))
-        });
-        let mut chain = Chain::new(links.collect());
-        let mut now = Instant::START;
-        for (gap, bytes) in &packets {
-            now += Duration::from_nanos(*gap);
-            let passed = offer(&mut chain, Direction::Down, *bytes, now);
-            expect_consistent(passed.fate, now, &passed.deliveries);
-        }
-        for link in chain.links() {
-            let counters = link.counters(Direction::Down);
-            prop_assert_eq!(dispositions(counters), counters.offered.packets);
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! Every impairment against its closed form, in virtual time. Bands hold 99.99 % and follow from the sample size;
 //! seeds are fixed and were not chosen.
 
-mod chain;
 mod copies;
 mod delay;
 mod determinism;

@@ -18,7 +18,7 @@ pub struct Sources {
 /// Devices that have one source address, where loopback has others to give. Linux gives every second port first: when
 /// those of the default range, 14,116, are taken, each further connect looks at all of them before it finds one, which
 /// took 3.3 ms where this was measured.
-pub const DEVICES_PER_ADDRESS: u32 = 10_000;
+pub(crate) const DEVICES_PER_ADDRESS: u32 = 10_000;
 
 /// The first source address on loopback that is not the usual one.
 const FIRST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -62,7 +62,7 @@ impl Sources {
     }
 
     /// How many UDP sockets the devices of a loop share; 0 where each has its own.
-    pub const fn shared_sockets(&self) -> usize {
+    pub(crate) const fn shared_sockets(&self) -> usize {
         self.shared_sockets
     }
 

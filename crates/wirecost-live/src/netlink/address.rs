@@ -30,7 +30,7 @@ impl Netlink {
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN; EEXIST for an address it has.
-    pub fn add_address(&self, index: u32, address: IpAddr) -> io::Result<()> {
+    pub(crate) fn add_address(&self, index: u32, address: IpAddr) -> io::Result<()> {
         self.ask(request(index, address)).map(drop)
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// The loopback interface has index 1 in every namespace.
-pub const LOOPBACK: u32 = 1;
+pub(crate) const LOOPBACK: u32 = 1;
 
 const FIXED_LENGTH: usize = 16;
 const VETH_INFO_PEER: u16 = 1; // linux/veth.h
@@ -22,7 +22,7 @@ fn fixed(index: u32, flags: i32, change: i32) -> [u8; FIXED_LENGTH] {
 
 /// One end of a veth pair.
 #[derive(Clone, Copy, Debug)]
-pub struct VethEnd<'a> {
+pub(crate) struct VethEnd<'a> {
     /// The interface's name.
     pub name: &'a str,
     /// Its Ethernet address.
@@ -78,7 +78,7 @@ impl Netlink {
     ///
     /// # Errors
     /// ENODEV where there is none.
-    pub fn link_drops(&self, index: u32) -> io::Result<LinkDrops> {
+    pub(crate) fn link_drops(&self, index: u32) -> io::Result<LinkDrops> {
         self.link_attribute(index, libc::IFLA_STATS64, LinkDrops::read)
     }
 
@@ -103,7 +103,7 @@ impl Netlink {
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN; EINVAL for an MTU that the interface cannot have.
-    pub fn set_link_up(&self, index: u32, mtu: u32, queue_packets: u32) -> io::Result<()> {
+    pub(crate) fn set_link_up(&self, index: u32, mtu: u32, queue_packets: u32) -> io::Result<()> {
         let flags = libc::IFF_UP | libc::IFF_NOARP;
         let header = fixed(index, flags, flags | libc::IFF_MULTICAST);
         let request = Request::new(libc::RTM_NEWLINK, 0, &header)
@@ -116,7 +116,7 @@ impl Netlink {
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN.
-    pub fn set_loopback_up(&self) -> io::Result<()> {
+    pub(crate) fn set_loopback_up(&self) -> io::Result<()> {
         let header = fixed(LOOPBACK, libc::IFF_UP, libc::IFF_UP);
         self.ask(Request::new(libc::RTM_NEWLINK, 0, &header)).map(drop)
     }
@@ -125,7 +125,7 @@ impl Netlink {
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN in both; EOPNOTSUPP where the kernel has no veth.
-    pub fn create_veth(
+    pub(crate) fn create_veth(
         &self,
         near: VethEnd<'_>,
         far: VethEnd<'_>,

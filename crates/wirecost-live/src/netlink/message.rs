@@ -79,7 +79,7 @@ impl Request {
 
 /// One message from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply<'a> {
+pub(crate) struct Reply<'a> {
     /// The message's type.
     pub kind: u16,
     /// The sequence number of the request it answers.
@@ -90,7 +90,7 @@ pub struct Reply<'a> {
 
 impl Reply<'_> {
     /// The error number of an acknowledgement, 0 for success; `None` for any other message.
-    pub fn error(&self) -> Option<i32> {
+    pub(crate) fn error(&self) -> Option<i32> {
         if i32::from(self.kind) != libc::NLMSG_ERROR {
             return None;
         }
@@ -105,13 +105,13 @@ impl Reply<'_> {
 
 /// The messages of one datagram from the kernel. Stops at the first that does not fit.
 #[derive(Clone, Debug)]
-pub struct Replies<'a> {
+pub(crate) struct Replies<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Replies<'a> {
     /// The messages in `bytes`.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 }
@@ -135,18 +135,18 @@ impl<'a> Iterator for Replies<'a> {
 
 /// The attributes in `bytes`, as type and value. Stops at the first that does not fit.
 #[derive(Clone, Debug)]
-pub struct Attributes<'a> {
+pub(crate) struct Attributes<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Attributes<'a> {
     /// The attributes in `bytes`.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
     /// The value of the first attribute of type `kind`.
-    pub fn find(mut self, kind: u16) -> Option<&'a [u8]> {
+    pub(crate) fn find(mut self, kind: u16) -> Option<&'a [u8]> {
         self.find_map(|(found, value)| (found == kind).then_some(value))
     }
 }

@@ -21,7 +21,7 @@ impl Netlink {
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN; ENOENT where the kernel does not offer the choice.
-    pub fn remove_queueing(&self, index: u32) -> io::Result<()> {
+    pub(crate) fn remove_queueing(&self, index: u32) -> io::Result<()> {
         let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
         let request = Request::new(libc::RTM_NEWQDISC, flags, &fixed(index));
         self.ask(request.text(libc::TCA_KIND, "noqueue")).map(drop)

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 /// An address prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
+pub(crate) struct Prefix {
     /// Its first address.
     pub address: IpAddr,
     /// Its length in bits.
@@ -61,7 +61,7 @@ impl Netlink {
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN; EEXIST for a route that exists.
-    pub fn deliver_locally(&self, prefix: Prefix) -> io::Result<()> {
+    pub(crate) fn deliver_locally(&self, prefix: Prefix) -> io::Result<()> {
         self.ask(request(prefix, Action::Deliver)).map(drop)
     }
 
@@ -69,7 +69,7 @@ impl Netlink {
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN; EINVAL where `source` is not local.
-    pub fn add_route(&self, prefix: Prefix, index: u32, source: IpAddr) -> io::Result<()> {
+    pub(crate) fn add_route(&self, prefix: Prefix, index: u32, source: IpAddr) -> io::Result<()> {
         self.ask(request(prefix, Action::Send { index, source }))
             .map(drop)
     }

@@ -18,16 +18,12 @@ pub const AMQP_PORT: u16 = 5672;
 /// The port of AMQP over TLS.
 pub const SECURE_AMQP_PORT: u16 = 5671;
 /// The port of MQTT.
-pub const MQTT_PORT: u16 = 1883;
+pub(crate) const MQTT_PORT: u16 = 1883;
 /// The port of MQTT over TLS.
-pub const SECURE_MQTT_PORT: u16 = 8883;
+pub(crate) const SECURE_MQTT_PORT: u16 = 8883;
 
 /// How long the broker may take to be ready: it boots a virtual machine, which takes seconds on a quiet computer.
 pub const PATIENCE: Duration = Duration::from_secs(90);
-
-/// The address to which AMQP 1.0 clients send. The plugin of version 3 makes the queue of that name where there is none;
-/// version 4 demands `/queues/test`, and that the queue exists.
-pub const TARGET_ADDRESS: &str = "test";
 
 const PLUGINS: &str = "[rabbitmq_amqp1_0,rabbitmq_mqtt].\n";
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -156,7 +156,7 @@ impl Broker {
             payload: template.payload(),
             qos: template.qos(),
             retain: template.retain(),
-            properties: template.properties(),
+            properties: Properties::EMPTY,
         });
     }
 

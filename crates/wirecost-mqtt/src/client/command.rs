@@ -23,7 +23,6 @@ pub struct PublishTemplate {
     qos: QoS,
     retain: bool,
     content: Content,
-    properties: PropertiesBuf,
 }
 
 /// Bytes of the longest payload: what a remaining length can hold beside the longest topic and an identifier.
@@ -44,7 +43,7 @@ pub enum TemplateError {
 }
 
 impl PublishTemplate {
-    /// A message to `topic` that is not retained and has no properties.
+    /// A message to `topic` that is not retained.
     ///
     /// # Errors
     /// The topic is not a topic name, or the payload is above [`MAXIMUM_PAYLOAD_BYTES`].
@@ -61,7 +60,6 @@ impl PublishTemplate {
             qos,
             retain: false,
             content,
-            properties: PropertiesBuf::new(),
         })
     }
 
@@ -69,13 +67,6 @@ impl PublishTemplate {
     #[must_use]
     pub fn retained(self) -> Self {
         Self { retain: true, ..self }
-    }
-
-    /// The same message with MQTT 5 properties; a topic alias is the client's own business.
-    #[must_use]
-    pub fn with_properties<'a>(mut self, properties: impl IntoIterator<Item = Property<'a>>) -> Self {
-        self.properties.extend(properties);
-        self
     }
 
     /// Sends what follows to `topic`, in the memory of the one before where that is enough.
@@ -118,11 +109,6 @@ impl PublishTemplate {
     /// The same, to be changed in place between two uses; a content of another length is another template.
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content
-    }
-
-    /// MQTT 5 properties.
-    pub fn properties(&self) -> Properties<'_> {
-        self.properties.as_properties()
     }
 }
 

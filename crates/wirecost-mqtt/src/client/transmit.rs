@@ -232,7 +232,7 @@ impl Outgoing {
             delivery,
             retain: self.template.retain(),
             topic: self.template.topic(),
-            properties: self.template.properties(),
+            properties: Properties::EMPTY,
             payload: self.template.payload(),
         }
     }

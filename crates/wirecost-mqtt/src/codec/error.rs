@@ -146,7 +146,7 @@ impl DecodeError {
 
     /// The reason code of a DISCONNECT in answer. A CONNECT that is not the first packet is a protocol error,
     /// whatever version it asks for [MQTT-3.1.0-2].
-    pub const fn disconnect_reason(&self) -> ReasonCode {
+    pub(crate) const fn disconnect_reason(&self) -> ReasonCode {
         match self {
             Self::UnsupportedVersion(_) => ReasonCode::ProtocolError,
             other => other.reason_code(),

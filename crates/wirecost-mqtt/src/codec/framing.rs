@@ -15,7 +15,7 @@ pub const LARGEST_PACKET: u32 = MAXIMUM_VARIABLE_BYTE_INTEGER + 5;
 /// Bytes of the largest packet that is taken as the first one, by either side. There is room for every field of a CONNECT at
 /// its longest (client identifier, will topic and payload, user name, password: 65,535 B each, sections 1.5.4 and 1.5.6), and
 /// for 192 kB of properties, which the standard does not bound; a CONNACK has fewer fields.
-pub const FIRST_PACKET_BYTES: u32 = 512 * 1024;
+pub(crate) const FIRST_PACKET_BYTES: u32 = 512 * 1024;
 
 /// A view over the bytes of one packet, whatever they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +42,6 @@ impl<'a> Frame<'a> {
     /// The four flag bits; 0 where there is no byte.
     pub fn flags(&self) -> u8 {
         self.first_byte().unwrap_or(0) & 0x0f
-    }
-
-    /// The remaining length in bytes, if it is there and well-formed.
-    pub fn remaining_length(&self) -> Option<u32> {
-        self.split().ok().map(|(remaining, _)| remaining)
     }
 
     /// The bytes after the fixed header; none where that is incomplete.
@@ -120,7 +115,7 @@ impl Framer {
     }
 
     /// Takes packets of at most `limit` bytes from the next one on.
-    pub const fn set_limit(&mut self, limit: u32) {
+    pub(crate) const fn set_limit(&mut self, limit: u32) {
         self.limit = limit;
     }
 

@@ -200,7 +200,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Appends the packet in `version` with its spans, for a cause that its bytes do not tell.
-    pub fn emit_as(&self, version: Version, cause: Cause, out: &mut Buffer) {
+    pub(crate) fn emit_as(&self, version: Version, cause: Cause, out: &mut Buffer) {
         let phase = self.packet_type().phase();
         out.push_with(Layer::Application, phase, cause, |bytes| {
             self.put_head(version, bytes);

@@ -9,7 +9,7 @@ use core::str::FromStr;
 use crate::codec::Malformed;
 
 /// Bytes of the longest string or binary data.
-pub const MAXIMUM_FIELD_BYTES: usize = 65_535;
+pub(crate) const MAXIMUM_FIELD_BYTES: usize = 65_535;
 
 /// A text or data that no field can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,7 +110,7 @@ pub struct OwnedText(String);
 
 impl OwnedText {
     /// The text, borrowed.
-    pub fn as_text(&self) -> Text<'_> {
+    pub(crate) fn as_text(&self) -> Text<'_> {
         Text(&self.0)
     }
 
@@ -141,7 +141,7 @@ pub struct OwnedBinary(Vec<u8>);
 
 impl OwnedBinary {
     /// The bytes, borrowed.
-    pub fn as_binary(&self) -> Binary<'_> {
+    pub(crate) fn as_binary(&self) -> Binary<'_> {
         Binary(&self.0)
     }
 }

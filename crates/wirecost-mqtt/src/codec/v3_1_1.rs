@@ -16,13 +16,13 @@ const RETURN_CODES: [ReasonCode; 6] = [
 const SERVER_UNAVAILABLE: u8 = 3;
 
 /// The failure of a subscription in SUBACK (3.1.1, section 3.9.3).
-pub const SUBSCRIBE_FAILURE: u8 = 0x80;
+pub(crate) const SUBSCRIBE_FAILURE: u8 = 0x80;
 
 /// The reason code that a CONNACK return code stands for.
 ///
 /// # Errors
 /// Codes above 5 are reserved.
-pub fn reason_of_return_code(code: u8) -> Result<ReasonCode, Malformed> {
+pub(crate) fn reason_of_return_code(code: u8) -> Result<ReasonCode, Malformed> {
     let packet = PacketType::Connack;
     RETURN_CODES
         .get(usize::from(code))
@@ -31,14 +31,14 @@ pub fn reason_of_return_code(code: u8) -> Result<ReasonCode, Malformed> {
 }
 
 /// The CONNACK return code that comes closest to `reason`.
-pub fn return_code_of(reason: ReasonCode) -> u8 {
+pub(crate) fn return_code_of(reason: ReasonCode) -> u8 {
     let numbered = (0..).zip(RETURN_CODES);
     let found = numbered.into_iter().find(|(_, known)| *known == reason);
     found.map_or(SERVER_UNAVAILABLE, |(code, _)| code)
 }
 
 /// The SUBACK return code for `reason`: the granted QoS or the one failure there is.
-pub const fn subscribe_return_code_of(reason: ReasonCode) -> u8 {
+pub(crate) const fn subscribe_return_code_of(reason: ReasonCode) -> u8 {
     if reason.is_failure() {
         SUBSCRIBE_FAILURE
     } else {

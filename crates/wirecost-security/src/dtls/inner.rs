@@ -82,14 +82,12 @@ impl<E: Endpoint> Inner<E> {
     pub(super) fn poll(&mut self, out: &mut Buffer) -> Option<Output<Event<E::Event>>> {
         Some(match self.ready.pop_front()? {
             Ready::Transmit(flow, datagram) => {
-                paint(datagram.bytes(), datagram.spans(), out);
+                out.push_described(datagram.bytes(), datagram.spans());
                 self.give_back(datagram);
                 Output::Transmit { flow }
             }
             Ready::Consumed(flow, spans) => {
-                for span in spans.spans() {
-                    out.cover_span(*span);
-                }
+                out.cover_spans(spans.spans());
                 self.give_back(spans);
                 Output::Consumed { flow }
             }
@@ -111,16 +109,5 @@ impl<E: Endpoint> Inner<E> {
             buffer.clear();
             self.spare.push(buffer);
         }
-    }
-}
-
-/// Appends `bytes` to `out` under `spans`, which cover them.
-pub(super) fn paint(bytes: &[u8], spans: &[Span], out: &mut Buffer) {
-    let mut rest = bytes;
-    for span in spans {
-        let len = usize::try_from(span.len).unwrap_or(usize::MAX);
-        let (painted, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
-        out.push(painted, span.layer, span.phase, span.cause);
-        rest = behind;
     }
 }

@@ -2,7 +2,6 @@
 
 use wirecost_proto::Content;
 
-use super::algorithm::TAG_BYTES;
 use super::key::{Curve, Secret, SigningKey};
 use super::open::{Opener, Refusal};
 use super::rule::Rule;
@@ -48,7 +47,7 @@ impl Preset {
         })
     }
 
-    /// The object around a payload, [`overhead`](Self::overhead) bytes longer.
+    /// The object around a payload, 281 to 288 bytes longer.
     ///
     /// # Errors
     /// [`SealError`] where the system gives no randomness.
@@ -62,27 +61,5 @@ impl Preset {
     /// [`Refusal`] says which check failed.
     pub fn open(&self, object: &[u8], now: UnixTime) -> Result<Vec<u8>, Refusal> {
         self.opener.open(object, 0, now)
-    }
-
-    /// How many bytes an object is longer than a payload of `payload` bytes: 281 up to 7 bytes of payload, 287 from 65,520
-    /// on, as the two byte strings around the payload need longer heads.
-    pub const fn overhead(payload: usize) -> usize {
-        /// Everything but the payload and the heads of the byte strings around it, the tag included.
-        const FIXED: usize = 278;
-        /// The part's message without payload and without the head of its ciphertext.
-        const MESSAGE: usize = 123;
-        let ciphertext = head(payload + TAG_BYTES);
-        FIXED + ciphertext + head(MESSAGE + ciphertext + payload)
-    }
-}
-
-/// Bytes of the head of a byte string (RFC 8949 section 3).
-const fn head(len: usize) -> usize {
-    match len {
-        0..24 => 1,
-        24..0x100 => 2,
-        0x100..0x1_0000 => 3,
-        0x1_0000..0x1_0000_0000 => 5,
-        _ => 9,
     }
 }

@@ -32,7 +32,7 @@ impl Rule {
     }
 
     /// Whether `now` lies in the rule's time, both ends included.
-    pub fn holds_at(&self, now: UnixTime) -> bool {
+    pub(crate) fn holds_at(&self, now: UnixTime) -> bool {
         (self.not_before..=self.not_after).contains(&now)
     }
 

@@ -34,7 +34,6 @@ pub struct Client<E: Endpoint> {
     config: ClientConfig,
     library: Arc<rustls::ClientConfig>,
     sessions: Sessions,
-    clock: Clock,
     flow: Option<FlowId>,
 }
 
@@ -44,21 +43,14 @@ impl<E: Endpoint> Client<E> {
         let clock = Clock::new(config.options.epoch);
         let sessions = Sessions::default();
         let library = Arc::new(config.for_client(&sessions, &clock));
-        let engine = Engine::new(inner, clock.clone(), config.options.handshake_timeout);
+        let engine = Engine::new(inner, clock, config.options.handshake_timeout);
         Self {
             engine,
             config,
             library,
             sessions,
-            clock,
             flow: None,
         }
-    }
-
-    /// Lets later flows start otherwise.
-    pub fn set_start(&mut self, start: Start) {
-        self.config = self.config.with_start(start);
-        self.library = Arc::new(self.config.for_client(&self.sessions, &self.clock));
     }
 
     /// The endpoint within.

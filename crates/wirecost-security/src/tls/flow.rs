@@ -10,7 +10,7 @@ use super::connection::{self, Opened};
 use super::fault;
 use super::record::{Header, MAX_PLAINTEXT_BYTES};
 use crate::Start;
-use crate::interleave::{Interleaver, push_labelled};
+use crate::interleave::Interleaver;
 use crate::layer::Fault;
 
 /// One connection and what waits on either side of it.
@@ -212,7 +212,7 @@ impl Flow {
                 });
             }
             let mut labelled = Buffer::new();
-            push_labelled(message.bytes(), again.spans(), &mut labelled);
+            labelled.push_described(message.bytes(), again.spans());
             self.held.push_front(labelled);
         }
     }
@@ -297,7 +297,7 @@ impl Flow {
             scratch.spans.push_record(layout);
             scratch.labels.clear();
             scratch.spans.drain(&mut scratch.labels);
-            push_labelled(&scratch.sealed, scratch.labels.spans(), out);
+            out.push_described(&scratch.sealed, scratch.labels.spans());
         }
     }
 

@@ -17,23 +17,14 @@ use super::{Fragment, Packet, Tap, Transport};
 pub struct Recording {
     records: Vec<Record>,
     packets: u64,
-    hosts: Option<u32>,
     /// The IP payload of the packet at hand.
     upper: Vec<u8>,
 }
 
 impl Recording {
-    /// A recording of every host.
+    /// A recording of nothing yet.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// A recording of the hosts below number `hosts`.
-    pub fn of_hosts(hosts: u32) -> Self {
-        Self {
-            hosts: Some(hosts),
-            ..Self::default()
-        }
     }
 
     /// What was recorded.
@@ -187,9 +178,6 @@ pub(crate) fn datagram_packet(
 
 impl Tap for Recording {
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]) {
-        if self.hosts.is_some_and(|hosts| packet.host >= hosts) {
-            return;
-        }
         let Some(bytes) = self.emit(packet) else {
             return;
         };

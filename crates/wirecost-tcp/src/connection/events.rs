@@ -24,11 +24,6 @@ impl Events {
         reset: None,
     };
 
-    /// The application knows already that the connection is open.
-    pub(crate) const fn retract_opened(&mut self) {
-        self.waiting &= !OPENED;
-    }
-
     pub(crate) const fn push(&mut self, event: Event) {
         self.waiting |= match event {
             Event::Opened => OPENED,

@@ -6,14 +6,13 @@
 //!
 //! - `offer`: what SYN and SYN-ACK say
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
 use wirecost_wire::tcp::Flags;
 
 use crate::buffers::SendBuffer;
-use crate::config::{Config, FastOpen};
+use crate::config::Config;
 use crate::connection::Transmit;
 use crate::recovery;
 use crate::segment::Segment;
@@ -27,7 +26,7 @@ pub(crate) use offer::PeerSyn;
 const REPEATED_SYN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A connection that is not open yet.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) config: Config,
     pub(crate) send: SendBuffer,
@@ -36,8 +35,6 @@ pub(crate) struct Opening {
     pub(crate) closes: bool,
     /// What the peer's SYN said: SYN-RECEIVED with it, SYN-SENT without.
     pub(crate) peer: Option<PeerSyn>,
-    /// Bytes that the SYN carried.
-    syn_bytes: u32,
     /// How often it was sent again, and how often of that because its time was out.
     retransmissions: u8,
     timeouts: u8,
@@ -65,15 +62,13 @@ pub(crate) enum Step {
 impl Opening {
     pub(crate) fn connect(config: Config, initial_sequence: u32) -> Self {
         Self {
-            // RFC 7413, section 4.2.1: the SYN waits for the data that it is to carry.
-            is_due: !matches!(config.fast_open, FastOpen::Connect(_)),
+            is_due: true,
             timeout: config.handshake.initial_timeout,
             config,
             send: SendBuffer::default(),
             initial_sequence,
             closes: false,
             peer: None,
-            syn_bytes: 0,
             retransmissions: 0,
             timeouts: 0,
             first_sent: None,
@@ -85,13 +80,7 @@ impl Opening {
     pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32) -> Self {
         let mut opening = Self::connect(config, initial_sequence);
         opening.peer = Some(opening.agree(syn));
-        opening.is_due = true;
         opening
-    }
-
-    /// Whether the application counts as connected already (RFC 7413).
-    pub(crate) const fn is_fast(&self) -> bool {
-        matches!(self.config.fast_open, FastOpen::Connect(_)) && self.peer.is_none()
     }
 
     /// Keeps bytes for the time when the connection is open; returns how many there was room for.
@@ -102,14 +91,12 @@ impl Opening {
         let room = self.config.send_buffer.minimum.saturating_sub(self.send.len());
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.send.write(taken);
-        self.start();
         taken.len()
     }
 
     /// Closes this end's direction as soon as it is open.
     pub(crate) const fn close(&mut self) {
         self.closes = true;
-        self.start();
     }
 
     /// What tells the peer, if it knows of the connection, that there will be none.
@@ -119,13 +106,6 @@ impl Opening {
             flags: Flags::RST | Flags::ACK,
             ..expectation
         })
-    }
-
-    /// Lets the SYN go that has waited for data.
-    const fn start(&mut self) {
-        if self.first_sent.is_none() {
-            self.is_due = true;
-        }
     }
 
     /// Takes a segment that is meant for this connection.
@@ -211,10 +191,10 @@ impl Opening {
         }
     }
 
-    /// Whether `segment` acknowledges the SYN and nothing that was not sent.
+    /// Whether `segment` acknowledges the SYN and nothing else.
     pub(crate) fn is_acknowledged_by(&self, segment: &Segment) -> bool {
         let first = self.initial_sequence.wrapping_add(1);
-        self.first_sent.is_some() && segment.acknowledgment.wrapping_sub(first) <= self.syn_bytes
+        self.first_sent.is_some() && segment.acknowledgment == first
     }
 
     fn expectation(&self, peer: PeerSyn, now: Instant) -> Segment {
@@ -228,27 +208,18 @@ impl Opening {
         }
     }
 
-    /// The SYN or SYN-ACK, where one is due, and the bytes that go with it.
-    pub(crate) fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
+    /// The SYN or SYN-ACK, where one is due.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if !core::mem::take(&mut self.is_due) {
             return None;
         }
         let segment = match self.peer {
             Some(peer) => self.syn_ack(peer, now),
-            None => self.syn(payload, now),
+            None => self.syn(now),
         };
         self.first_sent.get_or_insert(now);
         self.deadline = Some(self.config.granularity.deadline(now, self.timeout));
-        let payload_bytes = if self.peer.is_none() && self.retransmissions == 0 {
-            self.syn_bytes
-        } else {
-            0
-        };
-        Some(Transmit {
-            segment,
-            offset: 0,
-            payload_bytes,
-        })
+        Some(Transmit::bare(segment, 0))
     }
 
     pub(crate) const fn next_timeout(&self) -> Option<Instant> {

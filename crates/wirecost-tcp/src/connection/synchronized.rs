@@ -7,7 +7,6 @@
 //! - `silence`: timers other than those of loss recovery and delayed acknowledgments
 //! - `send_window`: what the peer lets this end send
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -20,7 +19,7 @@ use crate::connection::handshake::{Opening, PeerSyn, clock};
 use crate::connection::{Event, Events, State, TimeWait, Transmit};
 use crate::receive::{AckDue, Receiver, Terms};
 use crate::recovery::Recovery;
-use crate::segment::{Cookie, Segment};
+use crate::segment::Segment;
 
 mod arrival;
 mod burst;
@@ -74,8 +73,6 @@ struct PeerClock {
 pub(crate) struct Synchronized {
     config: Config,
     state: State,
-    /// The SYN-ACK that is not acknowledged yet, while Fast Open lets data flow already.
-    handshake: Option<Box<Opening>>,
     initial_sequence: u32,
     send: SendBuffer,
     /// The end of what was sent, in the stream.
@@ -95,8 +92,6 @@ pub(crate) struct Synchronized {
     silence: Silence,
     /// When a segment without data that was not acceptable was answered last.
     refused: Option<Instant>,
-    /// Where the last segment ended that was not full (for Nagle's algorithm).
-    small: u64,
     /// The segments that leave at once.
     burst: Burst,
     /// Bytes that the send buffer takes.
@@ -112,36 +107,23 @@ pub(crate) struct Synchronized {
     greets: bool,
     /// Whether the application has let go of the connection.
     is_detached: bool,
-    cookie: Option<Cookie>,
 }
 
 impl Synchronized {
     /// A connection whose handshake `segment` completes.
     pub(crate) fn open(opening: Opening, peer: &PeerSyn, segment: &Segment, now: Instant) -> Self {
         let (opened, closes) = (opening.opened(peer, segment, now), opening.closes);
-        let mut open = Self::new(opening, peer, segment.acknowledgment, now);
+        let mut open = Self::new(opening, peer, now);
         if closes {
             open.shutdown();
         }
         open.recovery.opened(&opened, now);
         open.note_round_trip();
-        open.cookie = segment.fast_open.filter(|cookie| !cookie.is_request());
         open
     }
 
-    /// A connection whose SYN brought data with the right cookie: open before the SYN-ACK is acknowledged.
-    pub(crate) fn fast(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
-        let handshake = Box::new(opening.clone());
-        let first = opening.initial_sequence.wrapping_add(1);
-        let mut open = Self::new(opening, peer, first, now);
-        open.state = State::SynReceived;
-        open.handshake = Some(handshake);
-        open
-    }
-
-    /// A connection of which the peer has everything before `una`: what a SYN carried of it was taken (RFC 7413, section
-    /// 4.2.2), the rest is sent as if it never was.
-    fn new(mut opening: Opening, peer: &PeerSyn, una: u32, now: Instant) -> Self {
+    /// A connection of which the peer has the SYN.
+    fn new(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
         let terms = Terms {
             maximum_segment_size: opening.config.maximum_segment_size,
             timestamps: peer.timestamp.is_some(),
@@ -149,15 +131,12 @@ impl Synchronized {
             window_scale: peer.shifts.map_or(0, |(_, ours)| ours),
             window: u32::from(opening.window()),
         };
-        let early = una.wrapping_sub(opening.initial_sequence).wrapping_sub(1);
-        opening.send.acknowledge(u64::from(early));
         let config = opening.config;
         Self {
             state: State::Established,
-            handshake: None,
             initial_sequence: opening.initial_sequence,
             send: opening.send,
-            sent: u64::from(early),
+            sent: 0,
             fin: Fin::Open,
             window: SendWindow::new(
                 peer.window,
@@ -167,31 +146,25 @@ impl Synchronized {
             segment_bytes: peer.segment_bytes(),
             receive_shift: terms.window_scale,
             peer_clock: peer.timestamp.map(|recent| PeerClock { recent, seen: now }),
-            recovery: Recovery::new(&config, una, now),
+            recovery: Recovery::new(&config, opening.initial_sequence.wrapping_add(1), now),
             receiver: Receiver::new(&config.receive, terms, peer.next, now),
             last_acknowledgment: peer.next,
-            silence: Silence::new(config.keep_alive.as_ref(), now),
+            silence: Silence::default(),
             refused: None,
-            small: 0,
             burst: Burst::default(),
             send_limit: queue::send_limit(&config, config.recovery.initial_window),
             waits_for_room: false,
-            pushed: u64::from(early),
+            pushed: 0,
             pushes: true,
             early: VecDeque::new(),
             greets: false,
             is_detached: false,
-            cookie: None,
             config,
         }
     }
 
     pub(crate) const fn state(&self) -> State {
         self.state
-    }
-
-    pub(crate) const fn cookie(&self) -> Option<Cookie> {
-        self.cookie
     }
 
     pub(crate) const fn available(&self) -> usize {

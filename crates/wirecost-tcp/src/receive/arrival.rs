@@ -9,22 +9,6 @@ use super::window::Window;
 use super::{Arrived, Receiver, autotune};
 
 impl Receiver {
-    /// Takes what a Fast Open SYN carries, which stands at the next sequence number expected: the SYN-ACK acknowledges it.
-    /// It is not counted as a segment of the peer's, so that the delay of acknowledgments stays unset
-    /// (Linux: tcp_fastopen_add_skb).
-    pub fn take_early_data(&mut self, payload: &[u8], fin: bool) -> Arrived {
-        self.keep(payload.len() as u32);
-        self.reassembly.append(payload, fin);
-        if fin {
-            self.acknowledgment.finished();
-        }
-        Arrived {
-            in_order_bytes: payload.len(),
-            fin_reached: fin,
-            duplicate: false,
-        }
-    }
-
     /// Tells old, new and impossible segments apart.
     pub(super) fn place(
         &mut self,

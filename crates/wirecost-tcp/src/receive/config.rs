@@ -70,19 +70,6 @@ impl ReceiveConfig {
         }
     }
 
-    /// lwIP as its own `opt.h` sets it: a window of four segments of 536 bytes (`TCP_WND`), acknowledgments by the timer
-    /// of 250 ms (`TCP_TMR_INTERVAL`). A filled gap is acknowledged at once (RFC 5681, section 4.2), which lwIP leaves to
-    /// the rule of every second segment.
-    pub const fn lwip_small() -> Self {
-        Self {
-            acknowledgments: AckPolicy::EverySecond {
-                timer: Duration::from_millis(250),
-            },
-            window: WindowPolicy::Fixed { bytes: 4 * 536 },
-            reader: Reader::After,
-        }
-    }
-
     /// The simplified TCP of Larmo et al., whose description names no receiver: RFC 9293's every second segment with the
     /// usual 200 ms, and a window that never limits ten segments in flight.
     pub const fn larmo() -> Self {

@@ -30,7 +30,7 @@ use window::{Advertised, Choice, Moment, Window};
 
 /// When an acknowledgment is to leave, if no segment carries it before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckDue {
+pub(crate) enum AckDue {
     /// Nothing is owed, or only with the next segment.
     No,
     /// At once, as a segment of its own if need be.
@@ -95,7 +95,7 @@ impl Receiver {
 
     /// Whether a segment that takes `length` sequence numbers from `sequence` may be looked at: it reaches what was
     /// acknowledged last, and does not start behind the window (RFC 9293, section 3.10.7.4; Linux: tcp_sequence).
-    pub const fn is_acceptable(&self, sequence: u32, length: u32) -> bool {
+    pub(crate) const fn is_acceptable(&self, sequence: u32, length: u32) -> bool {
         let end = sequence.wrapping_add(length);
         !is_before(end, self.advertised.acknowledgment)
             && !is_after(sequence, self.next_expected().wrapping_add(self.promised()))
@@ -115,7 +115,7 @@ impl Receiver {
     }
 
     /// Takes what an acceptable segment carries.
-    pub fn handle_data(
+    pub(crate) fn handle_data(
         &mut self,
         sequence: u32,
         payload: &[u8],
@@ -175,18 +175,18 @@ impl Receiver {
     }
 
     /// When an acknowledgment is to leave.
-    pub fn ack_due(&self) -> AckDue {
+    pub(crate) fn ack_due(&self) -> AckDue {
         self.acknowledgment.due()
     }
 
     /// An acknowledgment is due now, whatever the rules of delay say: a FIN came while this end was closed already, a
     /// challenge is to be answered.
-    pub const fn acknowledge_now(&mut self) {
+    pub(crate) const fn acknowledge_now(&mut self) {
         self.acknowledgment.at_once();
     }
 
     /// A segment left that acknowledges everything and tells [`Receiver::window_bytes`], which are returned.
-    pub fn ack_sent(&mut self, now: Instant) -> u32 {
+    pub(crate) fn ack_sent(&mut self, now: Instant) -> u32 {
         let choice = self.choice();
         if choice.is_tight {
             self.acknowledgment.window_tightened();
@@ -202,7 +202,7 @@ impl Receiver {
     }
 
     /// A segment with payload left, after [`Receiver::ack_sent`] was called for it.
-    pub fn data_sent(&mut self, now: Instant) {
+    pub(crate) fn data_sent(&mut self, now: Instant) {
         self.acknowledgment.data_sent(now);
     }
 
@@ -213,13 +213,13 @@ impl Receiver {
 
     /// What the sending side knows of the path: the smoothed round-trip time and the retransmission time-out bound the
     /// delay of acknowledgments.
-    pub const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
+    pub(crate) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
         self.acknowledgment.note_round_trip(smoothed, timeout);
     }
 
     /// The timestamp that a segment with `payload_bytes` echoes, and this end's clock now, both in milliseconds: measures
     /// the round-trip time for the size of the buffer. To be called before the segment is taken.
-    pub fn note_echo(&mut self, echo: u32, clock: u32, payload_bytes: usize) {
+    pub(crate) fn note_echo(&mut self, echo: u32, clock: u32, payload_bytes: usize) {
         let is_full = payload_bytes > 0 && payload_bytes >= self.segment_bytes() as usize;
         if let Window::Linux(space) = &mut self.window {
             space.note_echo(echo, clock, is_full);
@@ -228,25 +228,25 @@ impl Receiver {
 
     /// The segment that ended a handshake is over: the next may measure with the same timestamp (Linux: it is taken in
     /// SYN-RECEIVED, where nothing is measured).
-    pub const fn forget_echo(&mut self) {
+    pub(crate) const fn forget_echo(&mut self) {
         if let Window::Linux(space) = &mut self.window {
             space.forget_echo();
         }
     }
 
     /// The acknowledgment number: the next sequence number expected.
-    pub const fn next_expected(&self) -> u32 {
+    pub(crate) const fn next_expected(&self) -> u32 {
         self.reassembly.next()
     }
 
     /// Bytes of the window that a segment advertises if it leaves now, a multiple of what scaling can tell unless the
     /// window does not scale.
-    pub fn window_bytes(&self) -> u32 {
+    pub(crate) fn window_bytes(&self) -> u32 {
         self.choice().bytes
     }
 
     /// The blocks that a segment tells if it leaves now; as many as fit beside timestamps where these are in use.
-    pub fn sack_blocks(&self) -> SackBlocks {
+    pub(crate) fn sack_blocks(&self) -> SackBlocks {
         if !self.terms.selective {
             return SackBlocks::default();
         }

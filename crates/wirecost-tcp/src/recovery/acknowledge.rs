@@ -174,7 +174,7 @@ impl Recovery {
             let least = if last == 0 { self.clock.micros(1) } else { last };
             self.min_rtt.measure(least, self.clock.ticks(now), &self.clock);
         }
-        self.measure_rto(first, now);
+        self.measure_rto(first);
         // A first segment that was sent before what was measured does not wait longer for that.
         let is_newer =
             |head: &Record| effect.sacked_sent.is_some() && measured_by > 0 && measured_by < head.sent_micros;
@@ -182,21 +182,15 @@ impl Recovery {
         self.learn(Some(last), now);
     }
 
-    fn measure_rto(&mut self, rtt_micros: u64, now: Instant) {
-        let sent_micros = micros(now).saturating_sub(rtt_micros);
+    fn measure_rto(&mut self, rtt_micros: u64) {
         let sample = RttSample {
             micros: rtt_micros,
-            ticks: self
-                .clock
-                .ticks(now)
-                .saturating_sub(self.clock.ticks_at(sent_micros)),
             una: self.scoreboard.una(),
             next: self.scoreboard.next(),
         };
         self.rtt.measure(&sample, &self.clock);
         // RFC 6298, section 5, and Karn: a valid measurement ends the backing off.
         self.rto_ticks = self.rtt.rto_ticks();
-        self.doublings = 0;
     }
 
     /// The round trip of the handshake.
@@ -205,7 +199,6 @@ impl Recovery {
         self.min_rtt.measure(rtt_micros.max(1), tick, &self.clock);
         let sample = RttSample {
             micros: rtt_micros,
-            ticks: self.clock.ticks_at(rtt_micros),
             una: self.scoreboard.una(),
             next: self.scoreboard.next(),
         };

@@ -22,9 +22,6 @@ pub enum RttFilter {
     Linux,
     /// RFC 6298, section 2.
     Standard,
-    /// RFC 6298 as BSD had it, in ticks of the timer, with no first measurement of its own: the deviation falls from the
-    /// initial time-out. (lwIP: `tcp_receive`)
-    Ticks,
 }
 
 /// When an end stops to retransmit.
@@ -45,8 +42,6 @@ pub struct RecoveryConfig {
     pub window_cap: u32,
     /// How the congestion window moves.
     pub congestion_control: CongestionControl,
-    /// Whether the window starts anew after a pause (RFC 5681, section 4.1).
-    pub slow_start_after_idle: bool,
     /// Whether the last segment of a flight is probed for (RFC 8985, section 7); needs selective acknowledgments.
     pub tail_loss_probe: bool,
     /// Whether a time-out is told from a delay by the acknowledgments that follow (F-RTO, RFC 5682).
@@ -63,8 +58,6 @@ pub struct RecoveryConfig {
     pub minimum_rto: Duration,
     /// The greatest time-out.
     pub maximum_rto: Duration,
-    /// How often the time-out doubles at most while nothing is heard.
-    pub maximum_doublings: u32,
     /// When an end stops to retransmit.
     pub give_up: GiveUp,
     /// When an end does so that nobody reads from any more.
@@ -78,7 +71,6 @@ impl RecoveryConfig {
             initial_window: 10,
             window_cap: u32::MAX,
             congestion_control: CongestionControl::Cubic { hystart: true },
-            slow_start_after_idle: true,
             tail_loss_probe: true,
             forward_rto: true,
             collapse: true,
@@ -87,7 +79,6 @@ impl RecoveryConfig {
             fallback_rto: Duration::from_secs(3),
             minimum_rto: Duration::from_millis(200),
             maximum_rto: Duration::from_secs(120),
-            maximum_doublings: u32::MAX,
             // Linux: `tcp_model_timeout` of `tcp_retries2` = 15: 1,023 times 200 ms, then six times 120 s.
             give_up: GiveUp::After(Duration::from_millis(924_600)),
             // Linux: `tcp_orphan_retries`, 8 where the setting is 0: 511 times 200 ms.
@@ -95,42 +86,13 @@ impl RecoveryConfig {
         }
     }
 
-    /// lwIP 2.2 as microcontrollers run it: no options, a slow timer of 500 ms, `TCP_MAXRTX` 12.
-    pub const fn lwip_small() -> Self {
-        Self {
-            // lwIP: `LWIP_TCP_CALC_INITIAL_CWND`, RFC 3390's upper bound: four segments of up to 1,095 bytes.
-            initial_window: 4,
-            slow_start_after_idle: false,
-            rtt_filter: RttFilter::Ticks,
-            initial_rto: Duration::from_secs(3),
-            minimum_rto: Duration::from_millis(500),
-            // lwIP: 0x7fff ticks.
-            maximum_rto: Duration::from_millis(16_383_500),
-            // lwIP: `tcp_backoff`.
-            maximum_doublings: 7,
-            give_up: GiveUp::Retransmissions(12),
-            give_up_orphaned: GiveUp::Retransmissions(12),
-            ..Self::plain()
-        }
-    }
-
     /// The TCP of the study nbiot: an initial window of 3, a window of at most 10 segments, a first time-out of 1 s; where the
-    /// study is silent, RFC 6298 and 6582.
+    /// study is silent, RFC 5681, 6298 and 6582.
     pub const fn larmo() -> Self {
         Self {
             initial_window: 3,
             window_cap: 10,
-            ..Self::plain()
-        }
-    }
-
-    /// The standards and no more: RFC 5681, 6298 and 6582.
-    const fn plain() -> Self {
-        Self {
-            initial_window: 4,
-            window_cap: u32::MAX,
             congestion_control: CongestionControl::NewReno,
-            slow_start_after_idle: true,
             tail_loss_probe: false,
             forward_rto: false,
             collapse: false,
@@ -139,7 +101,6 @@ impl RecoveryConfig {
             fallback_rto: Duration::from_secs(3),
             minimum_rto: Duration::from_secs(1),
             maximum_rto: Duration::from_secs(60),
-            maximum_doublings: u32::MAX,
             give_up: GiveUp::Retransmissions(15),
             give_up_orphaned: GiveUp::Retransmissions(8),
         }

@@ -158,8 +158,6 @@ pub(crate) struct Recovery {
     timer: Option<Timer>,
     /// The time-out, in ticks, backed off.
     rto_ticks: u64,
-    /// How often it was doubled.
-    doublings: u32,
     /// Time-outs since SND.UNA last advanced.
     timeouts: u32,
     /// Whether the acknowledgments after a time-out may show that it was spurious (F-RTO).
@@ -205,7 +203,6 @@ impl Recovery {
             undo: Undo::default(),
             probe: TailProbe::default(),
             timer: None,
-            doublings: 0,
             timeouts: 0,
             is_forward_rto: false,
             retransmit: Retransmit::Nothing,

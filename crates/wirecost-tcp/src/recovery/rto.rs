@@ -106,10 +106,7 @@ impl Recovery {
 
     /// RFC 6298, section 5.5.
     fn back_off(&mut self) {
-        if self.doublings < self.config.maximum_doublings {
-            self.doublings += 1;
-            self.rto_ticks = (self.rto_ticks * 2).min(self.clock.ticks_in(self.config.maximum_rto));
-        }
+        self.rto_ticks = (self.rto_ticks * 2).min(self.clock.ticks_in(self.config.maximum_rto));
     }
 
     /// Whether the peer has been silent for too long (RFC 9293, section 3.8.3). (Linux: `tcp_write_timeout`)

@@ -9,8 +9,6 @@ use crate::sequence::is_after;
 pub(super) struct RttSample {
     /// The round trip, in microseconds.
     pub(super) micros: u64,
-    /// The ticks of the timer's clock that passed meanwhile.
-    pub(super) ticks: u64,
     /// The first sequence number not acknowledged.
     pub(super) una: u32,
     /// The next sequence number to be sent.
@@ -22,7 +20,6 @@ pub(super) struct RttSample {
 pub(super) struct RttEstimator {
     filter: RttFilter,
     minimum_rto_micros: u64,
-    minimum_rto_ticks: u64,
     maximum_rto_ticks: u64,
     /// Eight times the smoothed round trip; 0 before the first measurement.
     srtt: i64,
@@ -40,18 +37,12 @@ pub(super) struct RttEstimator {
 impl RttEstimator {
     pub(super) fn new(config: &RecoveryConfig, clock: &TickClock) -> Self {
         let initial = clock.ticks_in(config.initial_rto);
-        let deviation = match config.rtt_filter {
-            // lwIP: `tcp_alloc` starts with the initial time-out as deviation.
-            RttFilter::Ticks => initial,
-            RttFilter::Linux | RttFilter::Standard => 0,
-        };
         Self {
             filter: config.rtt_filter,
             minimum_rto_micros: clock.micros(clock.ticks_in(config.minimum_rto)),
-            minimum_rto_ticks: clock.ticks_in(config.minimum_rto),
             maximum_rto_ticks: clock.ticks_in(config.maximum_rto),
             srtt: 0,
-            mdev: deviation as i64,
+            mdev: 0,
             mdev_max: 0,
             rttvar: 0,
             round_end: 0,
@@ -75,7 +66,7 @@ impl RttEstimator {
 
     /// RFC 6298, section 5.7: an opening without a measurement leaves a greater time-out.
     pub(super) fn fall_back(&mut self, rto_ticks: u64, clock: &TickClock) {
-        if self.srtt != 0 || self.filter == RttFilter::Ticks {
+        if self.srtt != 0 {
             return;
         }
         self.rttvar = clock.micros(rto_ticks) as i64;
@@ -89,7 +80,6 @@ impl RttEstimator {
         let rto_ticks = match self.filter {
             RttFilter::Linux => self.measure_linux(sample, clock),
             RttFilter::Standard => self.measure_standard(sample, clock),
-            RttFilter::Ticks => self.measure_ticks(sample),
         };
         self.rto_ticks = rto_ticks.min(self.maximum_rto_ticks);
     }
@@ -142,13 +132,6 @@ impl RttEstimator {
         let deviation = (self.mdev as u64).max(clock.micros(1));
         let rto = (self.srtt >> 3) as u64 + deviation;
         clock.ticks_lasting(rto.max(self.minimum_rto_micros))
-    }
-
-    /// lwIP: `tcp_receive`.
-    fn measure_ticks(&mut self, sample: &RttSample) -> u64 {
-        self.smooth(sample.ticks as i64, false);
-        let rto = (self.srtt >> 3) + self.mdev;
-        (rto.max(0) as u64).max(self.minimum_rto_ticks)
     }
 
     /// RFC 6298, section 2.3, in Jacobson's integers: gains of an eighth and a quarter. `slow_fall`: a deviation that grows

@@ -107,7 +107,7 @@ impl Recovery {
         self.probe.is_new_data_due() || self.has_room()
     }
 
-    /// Whether what is sent next is to show something: it must not wait for more data (Nagle).
+    /// Whether what is sent next is to show something: it must not wait for more data.
     pub(crate) fn is_probing(&self) -> bool {
         self.probe.is_due() || self.retransmit == Retransmit::NewDataFirst
     }
@@ -122,7 +122,7 @@ impl Recovery {
         let tick = self.clock.ticks(now);
         let idle = tick.saturating_sub(self.last_sent_tick);
         let is_idle = self.scoreboard.outstanding() == 0 && idle > self.rto_ticks;
-        if self.config.slow_start_after_idle && is_idle {
+        if is_idle {
             self.window
                 .restart(self.config.initial_window, idle, self.rto_ticks, tick);
         }
@@ -135,7 +135,7 @@ impl Recovery {
         let is_unused = self
             .window
             .validate(&outstanding, is_limiting, tick, self.rto_ticks);
-        if !is_unused || !self.config.slow_start_after_idle {
+        if !is_unused {
             return;
         }
         if self.state == State::Open {

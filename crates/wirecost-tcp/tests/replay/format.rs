@@ -34,7 +34,6 @@ impl Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Connect,
-    Open(usize),
     Write(usize),
     Read(usize),
     Eager,
@@ -49,18 +48,6 @@ pub(crate) enum Fault {
     Lose,
     Hold(Duration),
     Again(Duration),
-}
-
-/// How a socket differs from the usual.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SocketOption {
-    KeepAlive {
-        idle: Duration,
-        interval: Duration,
-        probes: u8,
-    },
-    Nagle,
-    FastOpen,
 }
 
 /// A segment, as a trace tells it.
@@ -119,7 +106,6 @@ pub(crate) struct Trace {
     /// Whether both sides run after each packet.
     pub(crate) beside: bool,
     pub(crate) lazy: Vec<Side>,
-    pub(crate) options: Vec<(Side, SocketOption)>,
     pub(crate) faults: BTreeMap<(Side, usize), Vec<Fault>>,
     pub(crate) actions: Vec<(Duration, Side, Act)>,
     pub(crate) packets: Vec<Packet>,
@@ -155,7 +141,6 @@ impl Trace {
             ["lose", side, packets] => self.fault(side, packets, Fault::Lose),
             ["hold", side, packets, time] => self.fault(side, packets, Fault::Hold(duration(time))),
             ["again", side, packets, time] => self.fault(side, packets, Fault::Again(duration(time))),
-            ["option", side, ref option @ ..] => self.option(side, option),
             ["at", time, side, ref act @ ..] => {
                 self.actions
                     .push((duration(time), Side::parse(side), parse_act(act)));
@@ -173,30 +158,11 @@ impl Trace {
             }
         }
     }
-
-    fn option(&mut self, side: &str, option: &[&str]) {
-        let option = match *option {
-            ["nagle"] => SocketOption::Nagle,
-            ["fast-open"] => SocketOption::FastOpen,
-            ["keep-alive", idle, interval, probes] => SocketOption::KeepAlive {
-                idle: duration(idle),
-                interval: duration(interval),
-                probes: probes.parse().expect("a number of probes"),
-            },
-            _ => panic!("no socket option: {option:?}"),
-        };
-        for of in Side::ALL {
-            if side == "both" || Side::parse(side) == of {
-                self.options.push((of, option));
-            }
-        }
-    }
 }
 
 fn parse_act(words: &[&str]) -> Act {
     match *words {
         ["connect"] => Act::Connect,
-        ["open", bytes] => Act::Open(number(bytes)),
         ["write", bytes] => Act::Write(number(bytes)),
         ["read", bytes] => Act::Read(number(bytes)),
         ["eager"] => Act::Eager,

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_tcp::{Config, Connection, Cookie, Event, FastOpen, KeepAlive, Nagle, Segment};
+use wirecost_tcp::{Config, Connection, Event, Segment};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
-use super::format::{Act, Fault, Packet, Side, SocketOption, Trace};
+use super::format::{Act, Fault, Packet, Side, Trace};
 
 /// The largest segment on a path of 1,500 bytes.
 const MAXIMUM_SEGMENT_SIZE: u16 = 1_460;
@@ -47,7 +47,6 @@ struct Host {
     has_let_go: bool,
     is_open: bool,
     is_lazy: bool,
-    cookie: Option<Cookie>,
     unwritten: usize,
 }
 
@@ -55,33 +54,12 @@ impl Host {
     fn new(trace: &Trace, side: Side) -> Self {
         let mut config = Config::linux(MAXIMUM_SEGMENT_SIZE);
         config.clock_phase = trace.phase;
-        for (_, option) in trace.options.iter().filter(|(of, _)| *of == side) {
-            match *option {
-                SocketOption::Nagle => config.nagle = Nagle::Minshall,
-                SocketOption::FastOpen if side == Side::Client => config.fast_open = FastOpen::Request,
-                SocketOption::FastOpen => {
-                    config.fast_open = Cookie::new(&[7; 8]).map_or(FastOpen::Off, FastOpen::Accept);
-                }
-                SocketOption::KeepAlive {
-                    idle,
-                    interval,
-                    probes,
-                } => {
-                    config.keep_alive = Some(KeepAlive {
-                        idle,
-                        interval,
-                        probes,
-                    });
-                }
-            }
-        }
         Self {
             config,
             connections: Vec::new(),
             has_let_go: true,
             is_open: false,
             is_lazy: trace.lazy.contains(&side),
-            cookie: None,
             unwritten: 0,
         }
     }
@@ -91,11 +69,7 @@ impl Host {
     }
 
     fn connect(&mut self, side: Side, now: Instant) {
-        let mut config = self.config.clone();
-        if let Some(cookie) = self.cookie {
-            config.fast_open = FastOpen::Connect(cookie);
-        }
-        let connection = Connection::connect(config, INITIAL_SEQUENCE[side as usize], now);
+        let connection = Connection::connect(self.config.clone(), INITIAL_SEQUENCE[side as usize], now);
         self.connections.push(connection);
         self.has_let_go = false;
         self.is_open = false;
@@ -120,7 +94,6 @@ impl Host {
                 self.is_open |= event == Event::Opened;
                 may_write |= matches!(event, Event::Opened | Event::Writable);
             }
-            self.cookie = self.cookie.or_else(|| connection.fast_open_cookie());
         }
         if self.has_let_go {
             return;
@@ -134,11 +107,6 @@ impl Host {
     fn act(&mut self, side: Side, act: Act, now: Instant) {
         match act {
             Act::Connect => self.connect(side, now),
-            Act::Open(bytes) => {
-                self.connect(side, now);
-                self.unwritten += bytes;
-                self.turn(now);
-            }
             Act::Write(bytes) => {
                 let is_blocked = self.unwritten > 0;
                 self.unwritten += bytes;
@@ -228,7 +196,7 @@ impl Replay<'_> {
                 connection.handle_segment(&segment, &payload, self.now);
             } else {
                 let (config, initial) = (host.config.clone(), INITIAL_SEQUENCE[to as usize]);
-                let accepted = Connection::accept_data(config, &segment, &payload, initial, self.now);
+                let accepted = Connection::accept(config, &segment, initial, self.now);
                 host.connections.push(accepted);
                 host.has_let_go = false;
                 host.is_open = false;
@@ -364,9 +332,6 @@ fn options(segment: &Segment, relative: impl Fn(u32) -> u32) -> String {
     }
     if let Some(scale) = segment.window_scale {
         text += &format!(" scale {scale}");
-    }
-    if let Some(cookie) = segment.fast_open {
-        text += &format!(" cookie {}", cookie.bytes().len());
     }
     text + &sack(&segment.sack, relative)
 }

@@ -61,7 +61,7 @@ impl<'a> Header<'a> {
     }
 
     /// Whether routers must drop the packet rather than fragment it.
-    pub fn dont_fragment(&self) -> bool {
+    pub(crate) fn dont_fragment(&self) -> bool {
         self.flags_and_offset() & DONT_FRAGMENT != 0
     }
 
@@ -76,7 +76,7 @@ impl<'a> Header<'a> {
     }
 
     /// How many more routers may forward the packet.
-    pub const fn time_to_live(&self) -> u8 {
+    pub(crate) const fn time_to_live(&self) -> u8 {
         self.fixed[8]
     }
 

@@ -43,7 +43,7 @@ impl<'a> Header<'a> {
     }
 
     /// The flow label, 20 bits (RFC 6437).
-    pub fn flow_label(&self) -> u32 {
+    pub(crate) fn flow_label(&self) -> u32 {
         u32_at(self.fixed, 0) & 0xf_ffff
     }
 

@@ -225,13 +225,4 @@ proptest! {
         prop_assert_eq!(packet.payload(), payload);
         prop_assert_eq!((packet.total_bytes(), packet.fragment()), (bytes.len(), None));
     }
-
-    #[test]
-    fn any_bytes_are_read_or_refused(mut bytes in vec(any::<u8>(), 1..200), version in 4u8..7) {
-        bytes[0] = version << 4 | bytes[0] & 0x0f;
-        if let Ok(packet) = Packet::new(&bytes) {
-            prop_assert!(packet.header_bytes() <= packet.total_bytes());
-            prop_assert!(packet.header_bytes() + packet.payload().len() <= bytes.len());
-        }
-    }
 }

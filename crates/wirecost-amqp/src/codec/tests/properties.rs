@@ -196,15 +196,6 @@ proptest! {
     }
 
     #[test]
-    fn any_stream_is_cut_or_refused(bytes in any::<Vec<u8>>(), stride in 1usize..60) {
-        let mut framer = Framer::new(64);
-        for mut chunk in bytes.chunks(stride) {
-            while let Ok(Some(_)) = framer.next(&mut chunk) {}
-            prop_assert!(framer.held() <= 64);
-        }
-    }
-
-    #[test]
     fn sections_do_not_depend_on_where_the_message_is_cut(
         mut message in proptest::collection::vec(prop_oneof![Just(0u8), Just(0x53), 0x70u8..0x79, any::<u8>()], 0..60),
         payload in 0usize..300,

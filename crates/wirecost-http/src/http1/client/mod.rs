@@ -179,12 +179,6 @@ impl Client {
         is_sending || self.commands.iter().any(|command| *command != Command::Close)
     }
 
-    /// Whether a response is awaited.
-    pub fn is_awaiting(&self) -> bool {
-        let exchange = self.connection.as_ref().and_then(|open| open.exchange.as_ref());
-        exchange.is_some_and(|exchange| exchange.message.is_some())
-    }
-
     fn open(&mut self, flow: FlowId) {
         // Whatever the last connection still owed will not come.
         self.fail(Failure::Abandoned);

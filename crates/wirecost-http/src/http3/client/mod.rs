@@ -321,10 +321,7 @@ impl Endpoint for Client {
     fn poll_output(&mut self, out: &mut Buffer) -> Output<layer::Event<Event>> {
         if let Some(output) = self.outputs.pop_front() {
             if matches!(output, Output::Consumed { .. }) {
-                self.consumed
-                    .spans()
-                    .iter()
-                    .for_each(|span| out.cover_span(*span));
+                out.cover_spans(self.consumed.spans());
             }
             return output;
         }

@@ -3,7 +3,6 @@ use std::time::Duration;
 use super::*;
 use crate::client::Command;
 use crate::http3::tests::rig::{DELAY, Parts, get, post, reconnected};
-use proptest::prelude::*;
 use wirecost_proto::FlowId;
 use wirecost_proto::path::FixedDelay;
 use wirecost_security::Start;
@@ -53,16 +52,4 @@ fn packet_numbers_expand_next_to_the_largest() {
     assert_eq!(expand_number(0x9b32, 2, Some(0xa82f_30ea)), 0xa82f_9b32);
     assert_eq!(expand_number(0, 1, None), 0);
     assert_eq!(expand_number(0, 1, Some(255)), 256);
-}
-
-proptest! {
-    #[test]
-    fn any_datagrams_are_covered(datagrams: Vec<Vec<u8>>) {
-        let mut opener = Opener::new(Arc::default());
-        for datagram in datagrams {
-            let mut out = Buffer::new();
-            opener.datagram(Direction::Up, &datagram, &mut out);
-            prop_assert_eq!(out.covered(), datagram.len() as u64);
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The static table (RFC 9204 appendix A).
 
 /// Names and values in the order of their indices.
-pub const STATIC: [(&str, &str); 99] = [
+pub(crate) const STATIC: [(&str, &str); 99] = [
     (":authority", ""),
     (":path", "/"),
     ("age", "0"),

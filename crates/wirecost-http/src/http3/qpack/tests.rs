@@ -65,9 +65,4 @@ proptest! {
         let read: Vec<_> = read.into_iter().map(|field| (field.name.into_owned(), field.value.into_owned())).collect();
         prop_assert_eq!(read, fields);
     }
-
-    #[test]
-    fn any_bytes_are_read_or_refused(section: Vec<u8>) {
-        let _ = read(&section);
-    }
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
 
 use super::frame::{Frame, Kind};
-use super::packet::{self, Space, Type};
+use super::packet::{self, CONNECTION_ID_BYTES, Space, Type};
 use super::ranges::Ranges;
 use super::reading::{Reading, Runs};
 use super::tap::Packet;
@@ -71,6 +71,21 @@ impl Attribution {
             .streams
             .get(&stream)
             .is_none_or(|stream| stream.has_ended)
+    }
+
+    /// Appends a datagram that is sent, under the spans of its packets.
+    pub(crate) fn push_sent(&mut self, datagram: &[u8], sealed: &[Packet], out: &mut Buffer) {
+        let mut spans = Buffer::new();
+        cover_datagram(
+            datagram,
+            CONNECTION_ID_BYTES,
+            sealed,
+            &mut spans,
+            |packet, out| {
+                self.describe_sent(packet, out);
+            },
+        );
+        out.push_described(datagram, spans.spans());
     }
 
     /// Appends the spans of a packet that was sent.
@@ -158,9 +173,7 @@ fn describe(packet: &Packet, mine: &mut Direction, theirs: &BTreeMap<Space, Phas
     }
     let cause = cause_of(packet, within.spans());
     out.cover(packet.header, Layer::Transport, phase, cause);
-    for span in within.spans() {
-        out.cover_span(*span);
-    }
+    out.cover_spans(within.spans());
     out.cover(packet.tag, Layer::Transport, phase, cause);
     mine.phases.entry(space).or_default().note(packet.number, phase);
 }

@@ -21,11 +21,10 @@ use wirecost_security::layer;
 use wirecost_security::tls::{self, QuicServer};
 
 use super::config::endpoint;
-use super::connection::{Connection, push_described};
+use super::connection::Connection;
 use super::error;
 use super::loss::handshake_fault;
-use super::quic::attribution::{Attribution, cover_datagram};
-use super::quic::packet::CONNECTION_ID_BYTES;
+use super::quic::attribution::Attribution;
 use super::quic::session::ServerCrypto;
 use super::quic::tap::Tap;
 use crate::message::Malformed;
@@ -203,19 +202,8 @@ impl Server {
 
     /// Sends a datagram that belongs to no connection.
     fn answer(&mut self, flow: FlowId, datagram: &[u8]) {
-        let mut attribution = Attribution::default();
-        let (mut spans, mut out) = (Buffer::new(), Buffer::new());
-        let sealed = self.tap.take_sealed();
-        cover_datagram(
-            datagram,
-            CONNECTION_ID_BYTES,
-            &sealed,
-            &mut spans,
-            |packet, out| {
-                attribution.describe_sent(packet, out);
-            },
-        );
-        push_described(datagram, &spans, &mut out);
+        let mut out = Buffer::new();
+        Attribution::default().push_sent(datagram, &self.tap.take_sealed(), &mut out);
         self.answers.push_back((flow, out));
     }
 
@@ -385,15 +373,12 @@ impl Endpoint for Server {
     fn poll_output(&mut self, out: &mut Buffer) -> Output<layer::Event<Event>> {
         loop {
             if let Some((flow, datagram)) = self.answers.pop_front() {
-                push_described(datagram.bytes(), &datagram, out);
+                out.push_described(datagram.bytes(), datagram.spans());
                 return Output::Transmit { flow };
             }
             if let Some(output) = self.outputs.pop_front() {
                 if matches!(output, Output::Consumed { .. }) {
-                    self.consumed
-                        .spans()
-                        .iter()
-                        .for_each(|span| out.cover_span(*span));
+                    out.cover_spans(self.consumed.spans());
                 }
                 return output;
             }

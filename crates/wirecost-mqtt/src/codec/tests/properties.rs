@@ -5,16 +5,6 @@ use crate::quality::QoS;
 
 proptest! {
     #[test]
-    fn any_bytes_decode_or_fail_without_a_panic(bytes in any::<Vec<u8>>(), v5: bool) {
-        let version = if v5 { Version::V5 } else { Version::V3_1_1 };
-        let frame = Frame::new(&bytes);
-        let _ = (frame.packet_type(), frame.flags(), frame.remaining_length(), frame.body());
-        if let Ok(packet) = Packet::decode(frame, version) {
-            let _ = Footprint::of(frame, &packet);
-        }
-    }
-
-    #[test]
     fn what_decodes_is_emitted_and_decodes_to_the_same(
         kind in 1u8..16,
         flags in 0u8..16,

@@ -5,7 +5,7 @@ use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, Rese
 use super::{Fate, Flows, Stage};
 use crate::dtls::config::Protocol;
 use crate::dtls::connection::{Connection, Happening};
-use crate::dtls::inner::{Ready, paint};
+use crate::dtls::inner::Ready;
 use crate::dtls::{alert, cover};
 use crate::layer::{Event, Fault};
 use crate::start::Start;
@@ -57,9 +57,9 @@ impl<E: Endpoint> Flows<E> {
         let sent = self.sighted.get(consumed..).unwrap_or_default();
         cover::cover(sent, self.protecting.spans(), &mut self.spans);
         self.sighted.truncate(consumed);
-        let mut painted = self.inner.buffer();
-        paint(datagram, self.spans.spans(), &mut painted);
-        self.inner.ready.push_back(Ready::Transmit(flow, painted));
+        let mut described = self.inner.buffer();
+        described.push_described(datagram, self.spans.spans());
+        self.inner.ready.push_back(Ready::Transmit(flow, described));
     }
 
     fn deliver(

@@ -1,19 +1,6 @@
-use proptest::prelude::*;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Output, Rng};
 
 use super::*;
-
-proptest! {
-    #[test]
-    fn every_byte_of_any_datagram_is_described(datagram in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let mut out = Buffer::new();
-        describe(&datagram, &mut out);
-        prop_assert_eq!(out.covered(), datagram.len() as u64);
-        out.clear();
-        describe_psk(&datagram, &mut out);
-        prop_assert_eq!(out.covered(), datagram.len() as u64);
-    }
-}
 
 #[test]
 fn what_is_described_from_outside_agrees_with_what_its_makers_say() {

@@ -1,13 +1,10 @@
 //! What SYN and SYN-ACK say, and what of it both ends have in common.
 
-use alloc::vec::Vec;
-
 use wirecost_proto::Instant;
-use wirecost_wire::tcp::{self, Flags, SackBlocks};
+use wirecost_wire::tcp::{Flags, SackBlocks};
 
 use super::{Opening, clock};
-use crate::config::FastOpen;
-use crate::segment::{Cookie, Segment, TIMESTAMPS_BYTES, Timestamps};
+use crate::segment::{Segment, TIMESTAMPS_BYTES, Timestamps};
 
 /// The send MSS towards a peer that names none (RFC 9293, section 3.7.1), in bytes.
 const DEFAULT_MSS: u16 = 536;
@@ -32,8 +29,6 @@ pub(crate) struct PeerSyn {
     pub(crate) selective: bool,
     /// The window in bytes.
     pub(crate) window: u32,
-    /// What this end's SYN-ACK says to the peer's Fast Open option.
-    pub(crate) cookie: Option<Cookie>,
 }
 
 impl PeerSyn {
@@ -67,26 +62,12 @@ impl Opening {
             selective: syn.sack_permitted && config.selective_acknowledgments,
             // RFC 7323, section 2.2: the window of a SYN is never scaled.
             window: u32::from(syn.window),
-            cookie: self.cookie_for(syn),
         }
     }
 
-    fn cookie_for(&self, syn: &Segment) -> Option<Cookie> {
-        match (self.config.fast_open, syn.fast_open) {
-            // RFC 7413, section 4.2.2: a cookie that is asked for, or that was wrong, is given anew.
-            (FastOpen::Accept(cookie), Some(theirs)) if theirs != cookie => Some(cookie),
-            _ => None,
-        }
-    }
-
-    /// Whether `syn` brings the cookie that lets its data in.
-    pub(crate) fn takes_data_of(&self, syn: &Segment) -> bool {
-        matches!((self.config.fast_open, syn.fast_open), (FastOpen::Accept(cookie), Some(theirs)) if theirs == cookie)
-    }
-
-    pub(super) fn syn(&mut self, payload: &mut Vec<u8>, now: Instant) -> Segment {
+    pub(super) fn syn(&self, now: Instant) -> Segment {
         let config = &self.config;
-        let mut segment = Segment {
+        Segment {
             sequence: self.initial_sequence,
             flags: Flags::SYN,
             window: self.window(),
@@ -95,28 +76,7 @@ impl Opening {
             sack_permitted: config.selective_acknowledgments,
             timestamps: self.timestamps(now),
             ..Segment::default()
-        };
-        // Linux: a retransmitted SYN goes without data and without cookie (`tcp_retransmit_timer`).
-        if self.retransmissions == 0 {
-            segment.fast_open = match config.fast_open {
-                FastOpen::Request => Some(Cookie::REQUEST),
-                FastOpen::Connect(cookie) => Some(cookie),
-                FastOpen::Off | FastOpen::Accept(_) => None,
-            };
-            if matches!(config.fast_open, FastOpen::Connect(_)) {
-                self.syn_bytes = self.early_data(&segment, payload);
-            }
         }
-        segment
-    }
-
-    /// The data that fits into a SYN of the default segment size (RFC 7413, section 4.2.1).
-    fn early_data(&self, syn: &Segment, payload: &mut Vec<u8>) -> u32 {
-        let options = syn.header_bytes() - tcp::HEADER_BYTES;
-        // Linux takes the path's segment size (`tcp_send_syn_data`), as the cookie stands for an earlier connection.
-        let room =
-            usize::from(self.config.maximum_segment_size).saturating_sub(options.max(TIMESTAMPS_BYTES));
-        self.send.copy(0, room, payload) as u32
     }
 
     /// RFC 9293, section 3.5; each option only where the SYN had it.
@@ -131,7 +91,6 @@ impl Opening {
             sack_permitted: peer.selective,
             timestamps: self.timestamps(now),
             sack: SackBlocks::default(),
-            fast_open: peer.cookie,
         }
     }
 

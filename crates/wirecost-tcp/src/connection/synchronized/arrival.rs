@@ -163,9 +163,8 @@ impl Synchronized {
             self.note_acknowledgment(segment, payload_bytes, false, now);
             return true;
         }
-        self.end_fast_handshake(segment, now);
         self.note_peer_clock(segment, now);
-        self.silence.heard(now);
+        self.silence.heard();
         self.pushes = true;
         let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);
@@ -175,19 +174,6 @@ impl Synchronized {
         }
         self.update_persist(now);
         !matches!(self.state, State::Closed | State::TimeWait)
-    }
-
-    /// The SYN-ACK of Fast Open is acknowledged: SYN-RECEIVED is left.
-    fn end_fast_handshake(&mut self, segment: &Segment, now: Instant) {
-        let Some(opening) = self.handshake.take() else {
-            return;
-        };
-        if let Some(peer) = &opening.peer {
-            self.recovery.opened(&opening.opened(peer, segment, now), now);
-        }
-        if self.state == State::SynReceived {
-            self.state = State::Established;
-        }
     }
 
     /// RFC 7323, section 4.3 (2) and (3).
@@ -266,11 +252,7 @@ impl Synchronized {
             };
         }
         let push = segment.has(Flags::PSH);
-        let arrived = if self.handshake.is_some() && segment.has(Flags::SYN) {
-            self.receiver.take_early_data(payload, fin)
-        } else {
-            self.receiver.handle_data(sequence, payload, fin, push, now)
-        };
+        let arrived = self.receiver.handle_data(sequence, payload, fin, push, now);
         if arrived.in_order_bytes > 0 {
             events.push(Event::Readable);
         }

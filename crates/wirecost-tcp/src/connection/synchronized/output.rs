@@ -6,9 +6,7 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::Flags;
 
 use super::burst::Burst;
-use super::silence::Probe;
 use super::{Fin, Synchronized};
-use crate::config::Nagle;
 use crate::connection::{Events, Transmit};
 use crate::receive::AckDue;
 use crate::recovery::Range;
@@ -35,18 +33,11 @@ impl Synchronized {
         events: &mut Events,
         now: Instant,
     ) -> Option<Transmit> {
-        if let Some(syn_ack) = self
-            .handshake
-            .as_mut()
-            .and_then(|opening| opening.poll_transmit(payload, now))
-        {
-            return Some(self.transmit_syn_ack(syn_ack, now));
-        }
         if core::mem::take(&mut self.greets) {
             return Some(self.transmit_bare(Flags::ACK, self.next_sequence(), now));
         }
-        if let Some(probe) = self.silence.probe.take() {
-            return Some(self.transmit_probe(probe, payload, events, now));
+        if core::mem::take(&mut self.silence.probes) {
+            return Some(self.transmit_probe(payload, events, now));
         }
         if let Some(transmit) = self.next_again(now) {
             return Some(self.with_payload(transmit, payload));
@@ -68,14 +59,6 @@ impl Synchronized {
         self.burst = Burst::default();
         (self.receiver.ack_due() == AckDue::Now)
             .then(|| self.transmit_bare(Flags::ACK, self.next_sequence(), now))
-    }
-
-    /// The SYN-ACK of Fast Open acknowledges the data that came with the SYN (RFC 7413, section 4.2.2).
-    fn transmit_syn_ack(&mut self, mut syn_ack: Transmit, now: Instant) -> Transmit {
-        syn_ack.segment.acknowledgment = self.receiver.next_expected();
-        self.last_acknowledgment = self.receiver.next_expected();
-        self.receiver.ack_sent(now);
-        syn_ack
     }
 
     fn transmit_bare(&mut self, flags: Flags, sequence: u32, now: Instant) -> Transmit {
@@ -100,11 +83,10 @@ impl Synchronized {
         self.window.bytes.saturating_sub(in_flight)
     }
 
-    /// The next new bytes, where windows and Nagle's algorithm let them go.
+    /// The next new bytes, where windows let them go.
     pub(super) fn next_part(&self) -> Option<Part> {
         let part = self.unsent_part()?;
-        let is_allowed = self.recovery.may_send_new() && !self.is_held_by_nagle(part);
-        is_allowed.then(|| self.fit(part)).flatten()
+        self.recovery.may_send_new().then(|| self.fit(part)).flatten()
     }
 
     /// Whether something was never sent.
@@ -142,7 +124,7 @@ impl Synchronized {
             fin: false,
             ..part
         };
-        (self.burst.is_full && rest.bytes > 0 && self.config.nagle == Nagle::Off).then_some(rest)
+        (self.burst.is_full && rest.bytes > 0).then_some(rest)
     }
 
     /// Whether the peer's window is what would let the next segment go.
@@ -153,27 +135,11 @@ impl Synchronized {
                 .is_some_and(|part| part.length() <= self.room_in_window())
     }
 
-    /// RFC 9293, section 3.7.4.
-    fn is_held_by_nagle(&self, part: Part) -> bool {
-        // Linux: a FIN pushes what is before it (`tcp_nagle_test`).
-        if part.bytes >= self.room_in_segment() || part.fin || self.recovery.is_probing() {
-            return false;
-        }
-        match self.config.nagle {
-            Nagle::Off => false,
-            Nagle::Standard => self.is_in_flight(),
-            Nagle::Minshall => self.small > self.send.start(),
-        }
-    }
-
     pub(super) fn transmit_new(&mut self, part: Part, events: &mut Events, now: Instant) -> Transmit {
         let sequence = self.next_sequence();
         let push = self.note_burst(part);
         self.recovery.sent(sequence, part.length(), now);
         self.sent += u64::from(part.bytes);
-        if !self.burst.is_full {
-            self.small = self.sent;
-        }
         if part.fin {
             self.fin = Fin::Sent;
         }
@@ -262,17 +228,11 @@ impl Synchronized {
         }
     }
 
-    /// A segment that only wants an answer (RFC 9293, sections 3.8.4 and 3.8.6.1).
-    fn transmit_probe(
-        &mut self,
-        probe: Probe,
-        payload: &mut Vec<u8>,
-        events: &mut Events,
-        now: Instant,
-    ) -> Transmit {
+    /// A segment that only wants an answer (RFC 9293, section 3.8.6.1): as much as the window takes, nothing where it is
+    /// closed.
+    fn transmit_probe(&mut self, payload: &mut Vec<u8>, events: &mut Events, now: Instant) -> Transmit {
         let room = self.room_in_window();
-        if probe == Probe::Window
-            && room > 0
+        if room > 0
             && let Some(part) = self.unsent_part()
         {
             self.silence.stop_persist();

@@ -9,7 +9,7 @@ use wirecost_wire::tcp::{Flags, SackBlock, SackBlocks};
 
 use super::{DELAY, pattern};
 use crate::harness::{CLIENT, ISS, Net, SERVER};
-use crate::{Cookie, Segment, State, Timestamps};
+use crate::{Segment, State, Timestamps};
 
 /// A connection at some point of its life.
 fn at_some_point(point: u8) -> Net {
@@ -52,7 +52,6 @@ prop_compose! {
         window in any::<u16>(),
         options in (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), any::<Option<(u32, u32)>>()),
         blocks in proptest::collection::vec((number(ISS[CLIENT]), number(ISS[CLIENT])), 0..4),
-        asks in any::<bool>(),
     ) -> Segment {
         Segment {
             sequence,
@@ -64,7 +63,6 @@ prop_compose! {
             sack_permitted: options.2,
             timestamps: options.3.map(|(value, echo)| Timestamps { value: value % 5_000, echo }),
             sack: blocks.into_iter().map(|(left, right)| SackBlock { left, right }).collect::<SackBlocks>(),
-            fast_open: asks.then_some(Cookie::REQUEST),
         }
     }
 }

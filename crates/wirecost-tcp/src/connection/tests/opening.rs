@@ -1,4 +1,4 @@
-//! SYNs that are lost, refused, cross, or carry data.
+//! SYNs that are lost, refused or cross.
 
 use core::time::Duration;
 
@@ -10,8 +10,8 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::Flags;
 
 use super::{DELAY, flags, pattern, trace};
-use crate::harness::{CLIENT, Faults, ISS, Net, SERVER};
-use crate::{Config, Connection, Cookie, Event, FastOpen, Granularity, Segment, State};
+use crate::harness::{CLIENT, Faults, Net, SERVER};
+use crate::{Config, Connection, Event, Granularity, Segment, State};
 
 fn seconds(net: &Net, from: usize) -> Vec<u64> {
     let own = net.sent.iter().filter(|sent| sent.from == from);
@@ -122,12 +122,7 @@ fn both_may_open_at_once() {
 
 #[test]
 fn a_peer_without_options_is_met_without_them() {
-    let mut net = Net::new(
-        [Config::lwip_small(1460), Config::linux(1460)],
-        DELAY,
-        Faults::NONE,
-        0,
-    );
+    let mut net = Net::new([Config::larmo(536), Config::linux(1460)], DELAY, Faults::NONE, 0);
     net.run_for(Duration::from_secs(1));
     let syn_ack = &net.sent[1].segment;
     assert_eq!(
@@ -138,73 +133,6 @@ fn a_peer_without_options_is_met_without_them() {
     net.run_for(Duration::from_secs(5));
     assert!(net.sent.iter().all(|sent| sent.bytes <= 536));
     assert_eq!(net.ends[CLIENT].received, pattern(2_000));
-}
-
-const COOKIE: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
-
-fn fast(client: FastOpen) -> Net {
-    let cookie = Cookie::new(&COOKIE).unwrap();
-    let mut configs = [Config::linux(1460), Config::linux(1460)];
-    configs[CLIENT].fast_open = client;
-    configs[SERVER].fast_open = FastOpen::Accept(cookie);
-    Net::new(configs, DELAY, Faults::NONE, 0)
-}
-
-#[test]
-fn a_cookie_is_given_where_it_is_asked_for() {
-    let mut net = fast(FastOpen::Request);
-    net.run_for(Duration::from_secs(1));
-    let cookie = net.ends[CLIENT].connection().fast_open_cookie();
-    assert_eq!(cookie, Cookie::new(&COOKIE));
-    assert_eq!(net.sent.len(), 3);
-}
-
-#[test]
-fn data_rides_on_the_syn_of_who_has_a_cookie() {
-    let mut net = fast(FastOpen::Connect(Cookie::new(&COOKIE).unwrap()));
-    net.run_for(Duration::from_millis(500));
-    assert_eq!(
-        (net.sent.len(), &net.ends[CLIENT].events),
-        (0, &[Event::Opened].into())
-    );
-    net.write(CLIENT, &pattern(128));
-    net.run_for(DELAY);
-    assert_eq!(net.ends[SERVER].received, pattern(128));
-    net.write(SERVER, &pattern(4));
-    net.run_for(Duration::from_millis(500));
-    let expected = [
-        (CLIENT, Flags::SYN, 0, 0, 128),
-        (SERVER, flags(&[Flags::SYN]), 0, 129, 0),
-        (SERVER, flags(&[Flags::PSH]), 1, 129, 4),
-    ];
-    assert_eq!(trace(&net)[..3], expected);
-    assert_eq!(net.ends[CLIENT].received, pattern(4));
-    assert_eq!(
-        net.ends.each_ref().map(|end| end.state()),
-        [Some(State::Established); 2]
-    );
-    assert_eq!(net.ends[CLIENT].events, [Event::Opened, Event::Readable]);
-}
-
-#[test]
-fn data_comes_again_where_the_cookie_was_wrong() {
-    let mut net = fast(FastOpen::Connect(Cookie::new(&[9; 8]).unwrap()));
-    net.write(CLIENT, &pattern(2_000));
-    net.run_for(Duration::from_secs(1));
-    let syn_ack = &net.sent[1];
-    assert_eq!(syn_ack.segment.acknowledgment, ISS[CLIENT].wrapping_add(1));
-    assert_eq!(syn_ack.segment.fast_open, Cookie::new(&COOKIE));
-    assert_eq!(net.ends[SERVER].received, pattern(2_000));
-}
-
-#[test]
-fn a_syn_with_data_that_is_lost_comes_again_without() {
-    let mut net = fast(FastOpen::Connect(Cookie::new(&COOKIE).unwrap()));
-    net.lost = [0].into();
-    net.write(CLIENT, &pattern(300));
-    net.run_for(Duration::from_secs(3));
-    assert_eq!((net.sent[1].bytes, net.sent[1].segment.fast_open), (0, None));
-    assert_eq!(net.ends[SERVER].received, pattern(300));
 }
 
 #[test]

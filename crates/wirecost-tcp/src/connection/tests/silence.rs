@@ -3,13 +3,12 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use wirecost_proto::ResetReason;
 use wirecost_wire::tcp::Flags;
 
 use super::{DELAY, pattern};
 use crate::harness::{CLIENT, Faults, ISS, Net, SERVER, Sent};
 use crate::receive::WindowPolicy;
-use crate::{Config, Event, KeepAlive, Nagle, Segment, State};
+use crate::{Config, Event, Segment, State};
 
 /// A connection whose server does not read, and whose client writes more than it takes.
 fn stalled(configs: [Config; 2]) -> Net {
@@ -56,7 +55,7 @@ fn a_closed_window_is_probed_ever_more_seldom_without_data() {
 fn a_window_that_opens_lets_the_rest_through() {
     for configs in [
         [Config::linux(1460), Config::linux(1460)],
-        [Config::linux(1460), Config::lwip_small(1460)],
+        [Config::linux(1460), Config::larmo(1460)],
         [Config::larmo(1460), Config::larmo(1460)],
     ] {
         let mut net = stalled(configs);
@@ -66,57 +65,6 @@ fn a_window_that_opens_lets_the_rest_through() {
         net.run_for(Duration::from_secs(600));
         assert!(net.ends[SERVER].received == pattern(400_000));
     }
-}
-
-#[test]
-fn an_idle_connection_is_kept_alive_and_given_up_when_nobody_answers() {
-    let mut configs = [Config::linux(1460), Config::linux(1460)];
-    configs[CLIENT].keep_alive = Some(KeepAlive {
-        idle: Duration::from_secs(60),
-        interval: Duration::from_secs(10),
-        probes: 3,
-    });
-    let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
-    net.run_for(Duration::from_secs(200));
-    // Three of the handshake, then a probe and its answer each minute.
-    assert_eq!(net.sent.len(), 3 + 2 * 3);
-    assert_eq!(net.sent[3].segment.sequence, ISS[CLIENT]);
-    net.lost = (net.sent.len()..1_000).collect();
-    net.run_for(Duration::from_secs(100));
-    // Three probes and the reset.
-    assert_eq!(net.sent.len(), 9 + 3 + 1);
-    assert_eq!(
-        net.ends[CLIENT].events,
-        [Event::Opened, Event::Reset(ResetReason::TimedOut)]
-    );
-    assert_eq!(net.ends[SERVER].state(), Some(State::Established));
-}
-
-/// Sizes of the segments that three writes of ten bytes leave at once.
-fn three_writes(nagle: Nagle) -> Vec<u32> {
-    let mut configs = [Config::linux(1460), Config::linux(1460)];
-    configs[CLIENT].nagle = nagle;
-    let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
-    net.run_for(Duration::from_secs(1));
-    for _ in 0..3 {
-        net.write(CLIENT, &pattern(10));
-    }
-    net.run_for(Duration::from_secs(1));
-    let bytes: Vec<u32> = net
-        .sent
-        .iter()
-        .map(|sent| sent.bytes)
-        .filter(|bytes| *bytes > 0)
-        .collect();
-    assert_eq!(net.ends[SERVER].received.len(), 30);
-    bytes
-}
-
-#[test]
-fn nagles_algorithm_gathers_small_writes() {
-    assert_eq!(three_writes(Nagle::Off), [10, 10, 10]);
-    assert_eq!(three_writes(Nagle::Standard), [10, 20]);
-    assert_eq!(three_writes(Nagle::Minshall), [10, 20]);
 }
 
 #[test]

@@ -28,11 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn configs() -> impl Strategy<Value = ReceiveConfig> {
-    prop_oneof![
-        Just(ReceiveConfig::linux()),
-        Just(ReceiveConfig::lwip_small()),
-        Just(ReceiveConfig::larmo()),
-    ]
+    prop_oneof![Just(ReceiveConfig::linux()), Just(ReceiveConfig::larmo()),]
 }
 
 /// What arrived, byte by byte.

@@ -2,14 +2,22 @@
 
 use super::*;
 
+/// A window of four segments of 536 bytes.
+const fn small() -> ReceiveConfig {
+    ReceiveConfig {
+        window: WindowPolicy::Fixed { bytes: 4 * 536 },
+        ..ReceiveConfig::larmo()
+    }
+}
+
 #[test]
 fn a_syn_advertises_whole_segments_of_half_the_buffer() {
     // As live captures show them: SYN, and SYN-ACK with timestamps.
     assert_eq!(ReceiveConfig::linux().initial_window(1460), 64_240);
     assert_eq!(ReceiveConfig::linux().initial_window(1448), 65_160);
     assert_eq!(ReceiveConfig::linux().window_scale(), Some(7));
-    assert_eq!(ReceiveConfig::lwip_small().initial_window(536), 2_144);
-    assert_eq!(ReceiveConfig::lwip_small().window_scale(), None);
+    assert_eq!(small().initial_window(536), 2_144);
+    assert_eq!(small().window_scale(), None);
 }
 
 #[test]
@@ -147,7 +155,7 @@ fn a_reader_beside_the_burst_counts_what_it_took_before_the_burst_was_over() {
 
 #[test]
 fn a_fixed_window_moves_by_a_segment_or_half_the_buffer() {
-    let mut host = Host::new(&ReceiveConfig::lwip_small(), false);
+    let mut host = Host::new(&small(), false);
     host.follows(536, true);
     host.receiver.ack_sent(host.now);
     assert_eq!(host.receiver.window_bytes(), 2144 - 536);
@@ -169,7 +177,7 @@ fn a_fixed_window_moves_by_a_segment_or_half_the_buffer() {
 
 #[test]
 fn bytes_behind_the_window_are_cut_off() {
-    let mut host = Host::new(&ReceiveConfig::lwip_small(), false);
+    let mut host = Host::new(&small(), false);
     assert_eq!(host.follows(3000, true).in_order_bytes, 2144);
     assert_eq!(host.receiver.promised(), 0);
 }

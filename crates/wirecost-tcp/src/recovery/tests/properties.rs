@@ -6,11 +6,7 @@ use wirecost_proto::Rng;
 use super::*;
 
 fn any_config() -> impl Strategy<Value = Config> {
-    prop_oneof![
-        Just(Config::linux(1_460)),
-        Just(Config::lwip_small(1_460)),
-        Just(Config::larmo(1_460)),
-    ]
+    prop_oneof![Just(Config::linux(1_460)), Just(Config::larmo(1_460)),]
 }
 
 /// Loses one in four sendings, in a pattern of its own for every offset.
