@@ -6,7 +6,7 @@ use wirecost_cost::{DeviceLedger, Ports};
 use wirecost_proto::Direction;
 use wirecost_wire::tcp;
 
-use crate::story::{Both, Story};
+use crate::span_list::{Both, SpanList};
 use crate::stream::{Context, Stream};
 use crate::tcp::held::Held;
 use crate::tcp::reassembly::{Content, Reassembly, Run};
@@ -18,11 +18,11 @@ const MAX_HELD_PACKETS: usize = 4_096;
 const MAX_HELD_BEHIND_LOSS: usize = 64;
 
 /// What a connection reads and writes: the secrets, the
-/// story of the bytes at hand (empty between segments), and the
+/// spans of the bytes at hand (empty between segments), and the
 /// ledger that is told of them.
 pub(crate) struct Books<'a> {
     pub(crate) context: Context<'a>,
-    pub(crate) story: &'a mut Story,
+    pub(crate) spans: &'a mut SpanList,
     pub(crate) ledger: &'a mut DeviceLedger,
 }
 
@@ -111,7 +111,7 @@ impl Connection {
         let bytes = self.ways.of_mut(direction).reassembly.in_order(place, content);
         if !bytes.is_empty() {
             self.stream
-                .feed(direction, bytes, &mut books.context, books.story);
+                .feed(direction, bytes, &mut books.context, books.spans);
         }
         self.feed_waiting(direction, books);
         let reassembly = &mut self.ways.of_mut(direction).reassembly;
@@ -126,8 +126,8 @@ impl Connection {
             match run {
                 Run::Bytes(bytes) => self
                     .stream
-                    .feed(direction, &bytes, &mut books.context, books.story),
-                Run::Uncaptured(len) => self.stream.gap(direction, len, books.story),
+                    .feed(direction, &bytes, &mut books.context, books.spans),
+                Run::Uncaptured(len) => self.stream.gap(direction, len, books.spans),
             }
         }
     }
@@ -144,14 +144,14 @@ impl Connection {
 
     fn give_up(&mut self, direction: Direction, books: &mut Books<'_>) {
         if let Some(gap) = self.ways.of_mut(direction).reassembly.give_up() {
-            self.stream.gap(direction, gap, books.story);
+            self.stream.gap(direction, gap, books.spans);
             self.feed_waiting(direction, books);
         }
     }
 
-    /// Gives the story to the ledger.
+    /// Gives the spans to the ledger.
     fn tell(&mut self, direction: Direction, books: &mut Books<'_>) {
-        for piece in books.story.pieces() {
+        for piece in books.spans.pieces() {
             if piece.known {
                 books
                     .ledger
@@ -162,8 +162,8 @@ impl Connection {
                     .stream_undescribed(self.ports, direction, u64::from(piece.span.len));
             }
         }
-        self.ways.of_mut(direction).described += books.story.bytes();
-        books.story.clear();
+        self.ways.of_mut(direction).described += books.spans.bytes();
+        books.spans.clear();
     }
 
     /// Bytes kept until others come.

@@ -10,7 +10,7 @@ use crate::connection::{Books, Connection};
 use crate::datagram::Datagrams;
 use crate::offload::SegmentLimits;
 use crate::secrets::Secrets;
-use crate::story::Story;
+use crate::span_list::SpanList;
 use crate::stream::Context;
 
 /// What names a flow whatever its packets' direction.
@@ -34,7 +34,7 @@ impl Key {
 /// Memory that flows share, so that none is allocated per packet.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    story: Story,
+    content: SpanList,
     spans: Buffer,
     described: Vec<Span>,
     headers: Vec<u8>,
@@ -133,7 +133,7 @@ impl Flow {
                 secrets,
                 scratch: &mut desk.scratch,
             },
-            story: &mut desk.story,
+            spans: &mut desk.content,
             ledger: &mut self.ledger,
         };
         let wait = connection.segment(direction, segment, len, &mut books);
@@ -168,20 +168,20 @@ impl Flow {
         let Carried::Datagrams(datagrams) = &mut self.carried else {
             return;
         };
-        desk.story.clear();
+        desk.content.clear();
         let mut context = Context {
             secrets,
             scratch: &mut desk.scratch,
         };
-        datagrams.describe(direction, bytes, &mut context, &mut desk.story);
+        datagrams.describe(direction, bytes, &mut context, &mut desk.content);
         desk.described.clear();
-        let pieces = desk.story.pieces();
+        let pieces = desk.content.pieces();
         desk.described.extend(pieces.iter().map(|piece| piece.span));
         let left_out = pieces.iter().filter(|piece| !piece.known);
         let left_out: u64 = left_out.map(|piece| u64::from(piece.span.len)).sum();
         self.unattributed_packets += u64::from(left_out > 0);
         self.unattributed_bytes += left_out;
-        desk.story.clear();
+        desk.content.clear();
         self.ledger
             .datagram_spans(self.ports, direction, bytes, &desk.described);
     }

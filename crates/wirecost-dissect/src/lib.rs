@@ -45,7 +45,7 @@ pub mod offload;
 pub mod read;
 pub mod report;
 pub mod secrets;
-mod story;
+mod span_list;
 mod stream;
 pub mod table;
 mod tcp;

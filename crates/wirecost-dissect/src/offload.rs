@@ -6,7 +6,7 @@ use wirecost_proto::Direction;
 use wirecost_wire::tcp::{self, TcpOption};
 use wirecost_wire::{Checksum, ip, udp};
 
-use crate::story::Both;
+use crate::span_list::Both;
 
 /// The largest IP packet on Ethernet (RFC 894).
 const ETHERNET_MTU: usize = 1_500;

@@ -25,7 +25,7 @@ pub mod variation;
 pub mod verdict;
 
 pub use error::EmulationError;
-pub use shared::{CHECKER, HOSTS, Meter, Readings, SURVEYOR, SharedLink};
+pub use shared::{HOSTS, LINK_CHECK_HOST, Meter, PATH_CHECK_HOST, Readings, SharedLink};
 
 /// How often ends are looked for.
 const TICK: Duration = Duration::from_millis(20);
@@ -138,8 +138,8 @@ impl Emulation {
         &self,
         is_over: &mut dyn FnMut(Duration) -> bool,
     ) -> Result<(Vec<Duration>, String), EmulationError> {
-        let path = echo::plan(&LinkConfig::default(), SURVEYOR, self.ipv6);
-        let plan = echo::plan(&self.link, CHECKER, self.ipv6);
+        let path = echo::plan(&LinkConfig::default(), PATH_CHECK_HOST, self.ipv6);
+        let plan = echo::plan(&self.link, LINK_CHECK_HOST, self.ipv6);
         let (side, clock, activity) = (self.device.clone(), self.clock, Arc::clone(&self.activity));
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);

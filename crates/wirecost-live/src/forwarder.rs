@@ -26,7 +26,7 @@ use wirecost_wire::ip;
 
 use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
-use crate::idle::{IdleCpus, Vigil};
+use crate::idle::{IdleCpus, KeepAwake};
 use crate::port::PacketPort;
 use crate::priority::{self, Duty, Priority};
 use crate::recorder::{Recorder, Recording};
@@ -202,7 +202,7 @@ impl<L: Links + Send> Forwarder<L> {
     /// Polling or reading a port failed.
     pub fn run(mut self) -> io::Result<Finished<L>> {
         let priority = priority::raise(Duty::Link);
-        let vigil = Vigil::hold();
+        let vigil = KeepAwake::hold();
         if self.shares_one_cpu {
             priority::share_one_cpu()?;
         }

@@ -31,9 +31,9 @@ impl fmt::Display for IdleCpus {
 
 /// Keeps idle CPUs awake while it is held, where this process may ask for that: root may.
 #[derive(Debug)]
-pub struct Vigil(Option<File>);
+pub struct KeepAwake(Option<File>);
 
-impl Vigil {
+impl KeepAwake {
     /// Demands a latency of 0.
     pub fn hold() -> Self {
         Self::through(Path::new(INTERFACE))
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_demanded_is_told() {
-        let vigil = Vigil::through(Path::new("/nowhere/cpu_dma_latency"));
+        let vigil = KeepAwake::through(Path::new("/nowhere/cpu_dma_latency"));
         assert_eq!(vigil.idle_cpus(), IdleCpus::Asleep);
     }
 
@@ -68,7 +68,7 @@ mod tests {
     fn a_latency_of_0_is_demanded() {
         let path = std::env::temp_dir().join(format!("latency-{}", std::process::id()));
         std::fs::write(&path, b"").expect("a file");
-        let vigil = Vigil::through(&path);
+        let vigil = KeepAwake::through(&path);
         let written = std::fs::read(&path).expect("a file");
         std::fs::remove_file(&path).expect("a file");
         assert_eq!(

@@ -1,6 +1,6 @@
 //! What devices do in one phase: the seam between the phases of a load and what is the same in all of them.
 //!
-//! [`Devices`](super::devices::Devices) knows the connections ([`Fleet`]) and the messages ([`Book`]) of a part; they live
+//! [`Devices`](super::devices::Devices) knows the connections ([`Fleet`]) and the messages ([`MessageTracker`]) of a part; they live
 //! through all phases. An activity lives for one phase and decides: whom to wake, what a device that may send does next,
 //! and when the phase is over.
 
@@ -11,7 +11,7 @@ use wirecost_proto::script::Context;
 use wirecost_scenario::options::load::{Backoff, Who};
 use wirecost_stack::{Command, Event, MessagePool, Stamp};
 
-use super::book::{Book, Given};
+use super::book::{Given, MessageTracker};
 use super::fleet::{Fleet, State};
 use super::roles::subscriber::Subscribers;
 
@@ -21,7 +21,7 @@ pub struct Part {
     /// Connections.
     pub fleet: Fleet,
     /// Messages and what is counted.
-    pub book: Book,
+    pub book: MessageTracker,
     /// What is sent.
     pub pool: MessagePool,
     /// The devices that receive.

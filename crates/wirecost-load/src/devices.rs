@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! coordinator --ToPart--> Inbox -> phase begins -> Activity: whom to wake, what to send, when it is over
-//! loop: due -> who has something to do; next -> connect, close, or what the activity says; event -> connections, Book
+//! loop: due -> who has something to do; next -> connect, close, or what the activity says; event -> connections, MessageTracker
 //! coordinator <-FromPart-- intervals every second, phase done
 //! ```
 
@@ -22,7 +22,7 @@ use wirecost_stack::{Command, Event};
 use super::activity::{Activity, Ended, Part};
 use super::book::Span;
 use super::earlier;
-use super::fleet::{State, Timer, Wish};
+use super::fleet::{NextStep, State, Timer};
 use super::nanos;
 use super::part::{FromPart, Inbox, ToPart};
 use super::shared::SharedEndpoints;
@@ -144,7 +144,7 @@ impl Devices {
                     self.went_down(device, None, now);
                     self.part.fleet.abort(device, false);
                 }
-                Timer::Backoff => self.part.fleet.wish(device, Wish::Connect),
+                Timer::Backoff => self.part.fleet.wish(device, NextStep::Connect),
             }
         }
     }
@@ -346,18 +346,18 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             return Step::Finished;
         }
         match self.part.fleet.take_wish(device, context.now) {
-            Wish::Stay => {}
-            Wish::Connect => {
+            NextStep::Stay => {}
+            NextStep::Connect => {
                 self.part.book.connects(context.now).attempted += 1;
                 return Step::Connect;
             }
-            Wish::Close => {
+            NextStep::Close => {
                 if self.part.closes_silently {
                     self.part.fleet.abort(device, false);
                 }
                 return Step::Command(Command::Close);
             }
-            Wish::Abort { reset } => {
+            NextStep::Abort { reset } => {
                 if self.part.fleet.state(device) == State::Connecting {
                     self.connect(device, context.now).given_up += 1;
                 }

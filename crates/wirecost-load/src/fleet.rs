@@ -33,7 +33,7 @@ pub enum State {
 
 /// What a device does about its connection when it is asked next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum NextStep {
     /// Nothing.
     Stay,
     /// Make one.
@@ -77,7 +77,7 @@ pub struct Fleet {
 #[derive(Clone, Copy, Debug)]
 struct Link {
     state: State,
-    wish: Wish,
+    wish: NextStep,
     is_awake: bool,
     /// Whether the connection was of use to anybody: something was answered on it.
     is_proven: bool,
@@ -103,7 +103,7 @@ impl Fleet {
     pub fn new(devices: usize, connect_timeout: Duration, rng: Rng) -> Self {
         let link = Link {
             state: State::Down,
-            wish: Wish::Stay,
+            wish: NextStep::Stay,
             is_awake: false,
             is_proven: false,
             is_missing: false,
@@ -138,7 +138,7 @@ impl Fleet {
 
     /// A device that waits before it connects again does not, and nobody misses it.
     pub fn stay_down(&mut self, device: usize) {
-        self.set_wish(device, Wish::Stay);
+        self.set_wish(device, NextStep::Stay);
         let link = &mut self.links[device];
         (link.timer, link.is_in_turn, link.is_missing) = (None, false, false);
     }
@@ -189,39 +189,39 @@ impl Fleet {
     }
 
     /// The device is to do something about its connection, and is woken for it.
-    pub fn wish(&mut self, device: usize, wish: Wish) {
+    pub fn wish(&mut self, device: usize, wish: NextStep) {
         self.set_wish(device, wish);
         self.wake(device);
     }
 
-    fn set_wish(&mut self, device: usize, wish: Wish) -> Wish {
+    fn set_wish(&mut self, device: usize, wish: NextStep) -> NextStep {
         let before = std::mem::replace(&mut self.links[device].wish, wish);
-        self.wishing += usize::from(wish == Wish::Connect);
-        self.wishing -= usize::from(before == Wish::Connect);
+        self.wishing += usize::from(wish == NextStep::Connect);
+        self.wishing -= usize::from(before == NextStep::Connect);
         before
     }
 
     /// Leaves what is left of a connection; a device that is about to connect does so by that.
     pub fn abort(&mut self, device: usize, reset: bool) {
-        if self.links[device].wish != Wish::Connect {
-            self.wish(device, Wish::Abort { reset });
+        if self.links[device].wish != NextStep::Connect {
+            self.wish(device, NextStep::Abort { reset });
         }
     }
 
     /// Takes what the device does about its connection: its state is what follows from that.
-    pub fn take_wish(&mut self, device: usize, now: Instant) -> Wish {
-        let wish = self.set_wish(device, Wish::Stay);
+    pub fn take_wish(&mut self, device: usize, now: Instant) -> NextStep {
+        let wish = self.set_wish(device, NextStep::Stay);
         match wish {
-            Wish::Stay => {}
-            Wish::Connect => {
+            NextStep::Stay => {}
+            NextStep::Connect => {
                 let link = &mut self.links[device];
                 (link.since, link.is_proven) = (now, false);
                 (link.is_missing, link.is_in_turn) = (false, false);
                 self.go(device, State::Connecting, Some(now + self.connect_timeout));
             }
-            Wish::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
+            NextStep::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
             // Whoever leaves the connection says that it has ended; what the device ends itself has not failed.
-            Wish::Abort { .. } => self.links[device].is_proven = true,
+            NextStep::Abort { .. } => self.links[device].is_proven = true,
         }
         wish
     }
@@ -240,7 +240,7 @@ impl Fleet {
     /// The device has lost its connection, and nobody makes it again for now.
     pub fn miss(&mut self, device: usize) {
         let link = &mut self.links[device];
-        let comes_back = link.timer.is_some() || link.is_in_turn || link.wish != Wish::Stay;
+        let comes_back = link.timer.is_some() || link.is_in_turn || link.wish != NextStep::Stay;
         link.is_missing = link.state == State::Down && !comes_back;
     }
 
@@ -282,7 +282,7 @@ impl Fleet {
         if !wait.is_zero() {
             self.go(device, State::Down, Some(now + wait));
         } else if self.takes_turn(device, now) {
-            self.wish(device, Wish::Connect);
+            self.wish(device, NextStep::Connect);
         }
     }
 

@@ -24,7 +24,7 @@
 //! - [`shared`]: sockets that devices share
 //! - [`sink`]: the counting target
 //! - [`sweep`]: one load after the other
-//! - [`watch`]: what whoever watches is told while it runs
+//! - [`watch`]: progress notifications
 //! - [`workers`]: parts in processes of their own
 
 pub mod activities;

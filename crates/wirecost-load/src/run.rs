@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use wirecost_live::Clock;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::Load as MachineLoad;
-use wirecost_live::idle::Vigil;
+use wirecost_live::idle::KeepAwake;
 use wirecost_live::limits::{self, Limits};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_proto::hosts::DEVICES_V4;
@@ -93,7 +93,7 @@ fn run_here(
         return Ok(None);
     };
     let generator = Generator::start(options, &server, &limits, place.program)?;
-    let vigil = Vigil::hold();
+    let vigil = KeepAwake::hold();
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
     let Generator { parts, pids, .. } = generator;

@@ -103,7 +103,7 @@ pub(crate) enum Answer {
     Report(Box<SinkReport>),
     /// What it has used so far, and how many messages have arrived.
     Usage(SinkUsage),
-    /// It cannot be.
+    /// It could not start.
     Failed { reason: String },
 }
 

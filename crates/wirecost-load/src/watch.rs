@@ -1,4 +1,4 @@
-//! What whoever watches a load is told while it runs.
+//! Progress notifications of a load.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use wirecost_load::activities::connect::{Connect, Group};
 use wirecost_load::activities::publish::{Publish, Publishing};
 use wirecost_load::activity::{Activity, Kind, Part};
-use wirecost_load::book::{Book, Rules, Span};
+use wirecost_load::book::{MessageTracker, Rules, Span};
 use wirecost_load::devices::Devices;
 use wirecost_load::fleet::Fleet;
 use wirecost_load::part::{FromPart, Inbox, ToPart};
@@ -24,7 +24,7 @@ use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase};
 use wirecost_security::Start;
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
-use wirecost_stack::pool::{Carried, PoolConfig};
+use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::server::Clients;
 use wirecost_stack::target::Target;
 use wirecost_stack::{Client, ClientConfig, Credentials, Event, MessagePool, Server, Stack};
@@ -118,14 +118,14 @@ fn part(options: &LoadOptions) -> Part {
         resource: "test".parse().expect("a pattern"),
         authority: "server".into(),
         retain: false,
-        payload: Carried::random(PAYLOAD_BYTES, 1),
+        payload: PayloadSource::random(PAYLOAD_BYTES, 1),
         utc_offset_ns: 0,
         seed: 1,
     });
     Part {
         subscribers: Subscribers::none(),
         fleet: Fleet::new(DEVICES as usize, options.connect_timeout, Rng::new(1)),
-        book: Book::new(rules, DEVICES as usize),
+        book: MessageTracker::new(rules, DEVICES as usize),
         pool: pool.expect("the stack carries it"),
         first: 0,
         senders: DEVICES as usize,

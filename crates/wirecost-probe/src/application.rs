@@ -11,17 +11,17 @@ use wirecost_mqtt::codec::ReasonCode;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, PeerText};
 use wirecost_security::layer;
 
-use super::event::{Command, Fact, Happening, Refusal, RefusalKind, Said};
+use super::event::{Command, Fact, ProbeEvent, ProtocolEvent, Refusal, RefusalKind};
 
 /// A protocol's client.
-pub(super) type Application = Box<dyn Endpoint<Command = Command, Event = Happening, Error = String>>;
+pub(super) type Application = Box<dyn Endpoint<Command = Command, Event = ProbeEvent, Error = String>>;
 
 /// A client with the commands that it is given and the words for what it reports.
 pub(super) struct Adapter<E: Endpoint> {
     client: E,
     send: E::Command,
     close: E::Command,
-    translate: fn(E::Event) -> Happening,
+    translate: fn(E::Event) -> ProbeEvent,
     ignored: fn(&E) -> Option<String>,
     /// What was ignored last, and whether that was said.
     last_ignored: (Option<String>, bool),
@@ -36,7 +36,7 @@ where
         client: E,
         send: E::Command,
         close: E::Command,
-        translate: fn(E::Event) -> Happening,
+        translate: fn(E::Event) -> ProbeEvent,
         ignored: fn(&E) -> Option<String>,
     ) -> Application {
         Box::new(Self {
@@ -52,7 +52,7 @@ where
 
 impl<E: Endpoint<Command: Clone, Error: std::fmt::Display>> Endpoint for Adapter<E> {
     type Command = Command;
-    type Event = Happening;
+    type Event = ProbeEvent;
     type Error = String;
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
@@ -68,12 +68,12 @@ impl<E: Endpoint<Command: Clone, Error: std::fmt::Display>> Endpoint for Adapter
         handled.map_err(|error| error.to_string())
     }
 
-    fn poll_output(&mut self, out: &mut Buffer) -> Output<Happening> {
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ProbeEvent> {
         let output = self.client.poll_output(out).map_event(self.translate);
         let is_said = std::mem::replace(&mut self.last_ignored.1, true);
         match (&output, &self.last_ignored.0) {
             (Output::Timeout(_), Some(what)) if !is_said => {
-                Output::Event(Happening::Said(Said::Ignored(what.clone())))
+                Output::Event(ProbeEvent::ProtocolEvent(ProtocolEvent::Ignored(what.clone())))
             }
             _ => {
                 self.last_ignored.1 = is_said;
@@ -100,30 +100,32 @@ pub(super) fn amqp_ignored(client: &amqp::Client) -> Option<String> {
 }
 
 /// What MQTT reports.
-pub(super) fn mqtt_event(event: mqtt::Event) -> Happening {
-    Happening::Said(match event {
+pub(super) fn mqtt_event(event: mqtt::Event) -> ProbeEvent {
+    ProbeEvent::ProtocolEvent(match event {
         mqtt::Event::Connected {
             session_present,
             server,
-        } => Said::Ready(connack(session_present, &server)),
-        mqtt::Event::Refused { reason } => Said::Rejected(reason_code("CONNACK", reason)),
-        mqtt::Event::Disconnected { reason } => Said::Rejected(reason_code("DISCONNECT", reason)),
+        } => ProtocolEvent::Ready(connack(session_present, &server)),
+        mqtt::Event::Refused { reason } => ProtocolEvent::Rejected(reason_code("CONNACK", reason)),
+        mqtt::Event::Disconnected { reason } => ProtocolEvent::Rejected(reason_code("DISCONNECT", reason)),
         mqtt::Event::Acknowledged { reason, .. } if reason.is_failure() => {
-            Said::Refused(reason_code("PUBACK", reason))
+            ProtocolEvent::Refused(reason_code("PUBACK", reason))
         }
-        mqtt::Event::Acknowledged { reason, .. } => Said::Answered(vec![Fact::new("message", named(reason))]),
-        mqtt::Event::Rejected { reason, .. } => Said::Refused(reason_code("PUBLISH", reason)),
-        mqtt::Event::Sent { .. } => Said::Sent,
-        mqtt::Event::Failed(error) => Said::Foreign(error.to_string()),
-        mqtt::Event::Closed => Said::Closed,
-        mqtt::Event::Reset(reason) => Said::Broken(reason),
+        mqtt::Event::Acknowledged { reason, .. } => {
+            ProtocolEvent::Answered(vec![Fact::new("message", named(reason))])
+        }
+        mqtt::Event::Rejected { reason, .. } => ProtocolEvent::Refused(reason_code("PUBLISH", reason)),
+        mqtt::Event::Sent { .. } => ProtocolEvent::Sent,
+        mqtt::Event::Failed(error) => ProtocolEvent::Foreign(error.to_string()),
+        mqtt::Event::Closed => ProtocolEvent::Closed,
+        mqtt::Event::Reset(reason) => ProtocolEvent::Broken(reason),
         mqtt::Event::Discarded { .. }
         | mqtt::Event::TimedOut(_)
         | mqtt::Event::MessageReceived(_)
         | mqtt::Event::DigestReceived(_)
         | mqtt::Event::Subscribed { .. }
         | mqtt::Event::Unsubscribed { .. }
-        | mqtt::Event::Pong => Said::Other,
+        | mqtt::Event::Pong => ProtocolEvent::Other,
     })
 }
 
@@ -168,11 +170,11 @@ fn reason_code(packet: &str, reason: ReasonCode) -> Refusal {
 }
 
 /// What CoAP reports.
-pub(super) fn coap_event(event: coap::Event) -> Happening {
-    Happening::Said(match event {
-        coap::Event::Opened => Said::Ready(Vec::new()),
+pub(super) fn coap_event(event: coap::Event) -> ProbeEvent {
+    ProbeEvent::ProtocolEvent(match event {
+        coap::Event::Opened => ProtocolEvent::Ready(Vec::new()),
         coap::Event::Response(response) if response.code.is_success() => {
-            Said::Answered(vec![Fact::new("message", coap_response(&response))])
+            ProtocolEvent::Answered(vec![Fact::new("message", coap_response(&response))])
         }
         coap::Event::Response(response) => {
             let kind = match response.code {
@@ -182,24 +184,24 @@ pub(super) fn coap_event(event: coap::Event) -> Happening {
                 }
                 _ => RefusalKind::Other,
             };
-            Said::Refused(Refusal::new(kind, coap_response(&response)))
+            ProtocolEvent::Refused(Refusal::new(kind, coap_response(&response)))
         }
-        coap::Event::TimedOut { transmissions, .. } => Said::GaveUp { transmissions },
-        coap::Event::Reset { .. } => Said::Refused(Refusal::new(RefusalKind::Other, "RST")),
+        coap::Event::TimedOut { transmissions, .. } => ProtocolEvent::GaveUp { transmissions },
+        coap::Event::Reset { .. } => ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, "RST")),
         // Why it ended is said next.
         coap::Event::Failed {
             failure: coap::Failure::FlowEnded,
             ..
-        } => Said::Other,
-        coap::Event::Failed { failure, .. } => Said::Foreign(failure.to_string()),
-        coap::Event::FlowReset(reason) => Said::Broken(reason),
-        coap::Event::Closed => Said::Closed,
-        coap::Event::Sent { .. } => Said::Sent,
+        } => ProtocolEvent::Other,
+        coap::Event::Failed { failure, .. } => ProtocolEvent::Foreign(failure.to_string()),
+        coap::Event::FlowReset(reason) => ProtocolEvent::Broken(reason),
+        coap::Event::Closed => ProtocolEvent::Closed,
+        coap::Event::Sent { .. } => ProtocolEvent::Sent,
         // RFC 7252, section 5.2.2.
         coap::Event::Acknowledged { .. } => {
-            Said::Ignored("an empty ACK, which says that the response comes later".to_owned())
+            ProtocolEvent::Ignored("an empty ACK, which says that the response comes later".to_owned())
         }
-        coap::Event::Notification(_) | coap::Event::Pong { .. } => Said::Other,
+        coap::Event::Notification(_) | coap::Event::Pong { .. } => ProtocolEvent::Other,
     })
 }
 
@@ -237,35 +239,37 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// What AMQP reports.
-pub(super) fn amqp_event(event: amqp::Event) -> Happening {
-    Happening::Said(match event {
-        amqp::Event::Opened => Said::Ready(vec![Fact::new("AMQP", "link attached, with credit")]),
-        amqp::Event::Sent { .. } => Said::Sent,
-        amqp::Event::Acknowledged { .. } => Said::Answered(vec![Fact::new("message", "accepted")]),
-        amqp::Event::Refused { reason, .. } => Said::Refused(Refusal::new(RefusalKind::Other, reason)),
+pub(super) fn amqp_event(event: amqp::Event) -> ProbeEvent {
+    ProbeEvent::ProtocolEvent(match event {
+        amqp::Event::Opened => ProtocolEvent::Ready(vec![Fact::new("AMQP", "link attached, with credit")]),
+        amqp::Event::Sent { .. } => ProtocolEvent::Sent,
+        amqp::Event::Acknowledged { .. } => ProtocolEvent::Answered(vec![Fact::new("message", "accepted")]),
+        amqp::Event::Refused { reason, .. } => {
+            ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+        }
         amqp::Event::Failed(failure) => amqp_failure(&failure),
-        amqp::Event::Closed { error: None } => Said::Closed,
-        amqp::Event::Closed { error: Some(error) } => Said::Rejected(condition(&error.to_string())),
-        amqp::Event::Reset(reason) => Said::Broken(reason),
-        amqp::Event::Discarded { .. } => Said::Other,
+        amqp::Event::Closed { error: None } => ProtocolEvent::Closed,
+        amqp::Event::Closed { error: Some(error) } => ProtocolEvent::Rejected(condition(&error.to_string())),
+        amqp::Event::Reset(reason) => ProtocolEvent::Broken(reason),
+        amqp::Event::Discarded { .. } => ProtocolEvent::Other,
     })
 }
 
-fn amqp_failure(failure: &amqp::Failure) -> Said {
+fn amqp_failure(failure: &amqp::Failure) -> ProtocolEvent {
     match failure {
         // AMQP 1.0, section 5.3.3.6.
-        amqp::Failure::Authentication(code) => Said::Rejected(Refusal::new(
+        amqp::Failure::Authentication(code) => ProtocolEvent::Rejected(Refusal::new(
             RefusalKind::Authentication,
             format!("SASL outcome {code}"),
         )),
-        amqp::Failure::Mechanism(name) => Said::Rejected(Refusal::new(
+        amqp::Failure::Mechanism(name) => ProtocolEvent::Rejected(Refusal::new(
             RefusalKind::Authentication,
             format!("SASL mechanism {name} is not offered"),
         )),
         amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
-            Said::Rejected(condition(&error.to_string()))
+            ProtocolEvent::Rejected(condition(&error.to_string()))
         }
-        failure => Said::Foreign(failure.to_string()),
+        failure => ProtocolEvent::Foreign(failure.to_string()),
     }
 }
 
@@ -280,56 +284,58 @@ fn condition(text: &str) -> Refusal {
 }
 
 /// What HTTP reports.
-pub(super) fn http_event(event: http::Event) -> Happening {
-    Happening::Said(match event {
-        http::Event::Opened => Said::Ready(Vec::new()),
+pub(super) fn http_event(event: http::Event) -> ProbeEvent {
+    ProbeEvent::ProtocolEvent(match event {
+        http::Event::Opened => ProtocolEvent::Ready(Vec::new()),
         http::Event::Response {
             status, body_bytes, ..
         } => response(status, body_bytes),
         http::Event::Failed { reason, .. } => match reason {
-            http::Failure::Malformed(malformed) => Said::Foreign(malformed.to_string()),
-            http::Failure::Fault(_) | http::Failure::OurTransport(_) => Said::Foreign(reason.to_string()),
-            http::Failure::Code(_) | http::Failure::Transport(_) | http::Failure::NotProcessed => {
-                Said::Refused(Refusal::new(RefusalKind::Other, reason))
+            http::Failure::Malformed(malformed) => ProtocolEvent::Foreign(malformed.to_string()),
+            http::Failure::Fault(_) | http::Failure::OurTransport(_) => {
+                ProtocolEvent::Foreign(reason.to_string())
             }
-            http::Failure::Reset(reason) => Said::Broken(reason),
-            http::Failure::Closed | http::Failure::Abandoned => Said::Closed,
+            http::Failure::Code(_) | http::Failure::Transport(_) | http::Failure::NotProcessed => {
+                ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+            }
+            http::Failure::Reset(reason) => ProtocolEvent::Broken(reason),
+            http::Failure::Closed | http::Failure::Abandoned => ProtocolEvent::Closed,
         },
-        http::Event::GoneAway => Said::Rejected(Refusal::new(
+        http::Event::GoneAway => ProtocolEvent::Rejected(Refusal::new(
             RefusalKind::Other,
             "it takes no request on this connection (GOAWAY)",
         )),
-        http::Event::TimedOut { .. } => Said::Other,
-        http::Event::Closed => Said::Closed,
-        http::Event::Reset(reason) => Said::Broken(reason),
+        http::Event::TimedOut { .. } => ProtocolEvent::Other,
+        http::Event::Closed => ProtocolEvent::Closed,
+        http::Event::Reset(reason) => ProtocolEvent::Broken(reason),
     })
 }
 
-fn response(status: Status, body_bytes: u64) -> Said {
+fn response(status: Status, body_bytes: u64) -> ProtocolEvent {
     let status_line = status.to_string();
     let text = format!("{}, {body_bytes} B of content", status_line.trim_end());
     match status.code() {
-        200..300 => Said::Answered(vec![Fact::new("message", text)]),
+        200..300 => ProtocolEvent::Answered(vec![Fact::new("message", text)]),
         // RFC 9110, sections 15.5.2 and 15.5.4; a proxy's is 407.
-        401 | 403 | 407 => Said::Refused(Refusal::new(RefusalKind::Authentication, text)),
-        _ => Said::Refused(Refusal::new(RefusalKind::Other, text)),
+        401 | 403 | 407 => ProtocolEvent::Refused(Refusal::new(RefusalKind::Authentication, text)),
+        _ => ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, text)),
     }
 }
 
 /// What HTTP/3 and the QUIC under it report.
-pub(super) fn http3_event(event: layer::Event<http::Event>) -> Happening {
+pub(super) fn http3_event(event: layer::Event<http::Event>) -> ProbeEvent {
     layered(event, http_event)
 }
 
 /// What a layer reports.
-pub(super) fn layered<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> Happening) -> Happening {
+pub(super) fn layered<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> ProbeEvent) -> ProbeEvent {
     match event {
         layer::Event::Inner(event) => inner(event),
-        layer::Event::Established { start, .. } => Happening::Established {
+        layer::Event::Established { start, .. } => ProbeEvent::Established {
             start,
             negotiated: None,
         },
-        layer::Event::EarlyData { .. } => Happening::Said(Said::Other),
-        layer::Event::Failed { fault, .. } => Happening::Insecure(fault),
+        layer::Event::EarlyData { .. } => ProbeEvent::ProtocolEvent(ProtocolEvent::Other),
+        layer::Event::Failed { fault, .. } => ProbeEvent::Insecure(fault),
     }
 }

@@ -17,7 +17,7 @@ use wirecost_security::Start;
 
 use super::ProbeError;
 use super::account::Flows;
-use super::client::{Client, Surroundings};
+use super::client::{Client, Environment};
 use super::notes::{Notes, Step, Trouble};
 use super::options::{Options, Trusted};
 use super::script::ProbeScript;
@@ -159,7 +159,7 @@ const fn any_port(remote: SocketAddr) -> SocketAddr {
 /// refuses a certificate does not show it.
 pub(super) fn look(
     options: &Options,
-    around: &Surroundings,
+    around: &Environment,
     remote: SocketAddr,
     clock: Clock,
 ) -> Result<Option<Certificate>, ProbeError> {

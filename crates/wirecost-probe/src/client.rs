@@ -20,7 +20,7 @@ use super::application::{
     Adapter, Application, amqp_event, amqp_ignored, coap_event, coap_ignored, http_event, http3_event,
     layered, mqtt_event, mqtt_ignored,
 };
-use super::event::{Command, Happening, Said};
+use super::event::{Command, ProbeEvent, ProtocolEvent};
 use super::options::{NOTHING_ANSWERS, Options, OptionsError, TlsVersion, Trusted};
 
 /// Longer than any step is waited for: the probe's own time-outs come first.
@@ -31,7 +31,7 @@ const KEEP_ALIVE: u16 = 60;
 
 /// What the options do not say.
 #[derive(Clone)]
-pub(super) struct Surroundings {
+pub(super) struct Environment {
     /// Where the run's clock stands.
     pub(super) epoch: Epoch,
     /// Where the secrets go.
@@ -55,7 +55,7 @@ impl Client {
     ///
     /// # Errors
     /// [`OptionsError`] where the protocol or the layer cannot do what is asked.
-    pub(super) fn new(options: &Options, around: &Surroundings) -> Result<Self, OptionsError> {
+    pub(super) fn new(options: &Options, around: &Environment) -> Result<Self, OptionsError> {
         let application = application(options, around)?;
         Ok(match options.url.scheme {
             Scheme::Mqtts | Scheme::Amqps | Scheme::Https => {
@@ -72,14 +72,14 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::new`].
-    pub(super) fn silent(options: &Options, around: &Surroundings) -> Result<Self, OptionsError> {
+    pub(super) fn silent(options: &Options, around: &Environment) -> Result<Self, OptionsError> {
         let close = bare::ClientCommand::Close;
         let silent = bare::Client::new(Transport::Stream);
         let silent = Adapter::boxed(
             silent,
             close.clone(),
             close,
-            |_| Happening::Said(Said::Other),
+            |_| ProbeEvent::ProtocolEvent(ProtocolEvent::Other),
             |_| None,
         );
         Ok(Self::Tls(Box::new(tls::Client::new(
@@ -91,7 +91,7 @@ impl Client {
 
 impl Endpoint for Client {
     type Command = Command;
-    type Event = Happening;
+    type Event = ProbeEvent;
     type Error = String;
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
@@ -102,7 +102,7 @@ impl Endpoint for Client {
         }
     }
 
-    fn poll_output(&mut self, out: &mut Buffer) -> Output<Happening> {
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ProbeEvent> {
         let told = |event| layered(event, |happening| happening);
         match self {
             Self::Plain(client) => client.poll_output(out),
@@ -116,9 +116,9 @@ impl Endpoint for Client {
     }
 }
 
-fn with_negotiated(happening: Happening, negotiated: Option<tls::Negotiated>) -> Happening {
+fn with_negotiated(happening: ProbeEvent, negotiated: Option<tls::Negotiated>) -> ProbeEvent {
     match happening {
-        Happening::Established { start, .. } => Happening::Established {
+        ProbeEvent::Established { start, .. } => ProbeEvent::Established {
             start,
             negotiated: negotiated.map(Box::new),
         },
@@ -126,7 +126,7 @@ fn with_negotiated(happening: Happening, negotiated: Option<tls::Negotiated>) ->
     }
 }
 
-fn application(options: &Options, around: &Surroundings) -> Result<Application, OptionsError> {
+fn application(options: &Options, around: &Environment) -> Result<Application, OptionsError> {
     match options.url.scheme.protocol() {
         Protocol::Tcp | Protocol::Udp => Err(OptionsError::refused(NOTHING_ANSWERS)),
         Protocol::Mqtt => mqtt_client(options),
@@ -184,7 +184,7 @@ fn mqtt_client(options: &Options) -> Result<Application, OptionsError> {
 }
 
 /// RFC 7252, section 6.4: how a URI becomes options.
-fn coap_client(options: &Options, around: &Surroundings) -> Result<Application, OptionsError> {
+fn coap_client(options: &Options, around: &Environment) -> Result<Application, OptionsError> {
     let (path, query) = match options.url.resource.split_once('?') {
         Some((path, query)) => (path, query.split('&').map(percent_decoded).collect()),
         None => (options.url.resource.as_str(), Vec::new()),
@@ -266,7 +266,7 @@ fn named_or(resource: &str, default: &str) -> String {
 }
 
 /// TLS as the options say; a foreign server may want any suite.
-pub(super) fn tls(options: &Options, around: &Surroundings) -> Result<tls::ClientConfig, OptionsError> {
+pub(super) fn tls(options: &Options, around: &Environment) -> Result<tls::ClientConfig, OptionsError> {
     let trust = match &options.trusted {
         Trusted::Authorities(ders) => tls::Trust::Authorities(ders.clone()),
         Trusted::Anyone => tls::Trust::Anyone,
@@ -294,7 +294,7 @@ pub(super) fn tls(options: &Options, around: &Surroundings) -> Result<tls::Clien
     .map_err(OptionsError::refused)
 }
 
-fn dtls(options: &Options, around: &Surroundings) -> Result<dtls::ClientConfig, OptionsError> {
+fn dtls(options: &Options, around: &Environment) -> Result<dtls::ClientConfig, OptionsError> {
     let mut common = dtls::Common::new(around.epoch, around.key_log.clone());
     common.handshake_timeout = LONGEST_WAIT;
     let certificates = || dtls::Certificates {

@@ -35,7 +35,7 @@ pub enum Command {
 
 /// What the application protocol reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ProtocolEvent {
     /// Messages can be sent.
     Ready(Vec<Fact>),
     /// The message is out; where nothing answers it, that is all.
@@ -95,7 +95,7 @@ impl Refusal {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum ProbeEvent {
     /// The flow is usable.
     Opened,
     /// The first bytes came.
@@ -112,7 +112,7 @@ pub enum Happening {
     /// The handshake or the protection failed.
     Insecure(Fault),
     /// The application protocol has something to say.
-    Said(Said),
+    ProtocolEvent(ProtocolEvent),
     /// The client has asked for the end of the flow.
     Closing,
     /// The server has ended its direction.
@@ -125,13 +125,13 @@ pub enum Happening {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What.
-    pub happening: Happening,
+    pub happening: ProbeEvent,
     /// Where the flow stood.
-    pub place: Place,
+    pub place: StreamPosition,
     /// The first bytes that came on the flow.
     pub first_bytes: Vec<u8>,
 }
 
 /// How far a flow has come: bytes of a stream, or datagrams; indexed by `Direction as usize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place(pub [u64; 2]);
+pub struct StreamPosition(pub [u64; 2]);

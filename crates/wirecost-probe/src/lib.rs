@@ -46,7 +46,7 @@ use wirecost_security::layer::Fault;
 
 use account::Account;
 use attempt::{Attempt, attempt, look};
-use client::{Client, Surroundings};
+use client::{Client, Environment};
 use event::Fact;
 use facts::{layer_fact, tls_facts};
 use failure::Diagnosis;
@@ -127,14 +127,14 @@ pub fn run(options: &Options) -> Result<Probe, ProbeError> {
     Ok(probe)
 }
 
-fn surroundings(options: &Options, clock: Clock) -> Result<Surroundings, ProbeError> {
+fn surroundings(options: &Options, clock: Clock) -> Result<Environment, ProbeError> {
     let mut seed = [0; 8];
     let filled = Entropy::system().fill(&mut seed);
     filled.map_err(|error| ProbeError::Machine {
         action: "find randomness",
         error: io::Error::other(error.to_string()),
     })?;
-    Ok(Surroundings {
+    Ok(Environment {
         epoch: clock.epoch(),
         key_log: if options.keeps_keys {
             KeyLog::new()
@@ -150,7 +150,7 @@ impl Probe {
     fn try_addresses(
         &mut self,
         options: &Options,
-        around: &Surroundings,
+        around: &Environment,
         addresses: &[SocketAddr],
     ) -> Result<(), ProbeError> {
         for (index, remote) in addresses.iter().enumerate() {
@@ -179,7 +179,7 @@ impl Probe {
     fn conclude(
         &mut self,
         options: &Options,
-        around: &Surroundings,
+        around: &Environment,
         attempt: Attempt,
     ) -> Result<(), ProbeError> {
         let (remote, notes) = (attempt.remote, &attempt.notes);

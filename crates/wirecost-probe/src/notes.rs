@@ -7,7 +7,7 @@ use wirecost_security::Start;
 use wirecost_security::layer::Fault;
 use wirecost_security::tls::Negotiated;
 
-use super::event::{Fact, Place, Refusal};
+use super::event::{Fact, Refusal, StreamPosition};
 
 /// A step of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -63,7 +63,7 @@ pub struct Mark {
     /// When.
     pub at: Instant,
     /// Where the flow stood.
-    pub place: Place,
+    pub place: StreamPosition,
 }
 
 /// What kept a probe from its end.

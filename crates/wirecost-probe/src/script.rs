@@ -17,7 +17,7 @@ use wirecost_proto::script::{Context, Script, Step as Action};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 
-use super::event::{Command, Event, Fact, Happening, Place, Said};
+use super::event::{Command, Event, Fact, ProbeEvent, ProtocolEvent, StreamPosition};
 use super::notes::{Mark, Notes, Step, Trouble};
 use super::options::Options;
 
@@ -59,7 +59,7 @@ pub struct ProbeScript {
     /// Whether the handshake is all.
     only_looks: bool,
     /// Where the flow stood when a message went out that nothing answers, until that is noted.
-    sent: Option<Place>,
+    sent: Option<StreamPosition>,
 }
 
 impl ProbeScript {
@@ -97,7 +97,7 @@ impl ProbeScript {
 
     fn begin(&mut self, now: Instant) {
         if self.needs_ticket {
-            self.mark(Step::Ticket, Place::default(), now);
+            self.mark(Step::Ticket, StreamPosition::default(), now);
             self.enter(Stage::TicketOpening, self.timeout, now);
             self.actions.push_back(Action::Connect);
         } else {
@@ -113,7 +113,7 @@ impl ProbeScript {
         };
         self.notes.first_bytes.clear();
         self.notes.is_echo = false;
-        self.step(first, Place::default(), now);
+        self.step(first, StreamPosition::default(), now);
         self.actions.push_back(Action::Connect);
     }
 
@@ -122,7 +122,7 @@ impl ProbeScript {
         self.deadline = Some(now + patience);
     }
 
-    fn step(&mut self, step: Step, place: Place, now: Instant) {
+    fn step(&mut self, step: Step, place: StreamPosition, now: Instant) {
         let is_new = self.notes.marks.last().is_none_or(|mark| mark.step != step);
         if is_new {
             self.mark(step, place, now);
@@ -135,7 +135,7 @@ impl ProbeScript {
         self.enter(Stage::Running(step), patience, now);
     }
 
-    fn mark(&mut self, step: Step, place: Place, at: Instant) {
+    fn mark(&mut self, step: Step, place: StreamPosition, at: Instant) {
         self.notes.marks.push(Mark { step, at, place });
     }
 
@@ -175,15 +175,15 @@ impl ProbeScript {
         }
     }
 
-    fn hear_ticket(&mut self, happening: Happening, now: Instant) {
+    fn hear_ticket(&mut self, happening: ProbeEvent, now: Instant) {
         match (happening, self.stage) {
-            (Happening::Said(Said::Ready(_)), Stage::TicketOpening) => {
+            (ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(_)), Stage::TicketOpening) => {
                 let opened = self.notes.marks.first().map_or(now, |mark| mark.at);
                 let patience = TICKET_WAIT.max(now.saturating_since(opened));
                 self.enter(Stage::TicketSettling, patience, now);
             }
-            (Happening::PeerClosed | Happening::Reset(_), Stage::TicketClosing) => self.connect(now),
-            (Happening::Closing, Stage::TicketClosing) if self.transport == Transport::Datagram => {
+            (ProbeEvent::PeerClosed | ProbeEvent::Reset(_), Stage::TicketClosing) => self.connect(now),
+            (ProbeEvent::Closing, Stage::TicketClosing) if self.transport == Transport::Datagram => {
                 self.connect(now);
             }
             (_, Stage::TicketClosing) => {}
@@ -191,11 +191,11 @@ impl ProbeScript {
         }
     }
 
-    fn hear_running(&mut self, happening: Happening, place: Place, now: Instant) {
+    fn hear_running(&mut self, happening: ProbeEvent, place: StreamPosition, now: Instant) {
         match happening {
-            Happening::Opened if self.has_handshake => self.step(Step::Security, place, now),
-            Happening::Opened if self.has_open => self.step(Step::Open, place, now),
-            Happening::Established { start, negotiated } => {
+            ProbeEvent::Opened if self.has_handshake => self.step(Step::Security, place, now),
+            ProbeEvent::Opened if self.has_open => self.step(Step::Open, place, now),
+            ProbeEvent::Established { start, negotiated } => {
                 self.notes.start = Some(start);
                 self.notes.negotiated = negotiated.map(|negotiated| *negotiated);
                 if self.only_looks {
@@ -204,71 +204,75 @@ impl ProbeScript {
                     self.step(Step::Open, place, now);
                 }
             }
-            Happening::Said(Said::Ready(facts)) => {
+            ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(facts)) => {
                 self.notes.facts.extend(facts);
                 self.step(Step::Message, place, now);
                 self.actions.push_back(Action::Command(Command::Send));
             }
-            Happening::Said(Said::Sent) if !self.is_answered => {
+            ProbeEvent::ProtocolEvent(ProtocolEvent::Sent) if !self.is_answered => {
                 self.notes
                     .facts
                     .push(Fact::new("message", "sent; nothing answers it"));
                 self.sent = Some(place);
             }
-            Happening::Said(Said::Answered(facts)) => {
+            ProbeEvent::ProtocolEvent(ProtocolEvent::Answered(facts)) => {
                 self.notes.facts.extend(facts);
                 self.close(place, now);
             }
-            Happening::Said(Said::Refused(refusal)) => {
+            ProbeEvent::ProtocolEvent(ProtocolEvent::Refused(refusal)) => {
                 self.notes
                     .facts
                     .push(Fact::new("message", refusal.reason.clone()));
                 self.note_trouble(Trouble::Refused(refusal), now);
                 self.close(place, now);
             }
-            Happening::Said(Said::Ignored(what)) => self.notes.ignored = Some(what),
-            Happening::Echoed => self.notes.is_echo = true,
+            ProbeEvent::ProtocolEvent(ProtocolEvent::Ignored(what)) => self.notes.ignored = Some(what),
+            ProbeEvent::Echoed => self.notes.is_echo = true,
             happening => self.hear_trouble(happening, now),
         }
     }
 
-    fn hear_trouble(&mut self, happening: Happening, now: Instant) {
+    fn hear_trouble(&mut self, happening: ProbeEvent, now: Instant) {
         let trouble = match happening {
-            Happening::Insecure(fault) => Trouble::Insecure(fault),
-            Happening::PeerClosed | Happening::Said(Said::Closed) => Trouble::Closed,
-            Happening::Reset(reason) | Happening::Said(Said::Broken(reason)) => Trouble::Broken(reason),
-            Happening::Said(Said::Rejected(refusal)) => Trouble::Rejected(refusal),
-            Happening::Said(Said::Foreign(reason)) => Trouble::Foreign(reason),
-            Happening::Said(Said::GaveUp { transmissions }) => Trouble::GaveUp { transmissions },
-            Happening::Opened
-            | Happening::Heard
-            | Happening::Echoed
-            | Happening::Closing
-            | Happening::Established { .. }
-            | Happening::Said(
-                Said::Ready(_)
-                | Said::Sent
-                | Said::Answered(_)
-                | Said::Refused(_)
-                | Said::Ignored(_)
-                | Said::Other,
+            ProbeEvent::Insecure(fault) => Trouble::Insecure(fault),
+            ProbeEvent::PeerClosed | ProbeEvent::ProtocolEvent(ProtocolEvent::Closed) => Trouble::Closed,
+            ProbeEvent::Reset(reason) | ProbeEvent::ProtocolEvent(ProtocolEvent::Broken(reason)) => {
+                Trouble::Broken(reason)
+            }
+            ProbeEvent::ProtocolEvent(ProtocolEvent::Rejected(refusal)) => Trouble::Rejected(refusal),
+            ProbeEvent::ProtocolEvent(ProtocolEvent::Foreign(reason)) => Trouble::Foreign(reason),
+            ProbeEvent::ProtocolEvent(ProtocolEvent::GaveUp { transmissions }) => {
+                Trouble::GaveUp { transmissions }
+            }
+            ProbeEvent::Opened
+            | ProbeEvent::Heard
+            | ProbeEvent::Echoed
+            | ProbeEvent::Closing
+            | ProbeEvent::Established { .. }
+            | ProbeEvent::ProtocolEvent(
+                ProtocolEvent::Ready(_)
+                | ProtocolEvent::Sent
+                | ProtocolEvent::Answered(_)
+                | ProtocolEvent::Refused(_)
+                | ProtocolEvent::Ignored(_)
+                | ProtocolEvent::Other,
             ) => return,
         };
         self.fail(trouble, now);
     }
 
-    fn close(&mut self, place: Place, now: Instant) {
+    fn close(&mut self, place: StreamPosition, now: Instant) {
         self.step(Step::Close, place, now);
         self.actions.push_back(Action::Command(Command::Close));
     }
 
-    fn hear_closing(&mut self, happening: &Happening, now: Instant) {
+    fn hear_closing(&mut self, happening: &ProbeEvent, now: Instant) {
         let is_over = match happening {
-            Happening::PeerClosed | Happening::Reset(_) => {
+            ProbeEvent::PeerClosed | ProbeEvent::Reset(_) => {
                 self.notes.peer_closed = true;
                 true
             }
-            Happening::Closing => self.transport == Transport::Datagram,
+            ProbeEvent::Closing => self.transport == Transport::Datagram,
             _ => false,
         };
         if is_over {
@@ -314,9 +318,9 @@ where
         if self.deadline.is_some_and(|deadline| deadline <= context.now) {
             self.expire(context.now);
         }
-        if let Some(Place([_, received])) = self.sent.take() {
+        if let Some(StreamPosition([_, received])) = self.sent.take() {
             // The layer below may have sent it only after the protocol had said so.
-            self.close(Place([context.transmitted, received]), context.now);
+            self.close(StreamPosition([context.transmitted, received]), context.now);
         }
         match self.actions.pop_front() {
             Some(action) => action,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Buffer, Direction, Endpoint, Input, Instant, Output};
 
-use super::event::{Command, Event, Happening, Place};
+use super::event::{Command, Event, ProbeEvent, StreamPosition};
 
 /// First bytes that are kept.
 const FIRST_BYTES: usize = 64;
@@ -15,15 +15,15 @@ const FIRST_BYTES: usize = 64;
 pub(super) struct Witness<E> {
     inner: E,
     transport: Transport,
-    place: Place,
+    place: StreamPosition,
     /// What had been sent before the input at hand.
     sent_before: u64,
     first_bytes: Vec<u8>,
     first_sent: Vec<u8>,
     /// What happened before the endpoint has its say.
-    before: VecDeque<Happening>,
+    before: VecDeque<ProbeEvent>,
     /// What happened after.
-    after: VecDeque<Happening>,
+    after: VecDeque<ProbeEvent>,
 }
 
 impl<E> Witness<E> {
@@ -32,7 +32,7 @@ impl<E> Witness<E> {
         Self {
             inner,
             transport,
-            place: Place([0; 2]),
+            place: StreamPosition([0; 2]),
             sent_before: 0,
             first_bytes: Vec::new(),
             first_sent: Vec::new(),
@@ -56,41 +56,41 @@ impl<E> Witness<E> {
     fn note<C>(&mut self, input: &Input<'_, C>) {
         match input {
             Input::Opened { .. } => {
-                self.place = Place::default();
+                self.place = StreamPosition::default();
                 self.first_bytes.clear();
                 self.first_sent.clear();
-                self.before.push_back(Happening::Opened);
+                self.before.push_back(ProbeEvent::Opened);
             }
             Input::Received { bytes, .. } => {
                 self.pass(Direction::Down, bytes.len());
                 if self.first_bytes.is_empty() {
-                    self.before.push_back(Happening::Heard);
+                    self.before.push_back(ProbeEvent::Heard);
                 }
                 let was_echo = self.is_echo();
                 let room = FIRST_BYTES.saturating_sub(self.first_bytes.len());
                 self.first_bytes.extend(bytes.iter().take(room));
                 if self.is_echo() && !was_echo {
-                    self.before.push_back(Happening::Echoed);
+                    self.before.push_back(ProbeEvent::Echoed);
                 }
             }
-            Input::PeerClosed { .. } => self.after.push_back(Happening::PeerClosed),
-            Input::Reset { reason, .. } => self.after.push_back(Happening::Reset(*reason)),
+            Input::PeerClosed { .. } => self.after.push_back(ProbeEvent::PeerClosed),
+            Input::Reset { reason, .. } => self.after.push_back(ProbeEvent::Reset(*reason)),
             Input::Congested { .. } | Input::Writable { .. } | Input::Command(_) | Input::Timeout => {}
         }
     }
 
     /// What is sent in answer to an input comes after what the input made happen.
-    fn event(&self, happening: Happening) -> Event {
+    fn event(&self, happening: ProbeEvent) -> Event {
         let [_, received] = self.place.0;
         Event {
             happening,
-            place: Place([self.sent_before, received]),
+            place: StreamPosition([self.sent_before, received]),
             first_bytes: self.first_bytes.clone(),
         }
     }
 }
 
-impl<E: Endpoint<Command = Command, Event = Happening>> Endpoint for Witness<E> {
+impl<E: Endpoint<Command = Command, Event = ProbeEvent>> Endpoint for Witness<E> {
     type Command = Command;
     type Event = Event;
     type Error = E::Error;
@@ -121,7 +121,7 @@ impl<E: Endpoint<Command = Command, Event = Happening>> Endpoint for Witness<E> 
                 Output::Transmit { flow }
             }
             Output::Close { flow, reset } => {
-                self.after.push_back(Happening::Closing);
+                self.after.push_back(ProbeEvent::Closing);
                 Output::Close { flow, reset }
             }
             Output::Consumed { flow } => Output::Consumed { flow },
@@ -143,7 +143,7 @@ mod tests {
 
     impl Endpoint for Echo {
         type Command = Command;
-        type Event = Happening;
+        type Event = ProbeEvent;
         type Error = Infallible;
 
         fn handle_input(&mut self, input: Input<'_, Command>, _: Instant) -> Result<(), Infallible> {
@@ -153,7 +153,7 @@ mod tests {
             Ok(())
         }
 
-        fn poll_output(&mut self, out: &mut Buffer) -> Output<Happening> {
+        fn poll_output(&mut self, out: &mut Buffer) -> Output<ProbeEvent> {
             let Some(bytes) = self.0.pop_front() else {
                 return Output::Timeout(None);
             };
@@ -189,7 +189,7 @@ mod tests {
             bytes,
         }];
         let events = events(&mut witness, &received);
-        assert!(events.iter().any(|event| event.happening == Happening::Echoed));
+        assert!(events.iter().any(|event| event.happening == ProbeEvent::Echoed));
     }
 
     #[test]
@@ -208,11 +208,11 @@ mod tests {
             };
             assert_eq!(
                 (&heard.happening, heard.first_bytes.as_slice()),
-                (&Happening::Heard, &b"HTTP"[..])
+                (&ProbeEvent::Heard, &b"HTTP"[..])
             );
-            assert_eq!(event.place, Place(place));
+            assert_eq!(event.place, StreamPosition(place));
             assert_eq!(event.first_bytes, b"HTTP/1.1");
-            assert_eq!(event.happening, Happening::Reset(reason));
+            assert_eq!(event.happening, ProbeEvent::Reset(reason));
         }
     }
 }

@@ -44,7 +44,7 @@ use wirecost_results::resolved::ResolvedScenario;
 use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
 pub use error::{Place, ScenarioError};
-use load::Surroundings;
+use load::Environment;
 use load::print::{Resolved, Secrets};
 pub use node::Node;
 use node::Value;
@@ -134,7 +134,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The first thing that is wrong with it, with its line or flag.
-    pub fn read(text: &str, edits: Edits<'_>, surroundings: Surroundings<'_>) -> Result<Self, ScenarioError> {
+    pub fn read(text: &str, edits: Edits<'_>, surroundings: Environment<'_>) -> Result<Self, ScenarioError> {
         let mut root = Node::parse(text)?;
         check_version(&root)?;
         let is_load = ["phases", "loads"].into_iter().any(|key| root.get(key).is_some());
@@ -278,7 +278,7 @@ fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
 }
 
 /// Every load of a file: each combination of its lists, those left out left out.
-fn loads(mut root: Node, surroundings: Surroundings<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
+fn loads(mut root: Node, surroundings: Environment<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
     let exclude = edit::remove(&mut root, "exclude");
     let exclude = exclude.map(|node| comparison::selectors(&node, &edit::OF_LOADS).map(|list| (node, list)));
     let (place, exclude) = exclude.transpose()?.unzip();
@@ -332,7 +332,7 @@ impl Written {
 }
 
 /// Every combination of the lists.
-fn combined(root: Node, surroundings: Surroundings<'_>) -> Result<Vec<Written>, ScenarioError> {
+fn combined(root: Node, surroundings: Environment<'_>) -> Result<Vec<Written>, ScenarioError> {
     let mut loads = Vec::new();
     for (node, is_resolved) in spelled_out(root)? {
         if loads.len() > edit::MAX_COMBINATIONS {

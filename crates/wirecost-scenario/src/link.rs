@@ -116,10 +116,7 @@ pub fn links(node: &Node, prefix: &str) -> Result<Vec<LinkConfig>, ScenarioError
     let links = lists.links(|settings| link(&table, settings));
     links.map_err(|error| match error {
         ListError::TooMany(most) => table.error("rtt", format!("there are more than {most} links")),
-        ListError::NothingLost => table.error(
-            "loss_burst",
-            "it says how losses come, and there are none: add loss",
-        ),
+        ListError::NothingLost => table.error("loss_burst", "it needs loss"),
         ListError::Link(error) => error,
     })
 }

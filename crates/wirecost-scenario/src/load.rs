@@ -78,24 +78,24 @@ pub const CLIENT_ID: &str = "wc-%05d";
 
 /// What a scenario may take from where it is read.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct Environment<'a> {
     /// The folder that names of files are relative to; `None` where no files may be read.
     pub folder: Option<&'a Path>,
     /// The environment's variables.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Surroundings<'_> {
+impl Environment<'_> {
     /// Neither files nor variables.
-    pub const NONE: Surroundings<'static> = Surroundings {
+    pub const NONE: Environment<'static> = Environment {
         folder: None,
         variable: &|_| None,
     };
 }
 
-impl std::fmt::Debug for Surroundings<'_> {
+impl std::fmt::Debug for Environment<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surroundings")
+        f.debug_struct("Environment")
             .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
@@ -152,14 +152,14 @@ impl LoadOptions {
 /// # Errors
 /// It is no load, or leaves open what is not the default.
 pub fn parse(text: &str) -> Result<LoadOptions, ScenarioError> {
-    read(&Node::parse(text)?, Surroundings::NONE)
+    read(&Node::parse(text)?, Environment::NONE)
 }
 
 /// Reads one load: every key has one value.
 ///
 /// # Errors
 /// A key is unknown, is missing, or has no value that it can have.
-pub fn read(node: &Node, surroundings: Surroundings<'_>) -> Result<LoadOptions, ScenarioError> {
+pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, ScenarioError> {
     let table = Table::new(node, "", &KEYS)?;
     if let Some(engine) = table.one("engine", text)?.filter(|engine| engine != "live") {
         return Err(table.error("engine", format!("loads are run live, not {engine:?}")));
@@ -233,7 +233,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 fn connection(
     table: &Table<'_>,
     load: &mut LoadOptions,
-    surroundings: Surroundings<'_>,
+    surroundings: Environment<'_>,
 ) -> Result<(), ScenarioError> {
     set(&mut load.start, table.one("start", parsed)?);
     load.login = login(table, surroundings)?;
@@ -317,7 +317,7 @@ pub fn target(text: &str) -> Result<LoadTarget, String> {
 
 fn login(
     table: &Table<'_>,
-    surroundings: Surroundings<'_>,
+    surroundings: Environment<'_>,
 ) -> Result<Option<(String, String)>, ScenarioError> {
     let Some(node) = table.get("login") else {
         return Ok(None);
@@ -341,7 +341,7 @@ fn login(
     Ok(Some((user, password)))
 }
 
-fn payload(table: &Table<'_>, surroundings: Surroundings<'_>) -> Result<Payload, ScenarioError> {
+fn payload(table: &Table<'_>, surroundings: Environment<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
     let Some(node) = table.get("payload") else {
         return Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE)));

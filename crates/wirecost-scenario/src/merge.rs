@@ -9,7 +9,7 @@ use wirecost_results::merge::{MergeError, Merged, Scenarios, scenario_texts};
 use wirecost_results::summary::Summary;
 use wirecost_results::threshold::Threshold;
 
-use crate::load::Surroundings;
+use crate::load::Environment;
 use crate::{Edits, Scenario, ScenarioError, Work, identity, plan};
 
 /// Folders that have been put together.
@@ -96,7 +96,7 @@ impl Scenarios for Demands {
 /// It is not one of this version.
 fn read(text: &str) -> Result<Scenario, ScenarioError> {
     // A resolved scenario holds its files and names the variable of its password, on which no figure depends.
-    let surroundings = Surroundings {
+    let surroundings = Environment {
         folder: None,
         variable: &|_| Some("-".into()),
     };

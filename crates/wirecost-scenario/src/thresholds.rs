@@ -104,11 +104,13 @@ fn meant_by<'a>(
             .iter()
             .filter(|subject| selector.matches(&subject.labels))
     };
-    let having: Vec<&Subject<'_>> = named().filter(|subject| subject.lack(metric).is_none()).collect();
+    let having: Vec<&Subject<'_>> = named()
+        .filter(|subject| subject.unavailable(metric).is_none())
+        .collect();
     if !having.is_empty() {
         return Ok(having);
     }
-    let Some(lack) = named().filter_map(|subject| subject.lack(metric)).max() else {
+    let Some(lack) = named().filter_map(|subject| subject.unavailable(metric)).max() else {
         let hint = "a selector names values that the scenario has";
         return Err((format!("{name}: nothing of this run is {selector}"), hint));
     };

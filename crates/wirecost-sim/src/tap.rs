@@ -153,7 +153,7 @@ pub trait Tap {
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]);
 }
 
-/// Looks away.
+/// Ignores every packet.
 impl Tap for () {
     fn packet(&mut self, _: &Packet<'_>, _: Instant, _: Fate, _: &[Delivery]) {}
 }

@@ -38,7 +38,7 @@ impl From<Template> for Outgoing {
 
 /// What messages carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Carried {
+pub enum PayloadSource {
     /// These bytes, with a [`Stamp`] over the first of them where they are enough.
     Stamped(Arc<[u8]>),
     /// These bytes.
@@ -47,7 +47,7 @@ pub enum Carried {
     Text(Pattern),
 }
 
-impl Carried {
+impl PayloadSource {
     /// So many pseudo-random bytes that follow from `seed`, stamped.
     pub fn random(bytes: usize, seed: u64) -> Self {
         let mut payload = vec![0; bytes];
@@ -68,7 +68,7 @@ pub struct PoolConfig {
     /// Whether the server retains messages (MQTT).
     pub retain: bool,
     /// What they carry.
-    pub payload: Carried,
+    pub payload: PayloadSource,
     /// What to add to a time of `CLOCK_MONOTONIC` for one since 1970, in nanoseconds.
     pub utc_offset_ns: u64,
     /// Seed of random digits.
@@ -142,8 +142,8 @@ impl MessagePool {
     /// Whether payloads begin with a stamp that the receiver can read.
     pub fn is_stamped(&self) -> bool {
         match &self.config.payload {
-            Carried::Stamped(bytes) => bytes.len() >= Stamp::BYTES && self.sealer.is_none(),
-            Carried::Bytes(_) | Carried::Text(_) => false,
+            PayloadSource::Stamped(bytes) => bytes.len() >= Stamp::BYTES && self.sealer.is_none(),
+            PayloadSource::Bytes(_) | PayloadSource::Text(_) => false,
         }
     }
 
@@ -201,10 +201,10 @@ impl MessagePool {
         let payload = match &self.config.payload {
             // A PUBLISH takes its stamp when it leaves, so that all devices share one template: a template for each message in
             // flight is memory that has left the caches when its turn comes again.
-            Carried::Stamped(_) if self.config.stack.is_mqtt() => true,
-            Carried::Stamped(bytes) => bytes.len() < Stamp::BYTES,
-            Carried::Bytes(_) => true,
-            Carried::Text(pattern) => pattern.is_constant(),
+            PayloadSource::Stamped(_) if self.config.stack.is_mqtt() => true,
+            PayloadSource::Stamped(bytes) => bytes.len() < Stamp::BYTES,
+            PayloadSource::Bytes(_) => true,
+            PayloadSource::Text(pattern) => pattern.is_constant(),
         };
         payload && self.has_fixed_resource() && self.sealer.is_none()
     }
@@ -227,9 +227,9 @@ impl MessagePool {
             return Ok(false);
         };
         match &self.config.payload {
-            Carried::Stamped(_) => stamp.put(bytes),
-            Carried::Bytes(_) => {}
-            Carried::Text(pattern) => {
+            PayloadSource::Stamped(_) => stamp.put(bytes),
+            PayloadSource::Bytes(_) => {}
+            PayloadSource::Text(pattern) => {
                 self.text.clear();
                 pattern.render(&values(&self.config, stamp), &mut self.text);
                 if bytes.len() != self.text.len() {
@@ -263,10 +263,10 @@ impl MessagePool {
     fn template(&mut self, stamp: Stamp) -> Result<Template, ClientError> {
         self.render_resource(stamp);
         let mut payload = match &self.config.payload {
-            Carried::Stamped(bytes) | Carried::Bytes(bytes) => bytes.to_vec(),
-            Carried::Text(pattern) => pattern.text(&values(&self.config, stamp)).into_bytes(),
+            PayloadSource::Stamped(bytes) | PayloadSource::Bytes(bytes) => bytes.to_vec(),
+            PayloadSource::Text(pattern) => pattern.text(&values(&self.config, stamp)).into_bytes(),
         };
-        if matches!(self.config.payload, Carried::Stamped(_)) {
+        if matches!(self.config.payload, PayloadSource::Stamped(_)) {
             stamp.put(&mut payload);
         }
         let stack = self.config.stack;

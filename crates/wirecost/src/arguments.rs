@@ -52,7 +52,9 @@ impl Arguments {
     ///
     /// # Errors
     /// It cannot be followed, or asks for help or the version.
-    pub fn typed(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Self, clap::Error> {
+    pub fn from_words(
+        words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    ) -> Result<Self, clap::Error> {
         let matches = Self::command().try_get_matches_from(words).map_err(known)?;
         let mut arguments = Self::from_arg_matches(&matches)?;
         if let (Command::Compare(compare), Some((_, matches))) =

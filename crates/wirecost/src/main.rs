@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, Failure> {
-    let arguments = match Arguments::typed(std::env::args_os()) {
+    let arguments = match Arguments::from_words(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
             // Where stderr takes nothing, the exit code says it.

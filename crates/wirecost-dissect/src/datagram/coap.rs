@@ -4,7 +4,7 @@ use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::option::OptionNumber;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
-use crate::story::{Both, Piece, Story};
+use crate::span_list::{Both, Piece, SpanList};
 
 /// Messages that are remembered in each direction: more than are in transmission at a time (RFC 7252 section 4.7).
 const REMEMBERED: usize = 64;
@@ -53,7 +53,7 @@ impl Coap {
         }
     }
 
-    pub(crate) fn describe(&mut self, direction: Direction, bytes: &[u8], out: &mut Story) {
+    pub(crate) fn describe(&mut self, direction: Direction, bytes: &[u8], out: &mut SpanList) {
         let Ok(repr) = Repr::parse(bytes) else {
             out.leave_out(bytes.len() as u64);
             return;
@@ -78,7 +78,7 @@ impl Coap {
             if repr.kind == Type::Reset && !is_pong {
                 span.phase = Phase::Message;
             }
-            out.push(Piece { span, known });
+            out.push_piece(Piece { span, known });
         }
     }
 

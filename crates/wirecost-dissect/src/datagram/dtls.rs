@@ -19,7 +19,7 @@ use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
 use crate::hello::{ServerHello, client_random, handshake_type, padding_bytes};
 use crate::secrets::{Label, Secrets};
-use crate::story::{Both, Purpose, Story};
+use crate::span_list::{Both, Purpose, SpanList};
 use crate::stream::Context;
 
 /// Bytes of a record's header (RFC 6347 section 4.1), and of a handshake message's (section 4.2.2).
@@ -48,7 +48,7 @@ pub(crate) struct Dtls {
     server_hello: Option<ServerHello>,
     protection: Option<Result<(Suite, [Keys; 2]), &'static str>>,
     pieces: Both<VecDeque<Piece>>,
-    story: Story,
+    spans: SpanList,
     opaque: Option<&'static str>,
 }
 
@@ -92,7 +92,7 @@ impl Dtls {
             server_hello: None,
             protection: None,
             pieces: Both::default(),
-            story: Story::default(),
+            spans: SpanList::default(),
             opaque: None,
         }
     }
@@ -120,7 +120,7 @@ impl Dtls {
         direction: Direction,
         datagram: &[u8],
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) {
         let mut rest = datagram;
         while let Some(first) = rest.first() {
@@ -140,7 +140,7 @@ impl Dtls {
     }
 
     /// A protected record of DTLS 1.3 (RFC 9147 section 4); returns its bytes.
-    fn unified(&mut self, bytes: &[u8], out: &mut Story) -> Option<usize> {
+    fn unified(&mut self, bytes: &[u8], out: &mut SpanList) -> Option<usize> {
         const HAS_CONNECTION_ID: u8 = 0b0001_0000;
         const HAS_LONG_SEQUENCE: u8 = 0b0000_1000;
         const HAS_LENGTH: u8 = 0b0000_0100;
@@ -160,10 +160,10 @@ impl Dtls {
         }
         // The two lowest bits of the epoch: 2 protects the handshake.
         if flags & 0b11 == 2 {
-            out.tell(header + len, Layer::Security, Purpose::CONNECT);
+            out.push(header + len, Layer::Security, Purpose::CONNECT);
         } else {
             self.opaque = Some("encrypted, DTLS 1.3 is not opened");
-            out.tell(header, Layer::Security, Purpose::MESSAGE);
+            out.push(header, Layer::Security, Purpose::MESSAGE);
             out.leave_out(len as u64);
         }
         Some(header + len)
@@ -175,7 +175,7 @@ impl Dtls {
         direction: Direction,
         bytes: &[u8],
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Option<usize> {
         let (header, rest) = bytes.split_first_chunk::<HEADER_BYTES>()?;
         let length = usize::from(u16::from_be_bytes([header[11], header[12]]));
@@ -191,7 +191,7 @@ impl Dtls {
         Some(HEADER_BYTES + length)
     }
 
-    fn plain(&mut self, direction: Direction, record: &Record<'_>, out: &mut Story) {
+    fn plain(&mut self, direction: Direction, record: &Record<'_>, out: &mut SpanList) {
         let bytes = HEADER_BYTES + record.body.len();
         let kind = record.content_type();
         if kind == content_type::HANDSHAKE {
@@ -199,12 +199,12 @@ impl Dtls {
         }
         let padding = padding_of(record);
         let purpose = self.purpose(direction, kind, record.body);
-        out.tell(bytes - padding, Layer::Security, purpose);
+        out.push(bytes - padding, Layer::Security, purpose);
         let probe = match purpose.cause {
             Cause::Original => Cause::Probe,
             again => again,
         };
-        out.tell(
+        out.push(
             padding,
             Layer::Security,
             Purpose {
@@ -239,7 +239,7 @@ impl Dtls {
         direction: Direction,
         record: &Record<'_>,
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) {
         let mut plain = std::mem::take(context.scratch);
         plain.clear();
@@ -268,40 +268,43 @@ impl Dtls {
         kind: u8,
         (start, content, trailer): (usize, &[u8], usize),
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) {
         if kind != content_type::APPLICATION_DATA {
             let purpose = self.purpose(direction, kind, content);
-            out.tell(
+            out.push(
                 HEADER_BYTES + start + content.len() + trailer,
                 Layer::Security,
                 purpose,
             );
             return;
         }
-        self.story.clear();
-        self.inner.describe(direction, content, context, &mut self.story);
-        let first = self.story.pieces().first();
+        self.spans.clear();
+        self.inner.describe(direction, content, context, &mut self.spans);
+        let first = self.spans.pieces().first();
         let purpose = first.map_or(Purpose::MESSAGE, |piece| Purpose {
             phase: piece.span.phase,
             cause: piece.span.cause,
         });
-        out.tell(HEADER_BYTES + start, Layer::Security, purpose);
-        self.story.pieces().iter().for_each(|piece| out.push(*piece));
-        out.tell(trailer, Layer::Security, purpose);
+        out.push(HEADER_BYTES + start, Layer::Security, purpose);
+        self.spans
+            .pieces()
+            .iter()
+            .for_each(|piece| out.push_piece(*piece));
+        out.push(trailer, Layer::Security, purpose);
     }
 
     /// A record that cannot be opened. Its content type is in the clear; only application data is left out.
-    fn closed(&mut self, record: &Record<'_>, why: &'static str, out: &mut Story) {
+    fn closed(&mut self, record: &Record<'_>, why: &'static str, out: &mut SpanList) {
         let len = record.body.len();
         match record.content_type() {
             content_type::APPLICATION_DATA => {
                 self.opaque = Some(why);
-                out.tell(HEADER_BYTES, Layer::Security, Purpose::MESSAGE);
+                out.push(HEADER_BYTES, Layer::Security, Purpose::MESSAGE);
                 out.leave_out(len as u64);
             }
-            content_type::ALERT => out.tell(HEADER_BYTES + len, Layer::Security, Purpose::CLOSE),
-            _ => out.tell(HEADER_BYTES + len, Layer::Security, Purpose::CONNECT),
+            content_type::ALERT => out.push(HEADER_BYTES + len, Layer::Security, Purpose::CLOSE),
+            _ => out.push(HEADER_BYTES + len, Layer::Security, Purpose::CONNECT),
         }
     }
 

@@ -11,7 +11,7 @@ mod quic;
 use wirecost_cost::ledger::Describer;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
-use crate::story::{Purpose, Story};
+use crate::span_list::{Purpose, SpanList};
 use crate::stream::Context;
 use coap::Coap;
 use dtls::Dtls;
@@ -71,14 +71,14 @@ impl Datagrams {
         direction: Direction,
         bytes: &[u8],
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) {
         if matches!(self, Self::Undecided) {
             *self = Self::detect(0, bytes);
         }
         match self {
             Self::Bare if direction == Direction::Up => {
-                out.tell(bytes.len(), Layer::Payload, Purpose::MESSAGE);
+                out.push(bytes.len(), Layer::Payload, Purpose::MESSAGE);
             }
             Self::Coap(coap) => coap.describe(direction, bytes, out),
             Self::Dtls(dtls) => dtls.describe(direction, bytes, context, out),

@@ -4,7 +4,7 @@ use wirecost_http::http3::open::Opener;
 use wirecost_proto::{Buffer, Direction};
 
 use crate::secrets::Secrets;
-use crate::story::{Piece, Story};
+use crate::span_list::{Piece, SpanList};
 
 /// One connection, as far as it was seen.
 pub(crate) struct Quic {
@@ -54,7 +54,7 @@ impl Quic {
         direction: Direction,
         bytes: &[u8],
         secrets: &Secrets,
-        out: &mut Story,
+        out: &mut SpanList,
     ) {
         self.spans.clear();
         let opener = self.opener.get_or_insert_with(|| Opener::new(secrets.quic()));
@@ -78,7 +78,7 @@ impl Quic {
                 let until = until.min(end);
                 let mut span = *span;
                 span.len = u32::try_from(until - at).unwrap_or(u32::MAX);
-                out.push(Piece { span, known });
+                out.push_piece(Piece { span, known });
                 at = until;
             }
         }

@@ -11,7 +11,7 @@
 use wirecost_proto::Direction;
 
 use super::Unreadable;
-use crate::story::{Both, Purpose, Rest, Story};
+use crate::span_list::{Both, Purpose, Rest, SpanList};
 
 /// Bytes of a frame header, and of a protocol header (AMQP 1.0 part 2 sections 2.2 and 2.3.1).
 const HEADER_BYTES: usize = 8;
@@ -44,7 +44,7 @@ impl Amqp {
         &mut self,
         direction: Direction,
         bytes: &[u8],
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
         if self.ways.of(direction).rest.is_empty() {
             let Some(rest) = self.frame(direction, bytes)? else {

@@ -4,7 +4,7 @@ use wirecost_proto::Direction;
 use wirecost_proto::bare::LENGTH_PREFIX_BYTES;
 
 use super::Unreadable;
-use crate::story::{Purpose, Rest, Story};
+use crate::span_list::{Purpose, Rest, SpanList};
 
 /// Nobody answers a bare message.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ impl Bare {
         &mut self,
         direction: Direction,
         bytes: &[u8],
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
         if direction == Direction::Down {
             return Err(Unreadable("an answer to a bare message"));

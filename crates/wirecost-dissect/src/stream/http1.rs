@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wirecost_proto::Direction;
 
 use super::Unreadable;
-use crate::story::{Both, Purpose, Rest, Story};
+use crate::span_list::{Both, Purpose, Rest, SpanList};
 
 /// Requests whose response has not come; more of them are not pipelined by anyone.
 const MAX_OUTSTANDING: usize = 1_024;
@@ -46,7 +46,7 @@ impl Http1 {
         &mut self,
         direction: Direction,
         bytes: &[u8],
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
         if self.ways.of(direction).rest.is_empty() {
             let rest = match self.ways.of(direction).next {

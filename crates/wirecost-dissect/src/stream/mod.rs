@@ -20,7 +20,7 @@ mod tests;
 use wirecost_proto::Direction;
 
 use crate::secrets::Secrets;
-use crate::story::{Both, Rest, Story};
+use crate::span_list::{Both, Rest, SpanList};
 use amqp::Amqp;
 use bare::Bare;
 use detect::{Detected, detect};
@@ -81,7 +81,7 @@ impl Stream {
         direction: Direction,
         bytes: &[u8],
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) {
         if self.lost.of(direction).is_some() {
             out.leave_out(bytes.len() as u64);
@@ -111,7 +111,7 @@ impl Stream {
     }
 
     /// Passes over bytes that nobody captured; what follows is described only where they were inside a message.
-    pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut Story) {
+    pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut SpanList) {
         let rest = self.protocol.rest(direction);
         let inside = rest.is_some_and(|rest| rest.bytes() >= bytes);
         if let Some(rest) = self.protocol.rest(direction).filter(|_| inside) {
@@ -169,7 +169,7 @@ impl Stream {
         direction: Direction,
         bytes: &[u8],
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Result<usize, (usize, Unreadable)> {
         let mut taken = 0;
         while taken < bytes.len() {
@@ -187,7 +187,7 @@ impl Stream {
         direction: Direction,
         bytes: &[u8],
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
         if matches!(self.protocol, Protocol::Undecided) {
             match detect(self.server_port, direction, bytes) {
@@ -206,7 +206,7 @@ impl Stream {
         }
     }
 
-    fn lose(&mut self, direction: Direction, left: u64, why: Unreadable, out: &mut Story) {
+    fn lose(&mut self, direction: Direction, left: u64, why: Unreadable, out: &mut SpanList) {
         if let Protocol::Tls(tls) = &mut self.protocol {
             tls.abandon(direction, out);
         }

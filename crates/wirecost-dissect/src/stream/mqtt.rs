@@ -5,7 +5,7 @@ use wirecost_mqtt::codec::{Frame, PacketType, Version};
 use wirecost_proto::{Cause, Direction};
 
 use super::Unreadable;
-use crate::story::{Both, Purpose, Rest, Story};
+use crate::span_list::{Both, Purpose, Rest, SpanList};
 
 #[derive(Debug, Default)]
 pub(crate) struct Mqtt {
@@ -57,7 +57,7 @@ impl Mqtt {
         &mut self,
         direction: Direction,
         bytes: &[u8],
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
         if self.rests.of(direction).is_empty() {
             let Some(rest) = self.packet(bytes)? else {

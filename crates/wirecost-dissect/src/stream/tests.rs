@@ -21,7 +21,7 @@ fn told(port: u16, step: usize, talk: &[(Direction, Vec<u8>)]) -> (String, Vec<S
     };
     let mut lines = Vec::new();
     for (direction, bytes) in talk {
-        let mut out = Story::default();
+        let mut out = SpanList::default();
         for part in bytes.chunks(step) {
             stream.feed(*direction, part, &mut context, &mut out);
         }
@@ -172,7 +172,7 @@ fn a_gap_inside_a_payload_is_payload_and_any_other_ends_the_telling() {
         scratch: &mut scratch,
     };
     let mut stream = Stream::new(9);
-    let mut out = Story::default();
+    let mut out = SpanList::default();
     stream.feed(Up, &hex("00000005 61"), &mut context, &mut out);
     stream.gap(Up, 3, &mut out);
     stream.feed(Up, &hex("62 00000001"), &mut context, &mut out);
@@ -181,7 +181,7 @@ fn a_gap_inside_a_payload_is_payload_and_any_other_ends_the_telling() {
     out.clear();
     stream.gap(Up, 3, &mut out);
     stream.feed(Up, &hex("62"), &mut context, &mut out);
-    let known = |piece: &crate::story::Piece| piece.known && piece.span.layer == Layer::Payload;
+    let known = |piece: &crate::span_list::Piece| piece.known && piece.span.layer == Layer::Payload;
     assert!(!out.pieces().iter().any(known));
     assert_eq!(
         (out.bytes(), stream.reason()),

@@ -13,7 +13,7 @@ use super::quic::packet::CONNECTION_ID_BYTES;
 use super::quic::session::Facts;
 use super::quic::tap::{Packet, Tap};
 use super::reader::{Part, Reader};
-use super::unidirectional::{self, Said};
+use super::unidirectional::{self, ControlEvent};
 use super::varint;
 use crate::fault::{Code, Fault};
 
@@ -209,7 +209,7 @@ impl Connection {
     pub(crate) fn read_unidirectional(
         &mut self,
         id: StreamId,
-        mut hear: impl FnMut(Said),
+        mut hear: impl FnMut(ControlEvent),
     ) -> Result<(), Fault> {
         let reader = self.incoming.entry(id).or_default();
         let opened = &mut self.opened;

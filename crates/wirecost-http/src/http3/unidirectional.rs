@@ -21,7 +21,7 @@ const MAX_FRAME_BYTES: u64 = 4 << 10;
 
 /// What the peer's control stream said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ControlEvent {
     /// GOAWAY: it takes no request with this stream id or a larger one (RFC 9114 section 5.2).
     GoAway(u64),
 }
@@ -82,7 +82,7 @@ impl Reader {
         &mut self,
         bytes: &[u8],
         opened: &mut Opened,
-        mut hear: impl FnMut(Said),
+        mut hear: impl FnMut(ControlEvent),
     ) -> Result<(), Fault> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -128,7 +128,7 @@ impl Reader {
         &mut self,
         rest: &mut &[u8],
         opened: &mut Opened,
-        hear: &mut impl FnMut(Said),
+        hear: &mut impl FnMut(ControlEvent),
     ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             self.partial.extend_from_slice(take(rest, 1));
@@ -140,7 +140,11 @@ impl Reader {
     }
 
     /// Looks at the frame that is here: begins it, and ends it where it is complete.
-    fn finish_frame(&mut self, opened: &mut Opened, hear: &mut impl FnMut(Said)) -> Result<(), Fault> {
+    fn finish_frame(
+        &mut self,
+        opened: &mut Opened,
+        hear: &mut impl FnMut(ControlEvent),
+    ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             return Ok(());
         };
@@ -229,7 +233,7 @@ impl Opened {
         Ok(state)
     }
 
-    fn read_control(&mut self, kind: u64, content: &[u8]) -> Result<Option<Said>, Fault> {
+    fn read_control(&mut self, kind: u64, content: &[u8]) -> Result<Option<ControlEvent>, Fault> {
         if kind == frame::SETTINGS {
             frame::check_settings(content)?;
             return Ok(None);
@@ -251,7 +255,7 @@ impl Opened {
     }
 
     /// RFC 9114 sections 5.2 and 7.2.6.
-    fn go_away(&mut self, id: u64) -> Result<Said, Fault> {
+    fn go_away(&mut self, id: u64) -> Result<ControlEvent, Fault> {
         let is_request = id.is_multiple_of(4);
         if self.receiver.is_client() && !is_request {
             return Err(Fault::new(Code::IdError, "a GOAWAY that names no request stream"));
@@ -263,7 +267,7 @@ impl Opened {
             ));
         }
         self.going_away = Some(id);
-        Ok(Said::GoAway(id))
+        Ok(ControlEvent::GoAway(id))
     }
 
     fn allow_pushes(&mut self, id: u64) -> Result<(), Fault> {

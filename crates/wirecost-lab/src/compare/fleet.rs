@@ -43,9 +43,9 @@ use wirecost_stack::{Client, Credentials, Message, Server};
 
 use super::device::{CONNECT_TIMEOUT, channel_options, client_config};
 use super::simulated::{SimulationError, side_by_side};
-use book::Book;
+use book::MessageTracker;
 use delays::Delays;
-use script::{Orders, Reporter};
+use script::{FleetConfig, FleetScript};
 
 /// What a fleet has come to.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Pace {
         Duration::from_nanos(self.at.load(Ordering::Relaxed))
     }
 
-    /// Sends all devices home.
+    /// Stops every device.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -84,7 +84,7 @@ impl Pace {
 
 /// The virtual time that the messages of a cell take.
 pub fn duration(options: &Options, cell: &PlannedCell) -> Duration {
-    let orders = Orders::new(options, cell);
+    let orders = FleetConfig::new(options, cell);
     orders.message_at(orders.devices.saturating_sub(1), orders.messages)
 }
 
@@ -132,7 +132,7 @@ struct Fleet<'a> {
 
 /// What a fleet has left.
 struct Played<'a> {
-    book: Book,
+    book: MessageTracker,
     totals: Totals,
     delays: Delays<'a>,
     /// What the link decided, up and down.
@@ -145,7 +145,7 @@ impl Fleet<'_> {
         if self.planned.not_run.is_some() {
             return Ok((figures::not_run(self.options, self.planned), None));
         }
-        let book = Rc::new(RefCell::new(Book::default()));
+        let book = Rc::new(RefCell::new(MessageTracker::default()));
         let devices = self.devices(&book, pace)?;
         let rng = self.planned.rng;
         let link = SharedLink(Link::new(
@@ -179,16 +179,16 @@ impl Fleet<'_> {
 
     fn devices<'a>(
         &self,
-        book: &Rc<RefCell<Book>>,
+        book: &Rc<RefCell<MessageTracker>>,
         pace: &'a Pace,
-    ) -> Result<Vec<Device<Client, Reporter<'a>>>, SimulationError> {
+    ) -> Result<Vec<Device<Client, FleetScript<'a>>>, SimulationError> {
         let (options, planned) = (self.options, self.planned);
         let rng = planned.rng.purpose(key_of("object"));
         let message = Message::simulated(planned.stack, &options.resource, &planned.payload, rng)?;
         let credentials = Credentials::simulated(options.seed)?;
         let channels = channel_options(options, self.mtu());
         let channels = ClientChannels::simulated(&credentials, channels, rng);
-        let orders = Rc::new(Orders::new(options, planned));
+        let orders = Rc::new(FleetConfig::new(options, planned));
         let remote = self.server();
         let device = |host: HostIndex| {
             let config = client_config(options, planned, host, host);
@@ -199,7 +199,7 @@ impl Fleet<'_> {
                 remote,
                 transport: planned.stack.transport(),
                 endpoint: Client::new(&message, &config, &channels)?,
-                script: Reporter::new(host, Rc::clone(&orders), Rc::clone(book), pace),
+                script: FleetScript::new(host, Rc::clone(&orders), Rc::clone(book), pace),
             })
         };
         (0..options.samples).map(device).collect()

@@ -10,7 +10,7 @@ use wirecost_proto::Instant;
 use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_wire::pcapng::Writer;
 
-use super::{CHECKER, EmulationError, Left, SURVEYOR};
+use super::{EmulationError, LINK_CHECK_HOST, Left, PATH_CHECK_HOST};
 use crate::Clock;
 use crate::capture::{flush, writer};
 use crate::recorder::deliveries;
@@ -77,7 +77,7 @@ struct Sink {
 
 impl Sink {
     fn take(&mut self, packet: &RecordedPacket, delivered: Option<Instant>) {
-        if matches!(packet.host, Some(CHECKER | SURVEYOR)) {
+        if matches!(packet.host, Some(LINK_CHECK_HOST | PATH_CHECK_HOST)) {
             return;
         }
         *self.fates.entry(packet.fate.name()).or_default() += 1;

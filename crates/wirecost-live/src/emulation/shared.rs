@@ -12,11 +12,11 @@ use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
 use wirecost_results::link_use::{DirectionUse, LinkUse};
 
 /// The device from which the link is checked.
-pub const CHECKER: HostIndex = MAX_DEVICES - 1;
+pub const LINK_CHECK_HOST: HostIndex = MAX_DEVICES - 1;
 /// The device from which the path itself is checked.
-pub const SURVEYOR: HostIndex = MAX_DEVICES - 2;
+pub const PATH_CHECK_HOST: HostIndex = MAX_DEVICES - 2;
 /// Devices with an address of their own, from 0: all but those of the checks.
-pub const HOSTS: HostIndex = SURVEYOR;
+pub const HOSTS: HostIndex = PATH_CHECK_HOST;
 
 /// The link that every address of the devices' side shares but those of the checks.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ impl SharedLink {
 impl Links for SharedLink {
     fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
         Some(match host {
-            CHECKER => &mut self.checker,
-            SURVEYOR => &mut self.surveyor,
+            LINK_CHECK_HOST => &mut self.checker,
+            PATH_CHECK_HOST => &mut self.surveyor,
             _ => &mut self.shared,
         })
     }
@@ -236,7 +236,7 @@ mod tests {
         let before = meter.read();
         offered(&mut link, 0, 2);
         offered(&mut link, 7, 4);
-        offered(&mut link, CHECKER, 1);
+        offered(&mut link, LINK_CHECK_HOST, 1);
         let used = meter.read().since(&before, Duration::from_secs(1));
         assert_eq!((used.up.packets, used.up.bytes, used.down.packets), (6, 750, 0));
         assert_eq!(link.counters()[0].offered.packets, 6);

@@ -5,7 +5,7 @@ use wirecost_proto::script::Context;
 use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
-use crate::fleet::{State, Wish};
+use crate::fleet::{NextStep, State};
 
 /// Closes what is open and leaves what is not.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Activity for Close {
         self.has_begun = true;
         for device in 0..part.fleet.len() {
             match part.fleet.state(device) {
-                State::Up => part.fleet.wish(device, Wish::Close),
+                State::Up => part.fleet.wish(device, NextStep::Close),
                 State::Connecting => part.fleet.abort(device, false),
                 State::Down => part.fleet.stay_down(device),
                 State::Closing => {}

@@ -11,7 +11,7 @@ use wirecost_stack::Command;
 
 use crate::activity::{Activity, Ended, Part};
 use crate::arrivals::Schedule;
-use crate::fleet::{State, Wish};
+use crate::fleet::{NextStep, State};
 
 /// Connections of a part that are being made at the same time where no rate is asked for: fewer than a usual server
 /// lets wait to be accepted.
@@ -76,7 +76,7 @@ impl Connect {
     fn connect(&mut self, part: &mut Part, device: usize) {
         self.left -= 1;
         if part.fleet.state(device) == State::Down {
-            part.fleet.wish(device, Wish::Connect);
+            part.fleet.wish(device, NextStep::Connect);
         }
     }
 

@@ -22,7 +22,7 @@ use wirecost_stack::{Command, Event};
 use crate::activity::{Activity, Ended, Part};
 use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
 use crate::earlier;
-use crate::fleet::{State, Wish};
+use crate::fleet::{NextStep, State};
 use crate::roles::attempts::{Attempts, Failure};
 
 /// How long a connection stays open where a ticket may follow the handshake (RFC 8446, section 4.6.1).
@@ -142,7 +142,7 @@ impl Handshakes {
             self.attempts.offer(device, now, now, true, &mut part.book);
         }
         if self.attempts.begin(device, now, &mut part.book) {
-            part.fleet.wish(device, Wish::Connect);
+            part.fleet.wish(device, NextStep::Connect);
         }
     }
 
@@ -161,7 +161,7 @@ impl Handshakes {
             }
             self.lingering.pop_front();
             if part.fleet.is_up(device) {
-                part.fleet.wish(device, Wish::Close);
+                part.fleet.wish(device, NextStep::Close);
             }
         }
         None
@@ -186,7 +186,7 @@ impl Activity for Handshakes {
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         for device in 0..part.senders {
             if part.fleet.is_up(device) {
-                part.fleet.wish(device, Wish::Close);
+                part.fleet.wish(device, NextStep::Close);
             }
         }
     }
@@ -221,7 +221,7 @@ impl Activity for Handshakes {
         }
         self.attempts.succeed(device, now, &mut part.book);
         if self.asked.linger.is_zero() {
-            return part.fleet.wish(device, Wish::Close);
+            return part.fleet.wish(device, NextStep::Close);
         }
         self.lingering.push_back((now + self.asked.linger, device));
     }

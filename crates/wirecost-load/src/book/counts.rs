@@ -3,9 +3,9 @@
 use wirecost_proto::Instant;
 use wirecost_results::figures::{Connects, Interval, record};
 
-use super::Book;
+use super::MessageTracker;
 
-impl Book {
+impl MessageTracker {
     /// What is counted of connections at a time.
     pub fn connects(&mut self, now: Instant) -> &mut Connects {
         &mut self.now(now).connects

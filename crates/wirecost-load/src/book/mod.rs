@@ -70,7 +70,7 @@ pub struct Given {
 
 /// The messages of a part.
 #[derive(Debug)]
-pub struct Book {
+pub struct MessageTracker {
     rules: Rules,
     records: Records,
     devices: Vec<Queue>,
@@ -108,7 +108,7 @@ impl Queue {
     }
 }
 
-impl Book {
+impl MessageTracker {
     /// The empty book of so many devices.
     pub fn new(rules: Rules, devices: usize) -> Self {
         let queue = Queue {

@@ -9,7 +9,7 @@ fn a_connect_without_an_exchange_has_no_time() {
             session: false,
             connects,
         };
-        let mut book = Book::new(rules, 1);
+        let mut book = MessageTracker::new(rules, 1);
         let now = Instant::START;
         book.begin(0, now, Span::default());
         book.connected(now, now);
@@ -27,7 +27,7 @@ fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
         session: false,
         connects: true,
     };
-    let mut book = Book::new(rules, 2);
+    let mut book = MessageTracker::new(rules, 2);
     let now = Instant::START;
     book.begin(0, now, Span::default());
     book.expect_deliveries(Matching::Each([3, 0].into()));
@@ -57,9 +57,9 @@ fn what_nobody_has_room_for_fails_and_is_counted() {
         session: false,
         connects: true,
     };
-    let mut book = Book {
+    let mut book = MessageTracker {
         most_outstanding: 100,
-        ..Book::new(rules, 1)
+        ..MessageTracker::new(rules, 1)
     };
     let now = Instant::START;
     book.begin(0, now, Span::default());

@@ -1,4 +1,4 @@
-//! What whoever watches is told, about once a second and at the end of a phase that has more to tell.
+//! Progress notifications, about once a second and at the end of a phase that has more to report.
 //!
 //! ```text
 //! every part has reported, or the patience is over -> tick: what they have counted, over the time that they counted it in

@@ -27,8 +27,8 @@ fn a_device_is_woken_once_however_often_it_is_called() {
 #[test]
 fn a_connect_that_takes_too_long_is_told_once() {
     let mut fleet = fleet();
-    fleet.wish(1, Wish::Connect);
-    assert_eq!(fleet.take_wish(1, Instant::START), Wish::Connect);
+    fleet.wish(1, NextStep::Connect);
+    assert_eq!(fleet.take_wish(1, Instant::START), NextStep::Connect);
     assert_eq!(fleet.count(State::Connecting), 1);
     let late = Instant::START + SECOND * 10;
     assert_eq!(fleet.next_timer(Instant::START + SECOND * 9), None);
@@ -39,7 +39,7 @@ fn a_connect_that_takes_too_long_is_told_once() {
 #[test]
 fn a_connection_in_time_leaves_no_timer() {
     let mut fleet = fleet();
-    fleet.wish(1, Wish::Connect);
+    fleet.wish(1, NextStep::Connect);
     fleet.take_wish(1, Instant::START);
     fleet.came_up(1, Instant::START);
     assert_eq!(fleet.next_timer(Instant::START + SECOND * 99), None);
@@ -48,7 +48,7 @@ fn a_connection_in_time_leaves_no_timer() {
 
 /// A device connects, is connected for so long, and loses its connection; returns how long it waits then.
 fn lose(fleet: &mut Fleet, device: usize, lasted: Duration, is_proven: bool) -> Duration {
-    fleet.wish(device, Wish::Connect);
+    fleet.wish(device, NextStep::Connect);
     fleet.take_wish(device, Instant::START);
     fleet.came_up(device, Instant::START + SECOND);
     if is_proven {
@@ -64,7 +64,7 @@ fn waits_double_up_to_the_longest_and_the_first_is_none() {
     let mut waits = Vec::new();
     for _ in 0..5 {
         waits.push(fleet.wait(0, &BACKOFF).as_secs());
-        fleet.wish(0, Wish::Connect);
+        fleet.wish(0, NextStep::Connect);
         fleet.take_wish(0, Instant::START);
         fleet.went_down(0, Instant::START);
     }
@@ -95,8 +95,8 @@ fn whoever_accepts_and_leaves_is_waited_for_longer_and_longer() {
 #[test]
 fn what_a_device_ends_itself_has_not_failed() {
     let mut fleet = fleet();
-    for wish in [Wish::Abort { reset: true }, Wish::Close] {
-        fleet.wish(0, Wish::Connect);
+    for wish in [NextStep::Abort { reset: true }, NextStep::Close] {
+        fleet.wish(0, NextStep::Connect);
         fleet.take_wish(0, Instant::START);
         fleet.came_up(0, Instant::START);
         fleet.wish(0, wish);
@@ -173,7 +173,7 @@ fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
         [true, false, false]
     );
     fleet.miss(0);
-    fleet.wish(0, Wish::Connect);
+    fleet.wish(0, NextStep::Connect);
     fleet.take_wish(0, Instant::START);
     assert!(!fleet.take_missing(0), "it is being made");
 }
@@ -182,7 +182,7 @@ fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
 fn jitter_is_the_devices_own_and_stays_below_the_wait() {
     let mut fleet = fleet();
     for device in 0..3 {
-        fleet.wish(device, Wish::Connect);
+        fleet.wish(device, NextStep::Connect);
         fleet.take_wish(device, Instant::START);
         fleet.went_down(device, Instant::START);
     }

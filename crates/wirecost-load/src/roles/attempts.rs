@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wirecost_proto::Instant;
 use wirecost_results::figures::record;
 
-use crate::book::Book;
+use crate::book::MessageTracker;
 
 /// How an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,14 @@ impl Attempts {
 
     /// Notes an attempt that is intended for a device, noticed `now`. `free` says that the device begins at once: what
     /// it was late is the generator's lag.
-    pub fn offer(&mut self, device: usize, intended: Instant, now: Instant, free: bool, book: &mut Book) {
+    pub fn offer(
+        &mut self,
+        device: usize,
+        intended: Instant,
+        now: Instant,
+        free: bool,
+        book: &mut MessageTracker,
+    ) {
         self.each[device].waiting.push_back(intended);
         self.outstanding += 1;
         let interval = book.now(intended);
@@ -54,7 +61,7 @@ impl Attempts {
     }
 
     /// The device begins its next attempt, if there is one and none at work.
-    pub fn begin(&mut self, device: usize, now: Instant, book: &mut Book) -> bool {
+    pub fn begin(&mut self, device: usize, now: Instant, book: &mut MessageTracker) -> bool {
         let attempt = &mut self.each[device];
         if attempt.at_work.is_some() {
             return false;
@@ -68,7 +75,7 @@ impl Attempts {
     }
 
     /// The attempt at work has come about.
-    pub fn succeed(&mut self, device: usize, now: Instant, book: &mut Book) {
+    pub fn succeed(&mut self, device: usize, now: Instant, book: &mut MessageTracker) {
         let Some((intended, began)) = self.each[device].at_work.take() else {
             return;
         };
@@ -85,7 +92,7 @@ impl Attempts {
     }
 
     /// The attempt at work has not come about; false where there is none.
-    pub fn fail(&mut self, device: usize, failure: Failure, reason: &str, book: &mut Book) -> bool {
+    pub fn fail(&mut self, device: usize, failure: Failure, reason: &str, book: &mut MessageTracker) -> bool {
         let Some((intended, _)) = self.each[device].at_work.take() else {
             return false;
         };
@@ -94,7 +101,7 @@ impl Attempts {
     }
 
     /// Gives up all of them.
-    pub fn abandon_all(&mut self, reason: &str, book: &mut Book) {
+    pub fn abandon_all(&mut self, reason: &str, book: &mut MessageTracker) {
         for device in 0..self.each.len() {
             self.fail(device, Failure::Failed, reason, book);
             while let Some(intended) = self.each[device].waiting.pop_front() {
@@ -103,7 +110,7 @@ impl Attempts {
         }
     }
 
-    fn end(&mut self, intended: Instant, failure: Failure, reason: &str, book: &mut Book) {
+    fn end(&mut self, intended: Instant, failure: Failure, reason: &str, book: &mut MessageTracker) {
         self.outstanding -= 1;
         let interval = book.now(intended);
         match failure {

@@ -11,7 +11,7 @@ use wirecost_results::figures::{Deliveries, record};
 use wirecost_stack::{Arrival, Command, Event, Stamp, Subscription};
 
 use super::track::{Place, Track};
-use crate::book::Book;
+use crate::book::MessageTracker;
 
 /// How the reason begins of a server that refuses a subscription.
 pub const SUBSCRIPTION_REFUSED: &str = "subscription refused: ";
@@ -124,7 +124,7 @@ impl Subscribers {
     }
 
     /// Takes what a device's endpoint has reported; what concerns no subscriber is left alone.
-    pub fn event(&mut self, device: usize, event: &Event, book: &mut Book, now: Instant) {
+    pub fn event(&mut self, device: usize, event: &Event, book: &mut MessageTracker, now: Instant) {
         let Some(subscriber) = self.of(device) else {
             return;
         };
@@ -155,7 +155,7 @@ impl Subscribers {
         self.each.get_mut(device.checked_sub(self.first)?)
     }
 
-    fn arrived(&mut self, device: usize, arrival: Arrival, book: &mut Book, now: Instant) {
+    fn arrived(&mut self, device: usize, arrival: Arrival, book: &mut MessageTracker, now: Instant) {
         let reception = self.reception;
         let stamp = arrival.stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
         let place = stamp.and_then(|stamp| self.place(device, stamp));
@@ -252,7 +252,7 @@ mod tests {
 
     struct Bench {
         subscribers: Subscribers,
-        book: Book,
+        book: MessageTracker,
         now: Instant,
     }
 
@@ -278,7 +278,7 @@ mod tests {
             };
             Self {
                 subscribers: Subscribers::new(1, vec![Arc::new(subscription)], reception),
-                book: Book::new(rules, 2),
+                book: MessageTracker::new(rules, 2),
                 now: Instant::START + SECOND,
             }
         }

@@ -11,7 +11,7 @@ use wirecost_proto::{Instant, ResetReason, Rng};
 use wirecost_results::figures::Interval;
 use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::{Arrivals, Backoff, Offer, Who};
-use wirecost_stack::pool::{Carried, PoolConfig};
+use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::{Client, Command, Event, MessagePool};
 
 use super::subscriber::Subscribers;
@@ -20,7 +20,7 @@ use crate::activities::drop_all::DropAll;
 use crate::activities::handshakes::{Handshakes, Handshaking};
 use crate::activities::reconnect::Reconnect;
 use crate::activity::{Activity, Part};
-use crate::book::{Book, Rules, Span};
+use crate::book::{MessageTracker, Rules, Span};
 use crate::devices::Devices;
 use crate::fleet::Fleet;
 use crate::part::{FromPart, Inbox, ToPart};
@@ -69,13 +69,13 @@ impl Bench {
             resource: "t".parse().expect("a pattern"),
             authority: "server".into(),
             retain: false,
-            payload: Carried::random(16, 1),
+            payload: PayloadSource::random(16, 1),
             utc_offset_ns: 0,
             seed: 1,
         };
         let part = Part {
             fleet: Fleet::new(devices, SECOND * 10, Rng::new(7)),
-            book: Book::new(rules, devices),
+            book: MessageTracker::new(rules, devices),
             pool: MessagePool::new(pool).expect("a pool"),
             subscribers: Subscribers::none(),
             first: 0,

@@ -8,12 +8,12 @@ use wirecost_proto::Instant;
 use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::Payload;
 use wirecost_stack::pattern::{Pattern, Values};
-use wirecost_stack::pool::{Carried, PoolConfig};
+use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::{Application, Channel, MessagePool, Subscription};
 
 use super::{Outbox, Share, pattern};
 use crate::activity::Part;
-use crate::book::{Book, Rules};
+use crate::book::{MessageTracker, Rules};
 use crate::devices::Devices;
 use crate::fleet::Fleet;
 use crate::part::Inbox;
@@ -42,7 +42,7 @@ impl Share {
             subscribers: self.subscribers(clock, pool.is_stamped())?,
             fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng)
                 .with_reconnect_gap(self.reconnect_gap()),
-            book: Book::new(rules, senders + subscribers),
+            book: MessageTracker::new(rules, senders + subscribers),
             pool,
             first: self.devices.start,
             senders,
@@ -72,10 +72,10 @@ impl Share {
         let payload = match &options.payload {
             Payload::Size(size) => {
                 let bytes = usize::try_from(size.bytes()).map_err(|_| format!("{size} is too large"))?;
-                Carried::random(bytes, options.seed)
+                PayloadSource::random(bytes, options.seed)
             }
-            Payload::File(bytes) => Carried::Bytes(Arc::clone(bytes)),
-            Payload::Template(text) => Carried::Text(pattern(text)?),
+            Payload::File(bytes) => PayloadSource::Bytes(Arc::clone(bytes)),
+            Payload::Template(text) => PayloadSource::Text(pattern(text)?),
         };
         let pool = MessagePool::new(PoolConfig {
             stack: options.stack,

@@ -24,10 +24,10 @@ impl Rig {
         Script::<Witness<Client>>::next(&mut self.0, context)
     }
 
-    fn hear(&mut self, happening: Happening, place: [u64; 2]) {
+    fn hear(&mut self, happening: ProbeEvent, place: [u64; 2]) {
         let event = Event {
             happening,
-            place: Place(place),
+            place: StreamPosition(place),
             first_bytes: Vec::new(),
         };
         self.0.hear(event, Instant::from_millis(1));
@@ -43,20 +43,26 @@ impl Rig {
 fn steps_begin_where_the_ones_before_them_ended() {
     let mut rig = Rig::new("mqtts://host", |_| {});
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(Happening::Opened, [0, 0]);
+    rig.hear(ProbeEvent::Opened, [0, 0]);
     let negotiated = None;
     rig.hear(
-        Happening::Established {
+        ProbeEvent::Established {
             start: Start::Cold,
             negotiated,
         },
         [200, 900],
     );
-    rig.hear(Happening::Said(Said::Ready(Vec::new())), [300, 1_000]);
+    rig.hear(
+        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
+        [300, 1_000],
+    );
     assert_eq!(rig.next(1, 300), Action::Command(Command::Send));
-    rig.hear(Happening::Said(Said::Answered(Vec::new())), [500, 1_100]);
+    rig.hear(
+        ProbeEvent::ProtocolEvent(ProtocolEvent::Answered(Vec::new())),
+        [500, 1_100],
+    );
     assert_eq!(rig.next(1, 500), Action::Command(Command::Close));
-    rig.hear(Happening::PeerClosed, [550, 1_150]);
+    rig.hear(ProbeEvent::PeerClosed, [550, 1_150]);
     assert_eq!(rig.next(1, 550), Action::Finished);
     let expected = [
         (Step::Connect, [0, 0]),
@@ -72,10 +78,13 @@ fn steps_begin_where_the_ones_before_them_ended() {
 fn what_nothing_answers_is_over_when_it_has_left() {
     let mut rig = Rig::new("mqtt://host", |options| options.qos = 0);
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(Happening::Opened, [0, 0]);
-    rig.hear(Happening::Said(Said::Ready(Vec::new())), [19, 8]);
+    rig.hear(ProbeEvent::Opened, [0, 0]);
+    rig.hear(
+        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
+        [19, 8],
+    );
     assert_eq!(rig.next(1, 19), Action::Command(Command::Send));
-    rig.hear(Happening::Said(Said::Sent), [19, 8]);
+    rig.hear(ProbeEvent::ProtocolEvent(ProtocolEvent::Sent), [19, 8]);
     assert_eq!(rig.next(1, 158), Action::Command(Command::Close));
     assert_eq!(rig.steps().last(), Some(&(Step::Close, [158, 8])));
 }
@@ -84,15 +93,21 @@ fn what_nothing_answers_is_over_when_it_has_left() {
 fn a_ticket_is_fetched_by_a_connection_of_its_own() {
     let mut rig = Rig::new("h3://host", |options| options.start = Start::ZeroRtt);
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(Happening::Said(Said::Ready(Vec::new())), [2, 2]);
+    rig.hear(
+        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
+        [2, 2],
+    );
     assert!(
         matches!(rig.next(2, 2), Action::Wait(Some(_))),
         "the ticket may be on its way"
     );
     assert_eq!(rig.next(1_000, 2), Action::Command(Command::Close));
-    rig.hear(Happening::Closing, [3, 2]);
+    rig.hear(ProbeEvent::Closing, [3, 2]);
     assert_eq!(rig.next(1_001, 3), Action::Connect);
-    rig.hear(Happening::Said(Said::Ready(Vec::new())), [0, 0]);
+    rig.hear(
+        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
+        [0, 0],
+    );
     assert_eq!(rig.next(1_001, 0), Action::Command(Command::Send));
     let names: Vec<Step> = rig.steps().into_iter().map(|(step, _)| step).collect();
     assert_eq!(names, [Step::Ticket, Step::Security, Step::Message]);
@@ -102,10 +117,13 @@ fn a_ticket_is_fetched_by_a_connection_of_its_own() {
 fn the_first_trouble_is_noted_with_its_step() {
     let mut rig = Rig::new("mqtt://host", |_| {});
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(Happening::Opened, [0, 0]);
+    rig.hear(ProbeEvent::Opened, [0, 0]);
     let refusal = Refusal::new(RefusalKind::Authentication, "CONNACK 0x87");
-    rig.hear(Happening::Said(Said::Rejected(refusal.clone())), [19, 4]);
-    rig.hear(Happening::PeerClosed, [19, 4]);
+    rig.hear(
+        ProbeEvent::ProtocolEvent(ProtocolEvent::Rejected(refusal.clone())),
+        [19, 4],
+    );
+    rig.hear(ProbeEvent::PeerClosed, [19, 4]);
     assert_eq!(rig.next(1, 19), Action::Finished);
     let trouble = rig
         .0

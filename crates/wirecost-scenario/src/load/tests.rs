@@ -168,7 +168,7 @@ fn a_password_is_not_printed_into_files() {
     assert!(!yaml.contains("s3cret"), "{yaml}");
     let variable =
         |name: &str| (name == wirecost_stack::secret::PASSWORD_VARIABLE).then(|| "s3cret".to_owned());
-    let surroundings = Surroundings {
+    let surroundings = Environment {
         folder: None,
         variable: &variable,
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_results::load::PhaseFigures;
 use wirecost_results::threshold::Threshold;
 
-use super::nature::lack_in_phase;
+use super::nature::unavailable_in_phase;
 use super::{Demand, Thresholds};
 use crate::labels;
 use crate::options::load::LoadOptions;
@@ -44,7 +44,9 @@ impl Demand {
     fn fails_early(&self, options: &LoadOptions, index: usize, phase: &PhaseFigures) -> Option<Threshold> {
         // Where nothing answers messages, the target says at the end of their phase what has arrived.
         let is_answered = phase.response_kind.is_some() || phase.name != "publish";
-        if !self.metric.is_known_early(is_answered) || lack_in_phase(self.metric, options, index).is_some() {
+        if !self.metric.is_known_early(is_answered)
+            || unavailable_in_phase(self.metric, options, index).is_some()
+        {
             return None;
         }
         let labels = labels::labels_of_phase(options, options.phases.get(index)?);

@@ -13,7 +13,7 @@ use crate::{Work, plan};
 
 /// Why something has no such figure; what comes later tells more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lack {
+pub enum Unavailable {
     /// Its phase does something else.
     OtherPhase,
     /// Nothing is exchanged before its messages.
@@ -28,7 +28,7 @@ pub enum Lack {
     NoReceiver,
     /// Nobody subscribes.
     NoSubscribers,
-    /// Its server keeps nothing for who receives.
+    /// Its server stores no messages for subscribers.
     NoStore,
     /// Subscribers are away while its messages are sent.
     Away,
@@ -40,7 +40,7 @@ pub enum Lack {
     Unstamped,
 }
 
-impl Lack {
+impl Unavailable {
     /// What is wrong, to stand behind a colon.
     pub const fn why(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Lack {
             Self::Answered => "its messages are answered, and count as acknowledged",
             Self::NoReceiver => "nobody says what arrives at its target",
             Self::NoSubscribers => "no device of it subscribes",
-            Self::NoStore => "its server keeps nothing for who receives",
+            Self::NoStore => "its server stores no messages for subscribers",
             Self::Away => "nobody receives while its messages are sent",
             Self::Unmatched => "no subscription matches its topic",
             Self::Uncounted => "nobody can say how many subscriptions its messages match",
@@ -97,10 +97,10 @@ pub struct Subject<'a> {
 
 impl Subject<'_> {
     /// Why it has no such figure; `None` where it has one.
-    pub fn lack(&self, metric: &Metric) -> Option<Lack> {
+    pub fn unavailable(&self, metric: &Metric) -> Option<Unavailable> {
         match self.phase {
-            Some((load, index)) => lack_in_phase(metric, load, index),
-            None => lack_in_cell(metric, &self.labels),
+            Some((load, index)) => unavailable_in_phase(metric, load, index),
+            None => unavailable_in_cell(metric, &self.labels),
         }
     }
 
@@ -129,76 +129,78 @@ fn of_phases(load: &LoadOptions) -> impl Iterator<Item = Subject<'_>> {
 }
 
 /// Why the phase of this index has no such figure; `None` where it has one.
-pub(super) fn lack_in_phase(metric: &Metric, load: &LoadOptions, index: usize) -> Option<Lack> {
+pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: usize) -> Option<Unavailable> {
     let Some(phase) = load.phases.get(index) else {
-        return Some(Lack::OtherPhase);
+        return Some(Unavailable::OtherPhase);
     };
     match metric.name {
         "connections_failed" | "valid" => None,
-        "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), Lack::OtherPhase),
-        "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), Lack::NoConnect)),
+        "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), Unavailable::OtherPhase),
+        "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), Unavailable::NoConnect)),
         "handshake_bytes" => no_connects(phase),
         "one_way_delay" => no_delays(load, index),
         "missing" => no_expectation(load, index),
-        "replayed" if !load.stack.is_mqtt() => Some(Lack::NoStore),
-        "replayed" => unless(load.subscribers.is_some(), Lack::NoSubscribers).or(no_arrivals(load, index)),
+        "replayed" if !load.stack.is_mqtt() => Some(Unavailable::NoStore),
+        "replayed" => {
+            unless(load.subscribers.is_some(), Unavailable::NoSubscribers).or(no_arrivals(load, index))
+        }
         "duplicates" | "out_of_order" => no_arrivals(load, index),
         "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),
         "delivered" => no_deliveries(load, index),
         "carried_rate" => no_answers(load, phase).and(no_deliveries(load, index)),
         "offered_rate" => match phase.offer() {
-            Some(offer) => unless(is_open(offer), Lack::ClosedLoop),
-            None => Some(Lack::OtherPhase),
+            Some(offer) => unless(is_open(offer), Unavailable::ClosedLoop),
+            None => Some(Unavailable::OtherPhase),
         },
-        _ => unless(phase.offer().is_some(), Lack::OtherPhase),
+        _ => unless(phase.offer().is_some(), Unavailable::OtherPhase),
     }
 }
 
 /// Why a cell with these labels has no such figure; `None` where it has one.
-pub(super) fn lack_in_cell(metric: &Metric, labels: &Labels) -> Option<Lack> {
+pub(super) fn unavailable_in_cell(metric: &Metric, labels: &Labels) -> Option<Unavailable> {
     let stack: Stack = labels.get("stack")?.parse().ok()?;
     match metric.name {
-        "acknowledged" => unless(stack.is_answered(), Lack::Unanswered),
-        "delivered" => unless(!stack.is_answered(), Lack::Answered),
+        "acknowledged" => unless(stack.is_answered(), Unavailable::Unanswered),
+        "delivered" => unless(!stack.is_answered(), Unavailable::Answered),
         _ => None,
     }
 }
 
-const fn unless(is_there: bool, lack: Lack) -> Option<Lack> {
-    if is_there { None } else { Some(lack) }
+const fn unless(is_there: bool, why: Unavailable) -> Option<Unavailable> {
+    if is_there { None } else { Some(why) }
 }
 
 const fn is_open(offer: &Offer) -> bool {
     matches!(offer.arrivals, Arrivals::Open { .. })
 }
 
-fn no_connects(phase: &Phase) -> Option<Lack> {
+fn no_connects(phase: &Phase) -> Option<Unavailable> {
     let connects = matches!(
         phase,
         Phase::Connect { .. } | Phase::Handshakes { .. } | Phase::Reconnect { .. }
     );
-    unless(connects, Lack::OtherPhase)
+    unless(connects, Unavailable::OtherPhase)
 }
 
 /// Why nothing says that what is offered has come about.
-fn no_answers(load: &LoadOptions, phase: &Phase) -> Option<Lack> {
+fn no_answers(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
     match phase {
-        Phase::Publish(_) | Phase::Request(_) => unless(load.is_answered(), Lack::Unanswered),
+        Phase::Publish(_) | Phase::Request(_) => unless(load.is_answered(), Unavailable::Unanswered),
         Phase::Handshakes { .. } => None,
-        _ => Some(Lack::OtherPhase),
+        _ => Some(Unavailable::OtherPhase),
     }
 }
 
 /// Why no message ends by being delivered.
-fn no_deliveries(load: &LoadOptions, index: usize) -> Option<Lack> {
+fn no_deliveries(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     match load.phases.get(index)? {
-        Phase::Publish(_) | Phase::Request(_) if load.is_answered() => Some(Lack::Answered),
+        Phase::Publish(_) | Phase::Request(_) if load.is_answered() => Some(Unavailable::Answered),
         Phase::Publish(_) | Phase::Request(_) if counts(load) => None,
-        Phase::Publish(_) if load.subscribers.is_none() => Some(Lack::NoReceiver),
+        Phase::Publish(_) if load.subscribers.is_none() => Some(Unavailable::NoReceiver),
         Phase::Publish(_) => no_expectation(load, index),
-        Phase::Request(_) => Some(Lack::NoReceiver),
-        Phase::Handshakes { .. } => Some(Lack::Answered),
-        _ => Some(Lack::OtherPhase),
+        Phase::Request(_) => Some(Unavailable::NoReceiver),
+        Phase::Handshakes { .. } => Some(Unavailable::Answered),
+        _ => Some(Unavailable::OtherPhase),
     }
 }
 
@@ -208,56 +210,56 @@ const fn counts(load: &LoadOptions) -> bool {
 }
 
 /// Why nothing arrives at a receiver of ours.
-fn no_arrivals(load: &LoadOptions, index: usize) -> Option<Lack> {
+fn no_arrivals(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     let is_publish = matches!(load.phases.get(index), Some(Phase::Publish(_)));
     if load.subscribers.is_none() {
         return match counts(load) {
-            true => unless(is_publish, Lack::OtherPhase),
-            false => Some(Lack::NoReceiver),
+            true => unless(is_publish, Unavailable::OtherPhase),
+            false => Some(Unavailable::NoReceiver),
         };
     }
     match load.phases.get(index)? {
-        Phase::Publish(_) => unless(are_there(load, number(index)), Lack::Away),
+        Phase::Publish(_) => unless(are_there(load, number(index)), Unavailable::Away),
         Phase::AwaitReplay { .. } => None,
         Phase::Connect { who, .. } | Phase::Reconnect { who, .. } => {
-            unless(*who != Who::Senders, Lack::OtherPhase)
+            unless(*who != Who::Senders, Unavailable::OtherPhase)
         }
-        _ => Some(Lack::OtherPhase),
+        _ => Some(Unavailable::OtherPhase),
     }
 }
 
 /// Why nobody knows how long messages take to a receiver of ours. What comes from a store tells of the store.
-fn no_delays(load: &LoadOptions, index: usize) -> Option<Lack> {
+fn no_delays(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     if !matches!(load.phases.get(index)?, Phase::Publish(_)) {
-        return Some(Lack::OtherPhase);
+        return Some(Unavailable::OtherPhase);
     }
     no_arrivals(load, index)
-        .or_else(|| no_match(load, index).filter(|lack| *lack == Lack::Unmatched))
-        .or(unless(load.is_stamped(), Lack::Unstamped))
+        .or_else(|| no_match(load, index).filter(|lack| *lack == Unavailable::Unmatched))
+        .or(unless(load.is_stamped(), Unavailable::Unstamped))
 }
 
 /// Why subscribers are to receive nothing that can be counted.
-fn no_expectation(load: &LoadOptions, index: usize) -> Option<Lack> {
+fn no_expectation(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     match load.phases.get(index)? {
-        Phase::Publish(_) if load.subscribers.is_none() => Some(Lack::NoSubscribers),
+        Phase::Publish(_) if load.subscribers.is_none() => Some(Unavailable::NoSubscribers),
         Phase::Publish(_) => {
-            unless(has_audience(load, number(index)), Lack::Away).or_else(|| no_match(load, index))
+            unless(has_audience(load, number(index)), Unavailable::Away).or_else(|| no_match(load, index))
         }
         Phase::Connect { who, .. } if *who != Who::Senders => {
-            unless(retained_before(load, number(index)) > 0, Lack::OtherPhase)
+            unless(retained_before(load, number(index)) > 0, Unavailable::OtherPhase)
         }
-        _ => Some(Lack::OtherPhase),
+        _ => Some(Unavailable::OtherPhase),
     }
 }
 
 /// Why the messages of a phase match no subscriptions that can be counted. Where topics differ by device, that of the first one
 /// says nothing of the others.
-fn no_match(load: &LoadOptions, index: usize) -> Option<Lack> {
+fn no_match(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     load.subscribers.as_ref()?;
     let is_constant = |topic: &str| topic.parse().is_ok_and(|topic: Pattern| topic.is_constant());
     match Matching::in_phase(load, 0..1, number(index)) {
-        Matching::Unknown => Some(Lack::Uncounted),
-        Matching::Same(0) => unless(!is_constant(&load.resource), Lack::Unmatched),
+        Matching::Unknown => Some(Unavailable::Uncounted),
+        Matching::Same(0) => unless(!is_constant(&load.resource), Unavailable::Unmatched),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
 
-use super::nature::{lack_in_cell, lack_in_phase};
+use super::nature::{unavailable_in_cell, unavailable_in_phase};
 use super::{Demand, Thresholds};
 use crate::labels;
 use crate::options::compare::Options;
@@ -91,7 +91,7 @@ impl Thresholds {
 impl Demand {
     /// Whether a cell with these labels is to have the figure.
     fn is_about_cell(&self, labels: &Labels) -> bool {
-        self.selector.matches(labels) && lack_in_cell(self.metric, labels).is_none()
+        self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
     }
 
     /// Whether the phase of this index is to have the figure.
@@ -99,7 +99,7 @@ impl Demand {
         let phase = options.phases.get(index);
         let labels = phase.map(|phase| labels::labels_of_phase(options, phase));
         labels.is_some_and(|labels| self.selector.matches(&labels))
-            && lack_in_phase(self.metric, options, index).is_none()
+            && unavailable_in_phase(self.metric, options, index).is_none()
     }
 
     /// The phases of a load that the demand is about, or all of them together where their figures add up.

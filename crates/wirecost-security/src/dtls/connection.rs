@@ -24,7 +24,7 @@ const ROOM_BYTES: usize = 2048;
 
 /// What the engine has to say; bytes are at the beginning of the buffer given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Happening {
+pub(super) enum ConnectionEvent {
     /// A datagram to send.
     Datagram(usize),
     /// What a record of application data held.
@@ -144,25 +144,25 @@ impl Connection {
     }
 
     /// What the engine has to say next, its bytes in `buffer`.
-    pub(super) fn poll(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Happening {
+    pub(super) fn poll(&mut self, now: Instant, buffer: &mut Vec<u8>) -> ConnectionEvent {
         if buffer.len() < ROOM_BYTES {
             buffer.resize(ROOM_BYTES, 0);
         }
         loop {
             let engine = &mut self.engine;
             match self.watch.during(|| engine.poll_output(buffer)) {
-                Output::Packet(datagram) => return Happening::Datagram(datagram.len()),
-                Output::ApplicationData(plaintext) => return Happening::Plaintext(plaintext.len()),
-                Output::PeerCert(certificate) => return Happening::Certificate(certificate.len()),
+                Output::Packet(datagram) => return ConnectionEvent::Datagram(datagram.len()),
+                Output::ApplicationData(plaintext) => return ConnectionEvent::Plaintext(plaintext.len()),
+                Output::PeerCert(certificate) => return ConnectionEvent::Certificate(certificate.len()),
                 Output::Connected => {
                     self.is_established = true;
                     self.shrink();
-                    return Happening::Connected;
+                    return ConnectionEvent::Connected;
                 }
-                Output::CloseNotify => return Happening::CloseNotify,
+                Output::CloseNotify => return ConnectionEvent::CloseNotify,
                 Output::Timeout(at) => {
                     self.wakes = self.deadline(at, now);
-                    return Happening::Wait;
+                    return ConnectionEvent::Wait;
                 }
                 Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
                 // Keys for SRTP are nobody's here.

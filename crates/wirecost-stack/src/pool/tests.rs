@@ -1,6 +1,6 @@
 use super::*;
 
-fn config(stack: &str, resource: &str, payload: Carried) -> PoolConfig {
+fn config(stack: &str, resource: &str, payload: PayloadSource) -> PoolConfig {
     PoolConfig {
         stack: stack.parse().expect("a stack"),
         resource: resource.parse().expect("a pattern"),
@@ -34,7 +34,8 @@ fn published(outgoing: &Outgoing) -> (String, Vec<u8>) {
 
 #[test]
 fn a_message_that_is_held_is_not_written_over() {
-    let mut pool = MessagePool::new(config("mqtt-qos1", "t/%d/%n", Carried::random(32, 1))).expect("a pool");
+    let mut pool =
+        MessagePool::new(config("mqtt-qos1", "t/%d/%n", PayloadSource::random(32, 1))).expect("a pool");
     let held: Vec<_> = (0..100)
         .map(|number| pool.message(stamp(number % 7, number)).expect("a message"))
         .collect();
@@ -48,7 +49,8 @@ fn a_message_that_is_held_is_not_written_over() {
 
 #[test]
 fn a_message_that_is_free_is_used_again() {
-    let mut pool = MessagePool::new(config("mqtt-qos1", "t/%d", Carried::random(32, 1))).expect("a pool");
+    let mut pool =
+        MessagePool::new(config("mqtt-qos1", "t/%d", PayloadSource::random(32, 1))).expect("a pool");
     for number in 0..1_000 {
         let outgoing = pool.message(stamp(number, number)).expect("a message");
         assert_eq!(published(&outgoing).0, format!("t/{}", number + 1));
@@ -58,7 +60,8 @@ fn a_message_that_is_free_is_used_again() {
 
 #[test]
 fn a_stalled_device_does_not_keep_the_pool_growing() {
-    let mut pool = MessagePool::new(config("mqtt-qos1", "t/%d", Carried::random(32, 1))).expect("a pool");
+    let mut pool =
+        MessagePool::new(config("mqtt-qos1", "t/%d", PayloadSource::random(32, 1))).expect("a pool");
     let _stalled: Vec<_> = (0..3).map(|number| pool.message(stamp(0, number))).collect();
     for number in 0..10_000 {
         pool.message(stamp(1, number)).expect("a message");
@@ -77,15 +80,15 @@ fn payloads_are_stamped_bytes_as_given_or_a_text() {
             published(&pool.message(stamp(1, 10)).expect("a message")).1,
         )
     };
-    let (stamped, first, second) = of(Carried::random(16, 1));
+    let (stamped, first, second) = of(PayloadSource::random(16, 1));
     assert!(stamped && first != second);
-    let (stamped, first, second) = of(Carried::random(15, 1));
+    let (stamped, first, second) = of(PayloadSource::random(15, 1));
     assert!(!stamped && first == second && first.len() == 15);
     let file: Arc<[u8]> = Arc::from(*b"the contents of a file");
-    let (stamped, first, second) = of(Carried::Bytes(file.clone()));
+    let (stamped, first, second) = of(PayloadSource::Bytes(file.clone()));
     assert!(!stamped && first == second && *first == *file);
     let text = "{\"d\":%d,\"n\":%n,\"t\":%t}".parse().expect("a pattern");
-    let (stamped, first, second) = of(Carried::Text(text));
+    let (stamped, first, second) = of(PayloadSource::Text(text));
     assert!(!stamped);
     assert_eq!(first, b"{\"d\":2,\"n\":10,\"t\":5}");
     assert_eq!(second, b"{\"d\":2,\"n\":11,\"t\":5}");
@@ -107,7 +110,7 @@ fn every_stack_has_messages_and_those_with_requests_have_them() {
         "udp+cose",
         "coap-con+oscore",
     ] {
-        let mut pool = MessagePool::new(config(stack, "test", Carried::random(64, 1))).expect(stack);
+        let mut pool = MessagePool::new(config(stack, "test", PayloadSource::random(64, 1))).expect(stack);
         let one = pool.message(stamp(0, 0)).expect(stack);
         let other = pool.message(stamp(0, 1)).expect(stack);
         assert!(one != other, "{stack}: each has its stamp, or is sealed anew");
@@ -119,7 +122,7 @@ fn every_stack_has_messages_and_those_with_requests_have_them() {
 #[test]
 fn the_path_of_a_request_differs_where_its_pattern_does() {
     for stack in ["coap-con", "http1"] {
-        let mut pool = MessagePool::new(config(stack, "t%d", Carried::random(64, 1))).expect(stack);
+        let mut pool = MessagePool::new(config(stack, "t%d", PayloadSource::random(64, 1))).expect(stack);
         let of = |pool: &mut MessagePool, device| pool.request(stamp(device, 0)).expect(stack);
         assert_eq!(of(&mut pool, 1), of(&mut pool, 1));
         assert_ne!(of(&mut pool, 1), of(&mut pool, 2));
@@ -131,7 +134,7 @@ fn the_path_of_a_request_differs_where_its_pattern_does() {
 #[test]
 fn what_a_protocol_cannot_carry_is_an_error_before_the_start() {
     let error = |stack, resource| {
-        MessagePool::new(config(stack, resource, Carried::random(16, 1)))
+        MessagePool::new(config(stack, resource, PayloadSource::random(16, 1)))
             .expect_err("an error")
             .to_string()
     };

@@ -27,9 +27,7 @@ pub fn links(shape: &LinkShapeArguments, rates: &[RateSetting]) -> Result<Vec<Li
     let links = lists.links(|settings| link(shape, settings));
     links.map_err(|error| match error {
         ListError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
-        ListError::NothingLost => {
-            Failure::usage("--loss-burst says how losses come, and there are none: add --loss")
-        }
+        ListError::NothingLost => Failure::usage("--loss-burst needs --loss"),
         ListError::Link(error) => error,
     })
 }

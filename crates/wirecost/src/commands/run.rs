@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_live::signals::Interrupt;
-use wirecost_scenario::load::Surroundings;
+use wirecost_scenario::load::Environment;
 use wirecost_scenario::node::MAX_BYTES;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::LoadOptions;
@@ -81,7 +81,7 @@ fn read(path: &Path, arguments: &RunArguments) -> Result<Scenario, Failure> {
         set: &set,
         vary: &arguments.vary,
     };
-    let surroundings = Surroundings {
+    let surroundings = Environment {
         folder: Some(path.parent().unwrap_or(Path::new(""))),
         variable: &|name| std::env::var(name).ok(),
     };
@@ -164,11 +164,12 @@ fn refuse_flags_of_loads(arguments: &RunArguments) -> Result<(), Failure> {
         (_, Some(_)) => "--prometheus",
         _ => return Ok(()),
     };
-    Err(
-        Failure::usage(format!("{flag} is of loads, and this scenario is a comparison")).with_hint(
-            "leave it out; --json writes figures and thresholds, and a threshold that fails is exit code 99",
-        ),
-    )
+    Err(Failure::usage(format!(
+        "{flag} applies to loads only, and this scenario is a comparison"
+    ))
+    .with_hint(
+        "leave it out; --json writes figures and thresholds, and a threshold that fails is exit code 99",
+    ))
 }
 
 /// Says of which thresholds `abort_on_fail` ends nothing.

@@ -95,11 +95,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "a queue holds at least one packet",
         "",
     ),
-    (
-        "compare --loss-burst 3 tcp",
-        "--loss-burst says how losses come, and there are none: add --loss",
-        "",
-    ),
+    ("compare --loss-burst 3 tcp", "--loss-burst needs --loss", ""),
     ("compare --size -1B", "\"-1B\" is outside the range of a size", ""),
     (
         "compare --rtt -5ms tcp",

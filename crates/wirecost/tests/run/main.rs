@@ -351,11 +351,11 @@ fn what_is_wrong_with_a_file_is_exit_code_2_with_its_line() {
         ),
         (
             "a.yaml --junit a.xml",
-            "error: --junit is of loads, and this scenario is a comparison",
+            "error: --junit applies to loads only, and this scenario is a comparison",
         ),
         (
             "a.yaml --prometheus 0",
-            "error: --prometheus is of loads, and this scenario is a comparison",
+            "error: --prometheus applies to loads only, and this scenario is a comparison",
         ),
         (
             "a.toml",

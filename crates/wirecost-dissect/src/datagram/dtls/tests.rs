@@ -7,11 +7,11 @@ fn told(datagrams: &[(Direction, &[u8])]) -> Vec<String> {
         scratch: &mut scratch,
     };
     let mut dtls = Dtls::new(5684);
-    let mut out = Story::default();
+    let mut out = SpanList::default();
     for (direction, bytes) in datagrams {
         dtls.describe(*direction, bytes, &mut context, &mut out);
     }
-    let line = |piece: &crate::story::Piece| {
+    let line = |piece: &crate::span_list::Piece| {
         let span = piece.span;
         let layer = if piece.known { span.layer.name() } else { "?" };
         format!("{} {layer} {} {}", span.len, span.phase.name(), span.cause.name())

@@ -16,7 +16,7 @@ mod session;
 use wirecost_proto::Direction;
 
 use super::{Context, Stream, Unreadable};
-use crate::story::{Both, Purpose, Story};
+use crate::span_list::{Both, Purpose, SpanList};
 use queue::{Queue, Record};
 use session::{Opened, Session};
 
@@ -32,7 +32,7 @@ pub(crate) struct Tls {
     server_port: u16,
     session: Session,
     inner: Stream,
-    story: Story,
+    spans: SpanList,
     queues: Both<Queue>,
     opaque: Option<&'static str>,
 }
@@ -57,7 +57,7 @@ impl Tls {
             server_port,
             session: Session::default(),
             inner: Stream::new(server_port),
-            story: Story::default(),
+            spans: SpanList::default(),
             queues: Both::default(),
             opaque: None,
         }
@@ -68,7 +68,7 @@ impl Tls {
         direction: Direction,
         bytes: &[u8],
         context: &mut Context<'_>,
-        out: &mut Story,
+        out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Ok(0);
@@ -90,7 +90,7 @@ impl Tls {
     }
 
     /// Tells what still waits as left out.
-    pub(crate) fn abandon(&mut self, direction: Direction, out: &mut Story) {
+    pub(crate) fn abandon(&mut self, direction: Direction, out: &mut SpanList) {
         self.queues.of_mut(direction).abandon(out);
     }
 
@@ -131,8 +131,8 @@ impl Tls {
             }
             Opened::Data { start, end } => {
                 let plain = body.get(start..end).unwrap_or_default();
-                self.inner.feed(direction, plain, context, &mut self.story);
-                self.queues.of_mut(direction).content(&mut self.story);
+                self.inner.feed(direction, plain, context, &mut self.spans);
+                self.queues.of_mut(direction).content(&mut self.spans);
                 Record::data(HEADER_BYTES + start, end - start, bytes - HEADER_BYTES - end)
             }
         };

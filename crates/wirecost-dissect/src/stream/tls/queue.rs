@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use wirecost_proto::{Layer, Span};
 
-use crate::story::{Piece, Purpose, Story};
+use crate::span_list::{Piece, Purpose, SpanList};
 
 /// A record of a secured stream, or of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,24 +72,24 @@ impl Queue {
         self.records.push_back(record);
     }
 
-    /// Takes what content was; the story is empty then.
-    pub(crate) fn content(&mut self, story: &mut Story) {
-        self.content.extend(story.pieces());
-        self.content_bytes += story.bytes();
-        story.clear();
+    /// Takes what content was; the spans is empty then.
+    pub(crate) fn content(&mut self, spans: &mut SpanList) {
+        self.content.extend(spans.pieces());
+        self.content_bytes += spans.bytes();
+        spans.clear();
     }
 
     /// Tells of the records whose content has been described.
-    pub(crate) fn tell(&mut self, out: &mut Story) {
+    pub(crate) fn tell(&mut self, out: &mut SpanList) {
         while let Some(record) = self.records.front().copied() {
             if record.plain_bytes() > self.content_bytes {
                 return;
             }
             self.records.pop_front();
             match record {
-                Record::Whole { bytes, purpose } => out.tell(bytes, Layer::Security, purpose),
+                Record::Whole { bytes, purpose } => out.push(bytes, Layer::Security, purpose),
                 Record::LeftOut { header, rest } => {
-                    out.tell(header, Layer::Security, Purpose::MESSAGE);
+                    out.push(header, Layer::Security, Purpose::MESSAGE);
                     out.leave_out(rest as u64);
                 }
                 Record::Data {
@@ -98,16 +98,16 @@ impl Queue {
                     trailer,
                 } => {
                     let purpose = self.purpose_of(plain);
-                    out.tell(header, Layer::Security, purpose);
+                    out.push(header, Layer::Security, purpose);
                     self.tell_content(plain, out);
-                    out.tell(trailer, Layer::Security, purpose);
+                    out.push(trailer, Layer::Security, purpose);
                 }
             }
         }
     }
 
     /// Tells of all records as left out.
-    pub(crate) fn abandon(&mut self, out: &mut Story) {
+    pub(crate) fn abandon(&mut self, out: &mut SpanList) {
         let bytes: usize = self.records.iter().map(Record::bytes).sum();
         out.leave_out(bytes as u64);
         *self = Self::default();
@@ -122,7 +122,7 @@ impl Queue {
         })
     }
 
-    fn tell_content(&mut self, bytes: usize, out: &mut Story) {
+    fn tell_content(&mut self, bytes: usize, out: &mut SpanList) {
         let mut left = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.content_bytes -= u64::from(left);
         while left > 0 {
@@ -131,7 +131,7 @@ impl Queue {
             };
             let len = first.span.len.min(left);
             let span = Span { len, ..first.span };
-            out.push(Piece { span, ..*first });
+            out.push_piece(Piece { span, ..*first });
             left -= len;
             first.span.len -= len;
             if first.span.len == 0 {
@@ -148,14 +148,14 @@ mod tests {
     #[test]
     fn a_record_waits_for_its_content_and_takes_its_purpose() {
         let mut queue = Queue::default();
-        let (mut content, mut out) = (Story::default(), Story::default());
+        let (mut content, mut out) = (SpanList::default(), SpanList::default());
         queue.push(Record::data(5, 4, 17));
         queue.push(Record::whole(7, Purpose::CLOSE));
-        content.tell(3, Layer::Application, Purpose::KEEP_ALIVE);
+        content.push(3, Layer::Application, Purpose::KEEP_ALIVE);
         queue.content(&mut content);
         queue.tell(&mut out);
         assert_eq!(out.bytes(), 0);
-        content.tell(3, Layer::Payload, Purpose::MESSAGE);
+        content.push(3, Layer::Payload, Purpose::MESSAGE);
         queue.content(&mut content);
         queue.tell(&mut out);
         let told = out

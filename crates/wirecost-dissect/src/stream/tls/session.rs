@@ -15,7 +15,7 @@ use crate::crypto::schedule::{Keys, next_traffic_secret};
 use crate::crypto::suite::{Cipher, Hash, Suite};
 use crate::hello::{ServerHello, accepts_early_data, client_random, handshake_type};
 use crate::secrets::{Label, Secrets};
-use crate::story::Both;
+use crate::span_list::Both;
 
 /// Content types (RFC 8446 section 5.1).
 mod content_type {

@@ -7,7 +7,7 @@ use wirecost_stats::Histogram;
 
 /// The notes of a fleet.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct MessageTracker {
     /// From the intended start of a connect until the client may send.
     pub(super) connects: Histogram,
     /// From the intended send of a message until its answer, of those that came in time.
@@ -24,7 +24,7 @@ pub(super) struct Book {
     pub(super) failures: (u64, Option<String>),
 }
 
-impl Default for Book {
+impl Default for MessageTracker {
     fn default() -> Self {
         Self {
             connects: Histogram::new(),
@@ -38,7 +38,7 @@ impl Default for Book {
     }
 }
 
-impl Book {
+impl MessageTracker {
     /// An answer after so long, from the intended and from the actual send.
     pub(super) fn acknowledged(&mut self, response: Duration, service: Duration, timeout: Duration) {
         if response > timeout {

@@ -11,12 +11,12 @@ use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::{Command, Event};
 
-use super::book::{Book, nanos};
+use super::book::{MessageTracker, nanos};
 use super::{Pace, connect_timeout};
 
 /// What all devices of a fleet are told.
 #[derive(Debug)]
-pub(super) struct Orders {
+pub(super) struct FleetConfig {
     /// How many devices there are.
     pub(super) devices: u32,
     /// Messages of a device.
@@ -30,7 +30,7 @@ pub(super) struct Orders {
     settle: Duration,
 }
 
-impl Orders {
+impl FleetConfig {
     pub(super) fn new(options: &Options, cell: &PlannedCell) -> Self {
         // A comparison of fleets without an interval is refused.
         let interval = cell.schedule.interval.unwrap_or(options.settle);
@@ -82,21 +82,21 @@ enum State {
 
 /// The script of a device of a fleet.
 #[derive(Debug)]
-pub(super) struct Reporter<'a> {
+pub(super) struct FleetScript<'a> {
     device: HostIndex,
-    orders: Rc<Orders>,
-    book: Rc<RefCell<Book>>,
+    orders: Rc<FleetConfig>,
+    book: Rc<RefCell<MessageTracker>>,
     pace: &'a Pace,
     state: State,
     next: u64,
     open: Vec<Open>,
 }
 
-impl<'a> Reporter<'a> {
+impl<'a> FleetScript<'a> {
     pub(super) const fn new(
         device: HostIndex,
-        orders: Rc<Orders>,
-        book: Rc<RefCell<Book>>,
+        orders: Rc<FleetConfig>,
+        book: Rc<RefCell<MessageTracker>>,
         pace: &'a Pace,
     ) -> Self {
         Self {
@@ -200,7 +200,7 @@ impl<'a> Reporter<'a> {
     }
 }
 
-impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Reporter<'_> {
+impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for FleetScript<'_> {
     fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Ready { .. } => self.ready(now),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wirecost_stack::credentials::SERVER_NAME;
 use wirecost_stack::pattern::{Pattern, PatternError, Values};
-use wirecost_stack::pool::{Carried, PoolConfig};
+use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::{MessagePool, Subscription};
 
 use crate::options::load::LoadOptions;
@@ -49,7 +49,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
             resource: resource.parse().ok()?,
             authority: SERVER_NAME.to_owned(),
             retain: options.retain,
-            payload: Carried::Bytes(Arc::default()),
+            payload: PayloadSource::Bytes(Arc::default()),
             utc_offset_ns: 0,
             seed: options.seed,
         });

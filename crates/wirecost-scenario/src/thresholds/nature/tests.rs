@@ -1,10 +1,10 @@
-use crate::load::Surroundings;
+use crate::load::Environment;
 use crate::{Edits, Scenario, ScenarioError};
 
 /// Reads a load with these lines and one demand, which stands in line 2.
 fn read(lines: &str, demand: &str) -> Result<Scenario, ScenarioError> {
     let text = format!("wirecost: 1\nthresholds: {{{demand}}}\n{lines}\n");
-    Scenario::read(&text, Edits::default(), Surroundings::NONE)
+    Scenario::read(&text, Edits::default(), Environment::NONE)
 }
 
 /// What is said of a demand that nothing can fulfil, and the way out.

@@ -4,7 +4,7 @@ use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, Rese
 
 use super::{Fate, Flows, Stage};
 use crate::dtls::config::Protocol;
-use crate::dtls::connection::{Connection, Happening};
+use crate::dtls::connection::{Connection, ConnectionEvent};
 use crate::dtls::inner::Ready;
 use crate::dtls::{alert, cover};
 use crate::layer::{Event, Fault};
@@ -25,12 +25,12 @@ impl<E: Endpoint> Flows<E> {
         };
         loop {
             match connection.poll(now, &mut self.scratch) {
-                Happening::Datagram(len) => self.transmit(flow, connection, len),
-                Happening::Wait => break,
+                ConnectionEvent::Datagram(len) => self.transmit(flow, connection, len),
+                ConnectionEvent::Wait => break,
                 // A dead engine may still have an alert to send, and nothing else.
                 _ if matches!(fate, Fate::Failed(_)) => {}
-                Happening::Plaintext(len) => self.deliver(flow, connection, len, now)?,
-                Happening::Certificate(len) => {
+                ConnectionEvent::Plaintext(len) => self.deliver(flow, connection, len, now)?,
+                ConnectionEvent::Certificate(len) => {
                     let certificate = self.scratch.get(..len).unwrap_or_default();
                     if let Err(fault) = self.role.judge(certificate, now) {
                         fate = Fate::Failed(fault);
@@ -39,8 +39,8 @@ impl<E: Endpoint> Flows<E> {
                         }
                     }
                 }
-                Happening::Connected => self.establish(flow, now)?,
-                Happening::CloseNotify => fate = Fate::Closed,
+                ConnectionEvent::Connected => self.establish(flow, now)?,
+                ConnectionEvent::CloseNotify => fate = Fate::Closed,
             }
         }
         connection.forget_notes();

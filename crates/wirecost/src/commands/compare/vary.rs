@@ -106,7 +106,7 @@ mod tests {
 
     fn compare(line: &str) -> CompareArguments {
         let words = ["wirecost", "compare"].into_iter().chain(line.split(' '));
-        match Arguments::typed(words).expect("a command").command {
+        match Arguments::from_words(words).expect("a command").command {
             Command::Compare(arguments) => *arguments,
             other => panic!("another command: {other:?}"),
         }

@@ -48,14 +48,14 @@ pub(crate) struct Piece {
 
 /// Pieces end to end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Story {
+pub(crate) struct SpanList {
     pieces: Vec<Piece>,
     bytes: u64,
 }
 
-impl Story {
+impl SpanList {
     /// Appends `len` bytes of `layer`.
-    pub(crate) fn tell(&mut self, len: usize, layer: Layer, purpose: Purpose) {
+    pub(crate) fn push(&mut self, len: usize, layer: Layer, purpose: Purpose) {
         let Purpose { phase, cause } = purpose;
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         let span = Span {
@@ -64,7 +64,7 @@ impl Story {
             phase,
             cause,
         };
-        self.push(Piece { span, known: true });
+        self.push_piece(Piece { span, known: true });
     }
 
     /// Appends `len` bytes that nobody can describe.
@@ -79,12 +79,12 @@ impl Story {
                 phase: Phase::Message,
                 cause: Cause::Original,
             };
-            self.push(Piece { span, known: false });
+            self.push_piece(Piece { span, known: false });
         }
     }
 
     /// Appends a piece, merged into the last one where both are of the same kind.
-    pub(crate) fn push(&mut self, piece: Piece) {
+    pub(crate) fn push_piece(&mut self, piece: Piece) {
         let len = piece.span.len;
         if len == 0 {
             return;
@@ -162,12 +162,12 @@ impl Rest {
     }
 
     /// Tells of as many bytes as there are of `available`; returns how many.
-    pub(crate) fn take(&mut self, available: usize, out: &mut Story) -> usize {
+    pub(crate) fn take(&mut self, available: usize, out: &mut SpanList) -> usize {
         let mut taken = 0;
         for (part, layer) in self.parts.iter_mut().zip(Self::LAYERS) {
             let room = available - taken;
             let len = usize::try_from(*part).unwrap_or(usize::MAX).min(room);
-            out.tell(len, layer, self.purpose);
+            out.push(len, layer, self.purpose);
             *part -= len as u64;
             taken += len;
         }
@@ -183,7 +183,7 @@ mod tests {
     fn a_rest_is_told_in_parts_of_any_size() {
         for step in 1..=12 {
             let mut rest = Rest::new([3, 5, 2], Purpose::MESSAGE);
-            let mut out = Story::default();
+            let mut out = SpanList::default();
             while !rest.is_empty() {
                 assert!(rest.take(step, &mut out) > 0);
             }
