@@ -114,7 +114,7 @@ impl LinkConfig {
     }
 
     /// The limit of a direction's queue: the one asked for, or one bandwidth-delay product (rate x RTT) in
-    /// packets of the MTU, but at least [`DEFAULT_QUEUE_PACKETS`].
+    /// packets of the MTU, but at least `DEFAULT_QUEUE_PACKETS`.
     pub fn queue_limit(&self, direction: Direction) -> QueueLimit {
         let config = self.direction(direction);
         let rate = config.rate.map_or(0, BitRate::bits_per_second);
@@ -220,7 +220,7 @@ pub enum ConfigFault {
         /// What was given, in bytes.
         mtu: u16,
     },
-    /// A time is longer than [`MAX_DELAY`].
+    /// A time is longer than `MAX_DELAY`.
     #[error("{name} must be at most {}, got {}", DisplayDuration(MAX_DELAY), DisplayDuration(*given))]
     TooLong {
         /// Which one.

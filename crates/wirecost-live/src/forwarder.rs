@@ -2,7 +2,7 @@
 //!
 //! A packet enters (is time-stamped, decided upon and recorded) when it is read from its port, and is written to
 //! the other port at the time that its link decided. Deadlines come from an absolute timerfd, set short of the
-//! deadline by [`SPIN`]; the rest is spun away, because a sleeping thread wakes tens of microseconds late.
+//! deadline by `SPIN`; the rest is spun away, because a sleeping thread wakes tens of microseconds late.
 //!
 //! The path takes time of its own: a packet waits until the forwarder wakes and stamps it, and once handed over it
 //! climbs the other side's stack. What it always takes is measured ([`crate::check::head_start`]) and taken off

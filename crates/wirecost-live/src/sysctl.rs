@@ -64,7 +64,7 @@ pub struct Applied {
     pub warnings: Vec<String>,
 }
 
-/// Applies [`REQUIRED`], then `overrides`, to the calling thread's network namespace, and reads everything back.
+/// Applies `REQUIRED`, then `overrides`, to the calling thread's network namespace, and reads everything back.
 /// What cannot be set is a warning: the value found is recorded.
 pub fn apply(overrides: &Settings) -> Applied {
     let mut wanted: Settings = REQUIRED

@@ -43,7 +43,7 @@ pub struct TopologyConfig {
     /// The device that a program on the device side is unless it binds to another one's address. `None`: no device,
     /// so that what no device sends is seen.
     pub resident: Option<HostIndex>,
-    /// Settings of both sides that differ from [`sysctl::REQUIRED`].
+    /// Settings of both sides that differ from `sysctl::REQUIRED`.
     pub overrides: Settings,
     /// Whether the sockets that will be opened choose their congestion control, so that it is no fault where the
     /// namespace's default is another.

@@ -2,7 +2,7 @@
 //!
 //! - [`crate::terminal::load`]: the table at the end of a run
 //! - [`csv()`], [`markdown()`], [`junit()`]: `summary.csv`, `summary.md`, `junit.xml`
-//! - [`html`] makes `report.html`
+//! - [`html()`] makes `report.html`
 //!
 //! All of them are pure functions of [`LoadResults`], hence of a results folder.
 

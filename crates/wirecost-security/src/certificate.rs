@@ -1,7 +1,7 @@
 //! Certificates of the same size every time: an authority, and the identities that it vouches for.
 //!
 //! Every key is P-256, every signature ECDSA with SHA-256. A signature's DER form has 70 to 72 bytes by chance; a
-//! certificate is signed anew, under another serial number, until it has [`SIGNATURE_BYTES`]. So the length of a
+//! certificate is signed anew, under another serial number, until it has `SIGNATURE_BYTES`. So the length of a
 //! certificate depends on the names in it alone. The authority's certificate is not part of a chain: clients are given
 //! it, and trust it.
 //!

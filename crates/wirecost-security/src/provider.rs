@@ -1,12 +1,12 @@
 //! The cryptography of TLS and QUIC: suites and groups, signatures of one length, time from the run's clock.
 //!
 //! Sizes must not depend on chance: a P-256 signature is made anew until its DER form has
-//! [`SIGNATURE_BYTES`](crate::certificate::SIGNATURE_BYTES), which takes two tries on average. So a CertificateVerify (RFC
+//! `SIGNATURE_BYTES`, which takes two tries on average. So a CertificateVerify (RFC
 //! 8446 section 4.4.3) and a ServerKeyExchange (RFC 8422 section 5.4) always have the same length; that of other keys is
 //! left as it comes.
 //!
 //! - [`standard`]: what both ends of a run offer and accept: X25519 and AES-128-GCM
-//! - [`with_certificate_curve`]: P-256 besides, which TLS 1.2 asks for
+//! - `with_certificate_curve`: P-256 besides, which TLS 1.2 asks for
 //! - [`wide`]: everything the library has, for foreign servers
 //! - `seeded`: the same as [`standard`] with keys and nonces from a seed (feature `seeded`)
 //! - [`Clock`]: an endpoint's time for certificates and tickets

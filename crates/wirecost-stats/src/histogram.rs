@@ -29,8 +29,8 @@ const DIGITS: u8 = 3;
 
 /// A histogram of durations in nanoseconds.
 ///
-/// Counting in units of 1 ns keeps every value from 1 us (in fact from 0) to [`MAX_NS`] to within 0.1 %, for 2 kB where values
-/// are close to each other, and at most 220 kB where they are spread over 1 ns to 60 s. Longer durations count as [`MAX_NS`],
+/// Counting in units of 1 ns keeps every value from 1 us (in fact from 0) to `MAX_NS` to within 0.1 %, for 2 kB where values
+/// are close to each other, and at most 220 kB where they are spread over 1 ns to 60 s. Longer durations count as `MAX_NS`,
 /// and apart.
 #[derive(Clone, Debug)]
 pub struct Histogram {

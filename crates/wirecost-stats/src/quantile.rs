@@ -31,7 +31,7 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The quantile of values in ascending order; `None` where [`is_printable`] forbids it.
+    /// The quantile of values in ascending order; `None` where `is_printable` forbids it.
     pub fn of(sorted: &[u64], probability: f64) -> Option<Self> {
         let n = sorted.len() as u64;
         if !is_printable(n, probability) {

@@ -136,7 +136,7 @@ impl Resources {
     }
 
     /// Answers a request whose content is complete; `None` where it waits, and is answered by
-    /// [`Resources::poll_answer`].
+    /// `Resources::poll_answer`.
     pub fn answer(
         &mut self,
         exchange: Exchange,

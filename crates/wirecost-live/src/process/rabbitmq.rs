@@ -32,7 +32,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 const SASL_HEADER: [u8; 8] = *b"AMQP\x03\x01\x00\x00";
 
 /// How to start the broker on `ip`, with its configuration, data and log in `folder`: AMQP at [`AMQP_PORT`] and MQTT at
-/// [`MQTT_PORT`], with `tls` also at [`SECURE_AMQP_PORT`] and [`SECURE_MQTT_PORT`].
+/// `MQTT_PORT`, with `tls` also at [`SECURE_AMQP_PORT`] and `SECURE_MQTT_PORT`.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] where it is not installed; when `folder` cannot be written.

@@ -38,7 +38,7 @@ pub struct Config {
     /// MQTT 5: the largest packet that the client takes, in bytes; `None` is no limit but the protocol's.
     pub maximum_packet_size: Option<u32>,
     /// The largest packet that is taken of a server, in bytes, whether or not it is told so; before CONNACK no more than
-    /// [`FIRST_PACKET_BYTES`](crate::codec::framing::FIRST_PACKET_BYTES) are.
+    /// `FIRST_PACKET_BYTES` are.
     pub largest_packet: u32,
     /// MQTT 5: the highest topic alias that the client takes.
     pub topic_alias_maximum: u16,

@@ -14,7 +14,7 @@ pub(crate) const MAXIMUM_FIELD_BYTES: usize = 65_535;
 /// A text or data that no field can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// Above [`MAXIMUM_FIELD_BYTES`].
+    /// Above `MAXIMUM_FIELD_BYTES`.
     #[error("field must be at most 65535 B, got {0} B")]
     TooLong(usize),
     /// U+0000 in text [MQTT-1.5.4-2].

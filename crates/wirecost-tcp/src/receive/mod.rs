@@ -52,10 +52,10 @@ pub struct Arrived {
 
 /// The receiving side of a connection.
 ///
-/// Around each segment: [`Receiver::is_acceptable`], then [`Receiver::refuse`] or [`Receiver::handle_data`]; then send
-/// what there is to be sent; if [`Receiver::ack_due`] still says so, send a segment without data. When a segment leaves,
-/// its header takes [`Receiver::window_bytes`] and [`Receiver::sack_blocks`], then [`Receiver::ack_sent`] is called, then,
-/// where it carries payload, [`Receiver::data_sent`].
+/// Around each segment: `Receiver::is_acceptable`, then [`Receiver::refuse`] or `Receiver::handle_data`; then send
+/// what there is to be sent; if `Receiver::ack_due` still says so, send a segment without data. When a segment leaves,
+/// its header takes `Receiver::window_bytes` and `Receiver::sack_blocks`, then `Receiver::ack_sent` is called, then,
+/// where it carries payload, `Receiver::data_sent`.
 #[derive(Debug)]
 pub struct Receiver {
     reassembly: Reassembly,

@@ -27,7 +27,7 @@ pub enum ReadError {
         /// The magic, as a big-endian number.
         got: u32,
     },
-    /// A block's total length is not a multiple of 4 between 12 and [`MAX_BLOCK_BYTES`].
+    /// A block's total length is not a multiple of 4 between 12 and `MAX_BLOCK_BYTES`.
     #[error("block length must be a multiple of 4 from 12 to {MAX_BLOCK_BYTES}, got {got}")]
     BlockLength {
         /// The length found.
@@ -65,14 +65,14 @@ pub enum ReadError {
         /// The interface named.
         got: u32,
     },
-    /// More interfaces than [`MAX_INTERFACES`].
+    /// More interfaces than `MAX_INTERFACES`.
     #[error("section must have at most {MAX_INTERFACES} interfaces")]
     TooManyInterfaces,
 }
 
 /// The blocks of a capture, in their order. Ends at the end of the file or after the first error.
 ///
-/// Holds one block at a time, of at most [`MAX_BLOCK_BYTES`], and what it needs to know of the interfaces.
+/// Holds one block at a time, of at most `MAX_BLOCK_BYTES`, and what it needs to know of the interfaces.
 #[derive(Debug)]
 pub struct Reader<R> {
     source: Window<R>,

@@ -44,7 +44,7 @@ pub enum WriteError {
         /// The interface asked for.
         got: u32,
     },
-    /// A packet, or a line of a key log, above [`MAX_BLOCK_BYTES`].
+    /// A packet, or a line of a key log, above `MAX_BLOCK_BYTES`.
     #[error("block body must be at most {expected} bytes, got {got}")]
     TooLong {
         /// The largest body.
