@@ -150,7 +150,7 @@ fn what_nothing_can_come_to_is_refused_with_the_reason() {
     assert!(
         refusal(&observed, "replayed: \"count==0\"")
             .0
-            .contains("keeps nothing")
+            .contains("stores no messages")
     );
     let closed = "stack: mqtt-qos1\nphases: [{do: publish, closed_loop: true, duration: 1s}]";
     let (said, _) = refusal(closed, "offered_rate: \"value>1/s\"");
