@@ -3,10 +3,13 @@
 //! Where thousands of devices share one schedule, one object that knows them all is smaller and faster than an object
 //! for each: it names the devices that have something to do, and the loop asks it for each of them what that is.
 
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::ControlFlow;
 
-use crate::script::{Context, Step};
+use crate::script::{Context, Script, Step};
 use crate::{Endpoint, Instant, ResetReason};
 
 /// What is due.
@@ -62,4 +65,66 @@ pub trait Director<E: Endpoint> {
     /// Takes what the machine says of a socket that devices share, as that nobody listens at the target. Whose datagram it
     /// is about is not said: its device finds out by a time-out.
     fn shared_failed(&mut self, _reason: ResetReason, _now: Instant) {}
+}
+
+/// A director of devices that have a script each, and nothing to do with one another.
+#[derive(Debug)]
+pub struct Scripts<S> {
+    scripts: Vec<S>,
+    /// Devices that have been told to begin.
+    begun: usize,
+    /// Why endpoints have ended, by device.
+    errors: BTreeMap<usize, String>,
+}
+
+impl<S> Scripts<S> {
+    /// A director for devices with these scripts, in their order.
+    pub fn new(scripts: Vec<S>) -> Self {
+        Self {
+            scripts,
+            begun: 0,
+            errors: BTreeMap::new(),
+        }
+    }
+
+    /// The scripts, and why endpoints have ended, by device.
+    pub fn into_parts(self) -> (Vec<S>, BTreeMap<usize, String>) {
+        (self.scripts, self.errors)
+    }
+}
+
+impl<E: Endpoint, S: Script<E>> Director<E> for Scripts<S> {
+    fn event(&mut self, device: usize, event: E::Event, now: Instant) {
+        self.scripts[device].event(event, now);
+    }
+
+    fn failed(&mut self, device: usize, reason: ResetReason, now: Instant) {
+        self.scripts[device].failed(reason, now);
+    }
+
+    fn sent(&mut self, device: usize, now: Instant) -> bool {
+        self.scripts[device].sent(now);
+        true
+    }
+
+    fn next(&mut self, device: usize, context: Context) -> Step<E::Command> {
+        self.scripts[device].next(context)
+    }
+
+    /// Every device is to begin; from then on each waits for something or for a time.
+    fn due(&mut self, _: Instant) -> Due {
+        if self.begun == self.scripts.len() {
+            return Due::Later(None);
+        }
+        self.begun += 1;
+        Due::Device(self.begun - 1)
+    }
+
+    fn woken(&mut self, _: Instant) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+
+    fn ended(&mut self, device: usize, error: &dyn fmt::Display, _: Instant) {
+        self.errors.insert(device, error.to_string());
+    }
 }

@@ -30,6 +30,21 @@ pub struct Device<E, S> {
     pub script: S,
 }
 
+impl<E, S> Device<E, S> {
+    /// The device without its script, and the script.
+    pub fn apart(self) -> (Device<E, ()>, S) {
+        let device = Device {
+            host: self.host,
+            local: self.local,
+            remote: self.remote,
+            transport: self.transport,
+            endpoint: self.endpoint,
+            script: (),
+        };
+        (device, self.script)
+    }
+}
+
 /// What a device has left.
 #[derive(Debug)]
 pub struct DeviceReport<S> {
@@ -45,6 +60,20 @@ pub struct DeviceReport<S> {
     pub cpu: Duration,
     /// Why its endpoint ended, if it did.
     pub error: Option<String>,
+}
+
+impl DeviceReport<()> {
+    /// The same with the device's script.
+    pub fn with<S>(self, script: S) -> DeviceReport<S> {
+        DeviceReport {
+            host: self.host,
+            script,
+            finished: self.finished,
+            logs: self.logs,
+            cpu: self.cpu,
+            error: self.error,
+        }
+    }
 }
 
 /// A server endpoint and where it listens.

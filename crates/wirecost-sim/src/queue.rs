@@ -31,6 +31,8 @@ pub(crate) enum What {
         /// Index of the device.
         device: u32,
     },
+    /// The director of the devices has something due.
+    Director,
     /// A service's endpoint wants to be woken.
     Service {
         /// Index of the service.
@@ -43,7 +45,9 @@ impl What {
     const fn turn(self) -> Turn {
         match self {
             Self::Arrival { .. } | Self::Transport { .. } => Turn::BelowSockets,
-            Self::Application { .. } | Self::Device { .. } | Self::Service { .. } => Turn::AboveSockets,
+            Self::Application { .. } | Self::Device { .. } | Self::Director | Self::Service { .. } => {
+                Turn::AboveSockets
+            }
         }
     }
 }

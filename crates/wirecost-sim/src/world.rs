@@ -9,12 +9,14 @@ mod services;
 mod upkeep;
 
 use crate::settings::Settings;
+use wirecost_proto::director::{Director, Due, Scripts};
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Observer, Service};
 use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, Instant, Script};
 
 use crate::network::Network;
 use crate::network::flight::Content;
+use crate::network::streams::earlier;
 use crate::queue::What;
 use crate::tap::Tap;
 use devices::DeviceSlot;
@@ -23,7 +25,7 @@ use services::ServiceSlot;
 /// What a world has left.
 #[derive(Debug)]
 pub struct Finished<D, L, T, O> {
-    /// What the devices have left, in their order.
+    /// What the devices have left, in their order; each with its script where it had one of its own.
     pub devices: Vec<DeviceReport<D>>,
     /// What the services said of their flows, with the service's port; where logs were kept.
     pub flows: Vec<(u16, FlowReport)>,
@@ -45,7 +47,11 @@ pub struct Finished<D, L, T, O> {
 #[derive(Debug)]
 pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
     network: Network<L, T>,
-    devices: Vec<DeviceSlot<C, D>>,
+    devices: Vec<DeviceSlot<C>>,
+    /// What the devices do and when.
+    director: D,
+    /// When the director is asked next.
+    director_due: Option<Instant>,
     /// Devices that are not finished.
     running: usize,
     services: Vec<ServiceSlot<S>>,
@@ -61,28 +67,29 @@ pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,
-    D: Script<C>,
+    D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
     L: Links,
     T: Tap,
     O: Observer<S>,
 {
-    /// A world in which nothing has happened.
-    pub fn new(
+    /// A world in which nothing has happened, whose devices do what `director` says.
+    pub fn directed(
         settings: Settings,
-        devices: Vec<Device<C, D>>,
+        devices: Vec<Device<C, ()>>,
+        director: D,
         services: Vec<Service<S>>,
         links: L,
         tap: T,
         observer: O,
     ) -> Self {
         let services: Vec<ServiceSlot<S>> = services.into_iter().map(ServiceSlot::new).collect();
-        let service_of = |device: &Device<C, D>| {
+        let service_of = |device: &Device<C, ()>| {
             let mut services = services.iter();
             let listens = services.position(|slot| slot.listens_at(device.remote, device.transport));
             listens.and_then(|index| u32::try_from(index).ok())
         };
-        let devices: Vec<DeviceSlot<C, D>> = devices
+        let devices: Vec<DeviceSlot<C>> = devices
             .into_iter()
             .map(|device| DeviceSlot::new(service_of(&device), device))
             .collect();
@@ -90,6 +97,8 @@ where
             network: Network::new(settings, devices.len(), links, tap),
             running: devices.len(),
             devices,
+            director,
+            director_due: None,
             services,
             observer,
             flows: Vec::new(),
@@ -101,10 +110,8 @@ where
 
     /// Lets everything happen until `until`, or until every device has finished and what its connections still had to
     /// send has arrived: elsewhere a run goes on for others, and a late segment is not a lost one.
-    pub fn run(mut self, until: Instant) -> Finished<D, L, T, O> {
-        for device in 0..self.devices.len() {
-            self.wake_device_at(device, Instant::START);
-        }
+    pub fn run_directed(mut self, until: Instant) -> (Finished<(), L, T, O>, D) {
+        self.ask_director();
         while self.running > 0 && self.step(until) {}
         // What has settled may be unsettled again by an answer that comes late: the first is looked for anew.
         while let Some(flow) = self.network.first_unsettled()
@@ -131,7 +138,25 @@ where
         self.network.now = at;
         self.events += 1;
         self.happen(what);
+        self.ask_director();
         true
+    }
+
+    /// Lets the devices that the director names do what is due, and notes when to ask again.
+    fn ask_director(&mut self) {
+        let now = self.network.now;
+        loop {
+            match self.director.due(now) {
+                Due::Device(index) => self.advance(index),
+                Due::Later(None) => return,
+                Due::Later(Some(at)) => {
+                    if let Some(at) = earlier(&mut self.director_due, Some(at.max(now))) {
+                        self.network.queue.push(at, What::Director);
+                    }
+                    return;
+                }
+            }
+        }
     }
 
     fn happen(&mut self, what: What) {
@@ -140,6 +165,9 @@ where
             What::Transport { flow, sends } => self.network.transport_timeout(flow, sends),
             What::Application { flow, sends } => self.wake_application(flow, sends),
             What::Device { device } => self.wake_device(device as usize),
+            What::Director => {
+                self.director_due.take_if(|at| *at == self.network.now);
+            }
             What::Service { service } => self.wake_service(service as usize),
         }
     }
@@ -184,13 +212,13 @@ where
         }
     }
 
-    fn into_finished(mut self) -> Finished<D, L, T, O> {
+    fn into_finished(mut self) -> (Finished<(), L, T, O>, D) {
         let flows = std::mem::take(&mut self.network.flows).into_values();
         self.flows.extend(flows.filter_map(services::report));
         let ports: Vec<u16> = self.services.iter().map(ServiceSlot::port).collect();
         let port = |flow: &FlowReport| ports.get(flow.service).copied().unwrap_or_default();
         let errors = self.services.iter_mut().enumerate();
-        Finished {
+        let finished = Finished {
             devices: self.devices.into_iter().map(DeviceSlot::into_report).collect(),
             flows: self.flows.into_iter().map(|flow| (port(&flow), flow)).collect(),
             service_errors: errors
@@ -201,6 +229,55 @@ where
             tap: self.network.tap,
             observer: self.observer,
             events: self.events,
+        };
+        (finished, self.director)
+    }
+}
+
+impl<C, X, S, L, T, O> World<C, Scripts<X>, S, L, T, O>
+where
+    C: Endpoint<Error: std::fmt::Display>,
+    X: Script<C>,
+    S: Endpoint<Error: std::fmt::Display>,
+    L: Links,
+    T: Tap,
+    O: Observer<S>,
+{
+    /// A world in which nothing has happened, whose devices have a script each.
+    pub fn new(
+        settings: Settings,
+        devices: Vec<Device<C, X>>,
+        services: Vec<Service<S>>,
+        links: L,
+        tap: T,
+        observer: O,
+    ) -> Self {
+        let (devices, scripts) = devices.into_iter().map(Device::apart).unzip();
+        Self::directed(
+            settings,
+            devices,
+            Scripts::new(scripts),
+            services,
+            links,
+            tap,
+            observer,
+        )
+    }
+
+    /// The same as [`World::run_directed`], each device's report with its script.
+    pub fn run(self, until: Instant) -> Finished<X, L, T, O> {
+        let (finished, director) = self.run_directed(until);
+        let (scripts, _) = director.into_parts();
+        let devices = finished.devices.into_iter().zip(scripts);
+        Finished {
+            devices: devices.map(|(report, script)| report.with(script)).collect(),
+            flows: finished.flows,
+            service_errors: finished.service_errors,
+            links: finished.links,
+            tap: finished.tap,
+            observer: finished.observer,
+            ended: finished.ended,
+            events: finished.events,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use common::{Arrivals, OwnLinks, PORT, Talker, delay, device, end, service, settings};
 use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Transport};
+use wirecost_proto::director::Scripts;
 use wirecost_proto::driver::{Device, Observer, Service};
 use wirecost_proto::hosts::{device_address, server_address};
 use wirecost_proto::record::Record;
@@ -199,7 +200,10 @@ impl Observer<Rude> for Nobody {
     }
 }
 
-fn rude_world(manner: Manner, talker: Talker) -> World<Client, Talker, Rude, OwnLinks, Recording, Nobody> {
+fn rude_world(
+    manner: Manner,
+    talker: Talker,
+) -> World<Client, Scripts<Talker>, Rude, OwnLinks, Recording, Nobody> {
     let service = Service {
         address: SocketAddr::new(server_address(false), PORT),
         transport: Transport::Stream,

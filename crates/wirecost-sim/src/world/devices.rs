@@ -12,10 +12,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
+use wirecost_proto::director::Director;
 use wirecost_proto::driver::{Device, DeviceReport, Observer};
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::path::Links;
-use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetReason, Script};
+use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetReason};
 
 use super::World;
 use super::upkeep::Upkeep;
@@ -24,8 +25,8 @@ use crate::tap::Tap;
 
 /// A device and what the driver keeps of it.
 #[derive(Debug)]
-pub(super) struct DeviceSlot<C, D> {
-    device: Device<C, D>,
+pub(super) struct DeviceSlot<C> {
+    device: Device<C, ()>,
     /// Index of the service that it talks to; `None` where nobody listens.
     service: Option<u32>,
     /// Index of the flow whose socket is open.
@@ -41,8 +42,8 @@ pub(super) struct DeviceSlot<C, D> {
     upkeep: Upkeep,
 }
 
-impl<C, D> DeviceSlot<C, D> {
-    pub(super) const fn new(service: Option<u32>, device: Device<C, D>) -> Self {
+impl<C> DeviceSlot<C> {
+    pub(super) const fn new(service: Option<u32>, device: Device<C, ()>) -> Self {
         Self {
             device,
             service,
@@ -76,10 +77,10 @@ impl<C, D> DeviceSlot<C, D> {
         }
     }
 
-    pub(super) fn into_report(self) -> DeviceReport<D> {
+    pub(super) fn into_report(self) -> DeviceReport<()> {
         DeviceReport {
             host: self.device.host,
-            script: self.device.script,
+            script: (),
             finished: self.finished,
             logs: self.logs,
             cpu: Duration::ZERO,
@@ -91,7 +92,7 @@ impl<C, D> DeviceSlot<C, D> {
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,
-    D: Script<C>,
+    D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
     L: Links,
     T: Tap,

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
+use wirecost_proto::director::Director;
 use wirecost_proto::driver::{FlowReport, Observer, Service};
 use wirecost_proto::path::Links;
-use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason, Script};
+use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
 use super::World;
 use super::upkeep::Upkeep;
@@ -79,7 +80,7 @@ pub(super) fn report(flow: Flow) -> Option<FlowReport> {
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,
-    D: Script<C>,
+    D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
     L: Links,
     T: Tap,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use wirecost_link::{Link, LinkConfig, Loss};
 use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent, Transport};
+use wirecost_proto::director::Scripts;
 use wirecost_proto::driver::{Device, Observer, Service};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::Links;
@@ -212,7 +213,7 @@ pub(crate) fn settings() -> Settings {
     Settings::linux(1_500, false, Rng::new(1))
 }
 
-pub(crate) type BareWorld<L, T> = World<Client, Talker, Server, L, T, Arrivals>;
+pub(crate) type BareWorld<L, T> = World<Client, Scripts<Talker>, Server, L, T, Arrivals>;
 
 /// Devices that talk to one service.
 pub(crate) fn world<L: Links, T: Tap>(

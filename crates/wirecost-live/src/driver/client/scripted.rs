@@ -1,16 +1,14 @@
 //! Devices on the emulated link, each with a script of its own.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wirecost_proto::director::{Director, Due};
+use wirecost_proto::Endpoint;
+use wirecost_proto::director::Scripts;
 use wirecost_proto::driver::{Device, DeviceReport};
-use wirecost_proto::script::{Context, Script, Step};
-use wirecost_proto::{Endpoint, Instant, ResetReason};
+use wirecost_proto::script::Script;
 
 use super::super::Stopper;
 use super::setting::Noted;
@@ -18,63 +16,6 @@ use super::slot::{Slot, Target};
 use super::{ClientLoop, OnLink};
 use crate::activity::Activity;
 use crate::clock::Clock;
-
-/// A director of devices that have a script each, and nothing to do with one another.
-#[derive(Debug)]
-pub struct Scripts<S> {
-    scripts: Vec<S>,
-    /// Devices that have been told to begin.
-    begun: usize,
-    /// Why endpoints have ended, by device.
-    errors: BTreeMap<usize, String>,
-}
-
-impl<S> Scripts<S> {
-    /// A director for devices with these scripts, in their order.
-    pub fn new(scripts: Vec<S>) -> Self {
-        Self {
-            scripts,
-            begun: 0,
-            errors: BTreeMap::new(),
-        }
-    }
-}
-
-impl<E: Endpoint, S: Script<E>> Director<E> for Scripts<S> {
-    fn event(&mut self, device: usize, event: E::Event, now: Instant) {
-        self.scripts[device].event(event, now);
-    }
-
-    fn failed(&mut self, device: usize, reason: ResetReason, now: Instant) {
-        self.scripts[device].failed(reason, now);
-    }
-
-    fn sent(&mut self, device: usize, now: Instant) -> bool {
-        self.scripts[device].sent(now);
-        true
-    }
-
-    fn next(&mut self, device: usize, context: Context) -> Step<E::Command> {
-        self.scripts[device].next(context)
-    }
-
-    /// Every device is to begin; from then on each waits for something or for a time.
-    fn due(&mut self, _: Instant) -> Due {
-        if self.begun == self.scripts.len() {
-            return Due::Later(None);
-        }
-        self.begun += 1;
-        Due::Device(self.begun - 1)
-    }
-
-    fn woken(&mut self, _: Instant) -> ControlFlow<()> {
-        ControlFlow::Break(())
-    }
-
-    fn ended(&mut self, device: usize, error: &dyn Display, _: Instant) {
-        self.errors.insert(device, error.to_string());
-    }
-}
 
 impl<E, S> ClientLoop<E, Scripts<S>, OnLink>
 where
@@ -130,9 +71,7 @@ where
     /// Polling failed.
     pub fn run(mut self) -> io::Result<Vec<DeviceReport<S>>> {
         self.run_to_end()?;
-        let Scripts {
-            scripts, mut errors, ..
-        } = self.director;
+        let (scripts, mut errors) = self.director.into_parts();
         let devices = self.setting.devices.into_iter().zip(scripts).zip(self.slots);
         let reports = devices
             .enumerate()

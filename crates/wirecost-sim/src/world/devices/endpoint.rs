@@ -1,9 +1,10 @@
 //! A device's endpoint: its input, and what it says.
 
 use wirecost_proto::bare::Transport;
+use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
 use wirecost_proto::path::Links;
-use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason, Script};
+use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
 use super::super::World;
 use crate::tap::Tap;
@@ -11,7 +12,7 @@ use crate::tap::Tap;
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,
-    D: Script<C>,
+    D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
     L: Links,
     T: Tap,
@@ -57,7 +58,7 @@ where
                 Output::Transmit { .. } => self.device_transmits(index, &out),
                 Output::Consumed { .. } => slot.note_consumed(received, &out),
                 Output::Close { reset, .. } => self.close_flow(index, reset),
-                Output::Event(event) => slot.device.script.event(event, now),
+                Output::Event(event) => self.director.event(index, event, now),
                 Output::Timeout(_) => {}
             }
         }
@@ -84,7 +85,7 @@ where
             .network
             .send_datagram(flow, Direction::Up, out.bytes(), out.spans());
         if sent.is_err() {
-            slot.device.script.failed(ResetReason::Local, now);
+            self.director.failed(index, ResetReason::Local, now);
         }
     }
 
@@ -123,7 +124,7 @@ where
         if let Some(slot) = self.devices.get_mut(index).filter(|_| flushed)
             && std::mem::take(&mut slot.unsent_command)
         {
-            slot.device.script.sent(now);
+            self.director.sent(index, now);
         }
         self.note_congestion(index);
         self.drop_closed(index);

@@ -1,8 +1,9 @@
 //! What a device's connection has for it, and what becomes of its socket.
 
+use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
 use wirecost_proto::path::Links;
-use wirecost_proto::{Direction, Endpoint, Input, ResetReason, Script};
+use wirecost_proto::{Direction, Endpoint, Input, ResetReason};
 
 use super::super::World;
 use crate::network::flow::Body;
@@ -12,7 +13,7 @@ use crate::tap::Tap;
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,
-    D: Script<C>,
+    D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
     L: Links,
     T: Tap,
@@ -84,8 +85,8 @@ where
     fn lost(&mut self, index: usize, reason: ResetReason, unopened: bool) {
         let now = self.network.now;
         self.close_socket(index);
-        if let Some(slot) = self.devices.get_mut(index).filter(|_| unopened) {
-            slot.device.script.failed(reason, now);
+        if unopened {
+            self.director.failed(index, reason, now);
         }
         self.device_flow_input(index, |flow| Input::Reset { flow, reason });
     }

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
+use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::path::Links;
 use wirecost_proto::script::{Context, Step};
-use wirecost_proto::{Endpoint, Input, Phase, ResetReason, Script};
+use wirecost_proto::{Endpoint, Input, Phase, ResetReason};
 
 use super::super::World;
 use crate::network::Network;
@@ -25,7 +26,7 @@ const IDENTIFICATIONS: u64 = 0x7369_6d03;
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,
-    D: Script<C>,
+    D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
     L: Links,
     T: Tap,
@@ -48,7 +49,7 @@ where
                 transmitted: slot.transmitted,
                 congested: slot.congested,
             };
-            match slot.device.script.next(context) {
+            match self.director.next(index, context) {
                 Step::Connect => self.connect(index),
                 Step::Command(command) => {
                     slot.unsent_command = true;
