@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 use wirecost_results::folder::{ResultsError, RunFolder};
 use wirecost_results::load::LoadSummary;
-use wirecost_results::merge::{MergeError, Merged, Scenarios, scenario_texts};
+use wirecost_results::merge::{MergeError, Merged, Scenarios, Sources, scenario_texts};
 use wirecost_results::summary::Summary;
 use wirecost_results::threshold::Threshold;
 
@@ -31,8 +31,9 @@ pub fn merge(
     command: String,
     ended: SystemTime,
 ) -> Result<Whole, MergeError> {
+    let checked = Sources::of(sources)?;
     let demands = Demands::of(sources)?;
-    let merged = wirecost_results::merge::merge(sources, into, command, &demands, ended)?;
+    let merged = checked.merge(into, command, &demands, ended)?;
     Ok(Whole {
         merged,
         unjudged: demands.unread.map(|error| error.to_string()),

@@ -97,47 +97,67 @@ pub enum MergeError {
     },
 }
 
-/// Puts results folders together into a new one; `command` is the command that does it, `ended` the time of its end.
-///
-/// # Errors
-/// [`MergeError`] where they cannot be put together.
-pub fn merge(
-    sources: &[RunFolder],
-    into: &RunFolder,
-    command: String,
-    scenarios: &dyn Scenarios,
-    ended: SystemTime,
-) -> Result<Merged, MergeError> {
-    if sources.len() < 2 {
-        return Err(MergeError::TooFew);
-    }
-    let mut paths = BTreeSet::new();
-    for source in sources {
-        let path = source.path();
-        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if !paths.insert(real) {
-            return Err(MergeError::Twice(path.to_owned()));
+/// Results folders that can be put together: they are all of loads, or all of comparisons.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    folders: &'a [RunFolder],
+    are_loads: bool,
+}
+
+impl<'a> Sources<'a> {
+    /// The folders, each once and all of one kind.
+    ///
+    /// # Errors
+    /// [`MergeError`] where they cannot be put together.
+    pub fn of(folders: &'a [RunFolder]) -> Result<Self, MergeError> {
+        if folders.len() < 2 {
+            return Err(MergeError::TooFew);
         }
+        let mut paths = BTreeSet::new();
+        for source in folders {
+            let path = source.path();
+            let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            if !paths.insert(real) {
+                return Err(MergeError::Twice(path.to_owned()));
+            }
+        }
+        let (loads, comparisons) = folders.iter().try_fold((Vec::new(), Vec::new()), split)?;
+        if let (Some(loads), Some(comparison)) = (loads.first(), comparisons.first()) {
+            return Err(MergeError::Mixed {
+                loads: loads.path().to_owned(),
+                comparison: comparison.path().to_owned(),
+            });
+        }
+        Ok(Self {
+            folders,
+            are_loads: comparisons.is_empty(),
+        })
     }
-    let (loads, comparisons) = sources.iter().try_fold((Vec::new(), Vec::new()), split)?;
-    if let (Some(loads), Some(comparison)) = (loads.first(), comparisons.first()) {
-        return Err(MergeError::Mixed {
-            loads: loads.path().to_owned(),
-            comparison: comparison.path().to_owned(),
-        });
-    }
-    let order = Order {
-        sources,
-        into,
-        command,
-        scenarios,
-        ended,
-    };
-    if loads.is_empty() {
+
+    /// Puts the folders together into a new one; `command` is the command that does it, `ended` the time of its end.
+    ///
+    /// # Errors
+    /// [`MergeError`] where they cannot be put together.
+    pub fn merge(
+        self,
+        into: &RunFolder,
+        command: String,
+        scenarios: &dyn Scenarios,
+        ended: SystemTime,
+    ) -> Result<Merged, MergeError> {
+        let order = Order {
+            sources: self.folders,
+            into,
+            command,
+            scenarios,
+            ended,
+        };
+        if self.are_loads {
+            return Ok(Merged::Loads(loads::merge(order)?));
+        }
         let merged = comparisons::merge(order)?;
-        return Ok(Merged::Comparison(Box::new(merged)));
+        Ok(Merged::Comparison(Box::new(merged)))
     }
-    Ok(Merged::Loads(loads::merge(order)?))
 }
 
 type Kinds<'a> = (Vec<&'a RunFolder>, Vec<&'a RunFolder>);
