@@ -1,4 +1,4 @@
-//! What all devices of one loop do and when: a [`Script`](crate::Script) for many.
+//! What all devices of one loop do and when: a [`Script`] for many.
 //!
 //! Where thousands of devices share one schedule, one object that knows them all is smaller and faster than an object
 //! for each: it names the devices that have something to do, and the loop asks it for each of them what that is.
