@@ -18,7 +18,6 @@ mod unreachable;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wirecost_live::Clock;
 use wirecost_proto::Instant;
 use wirecost_results::figures::Interval;
 use wirecost_results::thresholds::failure_text;
@@ -29,6 +28,7 @@ use super::part::{FromPart, ToPart};
 use super::parts::{Gone, Parts};
 use super::target::{Measured, Used, Watched};
 use super::watch::Watcher;
+use crate::clock::LoadClock;
 use crate::context::Demands;
 use crate::outcome::{Outcome, PhaseTimes};
 use sides::{Reading, Said};
@@ -47,7 +47,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What belongs to a load beside its parts.
 pub struct Surroundings<'a> {
     /// The clock of the run.
-    pub clock: Clock,
+    pub clock: LoadClock,
     /// The target, as far as it can be watched.
     pub target: &'a mut dyn Watched,
     /// Whoever watches.
@@ -231,7 +231,7 @@ impl<'a> Coordinator<'a> {
     fn begin_at_target(&mut self, at: Instant, phase: &Phase) {
         let measured_from = at + phase.warm_up();
         let offered = phase.offer().and_then(|offer| offer.length(self.options.clients));
-        let clock = self.around.clock;
+        let clock = self.around.clock.clone();
         let target = &mut *self.around.target;
         target.begin(&Measured {
             from_ns: clock.monotonic_nanos(measured_from),

@@ -2,10 +2,10 @@
 
 use wirecost_results::figures::{Deliveries, Interval};
 use wirecost_results::link::link_of;
-use wirecost_results::load::{Asked, Load, LoadFile, PhaseFigures, ProcessUse};
+use wirecost_results::load::{Asked, Load, LoadFile, PhaseFigures, ProcessUse, ServiceFigures};
 use wirecost_results::missing;
 use wirecost_results::summary::Warning;
-use wirecost_scenario::options::load::{Arrivals, LoadOptions, Phase};
+use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
 use super::verdict::{self, Evidence, Verdict};
@@ -42,12 +42,13 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
     };
     let offered = outcome.intervals.iter().filter(|interval| offers(interval.phase));
     let sent: u64 = offered.map(|interval| interval.sent).sum();
+    let is_live = options.engine == LoadEngine::Live;
     Load {
         stack: options.stack.to_string(),
         start: options.start.to_string(),
         payload_bytes: options.payload.message_bytes(options.clients),
         target: options.target.to_string(),
-        engine: "live".into(),
+        engine: options.engine.name().into(),
         clients: u64::from(options.clients),
         subscribers: u64::from(options.receivers()),
         inflight: options.inflight.map(u64::from),
@@ -60,13 +61,25 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         aborted: outcome.aborted.clone(),
         valid: is_valid(&warnings) && phases.iter().all(|phase| phase.valid),
         warnings,
-        generator: Some(process_use(&outcome.generator, sent)),
-        target_use: measured(outcome.target.as_ref()).map(|spent| process_use(spent, sent)),
+        generator: is_live.then(|| process_use(&outcome.generator, sent)),
+        target_use: measured(outcome.target.as_ref())
+            .filter(|_| is_live)
+            .map(|spent| process_use(spent, sent)),
+        service: service(options, outcome),
         link: link.map(|link| Box::new(link.figures.clone())),
         bottleneck,
         phases,
         ..Load::default()
     }
+}
+
+/// The simulated server, where it takes time for messages.
+fn service(options: &LoadOptions, outcome: &Outcome) -> Option<ServiceFigures> {
+    Some(ServiceFigures {
+        service_time: options.service_time?.to_string(),
+        workers: options.workers,
+        utilisation: outcome.target.as_ref().and_then(|spent| spent.busiest_share),
+    })
 }
 
 /// The file of a load that could not be run, for a reason.

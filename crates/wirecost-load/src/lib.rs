@@ -1,4 +1,4 @@
-//! Many devices against one target, live: an open loop, honest numbers.
+//! Many devices against one target, live or in virtual time: an open loop, honest numbers.
 //!
 //! ```text
 //! LoadOptions -> parts, each a range of devices: loops in this process, or worker processes with loops
@@ -8,6 +8,7 @@
 //!
 //! - [`run`](mod@run): a load from what is asked for to its figures; [`entry`]: those, as results have them; [`verdict`]:
 //!   whether they may be used
+//! - [`clock`]: the machine's time, or virtual time
 //! - [`context`]: what belongs to a load beside what is asked for; [`outcome`]: what it has come to; [`error`]: why it has come
 //!   to nothing
 //! - [`coordinator`]: a load from its first phase to its last, over [`parts`]
@@ -22,6 +23,7 @@
 //! - [`profile`]: takes CPU profiles with `perf`
 //! - [`roles`]: what devices are and do beside sending messages
 //! - [`shared`]: sockets that devices share
+//! - `simulated`: a load in virtual time
 //! - [`sink`]: the counting target
 //! - [`sweep`]: one load after the other
 //! - [`watch`]: progress notifications
@@ -33,6 +35,7 @@ pub mod arrivals;
 mod backlog;
 pub mod book;
 mod certificate;
+pub mod clock;
 pub mod context;
 pub mod coordinator;
 pub mod destination;
@@ -52,6 +55,7 @@ mod scheme;
 pub mod server;
 pub mod share;
 pub mod shared;
+mod simulated;
 pub mod sink;
 pub mod sweep;
 pub mod target;

@@ -173,7 +173,7 @@ impl LoadLink {
                     Some(achieved(&self.round_trips, &self.config, &counters)),
                 ),
                 packet_path: if left.medium == Medium::Tun { "tun" } else { "veth" }.into(),
-                emulator: emulator(&left),
+                emulator: Some(emulator(&left)),
                 dropped_packets: dropped,
             },
             config: self.config,

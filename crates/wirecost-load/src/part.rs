@@ -107,6 +107,11 @@ impl Inbox {
         self.lock().pop_front()
     }
 
+    /// Whether the part has taken everything.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<ToPart>> {
         // A queue is whole whoever panicked while it was locked.
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)

@@ -11,28 +11,55 @@ use super::share::Share;
 /// Parts at work, wherever they are.
 pub struct Parts {
     tell: Vec<Tell>,
-    heard: Receiver<(u32, FromPart)>,
+    ear: Box<dyn Ear>,
     /// Process ids of those that are processes of their own.
     pub pids: Vec<u32>,
     /// Called when all is over, to wait for what is left.
     join: Box<dyn FnOnce() + Send>,
 }
 
+/// How parts are heard, with their numbers.
+pub trait Ear {
+    /// What is heard next; `Ok(None)` where it is nothing for so long.
+    ///
+    /// # Errors
+    /// All parts have gone.
+    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone>;
+
+    /// Lets so much time pass.
+    fn pass(&mut self, span: Duration);
+}
+
+/// Parts on threads and in processes are heard over one channel.
+impl Ear for Receiver<(u32, FromPart)> {
+    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+        match self.recv_timeout(patience) {
+            Ok(heard) => Ok(Some(heard)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Gone),
+        }
+    }
+
+    fn pass(&mut self, span: Duration) {
+        thread::sleep(span);
+    }
+}
+
 /// Tells a part something; one that has ended hears nothing.
 pub type Tell = Box<dyn Fn(ToPart) + Send>;
 
 impl Parts {
-    /// Parts that are told by `tell`, each, and heard over one channel with their numbers; `join` waits until they are
+    /// Parts that are told by `tell`, each, and heard by `ear`; `join` waits until they are
     /// gone.
     pub fn new(
         tell: Vec<Tell>,
-        heard: Receiver<(u32, FromPart)>,
+        ear: impl Ear + 'static,
         pids: Vec<u32>,
         join: impl FnOnce() + Send + 'static,
     ) -> Self {
         Self {
             tell,
-            heard,
+            ear: Box::new(ear),
             pids,
             join: Box::new(join),
         }
@@ -80,12 +107,13 @@ impl Parts {
     ///
     /// # Errors
     /// All parts have gone.
-    pub fn hear(&self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
-        match self.heard.recv_timeout(patience) {
-            Ok(heard) => Ok(Some(heard)),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(Gone),
-        }
+    pub fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+        self.ear.hear(patience)
+    }
+
+    /// Lets so much time pass; what parts say meanwhile is heard later.
+    pub fn pass(&mut self, span: Duration) {
+        self.ear.pass(span);
     }
 
     /// Waits until they are gone; they are told nothing any more.

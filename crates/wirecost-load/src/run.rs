@@ -18,8 +18,9 @@ use wirecost_results::load::{Load, LoadFile};
 use wirecost_results::profile::Folded;
 use wirecost_results::summary::Warning;
 use wirecost_results::time::rfc3339;
-use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
+use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 
+use super::clock::LoadClock;
 use super::context::RunContext;
 use super::coordinator::{Coordinator, Surroundings};
 use super::error::LoadError;
@@ -31,7 +32,7 @@ use super::share::{Share, sources_of};
 use super::target::Used;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
-use super::{certificate, entry, keys, nanos, scheme};
+use super::{certificate, entry, keys, nanos, scheme, simulated};
 use crate::outcome::{NoConnection, Outcome};
 
 /// Devices that keep a loop busy enough that another one is worth its thread.
@@ -45,6 +46,9 @@ const DEVICES_PER_LOOP: u32 = 100;
 /// [`LoadError`] where there are no figures; what went wrong with them is in their warnings.
 pub fn run(options: &LoadOptions, mut place: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
     limits::spare_memory();
+    if options.engine == LoadEngine::Sim {
+        return simulated::run(options, place);
+    }
     let Some(config) = &options.link else {
         return run_here(options, place, None);
     };
@@ -137,7 +141,7 @@ fn conduct(
 ) -> Outcome {
     place.watcher.begin(&Announcement::of(options, place.place));
     let surroundings = Surroundings {
-        clock,
+        clock: LoadClock::Live(clock),
         target: server,
         watcher: place.watcher,
         interrupted: place.interrupted,
@@ -227,7 +231,7 @@ fn end(
 }
 
 /// Whether there is anything to tell of a load that has left `outcome`.
-fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
+pub(super) fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
     if let Some(mut why) = outcome.no_connection.clone() {
         // Whoever speaks something else, or is not trusted, is there, and the connection was refused.
         if let Some(reason) = scheme::meant(options, address) {

@@ -12,7 +12,6 @@ use wirecost_live::process::usage::OwnUsage;
 use wirecost_live::{Clock, EnvironmentError, Side};
 use wirecost_probe::resolve::{ResolveError, resolve};
 use wirecost_results::RunFolder;
-use wirecost_results::figures::Deliveries;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use wirecost_security::certificate;
 use wirecost_stack::Credentials;
@@ -220,17 +219,7 @@ impl Watched for Server {
                 let asked = Instant::now();
                 let is_over = || interrupted() && asked.elapsed() >= LAST_WAIT;
                 let report = sink.report(Patience::new(REPORT_PATIENCE, &is_over)).ok()?;
-                Some(Arrived {
-                    deliveries: Deliveries {
-                        arrived: report.messages,
-                        duplicates: report.duplicates.unwrap_or(0),
-                        out_of_order: report.out_of_order.unwrap_or(0),
-                        ..Deliveries::default()
-                    },
-                    warm_up: report.warm_up,
-                    worked_off: report.worked_off,
-                    one_way_delay: report.one_way_delay.filter(|delays| !delays.is_empty()),
-                })
+                Some(report.into())
             }
         }
     }

@@ -106,7 +106,8 @@ impl Share {
     ) -> Result<Option<String>, String> {
         let clock = Clock::start();
         let endpoints = self.shared_endpoints();
-        let clients = self.clients(clock, key_log, &endpoints)?;
+        let channels = self.destination.channels(clock, key_log)?;
+        let clients = self.clients(&channels, &endpoints)?;
         let transport = self.options.stack.transport();
         let remote = self.destination.address;
         let devices = clients.into_iter().map(|endpoint| LoadDevice {
@@ -116,7 +117,7 @@ impl Share {
         });
         let traffic = Arc::<Traffic>::default();
         let director = self
-            .director(clock, inbox, outbox)?
+            .director(clock.into(), inbox, outbox)?
             .with_traffic(Arc::clone(&traffic))
             .with_shared_endpoints(endpoints);
         let driver = ClientLoop::for_load(devices, director, clock, self.sources());
@@ -167,7 +168,7 @@ impl Share {
         SharedEndpoints::of(&self.options, self.count(), rng)
     }
 
-    fn rng(&self, purpose: &str) -> Rng {
+    pub(crate) fn rng(&self, purpose: &str) -> Rng {
         Rng::new(self.options.seed).purpose(key_of(purpose))
     }
 }

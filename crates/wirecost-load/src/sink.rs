@@ -11,7 +11,7 @@
 //!
 //! Every line but the three words is JSON.
 
-mod counter;
+pub(crate) mod counter;
 mod report;
 mod target;
 

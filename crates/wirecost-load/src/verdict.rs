@@ -7,11 +7,12 @@
 
 mod bottleneck;
 mod link;
+mod modelled;
 mod phase;
 
 use wirecost_results::load::{Bottleneck, ENDED_EARLY, PhaseFigures};
 use wirecost_results::summary::Warning;
-use wirecost_scenario::options::load::{Arrivals, LoadOptions, Phase};
+use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
 use crate::outcome::{Outcome, PhaseTimes, Spent};
@@ -81,7 +82,10 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
 
 /// Judges a load.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
-    let bottleneck = bottleneck::of(evidence);
+    let bottleneck = match evidence.options.engine {
+        LoadEngine::Live => bottleneck::of(evidence),
+        LoadEngine::Sim => modelled::bottleneck(evidence),
+    };
     let by_generator = bottleneck.as_ref().is_some_and(|found| found.who == "generator");
     let phases = evidence.options.phases.iter().zip(evidence.phases);
     let phases = phases.zip(&evidence.outcome.phases).enumerate();
@@ -105,6 +109,10 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
 
 fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
     let outcome = evidence.outcome;
+    if evidence.options.engine == LoadEngine::Sim {
+        // What is modelled has no machine that could be short of anything.
+        return evidence.link.into_iter().flat_map(link::warnings).collect();
+    }
     let target = outcome.target.as_ref();
     [
         socketless(outcome),

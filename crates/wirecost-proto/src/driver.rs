@@ -91,6 +91,12 @@ pub struct Service<E> {
 pub trait Observer<E: Endpoint> {
     /// Takes an event of a service, by its index, caused by input from `peer` (none for a timer's).
     fn event(&mut self, service: usize, peer: Option<SocketAddr>, event: E::Event, now: Instant);
+
+    /// Whether an event is the arrival of a message that a server works on before it answers. Only a simulated server with a
+    /// service time asks.
+    fn is_work(&self, _event: &E::Event) -> bool {
+        false
+    }
 }
 
 /// What a flow has left.

@@ -11,6 +11,7 @@
 //! - [`random`]: seeded randomness that does not depend on call order
 //! - [`path`]: what a link does to a packet
 //! - [`script`]: what a device does and when; [`director`]: the same for all devices of a loop
+//! - [`service_time`]: how long a server works on a message
 //! - [`driver`]: what a driver takes and what it leaves
 //! - [`log`]: what an endpoint said of the bytes of one flow
 //! - [`hosts`]: the addresses of server and devices
@@ -48,6 +49,7 @@ pub mod peer_text;
 pub mod random;
 pub mod record;
 pub mod script;
+pub mod service_time;
 pub mod span;
 pub mod stamp;
 pub mod time;

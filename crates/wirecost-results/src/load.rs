@@ -54,7 +54,7 @@ pub struct Load {
     pub payload_bytes: Option<u64>,
     /// `builtin`, the name of a real server, or a URL.
     pub target: String,
-    /// `live`.
+    /// `live`, or `sim` where everything is modelled in virtual time.
     pub engine: String,
     /// Devices, subscribers not counted.
     pub clients: u64,
@@ -102,6 +102,9 @@ pub struct Load {
     pub generator: Option<ProcessUse>,
     /// CPU and memory of the target, where it runs on this machine.
     pub target_use: Option<ProcessUse>,
+    /// The server of a simulated load, where it takes time for messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceFigures>,
     /// The emulated link that all devices shared; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Box<LinkFigures>>,
@@ -141,10 +144,11 @@ pub struct LinkFigures {
     /// What was asked for and achieved, over the whole load.
     #[serde(flatten)]
     pub link: Link,
-    /// How packets left the namespaces: `tun` or `veth`.
+    /// How packets left the namespaces: `tun` or `veth`; `virtual` where there are none, in virtual time.
     pub packet_path: String,
-    /// How the link kept its deadlines, over the whole load.
-    pub emulator: Emulator,
+    /// How the link kept its deadlines, over the whole load; absent in virtual time, which keeps all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<Emulator>,
     /// Packets that an interface dropped or refused: any makes the load invalid.
     pub dropped_packets: u64,
 }
@@ -234,6 +238,17 @@ pub struct ProcessUse {
     /// CPU time of the phases that offer something per million messages that were sent in them, warm-up included, in seconds;
     /// null where none were.
     pub cpu_s_per_million: Option<f64>,
+}
+
+/// A simulated server that takes time for messages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceFigures {
+    /// How long it works on a message, e.g. `1ms` or `exponential:1ms`.
+    pub service_time: String,
+    /// Its workers, with one queue in front of them.
+    pub workers: u32,
+    /// The share of the workers' time that was in use in the busiest phase; null where the phases were too short to tell.
+    pub utilisation: Option<f64>,
 }
 
 /// Who could give no more.

@@ -27,7 +27,7 @@ pub fn key(options: &LoadOptions) -> String {
     };
     let identity = Identity {
         load: Resolved::new(&question, Secrets::Hidden),
-        engine: "live",
+        engine: options.engine.name(),
         version: env!("CARGO_PKG_VERSION"),
     };
     // Texts, numbers and lists: there is nothing that JSON cannot hold.

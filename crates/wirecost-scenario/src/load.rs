@@ -21,10 +21,10 @@ use super::link;
 use super::node::{Node, Value};
 use super::table::{Table, clients, flag, keep_alive, parsed, text, time, whole};
 use crate::options::load::valid::{About, Refusal};
-use crate::options::load::{CONNECT_TIMEOUT, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will};
+use crate::options::load::{CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will};
 
 /// The keys of a load.
-pub const KEYS: [&str; 32] = [
+pub const KEYS: [&str; 34] = [
     "stack",
     "start",
     "target",
@@ -57,6 +57,8 @@ pub const KEYS: [&str; 32] = [
     "record",
     "seed",
     "engine",
+    "service_time",
+    "workers",
 ];
 /// The keys of devices that subscribe.
 pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
@@ -108,6 +110,9 @@ impl LoadOptions {
             stack,
             start: Start::Cold,
             target,
+            engine: LoadEngine::Live,
+            service_time: None,
+            workers: 1,
             clients: DEFAULT_CLIENTS,
             subscribers: None,
             payload: Payload::Size(DEFAULT_SIZE),
@@ -161,12 +166,12 @@ pub fn parse(text: &str) -> Result<LoadOptions, ScenarioError> {
 /// A key is unknown, is missing, or has no value that it can have.
 pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, ScenarioError> {
     let table = Table::new(node, "", &KEYS)?;
-    if let Some(engine) = table.one("engine", text)?.filter(|engine| engine != "live") {
-        return Err(table.error("engine", format!("loads are run live, not {engine:?}")));
-    }
     let target = table.one("target", target)?;
     let target = target.unwrap_or(LoadTarget::Started(Target::Builtin));
     let mut load = LoadOptions::new(stack(&table, &target)?, target);
+    set(&mut load.engine, table.one("engine", parsed)?);
+    load.service_time = table.one("service_time", parsed)?;
+    set(&mut load.workers, table.one("workers", whole)?);
     connection(&table, &mut load, surroundings)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;

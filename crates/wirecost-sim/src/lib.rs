@@ -2,6 +2,7 @@
 //! threads.
 //!
 //! - [`world`]: hosts, their flows and the events between them
+//! - [`workers`]: the time that a server takes for a message
 //! - [`tap`]: who sees the packets at the entry of the link
 //! - `network`: flows, their sockets, packets on their way, links, and the time
 //! - `queue`: what is still to happen, by time; `slab`: values by number
@@ -83,8 +84,10 @@ mod queue;
 pub mod settings;
 mod slab;
 pub mod tap;
+pub mod workers;
 pub mod world;
 
 pub use settings::{Settings, Wake};
 pub use tap::{Packet, Recording, Tally, Tap, Transport};
+pub use workers::Workers;
 pub use world::{Finished, World};

@@ -38,6 +38,11 @@ pub(crate) enum What {
         /// Index of the service.
         service: u32,
     },
+    /// What a service has to say after its service time.
+    Served {
+        /// Its number among what is held.
+        held: u32,
+    },
 }
 
 impl What {
@@ -45,9 +50,11 @@ impl What {
     const fn turn(self) -> Turn {
         match self {
             Self::Arrival { .. } | Self::Transport { .. } => Turn::BelowSockets,
-            Self::Application { .. } | Self::Device { .. } | Self::Director | Self::Service { .. } => {
-                Turn::AboveSockets
-            }
+            Self::Application { .. }
+            | Self::Device { .. }
+            | Self::Director
+            | Self::Service { .. }
+            | Self::Served { .. } => Turn::AboveSockets,
         }
     }
 }

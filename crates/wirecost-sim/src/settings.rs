@@ -3,6 +3,8 @@
 use wirecost_proto::Rng;
 use wirecost_tcp::Config;
 
+use crate::workers::Workers;
+
 /// When an application finds out what several segments that arrive at one instant have for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wake {
@@ -30,6 +32,8 @@ pub struct Settings {
     pub keeps_logs: bool,
     /// When applications wake.
     pub wake: Wake,
+    /// The time that the servers take for messages; without workers they answer at once.
+    pub workers: Option<Workers>,
 }
 
 impl Settings {
@@ -49,6 +53,7 @@ impl Settings {
             rng,
             keeps_logs: true,
             wake: Wake::default(),
+            workers: None,
         }
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! - `devices`: the devices' side: an endpoint, one flow after the other, and a script
 //! - `services`: the servers' side: endpoints with any number of flows
+//! - `service_time`: what servers say after a time
 //! - `upkeep`: what is kept of an endpoint of either side
 
 mod devices;
+mod service_time;
 mod services;
 mod upkeep;
 
@@ -18,8 +20,11 @@ use crate::network::Network;
 use crate::network::flight::Content;
 use crate::network::streams::earlier;
 use crate::queue::What;
+use crate::slab::Slab;
 use crate::tap::Tap;
+use crate::workers::Workers;
 use devices::DeviceSlot;
+use service_time::{Held, Saying};
 use services::ServiceSlot;
 
 /// What a world has left.
@@ -57,6 +62,14 @@ pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
     services: Vec<ServiceSlot<S>>,
     observer: O,
     flows: Vec<FlowReport>,
+    /// Who takes time for messages, where servers do.
+    workers: Option<Workers>,
+    /// What servers say later.
+    held: Slab<Held>,
+    /// What the service at hand says, where servers take time.
+    sayings: Vec<Saying>,
+    /// When the messages are done that the service at hand has reported.
+    done: Option<Instant>,
     /// What the endpoint at hand says.
     out: Buffer,
     /// What the socket at hand has for its endpoint.
@@ -75,7 +88,7 @@ where
 {
     /// A world in which nothing has happened, whose devices do what `director` says.
     pub fn directed(
-        settings: Settings,
+        mut settings: Settings,
         devices: Vec<Device<C, ()>>,
         director: D,
         services: Vec<Service<S>>,
@@ -94,6 +107,7 @@ where
             .map(|device| DeviceSlot::new(service_of(&device), device))
             .collect();
         Self {
+            workers: settings.workers.take(),
             network: Network::new(settings, devices.len(), links, tap),
             running: devices.len(),
             devices,
@@ -102,10 +116,45 @@ where
             services,
             observer,
             flows: Vec::new(),
+            held: Slab::default(),
+            sayings: Vec::new(),
+            done: None,
             out: Buffer::new(),
             read: Vec::new(),
             events: 0,
         }
+    }
+
+    /// Where virtual time stands.
+    pub const fn now(&self) -> Instant {
+        self.network.now
+    }
+
+    /// Who takes the servers' events.
+    pub const fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Who takes time for messages, where servers do.
+    pub const fn workers(&self) -> Option<&Workers> {
+        self.workers.as_ref()
+    }
+
+    /// Lets the director look at what it has been told from outside; false where it ends the run by that.
+    pub fn wake_director(&mut self) -> bool {
+        let goes_on = self.director.woken(self.network.now).is_continue();
+        self.ask_director();
+        goes_on
+    }
+
+    /// Lets the next thing happen, unless that is later than `until`: then time goes on to there. Returns whether something
+    /// has happened.
+    pub fn advance_by_one(&mut self, until: Instant) -> bool {
+        let has_happened = self.step(until);
+        if !has_happened {
+            self.network.now = self.network.now.max(until);
+        }
+        has_happened
     }
 
     /// Lets everything happen until `until`, or until every device has finished and what its connections still had to
@@ -169,6 +218,7 @@ where
                 self.director_due.take_if(|at| *at == self.network.now);
             }
             What::Service { service } => self.wake_service(service as usize),
+            What::Served { held } => self.say_held(held),
         }
     }
 
@@ -212,7 +262,8 @@ where
         }
     }
 
-    fn into_finished(mut self) -> (Finished<(), L, T, O>, D) {
+    /// What the world has left, and its director.
+    pub fn into_finished(mut self) -> (Finished<(), L, T, O>, D) {
         let flows = std::mem::take(&mut self.network.flows).into_values();
         self.flows.extend(flows.filter_map(services::report));
         let ports: Vec<u16> = self.services.iter().map(ServiceSlot::port).collect();

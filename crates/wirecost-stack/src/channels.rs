@@ -303,9 +303,10 @@ impl ServerChannels {
         }
     }
 
-    /// Channels of the server of one simulated device: every key and nonce follows from `rng`.
-    pub fn simulated(credentials: Credentials, options: ChannelOptions, rng: Rng) -> Self {
-        let channels = Self::new(credentials, options, 1);
+    /// Channels of the server of simulated devices, each with an OSCORE context of its own: every key and nonce follows from
+    /// `rng`.
+    pub fn simulated(credentials: Credentials, options: ChannelOptions, devices: usize, rng: Rng) -> Self {
+        let channels = Self::new(credentials, options, devices);
         Self {
             common: channels.common.with_seed(rng),
             seed: Some(rng),

@@ -131,7 +131,7 @@ pub const VIRTUAL_EPOCH: Duration = Duration::from_secs(2_051_222_400);
     clippy::disallowed_methods,
     reason = "an Instant comes from no other place, and only differences count"
 )]
-fn virtual_epoch() -> Epoch {
+pub fn virtual_epoch() -> Epoch {
     let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let ahead = VIRTUAL_EPOCH.saturating_sub(unix.unwrap_or_default()) + Duration::from_millis(500);
     Epoch {

@@ -53,7 +53,7 @@ fn simulated(stack: Stack, credentials: &Credentials, seed: u64) -> Ends {
     Ends {
         message: Message::simulated(stack, "t", &payload, rng.purpose(1)).expect("a message"),
         client: ClientChannels::simulated(credentials, options(), rng.purpose(2)),
-        server: ServerChannels::simulated(credentials.clone(), options(), rng.purpose(3)),
+        server: ServerChannels::simulated(credentials.clone(), options(), 1, rng.purpose(3)),
     }
 }
 

@@ -210,7 +210,7 @@ impl Fleet<'_> {
         let credentials = Credentials::simulated(options.seed)?;
         let rng = planned.rng.purpose(key_of("server secrets"));
         let channels = channel_options(options, self.mtu());
-        let channels = ServerChannels::simulated(credentials, channels, rng);
+        let channels = ServerChannels::simulated(credentials, channels, 1, rng);
         let seed = planned.rng.purpose(key_of("server")).next_u64();
         let endpoint = Server::new(planned.stack, Clients::Devices, &channels, seed);
         Ok(Service {

@@ -21,7 +21,7 @@ pub const HOSTS: HostIndex = PATH_CHECK_HOST;
 /// The link that every address of the devices' side shares but those of the checks.
 #[derive(Debug)]
 pub struct SharedLink {
-    shared: Metered,
+    shared: MeteredLink,
     checker: Link,
     surveyor: Link,
 }
@@ -31,10 +31,7 @@ impl SharedLink {
     pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
         let link = |config, purpose| Link::new(config, Rng::new(seed).purpose(key_of(purpose)));
         Self {
-            shared: Metered {
-                link: link(config, "link"),
-                meter,
-            },
+            shared: MeteredLink::new(config, seed, meter),
             checker: link(config, "link check"),
             surveyor: link(LinkConfig::default(), "path check"),
         }
@@ -42,7 +39,7 @@ impl SharedLink {
 
     /// What each direction of the shared link has decided.
     pub fn counters(&self) -> [Counters; 2] {
-        Direction::ALL.map(|way| *self.shared.link.counters(way))
+        self.shared.counters()
     }
 }
 
@@ -58,12 +55,25 @@ impl Links for SharedLink {
 
 /// A link that lets others see what it does.
 #[derive(Debug)]
-struct Metered {
+pub struct MeteredLink {
     link: Link,
     meter: Arc<Meter>,
 }
 
-impl Path for Metered {
+impl MeteredLink {
+    /// An idle link whose deeds `meter` shows.
+    pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
+        let link = Link::new(config, Rng::new(seed).purpose(key_of("link")));
+        Self { link, meter }
+    }
+
+    /// What each direction has decided.
+    pub fn counters(&self) -> [Counters; 2] {
+        Direction::ALL.map(|way| *self.link.counters(way))
+    }
+}
+
+impl Path for MeteredLink {
     fn offer(
         &mut self,
         direction: Direction,

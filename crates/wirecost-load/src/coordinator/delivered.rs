@@ -87,7 +87,7 @@ impl Coordinator<'_> {
             if count >= sent || now >= began + patience || now.saturating_since(moved) >= stillness {
                 return Some(last);
             }
-            std::thread::sleep(LOOK);
+            self.parts.pass(LOOK);
             let next = self.around.target.arrived(self.around.interrupted)?;
             if next.deliveries.arrived != last.deliveries.arrived {
                 moved = self.now();

@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
+use wirecost_live::Clock;
 use wirecost_scenario::options::load::LoadTarget;
 use wirecost_stack::target::Target;
 
@@ -28,7 +29,7 @@ fn ctrl_c_before_all_parts_are_there_ends_the_load_at_once() {
         &options,
         parts,
         Surroundings {
-            clock: Clock::start(),
+            clock: LoadClock::Live(Clock::start()),
             target: &mut (),
             watcher: &mut (),
             interrupted: &|| looks.replace(looks.get() + 1) == 2,

@@ -1,9 +1,7 @@
 //! The endpoints of a part's devices.
 
 use wirecost_coap::shared as coap;
-use wirecost_live::Clock;
 use wirecost_scenario::options::load::LoadOptions;
-use wirecost_security::KeyLog;
 use wirecost_stack::Client;
 use wirecost_stack::channels::ClientChannels;
 use wirecost_stack::client::{ClientConfig, Session, Will};
@@ -14,13 +12,11 @@ use crate::shared::SharedEndpoints;
 
 impl Share {
     /// The endpoints of all devices: senders, then subscribers.
-    pub(super) fn clients(
+    pub(crate) fn clients(
         &self,
-        clock: Clock,
-        key_log: &KeyLog,
+        channels: &ClientChannels,
         endpoints: &SharedEndpoints,
     ) -> Result<Vec<Client>, String> {
-        let channels = self.destination.channels(clock, key_log)?;
         let identities = Identities::new(&self.options)?;
         let senders = self.devices.clone().map(|device| (device, device, ""));
         // What both sides know a device by, such as its OSCORE context, is no other's: nonces come of it.
@@ -34,7 +30,7 @@ impl Share {
             .enumerate()
             .map(|(number, (host, device, prefix))| {
                 let endpoint = endpoints.share(number as u32);
-                self.client(host, (device, prefix), endpoint, &identities, &channels)
+                self.client(host, (device, prefix), endpoint, &identities, channels)
             })
             .collect()
     }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wirecost_live::Clock;
-use wirecost_proto::Instant;
 use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::Payload;
 use wirecost_stack::pattern::{Pattern, Values};
@@ -14,6 +12,7 @@ use wirecost_stack::{Application, Channel, MessagePool, Subscription};
 use super::{Outbox, Share, pattern};
 use crate::activity::Part;
 use crate::book::{MessageTracker, Rules};
+use crate::clock::Origin;
 use crate::devices::Devices;
 use crate::fleet::Fleet;
 use crate::part::Inbox;
@@ -22,7 +21,7 @@ use crate::roles::subscriber::{Reception, Subscribers};
 impl Share {
     pub(crate) fn director(
         &self,
-        clock: Clock,
+        origin: Origin,
         inbox: &Arc<Inbox>,
         outbox: &Outbox,
     ) -> Result<Devices, String> {
@@ -35,11 +34,11 @@ impl Share {
             connects: options.stack.has_connect(),
         };
         let rng = self.rng("back-off").host(u64::from(self.number));
-        let pool = self.pool(clock)?;
+        let pool = self.pool(origin)?;
         let has_bare_datagrams = options.stack.transport() == Transport::Datagram
             && options.stack.application != Application::Http3;
         let part = Part {
-            subscribers: self.subscribers(clock, pool.is_stamped())?,
+            subscribers: self.subscribers(origin, pool.is_stamped())?,
             fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng)
                 .with_reconnect_gap(self.reconnect_gap()),
             book: MessageTracker::new(rules, senders + subscribers),
@@ -49,7 +48,7 @@ impl Share {
             closes_silently: has_bare_datagrams,
             answers_in_one_datagram: has_bare_datagrams
                 && matches!(options.stack.channel, Channel::Plain | Channel::Oscore),
-            clock_start_ns: clock.monotonic_nanos(Instant::START),
+            clock_start_ns: origin.monotonic_ns,
         };
         let (outbox, number) = (outbox.clone(), self.number);
         // Nobody listens where the coordinator has gone.
@@ -66,9 +65,8 @@ impl Share {
         options.most_reconnects_in_a_second().map_or(Duration::ZERO, gap)
     }
 
-    fn pool(&self, clock: Clock) -> Result<MessagePool, String> {
+    fn pool(&self, origin: Origin) -> Result<MessagePool, String> {
         let options = &self.options;
-        let started = Instant::START;
         let payload = match &options.payload {
             Payload::Size(size) => {
                 let bytes = usize::try_from(size.bytes()).map_err(|_| format!("{size} is too large"))?;
@@ -83,15 +81,13 @@ impl Share {
             authority: self.destination.authority.clone(),
             retain: options.retain,
             payload,
-            utc_offset_ns: clock
-                .utc_nanos(started)
-                .saturating_sub(clock.monotonic_nanos(started)),
+            utc_offset_ns: origin.utc_ns.saturating_sub(origin.monotonic_ns),
             seed: options.seed,
         });
         pool.map_err(|error| error.to_string())
     }
 
-    fn subscribers(&self, clock: Clock, stamped: bool) -> Result<Subscribers, String> {
+    fn subscribers(&self, origin: Origin, stamped: bool) -> Result<Subscribers, String> {
         let Some(asked) = &self.options.subscribers else {
             return Ok(Subscribers::none());
         };
@@ -106,7 +102,7 @@ impl Share {
         let reception = Reception {
             stamped,
             senders: self.options.clients,
-            clock_start_ns: clock.monotonic_nanos(Instant::START),
+            clock_start_ns: origin.monotonic_ns,
         };
         let subscriptions = subscriptions.collect::<Result<_, _>>()?;
         Ok(Subscribers::new(self.devices.len(), subscriptions, reception))

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wirecost_amqp::container as amqp;
 use wirecost_coap::server as coap;
 use wirecost_http::server as http;
-use wirecost_live::Clock;
 use wirecost_mqtt::broker as mqtt;
 use wirecost_proto::driver::Observer;
 use wirecost_proto::{Front, Instant, Stamp, bare};
@@ -25,8 +24,9 @@ const MAX_DEVICES: usize = 1 << 20;
 
 /// Takes the server's events; clones share what they have counted.
 #[derive(Clone, Debug)]
-pub(super) struct Counter {
-    clock: Clock,
+pub(crate) struct Counter {
+    /// Where its clock begins on that of the parts, in nanoseconds.
+    clock_start_ns: u64,
     counts: Arc<Mutex<Counts>>,
 }
 
@@ -55,19 +55,19 @@ struct Stamps {
 }
 
 impl Counter {
-    pub(super) fn new(clock: Clock, stamped: bool) -> Self {
+    pub(crate) fn new(clock_start_ns: u64, stamped: bool) -> Self {
         let counts = Counts {
             stamps: stamped.then(Stamps::new),
             ..Counts::default()
         };
         Self {
-            clock,
+            clock_start_ns,
             counts: Arc::new(Mutex::new(counts)),
         }
     }
 
-    /// What has arrived, and what was used for it.
-    pub(super) fn report(&self) -> SinkReport {
+    /// What has arrived.
+    pub(crate) fn report(&self) -> SinkReport {
         self.with(|counts| {
             let stamps = counts.stamps.as_ref();
             SinkReport {
@@ -79,7 +79,7 @@ impl Counter {
                 warm_up: counts.warm_up,
                 worked_off: stamps.map_or(0, |stamps| stamps.worked_off),
                 one_way_delay: stamps.map(|stamps| stamps.delays.clone()),
-                usage: SinkUsage::own(counts.messages),
+                usage: SinkUsage::default(),
             }
         })
     }
@@ -89,7 +89,7 @@ impl Counter {
         self.with(|counts| counts.messages)
     }
 
-    pub(super) fn begin_phase(&self, phase: &Measured) {
+    pub(crate) fn begin_phase(&self, phase: &Measured) {
         self.with(|counts| {
             counts.phase = *phase;
             if let Some(stamps) = &mut counts.stamps {
@@ -110,7 +110,7 @@ impl Observer<Server> for Counter {
         let Some((payload_bytes, front)) = arrived(&event) else {
             return;
         };
-        let monotonic_ns = self.clock.monotonic_nanos(now);
+        let monotonic_ns = self.clock_start_ns.saturating_add(now.as_nanos());
         self.with(|counts| {
             counts.messages += 1;
             counts.payload_bytes += payload_bytes;
@@ -139,6 +139,10 @@ impl Observer<Server> for Counter {
                 stamps.worked_off += u64::from(is_behind);
             }
         });
+    }
+
+    fn is_work(&self, event: &ServerEvent) -> bool {
+        arrived(event).is_some()
     }
 }
 
@@ -199,12 +203,14 @@ impl Stamps {
 mod tests {
     use std::time::Duration;
 
+    use wirecost_live::Clock;
+
     use super::*;
 
     #[test]
     fn counts_what_a_server_reports() {
         let clock = Clock::start();
-        let mut counter = Counter::new(clock, true);
+        let mut counter = Counter::new(clock.monotonic_nanos(Instant::START), true);
         let now = clock.now();
         let stamp = Stamp {
             device: 3,
@@ -231,7 +237,7 @@ mod tests {
         let now = clock.now();
         let now_ns = clock.monotonic_nanos(now);
         for is_stamped in [true, false] {
-            let mut counter = Counter::new(clock, is_stamped);
+            let mut counter = Counter::new(clock.monotonic_nanos(Instant::START), is_stamped);
             counter.begin_phase(&Measured {
                 from_ns: now_ns,
                 has_warm_up: true,
@@ -267,7 +273,7 @@ mod tests {
         for (is_stamped, offer_ends_ms, worked_off) in
             [(true, Some(100), 6), (true, None, 0), (false, Some(100), 0)]
         {
-            let mut counter = Counter::new(clock, is_stamped);
+            let mut counter = Counter::new(clock.monotonic_nanos(Instant::START), is_stamped);
             for phase in 0..2 {
                 let begins = phase * 1_000;
                 counter.begin_phase(&Measured {

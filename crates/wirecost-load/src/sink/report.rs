@@ -6,6 +6,7 @@ use wirecost_results::figures::Deliveries;
 use wirecost_stats::Histogram;
 
 use crate::nanos;
+use crate::target::Arrived;
 
 /// What has arrived at a target since its start.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -68,6 +69,22 @@ impl SinkReport {
             (_, None) => {}
         }
         self.usage.add(&other.usage);
+    }
+}
+
+impl From<SinkReport> for Arrived {
+    fn from(report: SinkReport) -> Self {
+        Self {
+            deliveries: Deliveries {
+                arrived: report.messages,
+                duplicates: report.duplicates.unwrap_or(0),
+                out_of_order: report.out_of_order.unwrap_or(0),
+                ..Deliveries::default()
+            },
+            warm_up: report.warm_up,
+            worked_off: report.worked_off,
+            one_way_delay: report.one_way_delay.filter(|delays| !delays.is_empty()),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::{Clock, priority};
+use wirecost_proto::Instant;
 use wirecost_proto::driver::Service;
 use wirecost_stack::channels::{ChannelOptions, ServerChannels};
 use wirecost_stack::server::{Clients, Server};
@@ -83,7 +84,7 @@ fn start(shard: &Shard) -> Result<(Target, Answer), String> {
     let clock = Clock::start();
     let credentials = credentials(shard, clock)?;
     let portable = credentials.portable().map_err(|error| refused(&error))?;
-    let counter = Counter::new(clock, options.stamped);
+    let counter = Counter::new(clock.monotonic_nanos(Instant::START), options.stamped);
     let service = Service {
         address: options.address,
         transport: stack.transport(),
@@ -145,7 +146,11 @@ fn run(
 
 impl Target {
     fn report(&self) -> super::SinkReport {
-        self.counter.report()
+        let report = self.counter.report();
+        super::SinkReport {
+            usage: SinkUsage::own(report.messages),
+            ..report
+        }
     }
 
     /// Why it serves no more.

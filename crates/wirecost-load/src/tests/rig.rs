@@ -93,7 +93,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         let (outbox, heard) = channel();
         let (inbox, clock) = (Inbox::new(), Clock::start());
         let traffic = Arc::<Traffic>::default();
-        let devices = share.director(clock, &inbox, &outbox).expect("a director");
+        let devices = share.director(clock.into(), &inbox, &outbox).expect("a director");
         let devices = devices.with_traffic(Arc::clone(&traffic));
         Self {
             devices,

@@ -64,7 +64,7 @@ fn ended(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// What the target left without an answer, or did not carry.
-fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<String> {
+pub(super) fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<String> {
     if let Some(phase) = evidence.offered().find(|phase| phase.silence().is_some()) {
         let (silence, carried) = (phase.silence()?, phase.carried());
         let seconds = timeout.as_secs_f64();
@@ -79,7 +79,7 @@ fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<String> {
 }
 
 /// Why nobody is known to have been the bottleneck.
-fn nobody(evidence: &Evidence<'_>) -> String {
+pub(super) fn nobody(evidence: &Evidence<'_>) -> String {
     if let Some(share) = evidence.offered().find_map(|phase| phase.unheard()) {
         return format!(
             "no answer came to {share} of what was offered, and nobody else says whether it arrived"

@@ -70,7 +70,7 @@ pub(super) fn warnings(link: &LinkReport) -> Vec<Warning> {
 
 /// What the emulator is late by is part of the response times, and of no link.
 fn late(link: &LinkReport) -> Option<Warning> {
-    let p99 = link.figures.emulator.lateness_p99_ns;
+    let p99 = link.figures.emulator.as_ref()?.lateness_p99_ns;
     let limit = LATENESS_FLOOR.max(link.config.rtt() / 10);
     (u128::from(p99) > limit.as_nanos()).then(|| {
         Warning::invalid(
@@ -138,7 +138,7 @@ mod tests {
             config,
             counters: [Counters::default(); 2],
             figures: LinkFigures {
-                emulator: Emulator::default(),
+                emulator: Some(Emulator::default()),
                 ..LinkFigures::default()
             },
             network: Vec::new(),
@@ -159,7 +159,7 @@ mod tests {
     fn a_link_that_is_late_or_drops_by_itself_makes_figures_invalid() {
         assert!(kinds(5, |_| {}).is_empty());
         let late_by =
-            |nanos: u64| move |report: &mut LinkReport| report.figures.emulator.lateness_p99_ns = nanos;
+            |nanos: u64| move |report: &mut LinkReport| report.figures.emulator.as_mut().expect("an emulator").lateness_p99_ns = nanos;
         assert!(kinds(5, late_by(1_000_000)).is_empty());
         let late = [("emulator-late".to_owned(), true)];
         assert_eq!(kinds(5, late_by(1_000_001)), late);

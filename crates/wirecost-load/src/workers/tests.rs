@@ -42,7 +42,7 @@ fn layout(processes: u32, loops: u32) -> Layout {
     Layout { processes, loops }
 }
 
-fn hear(parts: &Parts) -> (u32, FromPart) {
+fn hear(parts: &mut Parts) -> (u32, FromPart) {
     let heard = parts.hear(PATIENCE).expect("someone is there");
     heard.expect("something is said")
 }
@@ -79,11 +79,11 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
         *'"part":1'*quit*) {second};;
         esac; done"#
     );
-    let parts = processes(&shell(&script), &layout(2, 1), &shares(2)).expect("workers");
+    let mut parts = processes(&shell(&script), &layout(2, 1), &shares(2)).expect("workers");
     assert_eq!((parts.len(), parts.pids.len()), (2, 2));
     parts.tell_all(ToPart::Quit);
     let mut finished: Vec<(u32, Option<String>)> = (0..2)
-        .map(|_| match hear(&parts) {
+        .map(|_| match hear(&mut parts) {
             (part, FromPart::Finished { socket_error }) => (part, socket_error),
             other => panic!("{other:?}"),
         })
@@ -125,11 +125,11 @@ fn a_worker_that_dies_has_said_that_its_parts_failed() {
         r#"read job; echo '{{"part":0,"says":"ready"}}'; {}; kill -9 $$"#,
         finished(0, "none")
     );
-    let parts = processes(&shell(&script), &layout(1, 3), &shares(3)).expect("a worker");
-    assert!(matches!(hear(&parts), (0, FromPart::Ready)));
-    assert!(matches!(hear(&parts), (0, FromPart::Finished { .. })));
+    let mut parts = processes(&shell(&script), &layout(1, 3), &shares(3)).expect("a worker");
+    assert!(matches!(hear(&mut parts), (0, FromPart::Ready)));
+    assert!(matches!(hear(&mut parts), (0, FromPart::Finished { .. })));
     for number in 1..3 {
-        let (part, FromPart::Failed { reason }) = hear(&parts) else {
+        let (part, FromPart::Failed { reason }) = hear(&mut parts) else {
             panic!("a part has failed");
         };
         assert_eq!(part, number);
@@ -144,9 +144,9 @@ fn a_worker_that_does_not_take_a_long_job_holds_nobody_up() {
     let mut shares = shares(1);
     // More than a pipe holds.
     Arc::make_mut(&mut shares[0].options).payload = Payload::File(vec![7; 1 << 20].into());
-    let parts = processes(&shell("exec sleep 2"), &layout(1, 1), &shares).expect("a worker");
+    let mut parts = processes(&shell("exec sleep 2"), &layout(1, 1), &shares).expect("a worker");
     parts.tell_all(ToPart::Quit);
-    let (0, FromPart::Failed { reason }) = hear(&parts) else {
+    let (0, FromPart::Failed { reason }) = hear(&mut parts) else {
         panic!("its part has failed");
     };
     assert!(reason.contains("ended during the run"), "{reason}");
@@ -160,8 +160,8 @@ fn a_worker_that_babbles_has_failed() {
         &layout(1, 1),
         &shares(1),
     );
-    let parts = parts.expect("a worker");
-    let (_, FromPart::Failed { reason }) = hear(&parts) else {
+    let mut parts = parts.expect("a worker");
+    let (_, FromPart::Failed { reason }) = hear(&mut parts) else {
         panic!("its part has failed");
     };
     assert!(reason.contains("said what no part says"), "{reason}");

@@ -370,10 +370,13 @@ pub(crate) fn direction_use(used: &DirectionUse) -> String {
 
 /// What the link has kept of its promises: the RTT achieved, and how late packets were.
 pub(crate) fn link_kept(figures: &LinkFigures) -> String {
+    let Some(emulator) = &figures.emulator else {
+        return "modelled: packets are handed over exactly when they are due".into();
+    };
     let achieved = figures.link.achieved.as_ref();
     let rtt = achieved.and_then(|achieved| achieved.rtt_p50_ns);
     let rtt = number::optional(rtt, |nanos| number::latency(nanos as f64));
-    let late = number::duration(figures.emulator.lateness_p99_ns as f64);
+    let late = number::duration(emulator.lateness_p99_ns as f64);
     format!(
         "an echo took {rtt} ms before the load, packets were handed over {late} late (p99), by {}",
         figures.packet_path

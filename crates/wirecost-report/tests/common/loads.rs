@@ -127,11 +127,11 @@ pub(crate) fn linked() -> LoadResults {
                 }),
             },
             packet_path: "tun".into(),
-            emulator: Emulator {
+            emulator: Some(Emulator {
                 packets: 5_400,
                 lateness_p99_ns: 83_000,
                 ..Emulator::default()
-            },
+            }),
             dropped_packets: 0,
         }));
         load.phases[1].link = Some(LinkUse {

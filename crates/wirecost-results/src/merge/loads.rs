@@ -202,7 +202,7 @@ fn later(one: Option<Box<LinkFigures>>, other: Option<Box<LinkFigures>>) -> Opti
     let dropped_packets = links.iter().map(|link| link.dropped_packets).sum();
     let mut later = links
         .into_iter()
-        .max_by_key(|link| link.emulator.lateness_p99_ns)?;
+        .max_by_key(|link| link.emulator.as_ref().map(|emulator| emulator.lateness_p99_ns))?;
     later.dropped_packets = dropped_packets;
     Some(later)
 }

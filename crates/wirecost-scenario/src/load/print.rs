@@ -11,7 +11,7 @@ use wirecost_stack::secret::PASSWORD_VARIABLE;
 
 use super::phases::WHO;
 use crate::options::compare::resolved_link;
-use crate::options::load::{Arrivals, Backoff, LoadOptions, LoadTarget, Offer, Payload, Phase, Who};
+use crate::options::load::{Arrivals, Backoff, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who};
 
 /// A load without anything left open: what a results folder keeps, and what worker processes are given.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,6 +58,12 @@ pub struct Resolved {
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<ResolvedRecord>,
     seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workers: Option<u32>,
 }
 
 /// Whether passwords are printed.
@@ -210,6 +216,9 @@ impl Resolved {
             capture: load.capture,
             record: (!load.keys).then_some(ResolvedRecord { keys: false }),
             seed: load.seed,
+            engine: (load.engine != LoadEngine::Live).then(|| load.engine.name()),
+            service_time: load.service_time.map(|time| time.to_string()),
+            workers: (load.workers != 1).then_some(load.workers),
         }
     }
 

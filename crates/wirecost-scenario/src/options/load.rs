@@ -7,10 +7,12 @@ pub mod valid;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_link::LinkConfig;
+use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
@@ -29,6 +31,12 @@ pub struct LoadOptions {
     pub start: Start,
     /// What answers.
     pub target: LoadTarget,
+    /// What it runs on.
+    pub engine: LoadEngine,
+    /// How long the simulated server works on a message; `None` answers at once.
+    pub service_time: Option<ServiceTime>,
+    /// The workers of the simulated server, which share one queue.
+    pub workers: u32,
     /// Devices that send, or only connect.
     pub clients: u32,
     /// Devices that receive.
@@ -90,7 +98,7 @@ impl LoadOptions {
     pub fn makes_namespaces(&self) -> bool {
         let is_real =
             |target: &LoadTarget| matches!(target, LoadTarget::Started(target) if !target.is_builtin());
-        self.link.is_some() || is_real(&self.target)
+        self.engine == LoadEngine::Live && (self.link.is_some() || is_real(&self.target))
     }
 
     /// Why the load cannot run over its link; `None` where it can, or has none.
@@ -216,6 +224,44 @@ impl LoadOptions {
     /// Devices that receive.
     pub fn receivers(&self) -> u32 {
         self.subscribers.as_ref().map_or(0, |some| some.devices)
+    }
+}
+
+/// What a load runs on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadEngine {
+    /// Kernel sockets.
+    #[default]
+    Live,
+    /// Virtual time.
+    Sim,
+}
+
+impl LoadEngine {
+    /// Every engine there is.
+    pub const ALL: [Self; 2] = [Self::Live, Self::Sim];
+
+    /// Its name on the command line, in scenarios and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Sim => "sim",
+        }
+    }
+}
+
+impl fmt::Display for LoadEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for LoadEngine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|engine| engine.name() == text);
+        found.ok_or_else(|| format!("unknown engine {text:?}; a load runs on sim or live"))
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::log::FlowLog;
-use wirecost_proto::{Direction, FlowId, Phase};
+use wirecost_proto::{Direction, FlowId, Instant, Phase};
 
 use super::streams::Streams;
 
@@ -47,6 +47,8 @@ pub(crate) struct ServerEnd {
     pub(crate) id: FlowId,
     /// Whether the service is asked to wait until its bytes have left.
     pub(crate) congested: bool,
+    /// When everything has left that the service has to say until now, where it takes time.
+    pub(crate) says_until: Instant,
     pub(crate) log: Option<Box<FlowLog>>,
 }
 

@@ -140,6 +140,7 @@ where
         entry.server_end = Some(ServerEnd {
             id,
             congested: false,
+            says_until: Instant::START,
             log,
         });
         self.service_input(service, Some(flow), Input::Opened { flow: id, peer }, &[]);
@@ -266,7 +267,7 @@ where
     }
 
     /// Gives a service's endpoint an input that a flow has caused, if any, and carries out what it says.
-    fn service_input(
+    pub(super) fn service_input(
         &mut self,
         service: usize,
         flow: Option<u32>,
@@ -287,6 +288,10 @@ where
         while let Some(slot) = self.services.get_mut(service)
             && let Some(said) = slot.upkeep.poll(&mut slot.service.endpoint, &mut out)
         {
+            if self.workers.is_some() {
+                self.note_said(service, peer, said, received, &out);
+                continue;
+            }
             match said {
                 Output::Transmit { flow } => {
                     if self.service_transmits(service, flow, &out) {
@@ -300,21 +305,22 @@ where
             }
         }
         self.out = out;
+        self.say_noted(service);
         if let Some(at) = self.services.get(service).and_then(|slot| slot.upkeep.wanted) {
             self.wake_service_at(service, at);
         }
     }
 
-    fn flow_of(&self, service: usize, id: FlowId) -> Option<u32> {
+    pub(super) fn flow_of(&self, service: usize, id: FlowId) -> Option<u32> {
         self.services.get(service)?.flow(id)
     }
 
-    fn server_end_mut(&mut self, service: usize, id: FlowId) -> Option<&mut ServerEnd> {
+    pub(super) fn server_end_mut(&mut self, service: usize, id: FlowId) -> Option<&mut ServerEnd> {
         let flow = self.flow_of(service, id)?;
         self.network.flows.get_mut(flow)?.server_end.as_mut()
     }
 
-    fn note_service_consumed(&mut self, service: usize, id: FlowId, received: &[u8], out: &Buffer) {
+    pub(super) fn note_service_consumed(&mut self, service: usize, id: FlowId, received: &[u8], out: &Buffer) {
         if !self.network.settings.keeps_logs {
             return;
         }
@@ -333,7 +339,7 @@ where
     }
 
     /// Sends what a service transmits; whether so much has come to wait that the endpoint is to hear of it.
-    fn service_transmits(&mut self, service: usize, id: FlowId, out: &Buffer) -> bool {
+    pub(super) fn service_transmits(&mut self, service: usize, id: FlowId, out: &Buffer) -> bool {
         let Some(flow) = self.flow_of(service, id) else {
             return false;
         };
@@ -358,7 +364,7 @@ where
         end.is_some_and(|end| congested && !std::mem::replace(&mut end.congested, true))
     }
 
-    fn close_service_flow(&mut self, service: usize, id: FlowId, reset: bool) {
+    pub(super) fn close_service_flow(&mut self, service: usize, id: FlowId, reset: bool) {
         let now = self.network.now;
         let Some(flow) = self.flow_of(service, id) else {
             return;

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use wirecost_proto::ByteSize;
+use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::options::load::LoadEngine;
 use wirecost_scenario::table::clients;
 use wirecost_scenario::table::rate;
 use wirecost_security::Start;
@@ -115,6 +117,20 @@ pub struct LoadArguments {
     /// consent that messages may be replayed
     #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
     pub start: Vec<Start>,
+
+    /// What the load runs on: live (kernel sockets), or sim (virtual time, where everything is modelled and the same run gives
+    /// the same figures)
+    #[arg(long, value_name = "ENGINE", default_value = "live")]
+    pub engine: LoadEngine,
+
+    /// How long the server of --engine sim works on a message: 1ms, or exponential:1ms for one with that mean [default: it
+    /// answers at once]
+    #[arg(long, value_name = "TIME")]
+    pub service_time: Option<ServiceTime>,
+
+    /// Workers of the server of --engine sim, with one queue in front of them
+    #[arg(long, value_name = "N", default_value = "1", requires = "service_time", value_parser = clap::value_parser!(u32).range(1..))]
+    pub workers: u32,
 
     /// Real server that is started beside the load, instead of our own: mosquitto, rabbitmq, caddy, libcoap
     #[arg(long = "target", value_name = "TARGET", default_value = "builtin")]

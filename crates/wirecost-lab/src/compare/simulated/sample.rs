@@ -19,7 +19,6 @@ use wirecost_sim::{Finished, Settings, Wake};
 use wirecost_stack::channels::{ClientChannels, ServerChannels};
 use wirecost_stack::server::{Clients, Discard, Server};
 use wirecost_stack::{Client, Credentials, Message};
-use wirecost_tcp::Config;
 
 use super::SimulationError;
 use super::sink::Sink;
@@ -27,10 +26,6 @@ use crate::compare::analysis::{AnalysedDevice, DeviceMeasurement, analyse};
 use crate::compare::device::{channel_options, client_config, timing};
 use crate::compare::sampler::Sampler;
 
-/// Bytes of an IPv4 and of a TCP header, both without options.
-const IPV4_TCP_BYTES: u16 = 20 + 20;
-/// Bytes of an IPv6 header and of a TCP header without options.
-const IPV6_TCP_BYTES: u16 = 40 + 20;
 /// The number of the device to its server and on its link, which have no other one.
 const NUMBER: HostIndex = 0;
 
@@ -109,23 +104,13 @@ impl World<'_> {
 
     fn settings(&self) -> Settings {
         let mtu = self.mtu();
-        let headers = if self.options.ipv6 {
-            IPV6_TCP_BYTES
-        } else {
-            IPV4_TCP_BYTES
-        };
-        let tcp = Config::linux(mtu.saturating_sub(headers));
         Settings {
-            device_tcp: tcp.clone(),
-            server_tcp: tcp,
-            mtu,
-            rng: self.rng().purpose(key_of("hosts")),
-            keeps_logs: true,
             wake: if self.options.one_cpu {
                 Wake::AfterBurst
             } else {
                 Wake::Beside
             },
+            ..Settings::linux(mtu, self.options.ipv6, self.rng().purpose(key_of("hosts")))
         }
     }
 
@@ -163,7 +148,7 @@ impl World<'_> {
         let (options, planned) = (self.options, self.planned);
         let rng = self.rng().purpose(key_of("server secrets"));
         let channels = channel_options(options, self.mtu());
-        let channels = ServerChannels::simulated(self.credentials.clone(), channels, rng);
+        let channels = ServerChannels::simulated(self.credentials.clone(), channels, 1, rng);
         let seed = self.rng().purpose(key_of("server")).next_u64();
         let endpoint = Server::new(planned.stack, Clients::Devices, &channels, seed);
         Ok(Service {

@@ -75,6 +75,16 @@ impl Traffic {
         }
     }
 
+    /// Adds bytes that a socket has taken.
+    pub fn add_sent(&self, bytes: usize) {
+        self.sent_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Adds bytes that a socket has given.
+    pub fn add_received(&self, bytes: usize) {
+        self.received_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     /// Tells all of it, as far as a loop has counted.
     pub fn note(&self, counted: &Counted) {
         let awake_ns = u64::try_from(counted.awake.as_nanos()).unwrap_or(u64::MAX);

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use wirecost_proto::hosts::MAX_SIMULATED_DEVICES;
 use wirecost_security::Start;
+use wirecost_stack::target::Target;
 use wirecost_stack::{Channel, Pattern};
 
-use crate::options::load::{LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources};
+use crate::options::load::{LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources};
 
 /// Why a load cannot be run as it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,12 +36,48 @@ impl LoadOptions {
     /// # Errors
     /// [`Refusal`] is the first thing that cannot be.
     pub fn validate(&self) -> Checked {
+        self.check_engine()?;
         self.check_stack()?;
         self.check_times()?;
         self.check_session()?;
         self.check_names()?;
         let mut phases = self.phases.iter().enumerate();
         phases.try_for_each(|(index, phase)| refuse(About::Phase(index), self.cannot_do(phase)))
+    }
+
+    /// What virtual time does not have, and what it alone has.
+    fn check_engine(&self) -> Checked {
+        if self.engine == LoadEngine::Live {
+            let why = "the server of a simulated load has it: use engine sim";
+            refuse(About::Key("service_time"), self.service_time.map(|_| why.to_owned()))?;
+            return refuse(About::Key("workers"), (self.workers != 1).then(|| why.to_owned()));
+        }
+        for (key, is_asked, what) in [
+            ("target", self.target != LoadTarget::Started(Target::Builtin), "target but builtin"),
+            ("shared_socket", self.shared_socket, "shared sockets"),
+            ("sources", !self.sources.is_empty(), "source addresses of this machine"),
+            ("processes", self.processes.is_some(), "processes"),
+            ("profile", self.profile, "CPU profile"),
+            ("capture", self.capture, "capture of a load: wirecost compare --engine sim records packets"),
+        ] {
+            let why = is_asked.then(|| format!("virtual time has no {what}"));
+            refuse(About::Key(key), why)?;
+        }
+        refuse(
+            About::Key("workers"),
+            (self.workers == 0).then(|| "it must be above 0".to_owned()),
+        )?;
+        let idle = self.workers != 1 && self.service_time.is_none();
+        refuse(
+            About::Key("workers"),
+            idle.then(|| "workers need a service time".to_owned()),
+        )?;
+        let devices = self.clients.saturating_add(self.receivers());
+        let too_many = devices > MAX_SIMULATED_DEVICES;
+        refuse(
+            About::Key("clients"),
+            too_many.then(|| format!("virtual time has addresses for {MAX_SIMULATED_DEVICES} devices")),
+        )
     }
 
     /// What the stack cannot do, and its target, its sockets and its link cannot carry.

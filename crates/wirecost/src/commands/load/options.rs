@@ -103,6 +103,9 @@ fn options(
 ) -> Result<LoadOptions, Failure> {
     let options = LoadOptions {
         start: choice.start,
+        engine: arguments.engine,
+        service_time: arguments.service_time,
+        workers: arguments.workers,
         clients: choice.clients,
         payload: Payload::Size(choice.size),
         resource: resource(arguments, target, choice.stack),

@@ -1,0 +1,71 @@
+//! The clock of a load: the machine's, or virtual time.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use wirecost_live::Clock;
+use wirecost_proto::Instant;
+use wirecost_stack::credentials::virtual_epoch;
+
+/// The clock that a coordinator goes by.
+#[derive(Clone, Debug)]
+pub enum LoadClock {
+    /// The machine's.
+    Live(Clock),
+    /// Virtual time, which the simulation moves on.
+    Virtual(Rc<Cell<Instant>>),
+}
+
+/// Where the clock of a part begins on the clocks that its messages and its payloads are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// On `CLOCK_MONOTONIC`, in nanoseconds.
+    pub monotonic_ns: u64,
+    /// Since 1970 UTC, in nanoseconds.
+    pub utc_ns: u64,
+}
+
+impl Origin {
+    /// That of virtual time: the same in each run.
+    pub fn simulated() -> Self {
+        Self {
+            monotonic_ns: 0,
+            utc_ns: crate::nanos(virtual_epoch().unix),
+        }
+    }
+}
+
+impl From<Clock> for Origin {
+    fn from(clock: Clock) -> Self {
+        Self {
+            monotonic_ns: clock.monotonic_nanos(Instant::START),
+            utc_ns: clock.utc_nanos(Instant::START),
+        }
+    }
+}
+
+impl LoadClock {
+    /// The time since the start of the run.
+    pub fn now(&self) -> Instant {
+        match self {
+            Self::Live(clock) => clock.now(),
+            Self::Virtual(now) => now.get(),
+        }
+    }
+
+    /// `at` on the clock that parts share, in nanoseconds.
+    pub fn monotonic_nanos(&self, at: Instant) -> u64 {
+        match self {
+            Self::Live(clock) => clock.monotonic_nanos(at),
+            Self::Virtual(_) => at.as_nanos(),
+        }
+    }
+
+    /// How far the time of day has moved against it, in nanoseconds.
+    pub fn realtime_drift_nanos(&self) -> i64 {
+        match self {
+            Self::Live(clock) => clock.realtime_drift_nanos(),
+            Self::Virtual(_) => 0,
+        }
+    }
+}

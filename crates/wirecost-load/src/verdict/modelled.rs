@@ -1,0 +1,88 @@
+//! Who could give no more in virtual time: the server's workers, the link, or nobody. The generator is never late there.
+
+use wirecost_results::load::Bottleneck;
+
+use super::{Evidence, bottleneck, link, percent};
+
+/// Workers that are busier than this have no room for more.
+const SATURATED: f64 = 0.99;
+
+/// Who could give no more; `None` where no phase has begun.
+pub(super) fn bottleneck(evidence: &Evidence<'_>) -> Option<Bottleneck> {
+    evidence.phases.first()?;
+    let (who, why) = if let Some(why) = saturated(evidence) {
+        ("target", why)
+    } else if let Some(share) = evidence.offered().find_map(|phase| phase.refused()) {
+        ("target", format!("it refused {share} of what was offered"))
+    } else if let Some(why) = of_link(evidence) {
+        ("link", why)
+    } else if evidence.offered().next().is_none() {
+        ("none", "nothing was offered".to_owned())
+    } else {
+        ("none", bottleneck::nobody(evidence))
+    };
+    Some(Bottleneck { who: who.into(), why })
+}
+
+/// That the server's workers were busy all the time.
+fn saturated(evidence: &Evidence<'_>) -> Option<String> {
+    let busy = evidence.outcome.target.as_ref()?.busiest_share?;
+    let workers = evidence.options.workers;
+    let (whose, were) = match workers {
+        1 => ("its worker".to_owned(), "was"),
+        workers => (format!("its {workers} workers"), "were"),
+    };
+    (busy > SATURATED).then(|| format!("{whose} {were} busy {} of the time", percent(busy)))
+}
+
+/// That the link could give no more, or kept answers from coming in time.
+fn of_link(evidence: &Evidence<'_>) -> Option<String> {
+    evidence.link?;
+    let short = |phase: &super::Offered<'_>| link::could_give_no_more(phase.figures, phase.falls_short());
+    evidence
+        .offered()
+        .find_map(|phase| short(&phase))
+        .or_else(|| bottleneck::fell_short(evidence, evidence.options.timeout))
+        .or_else(|| evidence.offered().find_map(|phase| phase.worked_off()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use wirecost_results::load::PhaseFigures;
+    use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
+    use wirecost_stack::target::Target;
+
+    use super::*;
+    use crate::outcome::{Outcome, Spent};
+
+    #[test]
+    fn workers_without_idle_time_are_the_target_s_limit() {
+        let stack = "mqtt-qos1".parse().expect("a stack");
+        let options = LoadOptions {
+            engine: LoadEngine::Sim,
+            workers: 4,
+            service_time: Some("1ms".parse().expect("a service time")),
+            timeout: Duration::from_secs(1),
+            ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+        };
+        for (busy, who) in [(0.9, "none"), (0.995, "target")] {
+            let outcome = Outcome {
+                target: Some(Spent {
+                    busiest_share: Some(busy),
+                    ..Spent::default()
+                }),
+                ..Outcome::default()
+            };
+            let found = bottleneck(&Evidence {
+                options: &options,
+                phases: &[PhaseFigures::default()],
+                outcome: &outcome,
+                steal: 0.0,
+                link: None,
+            });
+            assert_eq!(found.expect("a bottleneck").who, who, "{busy}");
+        }
+    }
+}
