@@ -25,7 +25,7 @@ pub mod variation;
 pub mod verdict;
 
 pub use error::EmulationError;
-pub use shared::{HOSTS, LINK_CHECK_HOST, Meter, PATH_CHECK_HOST, Readings, MeteredLink, SharedLink};
+pub use shared::{HOSTS, LINK_CHECK_HOST, Meter, MeteredLink, PATH_CHECK_HOST, Readings, SharedLink};
 
 /// How often ends are looked for.
 const TICK: Duration = Duration::from_millis(20);

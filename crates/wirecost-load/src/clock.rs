@@ -53,6 +53,11 @@ impl LoadClock {
         }
     }
 
+    /// Whether it is the machine's.
+    pub const fn is_live(&self) -> bool {
+        matches!(self, Self::Live(_))
+    }
+
     /// `at` on the clock that parts share, in nanoseconds.
     pub fn monotonic_nanos(&self, at: Instant) -> u64 {
         match self {

@@ -153,7 +153,9 @@ pub fn simulate<T: Tap + 'static>(
     let world = world.ok_or("the simulation has left no world; please report this")?;
     let (finished, _) = world.into_finished();
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
-        outcome.failure.get_or_insert(format!("the server has ended: {error}"));
+        outcome
+            .failure
+            .get_or_insert(format!("the server has ended: {error}"));
     }
     Ok(Simulated {
         outcome,
@@ -222,9 +224,10 @@ impl<'a> Setting<'a> {
 
     fn settings(&self) -> Settings {
         let mtu = self.link.up.mtu.min(self.link.down.mtu);
-        let workers = self.options.service_time.map(|service_time| {
-            Workers::new(self.options.workers, service_time, self.rng("service time"))
-        });
+        let workers = self
+            .options
+            .service_time
+            .map(|service_time| Workers::new(self.options.workers, service_time, self.rng("service time")));
         Settings {
             keeps_logs: false,
             workers,
@@ -237,7 +240,8 @@ impl<'a> Setting<'a> {
     }
 
     fn devices(&self, traffic: &Arc<Traffic>) -> Result<Vec<Device<Counted, ()>>, String> {
-        let channels = ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
+        let channels =
+            ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
         let clients = self.share.clients(&channels, &SharedEndpoints::default())?;
         let remote = self.share.destination.address;
         let transport = self.options.stack.transport();

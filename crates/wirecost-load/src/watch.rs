@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_proto::units::counted;
 use wirecost_results::figures::Interval;
 use wirecost_results::metrics::{Metrics, Usage};
-use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
 /// Somebody who watches a load: the live view, the endpoint for Prometheus.
 ///
@@ -34,6 +34,8 @@ pub struct Announcement {
     pub stack: String,
     /// What answers: the name of a server, or a URL.
     pub target: String,
+    /// Whether it runs in virtual time.
+    pub simulated: bool,
     /// Devices that send, or only connect.
     pub clients: u64,
     /// Devices that subscribe.
@@ -59,6 +61,7 @@ impl Announcement {
             name: format!("{}, {}, {rate}", options.stack, counted(clients.into(), "client")),
             stack: options.stack.to_string(),
             target: options.target.to_string(),
+            simulated: options.engine == LoadEngine::Sim,
             clients: u64::from(clients),
             subscribers: u64::from(options.receivers()),
             place,
@@ -91,8 +94,8 @@ pub struct Tick<'a> {
     pub counted: &'a Interval,
     /// Devices that are connected now.
     pub connected: u64,
-    /// CPU and memory of the generator.
-    pub generator: Usage,
+    /// CPU and memory of the generator; none in virtual time.
+    pub generator: Option<Usage>,
     /// CPU and memory of the target, where it runs on this machine.
     pub target: Option<Usage>,
 }
@@ -125,7 +128,7 @@ impl Watcher for Metrics {
     fn note(&mut self, _: &str) {}
 
     fn second(&mut self, tick: &Tick<'_>) {
-        let usage = [Some(tick.generator), tick.target];
+        let usage = [tick.generator, tick.target];
         Metrics::second(self, tick.phase, tick.counted, tick.connected, usage);
     }
 

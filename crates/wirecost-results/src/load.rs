@@ -118,6 +118,13 @@ pub struct Load {
     pub capture: Option<String>,
 }
 
+impl Load {
+    /// Whether it ran in virtual time, so that everything in it is modelled.
+    pub fn is_modelled(&self) -> bool {
+        self.engine == "sim"
+    }
+}
+
 /// What a warning is called that says why the generator ended before its time.
 pub const ENDED_EARLY: &str = "ended-early";
 

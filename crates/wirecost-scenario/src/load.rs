@@ -21,7 +21,9 @@ use super::link;
 use super::node::{Node, Value};
 use super::table::{Table, clients, flag, keep_alive, parsed, text, time, whole};
 use crate::options::load::valid::{About, Refusal};
-use crate::options::load::{CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will};
+use crate::options::load::{
+    CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
+};
 
 /// The keys of a load.
 pub const KEYS: [&str; 34] = [

@@ -128,6 +128,7 @@ impl Watcher for LoadView {
         self.state.add(tick);
         match self.kind {
             Kind::Quiet => {}
+            Kind::Plain if !self.state.is_due() => {}
             Kind::Plain => output::note(lines::plain(&self.state)),
             Kind::Drawn { .. } => self.draw(),
         }

@@ -40,6 +40,7 @@ impl Coordinator<'_> {
         let (generator, target) = reading.since(&self.last_read, since_last);
         let (phase, clients) = (self.options.phases.get(index), self.options.clients);
         let elapsed_phase = now.saturating_since(at);
+        let is_live = self.around.clock.is_live();
         self.around.watcher.second(&Tick {
             elapsed: now.saturating_since(self.began),
             remaining: self.remaining(index, elapsed_phase),
@@ -49,8 +50,8 @@ impl Coordinator<'_> {
             span: self.counted_span(now),
             counted: &self.fresh,
             connected: self.stands.iter().map(|stand| stand.connected).sum(),
-            generator,
-            target,
+            generator: is_live.then_some(generator),
+            target: target.filter(|_| is_live),
         });
         self.outcome.usage.push(UsageRow {
             phase: index as u64,

@@ -36,7 +36,10 @@ fn rows(load: &Load) -> Vec<Vec<Field>> {
 }
 
 fn of_load(load: &Load) -> Vec<Field> {
-    let lateness = load.link.as_ref().and_then(|link| Some(link.emulator.as_ref()?.lateness_p99_ns));
+    let lateness = load
+        .link
+        .as_ref()
+        .and_then(|link| Some(link.emulator.as_ref()?.lateness_p99_ns));
     let mut fields = vec![
         field("key", &load.key),
         field("stack", &load.stack),

@@ -3,7 +3,7 @@
 use wirecost_proto::units::plural;
 use wirecost_results::curves::CurveKind;
 use wirecost_results::link_use::DirectionUse;
-use wirecost_results::load::{LinkFigures, Load, LoadSummary, PhaseFigures};
+use wirecost_results::load::{LinkFigures, Load, LoadSummary, PhaseFigures, ServiceFigures};
 use wirecost_results::summary::{Outcomes, Times, Warning};
 use wirecost_results::thresholds::failure_text;
 
@@ -137,6 +137,13 @@ pub(crate) fn headline(load: &Load) -> String {
     ];
     parts.extend(Some(offer(load)).filter(|offer| !offer.is_empty()));
     parts.extend(link(load));
+    if load.is_modelled() {
+        parts.push("modelled in virtual time".into());
+    }
+    parts.extend(load.service.as_ref().map(|service| {
+        let workers = counted(service.workers.into(), "worker");
+        format!("{workers} of {}", service.service_time)
+    }));
     if load.ipv6 {
         parts.push("IPv6".into());
     }
@@ -380,6 +387,16 @@ pub(crate) fn link_kept(figures: &LinkFigures) -> String {
     format!(
         "an echo took {rtt} ms before the load, packets were handed over {late} late (p99), by {}",
         figures.packet_path
+    )
+}
+
+/// What a simulated server takes for messages: `1ms for a message by 4 workers, busy 90 % of the time`.
+pub(crate) fn service(figures: &ServiceFigures) -> String {
+    let busy = number::optional(figures.utilisation, number::percent);
+    let workers = counted(figures.workers.into(), "worker");
+    format!(
+        "{} for a message by {workers}, busy {busy} of the time",
+        figures.service_time
     )
 }
 

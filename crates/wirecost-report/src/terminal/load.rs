@@ -87,8 +87,18 @@ impl Page {
             lines.extend(self.phase(phase, words::invalid(load, phase).as_deref()));
         }
         lines.push(String::new());
-        lines.extend(self.side("generator", load.generator.as_ref()));
-        lines.extend(self.side("target", load.target_use.as_ref()));
+        if load.is_modelled() {
+            lines.extend(self.entry(
+                "engine",
+                "virtual time: all figures are modelled, and no CPU is measured",
+            ));
+        } else {
+            lines.extend(self.side("generator", load.generator.as_ref()));
+            lines.extend(self.side("target", load.target_use.as_ref()));
+        }
+        if let Some(figures) = &load.service {
+            lines.extend(self.entry("server", &words::service(figures)));
+        }
         if let Some(figures) = &load.link {
             lines.extend(self.entry("link", &words::link_kept(figures)));
         }

@@ -11,7 +11,9 @@ use wirecost_stack::secret::PASSWORD_VARIABLE;
 
 use super::phases::WHO;
 use crate::options::compare::resolved_link;
-use crate::options::load::{Arrivals, Backoff, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who};
+use crate::options::load::{
+    Arrivals, Backoff, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who,
+};
 
 /// A load without anything left open: what a results folder keeps, and what worker processes are given.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -320,7 +320,13 @@ where
         self.network.flows.get_mut(flow)?.server_end.as_mut()
     }
 
-    pub(super) fn note_service_consumed(&mut self, service: usize, id: FlowId, received: &[u8], out: &Buffer) {
+    pub(super) fn note_service_consumed(
+        &mut self,
+        service: usize,
+        id: FlowId,
+        received: &[u8],
+        out: &Buffer,
+    ) {
         if !self.network.settings.keeps_logs {
             return;
         }

@@ -35,7 +35,11 @@ pub(super) fn plain(state: &State) -> String {
         entries.push(format!("{} waiting", number::grouped(state.waiting())));
     }
     entries.push(format!("{} connected", number::grouped(state.connected)));
-    entries.push(format!("generator {}", cpu(state.generator)));
+    entries.extend(
+        state
+            .generator
+            .map(|generator| format!("generator {}", cpu(generator))),
+    );
     entries.extend(state.target.map(|target| format!("target {}", cpu(target))));
     entries.join("  ")
 }
@@ -196,21 +200,17 @@ fn sides(state: &State, width: usize) -> String {
         number::grouped(state.connected),
         number::grouped(state.load.clients + state.load.subscribers)
     );
-    let target = state
-        .target
-        .map_or_else(String::new, |used| format!("target {}", cpu(used)));
+    let of_side = |name: &str, used: Option<Usage>| {
+        used.map_or_else(String::new, |used| format!("{name} {}", cpu(used)))
+    };
+    let memory = |used: Option<Usage>| used.map_or(String::new(), |used| number::data(used.resident_bytes));
     let entries = [
         Entry::always(format!("{:<NAME$}", "machine")),
         Entry::always(connected),
-        Entry::always(format!("generator {}", cpu(state.generator))),
-        Entry::of(2, number::data(state.generator.resident_bytes)),
-        Entry::of(1, target),
-        Entry::of(
-            3,
-            state
-                .target
-                .map_or(String::new(), |used| number::data(used.resident_bytes)),
-        ),
+        Entry::always(of_side("generator", state.generator)),
+        Entry::of(2, memory(state.generator)),
+        Entry::of(1, of_side("target", state.target)),
+        Entry::of(3, memory(state.target)),
     ];
     fitted(&entries, width)
 }
@@ -273,12 +273,12 @@ mod tests {
             span: Duration::from_secs(1),
             counted,
             connected: 100,
-            generator: Usage {
+            generator: Some(Usage {
                 cpu_share: 0.12,
                 resident_bytes: 14_200_000,
                 processes: 1,
                 ..Usage::default()
-            },
+            }),
             target: Some(Usage {
                 cpu_share: 0.31,
                 resident_bytes: 8_100_000,

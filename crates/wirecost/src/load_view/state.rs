@@ -26,10 +26,12 @@ pub(super) struct State {
     /// Of the last second.
     pub(super) now: Second,
     pub(super) connected: u64,
-    pub(super) generator: Usage,
+    pub(super) generator: Option<Usage>,
     pub(super) target: Option<Usage>,
     /// Carried messages, or connects where there are no messages, per second; the latest last.
     pub(super) rates: VecDeque<f64>,
+    /// Virtual time that has been told of, line by line.
+    pub(super) told_until: Duration,
     /// 99th percentiles in nanoseconds; none where nothing was answered.
     pub(super) tails: VecDeque<Option<u64>>,
 }
@@ -64,6 +66,19 @@ impl State {
             load: load.clone(),
             ..Self::default()
         }
+    }
+
+    /// Whether the last second is worth a line: each in real time, twenty of a load in virtual time.
+    pub(super) fn is_due(&mut self) -> bool {
+        const LINES: u32 = 20;
+        let whole = self.elapsed + self.remaining.unwrap_or_default();
+        let is_due = !self.load.simulated
+            || self.remaining.is_none_or(|left| left.is_zero())
+            || self.elapsed >= self.told_until + whole / LINES;
+        if is_due {
+            self.told_until = self.elapsed;
+        }
+        is_due
     }
 
     /// Adds a second.

@@ -205,7 +205,7 @@ pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
         ("lag max", ""),
         ("offered", "that was sent"),
         ("busiest thread", "of the generator"),
-        ("busiest thread", "of the target"),
+        ("busiest thread", "of the target, or its modelled workers"),
         ("bottleneck", ""),
         ("because", ""),
     ];
@@ -216,10 +216,8 @@ pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
         let sent = phase
             .filter(|phase| phase.outcomes.offered > 0)
             .map(|phase| phase.sent as f64 / phase.outcomes.offered as f64);
-        let busiest = |side: &Option<ProcessUse>| {
-            let share = side.as_ref().and_then(|used| used.busiest_thread_share);
-            number::optional(share, number::percent)
-        };
+        let busiest = |side: &Option<ProcessUse>| side.as_ref().and_then(|used| used.busiest_thread_share);
+        let workers = load.service.as_ref().and_then(|service| service.utilisation);
         let found = load.bottleneck.as_ref();
         let values = vec![
             verdict(load),
@@ -227,8 +225,8 @@ pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
             time(lag.and_then(|lag| lag.p99)),
             time(lag.map(|lag| lag.max)),
             number::optional(sent, number::percent),
-            busiest(&load.generator),
-            busiest(&load.target_use),
+            number::optional(busiest(&load.generator), number::percent),
+            number::optional(busiest(&load.target_use).or(workers), number::percent),
             number::optional(found, |found| number::plain(&found.who)),
             number::optional(found, |found| number::plain(&found.why)),
         ];
@@ -274,7 +272,8 @@ pub(super) fn sides(loads: &[Load], labels: &[String]) -> Grid {
         ];
         GridRow::plain(name, values)
     };
-    let rows = loads.iter().zip(labels).flat_map(|(load, label)| {
+    let measured = loads.iter().zip(labels).filter(|(load, _)| !load.is_modelled());
+    let rows = measured.flat_map(|(load, label)| {
         [
             row(label, "generator", &load.generator),
             row(label, "target", &load.target_use),

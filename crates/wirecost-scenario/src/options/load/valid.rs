@@ -49,16 +49,31 @@ impl LoadOptions {
     fn check_engine(&self) -> Checked {
         if self.engine == LoadEngine::Live {
             let why = "the server of a simulated load has it: use engine sim";
-            refuse(About::Key("service_time"), self.service_time.map(|_| why.to_owned()))?;
+            refuse(
+                About::Key("service_time"),
+                self.service_time.map(|_| why.to_owned()),
+            )?;
             return refuse(About::Key("workers"), (self.workers != 1).then(|| why.to_owned()));
         }
         for (key, is_asked, what) in [
-            ("target", self.target != LoadTarget::Started(Target::Builtin), "target but builtin"),
+            (
+                "target",
+                self.target != LoadTarget::Started(Target::Builtin),
+                "target but builtin",
+            ),
             ("shared_socket", self.shared_socket, "shared sockets"),
-            ("sources", !self.sources.is_empty(), "source addresses of this machine"),
+            (
+                "sources",
+                !self.sources.is_empty(),
+                "source addresses of this machine",
+            ),
             ("processes", self.processes.is_some(), "processes"),
             ("profile", self.profile, "CPU profile"),
-            ("capture", self.capture, "capture of a load: wirecost compare --engine sim records packets"),
+            (
+                "capture",
+                self.capture,
+                "capture of a load: wirecost compare --engine sim records packets",
+            ),
         ] {
             let why = is_asked.then(|| format!("virtual time has no {what}"));
             refuse(About::Key(key), why)?;
