@@ -54,6 +54,8 @@ struct Pace {
     rate: f64,
     /// How long it rises, in seconds.
     ramp: f64,
+    /// Over how many seconds each round of messages is spread; `None` spreads it over the whole round.
+    spread: Option<f64>,
 }
 
 impl Schedule {
@@ -72,6 +74,7 @@ impl Schedule {
         let pace = Pace {
             rate: rate * clients,
             ramp: offer.ramp.as_secs_f64(),
+            spread: offer.spread.map(|spread| spread.as_secs_f64()),
         };
         let (stream, left) = if poisson {
             let stream = Stream::Poisson { expected: 0.0, rng };
@@ -107,14 +110,14 @@ impl Iterator for Schedule {
         }
         let arrival = match &mut self.stream {
             Stream::Constant { round, device } => {
-                let message = *round * u64::from(self.of) + u64::from(*device);
+                let offset = self.pace.time_of_round(*round, *device, self.of);
                 let index = *device - self.devices.start;
                 *device += 1;
                 if *device == self.devices.end {
                     (*round, *device) = (*round + 1, self.devices.start);
                 }
                 Arrival {
-                    offset: self.pace.time_of(message as f64),
+                    offset,
                     device: index as usize,
                 }
             }
@@ -138,10 +141,20 @@ impl Iterator for Schedule {
 }
 
 impl Pace {
+    /// When a device's message of a round is intended, of so many devices, in nanoseconds.
+    fn time_of_round(self, round: u64, device: u32, of: u32) -> u64 {
+        let devices = u64::from(of);
+        let Some(spread) = self.spread else {
+            return self.time_of((round * devices + u64::from(device)) as f64);
+        };
+        let within = spread * f64::from(device) / f64::from(of.max(1));
+        self.time_of((round * devices) as f64) + (within * 1e9).round() as u64
+    }
+
     /// When so many messages are expected, in nanoseconds: the inverse of the integral of the rate, which is
     /// rate t^2 / (2 ramp) while it rises and rate (t - ramp / 2) from there on.
     fn time_of(self, messages: f64) -> u64 {
-        let Self { rate, ramp } = self;
+        let Self { rate, ramp, .. } = self;
         let seconds = if messages < rate * ramp / 2.0 {
             (2.0 * ramp * messages / rate).sqrt()
         } else {
@@ -182,6 +195,7 @@ mod tests {
             count: None,
             warm_up: Duration::ZERO,
             ramp: Duration::ZERO,
+            spread: None,
         }
     }
 

@@ -23,7 +23,7 @@
 //! - [`profile`]: takes CPU profiles with `perf`
 //! - [`roles`]: what devices are and do beside sending messages
 //! - [`shared`]: sockets that devices share
-//! - `simulated`: a load in virtual time
+//! - [`simulated`]: a load in virtual time
 //! - [`sink`]: the counting target
 //! - [`sweep`]: one load after the other
 //! - [`watch`]: progress notifications
@@ -55,7 +55,7 @@ mod scheme;
 pub mod server;
 pub mod share;
 pub mod shared;
-mod simulated;
+pub mod simulated;
 pub mod sink;
 pub mod sweep;
 pub mod target;

@@ -72,6 +72,7 @@ mod tests {
             count: None,
             warm_up: Duration::ZERO,
             ramp: Duration::ZERO,
+            spread: None,
         }
     }
 

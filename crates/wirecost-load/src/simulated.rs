@@ -32,7 +32,7 @@ use wirecost_stack::server::{Clients, Server};
 use wirecost_stack::{Channel, Client, Command, Credentials, Event};
 
 use crate::clock::{LoadClock, Origin};
-use crate::context::RunContext;
+use crate::context::{Demands, RunContext};
 use crate::coordinator::{Coordinator, Surroundings};
 use crate::destination::Destination;
 use crate::devices::Devices;
@@ -45,8 +45,11 @@ use crate::share::Share;
 use crate::shared::SharedEndpoints;
 use crate::sink::counter::Counter;
 use crate::target::{Arrived, Measured, Used, Watched};
-use crate::watch::Announcement;
+use crate::watch::{Announcement, Watcher};
 use crate::{entry, nanos};
+
+/// How long packets of connections that have closed are waited for when the load is over.
+const SETTLE: Duration = Duration::from_secs(10);
 
 /// Runs a load in virtual time; `None` where it was interrupted before it had begun.
 ///
@@ -54,12 +57,22 @@ use crate::{entry, nanos};
 /// [`LoadError`] where there are no figures.
 pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
     let started_at = SystemTime::now();
+    let RunContext {
+        watcher,
+        interrupted,
+        place,
+        demands,
+        ..
+    } = context;
+    watcher.begin(&Announcement::of(options, place));
+    let simulated = simulate(options, watcher, interrupted, demands, ());
+    watcher.end();
     let Simulated {
         outcome,
         counters,
         address,
         ..
-    } = simulate(options, context, ()).map_err(LoadError::Generator)?;
+    } = simulated.map_err(LoadError::Generator)?;
     if outcome.has_not_begun() {
         return Ok(None);
     }
@@ -102,13 +115,16 @@ pub struct Simulated<T> {
     pub address: SocketAddr,
 }
 
-/// Simulates a load whose packets `tap` sees.
+/// Simulates a load whose packets `tap` sees, while `watcher` is told of it, until it is `interrupted` or one of the demands
+/// that end it early fails.
 ///
 /// # Errors
 /// A client, the server or a message cannot be made.
 pub fn simulate<T: Tap + 'static>(
     options: &LoadOptions,
-    context: RunContext<'_>,
+    watcher: &mut dyn Watcher,
+    interrupted: &dyn Fn() -> bool,
+    demands: Option<&Demands<'_>>,
     tap: T,
 ) -> Result<Simulated<T>, String> {
     let now = Rc::new(Cell::new(Instant::START));
@@ -137,20 +153,19 @@ pub fn simulate<T: Tap + 'static>(
     };
     let tell: Vec<Tell> = vec![Box::new(move |message: ToPart| inbox.put(message))];
     let parts = Parts::new(tell, simulation, Vec::new(), || {});
-    context.watcher.begin(&Announcement::of(options, context.place));
     let surroundings = Surroundings {
         clock: LoadClock::Virtual(now),
         target: &mut target,
-        watcher: context.watcher,
-        interrupted: context.interrupted,
+        watcher,
+        interrupted,
         used: &mut Used::default,
-        demands: context.demands,
+        demands,
     };
     let mut outcome = Coordinator::new(options, parts, surroundings).run();
-    context.watcher.end();
-    outcome.settle_link(&target.meter.read());
     let world = world.borrow_mut().take();
-    let world = world.ok_or("the simulation has left no world; please report this")?;
+    let mut world = world.ok_or("the simulation has left no world; please report this")?;
+    world.settle(world.now() + SETTLE);
+    outcome.settle_link(&target.meter.read());
     let (finished, _) = world.into_finished();
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
         outcome

@@ -72,6 +72,7 @@ fn options(stack: Stack, shares_socket: bool) -> LoadOptions {
         count: None,
         warm_up: Duration::ZERO,
         ramp: Duration::ZERO,
+        spread: None,
     };
     LoadOptions {
         clients: DEVICES,

@@ -130,6 +130,7 @@ mod tests {
             count: Some(1),
             warm_up: std::time::Duration::ZERO,
             ramp: std::time::Duration::ZERO,
+            spread: None,
         })
     }
 

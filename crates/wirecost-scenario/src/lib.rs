@@ -416,9 +416,9 @@ fn complete(phases: &mut Vec<Phase>) {
             },
         );
     }
-    let ends = |phase: &Phase| matches!(phase, Phase::Close | Phase::Handshakes { .. });
+    let ends = |phase: &Phase| matches!(phase, Phase::Close { .. } | Phase::Handshakes { .. });
     if !phases.last().is_some_and(ends) {
-        phases.push(Phase::Close);
+        phases.push(Phase::Close { rate: None });
     }
 }
 

@@ -132,7 +132,7 @@ fn loads_are_every_combination_with_their_first_and_last_phase() {
     );
     assert!(matches!(
         loads[0].phases.as_slice(),
-        [Phase::Connect { .. }, Phase::Publish(_), Phase::Close]
+        [Phase::Connect { .. }, Phase::Publish(_), Phase::Close { .. }]
     ));
 }
 

@@ -162,15 +162,20 @@ where
     pub fn run_directed(mut self, until: Instant) -> (Finished<(), L, T, O>, D) {
         self.ask_director();
         while self.running > 0 && self.step(until) {}
-        // What has settled may be unsettled again by an answer that comes late: the first is looked for anew.
-        while let Some(flow) = self.network.first_unsettled()
-            && self.settle(flow, until)
-        {}
+        self.settle(until);
         self.into_finished()
     }
 
+    /// Lets things happen until no connection that a device has closed has anything on its way, or until `until`.
+    pub fn settle(&mut self, until: Instant) {
+        // What has settled may be unsettled again by an answer that comes late: the first is looked for anew.
+        while let Some(flow) = self.network.first_unsettled()
+            && self.settle_flow(flow, until)
+        {}
+    }
+
     /// Lets things happen until a flow's connection has nothing on its way; false where `until` comes first.
-    fn settle(&mut self, flow: u32, until: Instant) -> bool {
+    fn settle_flow(&mut self, flow: u32, until: Instant) -> bool {
         while self.network.is_unsettled(flow) {
             if !self.step(until) {
                 return false;

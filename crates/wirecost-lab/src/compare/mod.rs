@@ -7,7 +7,7 @@
 //! - [`ladder`]: the packets of one connect and first message, by flights
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
 //! - [`verdict`]: whether they may be used; `known`: where the engines do not agree
-//! - [`fleet`]: all devices of a cell on one link, in virtual time
+//! - [`shared_link`]: all devices of a cell on one link, as a load in virtual time
 //! - [`sweep`]: cells one by one or in batches, each on disk as soon as it has figures
 //! - [`finish`]: everything into the results folder
 
@@ -16,13 +16,13 @@ pub mod capture;
 pub mod cells;
 pub(crate) mod device;
 pub mod finish;
-pub mod fleet;
 mod known;
 pub mod ladder;
 pub mod live;
 mod outcome;
 pub mod sampler;
 mod sections;
+pub mod shared_link;
 pub mod simulated;
 pub mod sweep;
 pub mod verdict;

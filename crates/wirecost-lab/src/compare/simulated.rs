@@ -82,6 +82,9 @@ pub enum SimulationError {
     /// There are no certificates and keys.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] certificate::Error),
+    /// A load in virtual time could not begin.
+    #[error("{0}")]
+    Load(String),
     /// The packets could not be analysed.
     #[error("cannot analyse the packets: {0}")]
     Analysis(#[from] io::Error),

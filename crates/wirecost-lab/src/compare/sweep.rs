@@ -24,8 +24,8 @@ use wirecost_scenario::plan::{Plan, identity};
 use wirecost_scenario::thresholds::Thresholds;
 
 use super::finish;
-use super::fleet::{self, FleetResult, Pace};
 use super::live::{self, Progress, RunError};
+use super::shared_link::{self, Pace, SharedLinkResult};
 use super::simulated::{CellResult, SimulationError, simulate};
 pub(crate) use batch::LiveFacts;
 use store::Store;
@@ -41,7 +41,7 @@ pub trait SweepProgress: Progress {
     /// What a live batch has left is being analysed.
     fn analysing(&mut self);
 
-    /// A fleet is so far in its virtual time, of how much.
+    /// A cell on a shared link is so far in its virtual time, of how much.
     fn in_virtual_time(&mut self, at: Duration, of: Duration);
 }
 
@@ -151,7 +151,7 @@ impl<'a> Sweep<'a> {
                 let mut take = |result| taker.borrow_mut().take(&result);
                 simulate(self.options, plan, &cells, self.jobs, &mut take, &stop)
             }
-            Some(_) => self.simulate_fleets(plan, &cells, &taker),
+            Some(_) => self.simulate_shared_links(plan, &cells, &taker),
         };
         match taker.into_inner().refused {
             Some(refused) => Err(refused.into()),
@@ -159,7 +159,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn simulate_fleets(
+    fn simulate_shared_links(
         &self,
         plan: &Plan,
         cells: &[usize],
@@ -168,15 +168,15 @@ impl<'a> Sweep<'a> {
         let pace = Pace::default();
         let durations = cells
             .iter()
-            .map(|cell| fleet::duration(self.options, &plan.cells[*cell]));
+            .map(|cell| shared_link::duration(self.options, &plan.cells[*cell]));
         let longest = durations.max().unwrap_or_default();
-        let mut take = |result| taker.borrow_mut().take_fleet(result);
+        let mut take = |result| taker.borrow_mut().take_shared_link(result);
         let stop = || {
             let mut taker = taker.borrow_mut();
             taker.progress.in_virtual_time(pace.at(), longest);
             taker.is_over()
         };
-        fleet::simulate(self.options, plan, cells, self.jobs, &pace, &mut take, &stop)
+        shared_link::simulate(self.options, plan, cells, self.jobs, &pace, &mut take, &stop)
     }
 
     fn go_live(&self, plan: &Plan, store: &mut Store<'_>, progress: &mut dyn SweepProgress) -> Live {
@@ -327,7 +327,7 @@ impl Taker<'_, '_> {
         }
     }
 
-    fn take_fleet(&mut self, result: FleetResult) {
+    fn take_shared_link(&mut self, result: SharedLinkResult) {
         if self.refused.is_none() {
             let file = CellFile::of_sums(result.cell.clone(), result.distribution);
             self.refused = self.store.put(result.index, file).err();

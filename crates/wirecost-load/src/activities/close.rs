@@ -1,4 +1,6 @@
-//! Connections are closed as the protocol does it.
+//! Connections are closed as the protocol does it: at once, or one after the other.
+
+use std::time::Duration;
 
 use wirecost_proto::Instant;
 use wirecost_proto::script::Context;
@@ -8,26 +10,58 @@ use crate::activity::{Activity, Part};
 use crate::fleet::{NextStep, State};
 
 /// Closes what is open and leaves what is not.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Close {
-    has_begun: bool,
+    /// From one device to the next.
+    gap: Duration,
+    begins: Option<Instant>,
+    /// The next device.
+    next: usize,
 }
 
-impl Activity for Close {
-    fn begin(&mut self, part: &mut Part, _: Instant) {
-        self.has_begun = true;
-        for device in 0..part.fleet.len() {
-            match part.fleet.state(device) {
-                State::Up => part.fleet.wish(device, NextStep::Close),
-                State::Connecting => part.fleet.abort(device, false),
-                State::Down => part.fleet.stay_down(device),
-                State::Closing => {}
-            }
+impl Close {
+    /// Closes a device after each `gap`.
+    pub const fn new(gap: Duration) -> Self {
+        Self {
+            gap,
+            begins: None,
+            next: 0,
         }
     }
 
-    fn due(&mut self, _: &mut Part, _: Instant) -> Option<Instant> {
+    /// Closes the devices whose time has come; returns when the next one's does.
+    fn close_due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        let begins = self.begins?;
+        while self.next < part.fleet.len() {
+            let number = u32::try_from(self.next).unwrap_or(u32::MAX);
+            let at = begins + self.gap.saturating_mul(number);
+            if now < at {
+                return Some(at);
+            }
+            close(part, self.next);
+            self.next += 1;
+        }
         None
+    }
+}
+
+fn close(part: &mut Part, device: usize) {
+    match part.fleet.state(device) {
+        State::Up => part.fleet.wish(device, NextStep::Close),
+        State::Connecting => part.fleet.abort(device, false),
+        State::Down => part.fleet.stay_down(device),
+        State::Closing => {}
+    }
+}
+
+impl Activity for Close {
+    fn begin(&mut self, part: &mut Part, at: Instant) {
+        self.begins = Some(at);
+        self.close_due(part, at);
+    }
+
+    fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        self.close_due(part, now)
     }
 
     fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
@@ -35,9 +69,13 @@ impl Activity for Close {
     }
 
     fn is_done(&self, part: &Part, _: Instant) -> bool {
-        self.has_begun && part.fleet.count(State::Down) == part.fleet.len()
+        let count = part.fleet.len();
+        self.begins.is_some() && self.next == count && part.fleet.count(State::Down) == count
     }
 
-    // A close is bounded by itself.
-    fn stop(&mut self, _: &mut Part, _: Instant, _: Instant) {}
+    // A close is bounded by itself: what is left is closed now.
+    fn stop(&mut self, part: &mut Part, now: Instant, _: Instant) {
+        self.gap = Duration::ZERO;
+        self.close_due(part, now);
+    }
 }

@@ -133,6 +133,7 @@ fn schedule(rate: f64, group: &Group, of: u32) -> Option<Schedule> {
         count: Some(u64::from(of)),
         warm_up: Duration::ZERO,
         ramp: Duration::ZERO,
+        spread: None,
     };
     // Nothing is drawn where the gaps are equal.
     Schedule::new(&offer, group.places.clone(), of, Rng::new(0))

@@ -51,6 +51,7 @@ const FIRST: Offer = Offer {
     count: Some(1),
     warm_up: Duration::ZERO,
     ramp: Duration::ZERO,
+    spread: None,
 };
 /// Where devices that have been away come back at once.
 const AT_ONCE: Backoff = Backoff {
@@ -109,7 +110,7 @@ pub fn phases(
             arrive,
         ],
     };
-    phases.push(Phase::Close);
+    phases.push(Phase::Close { rate: None });
     Ok(phases)
 }
 
@@ -167,7 +168,7 @@ fn handshakes(offer: Offer, connect: Phase, start: Start) -> Vec<Phase> {
     let hold = Phase::Hold {
         duration: TICKET_HOLD,
     };
-    vec![connect, hold, Phase::Close, handshakes]
+    vec![connect, hold, Phase::Close { rate: None }, handshakes]
 }
 
 fn check(shape: &Shape, options: &LoadOptions) -> Result<(), ShapeError> {
@@ -214,6 +215,7 @@ mod tests {
         count: Some(10),
         warm_up: Duration::ZERO,
         ramp: Duration::ZERO,
+        spread: None,
     };
     const STORM: Shape = Shape::Storm {
         hold: Duration::from_secs(1),
@@ -238,7 +240,7 @@ mod tests {
             Phase::DropAll { who, .. } => format!("D{}", whom(who)),
             Phase::Reconnect { who, .. } => format!("B{}", whom(who)),
             Phase::AwaitReplay { .. } => "A".into(),
-            Phase::Close => "X".into(),
+            Phase::Close { .. } => "X".into(),
         };
         phases.iter().map(name).collect::<Vec<_>>().join(" ")
     }

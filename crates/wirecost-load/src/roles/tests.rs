@@ -344,6 +344,7 @@ fn handshakes(devices: u32, arrivals: Arrivals, duration: Duration) -> Bench {
         count: None,
         warm_up: Duration::ZERO,
         ramp: Duration::ZERO,
+        spread: None,
     };
     let activity = Handshakes::new(Handshaking {
         offer,

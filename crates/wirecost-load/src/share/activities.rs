@@ -56,7 +56,10 @@ impl Share {
                 Box::new(Reconnect::new(*who, *backoff, *timeout, retained))
             }
             Phase::AwaitReplay { timeout } => Box::new(AwaitReplay::new(*timeout, self.options.stillness())),
-            Phase::Close => Box::new(Close::default()),
+            Phase::Close { rate } => {
+                let gap = rate.map_or(Duration::ZERO, |rate| self.gap(rate));
+                Box::new(Close::new(gap))
+            }
         })
     }
 

@@ -58,11 +58,15 @@ impl Share {
 
     /// How far apart the part's connections are made again at least.
     fn reconnect_gap(&self) -> Duration {
-        let options = &self.options;
-        let all = f64::from(options.clients.saturating_add(options.receivers()));
+        let rate = self.options.most_reconnects_in_a_second();
+        rate.map_or(Duration::ZERO, |rate| self.gap(rate))
+    }
+
+    /// The time between two of the part's devices where `rate` of all come in a second.
+    pub(super) fn gap(&self, rate: f64) -> Duration {
+        let all = f64::from(self.options.clients.saturating_add(self.options.receivers()));
         let share = f64::from(self.count()) / all.max(1.0);
-        let gap = |rate: f64| Duration::try_from_secs_f64(1.0 / (rate * share)).unwrap_or(Duration::ZERO);
-        options.most_reconnects_in_a_second().map_or(Duration::ZERO, gap)
+        Duration::try_from_secs_f64(1.0 / (rate * share)).unwrap_or(Duration::ZERO)
     }
 
     fn pool(&self, origin: Origin) -> Result<MessagePool, String> {

@@ -16,7 +16,7 @@ fn load(offer: Offer) -> LoadOptions {
         rate: Some(100.0),
     };
     LoadOptions {
-        phases: vec![connect, Phase::Publish(offer), Phase::Close],
+        phases: vec![connect, Phase::Publish(offer), Phase::Close { rate: None }],
         timeout: Duration::from_secs(3),
         ..LoadOptions::new(
             "mqtt-qos1".parse().expect("a stack"),
@@ -32,6 +32,7 @@ fn offer(arrivals: Arrivals) -> Offer {
         count: None,
         warm_up: Duration::from_secs(1),
         ramp: Duration::ZERO,
+        spread: None,
     }
 }
 

@@ -334,6 +334,7 @@ pub(super) const fn open(rate: f64, duration: Duration) -> Offer {
         count: None,
         warm_up: Duration::ZERO,
         ramp: Duration::ZERO,
+        spread: None,
     }
 }
 

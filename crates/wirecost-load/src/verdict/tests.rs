@@ -30,12 +30,13 @@ impl Case {
             count: None,
             warm_up: Duration::ZERO,
             ramp: Duration::ZERO,
+            spread: None,
         };
         let connect = Phase::Connect {
             who: Who::All,
             rate: None,
         };
-        let phases = vec![connect, Phase::Publish(offer), Phase::Close];
+        let phases = vec![connect, Phase::Publish(offer), Phase::Close { rate: None }];
         let figures = |phase: &Phase| PhaseFigures {
             name: phase.name().into(),
             ..PhaseFigures::default()

@@ -20,9 +20,9 @@ pub const PHASES: [(&str, &[&str]); 9] = [
     ("drop_all", &["do", "who", "reset"]),
     ("reconnect", &["do", "who", "backoff", "timeout"]),
     ("await_replay", &["do", "timeout"]),
-    ("close", &["do"]),
+    ("close", &["do", "rate"]),
 ];
-const OFFER_KEYS: [&str; 9] = [
+const OFFER_KEYS: [&str; 10] = [
     "do",
     "rate",
     "per_client",
@@ -32,8 +32,9 @@ const OFFER_KEYS: [&str; 9] = [
     "count",
     "warm_up",
     "ramp",
+    "spread",
 ];
-const HANDSHAKE_KEYS: [&str; 10] = [
+const HANDSHAKE_KEYS: [&str; 11] = [
     "do",
     "rate",
     "per_client",
@@ -43,6 +44,7 @@ const HANDSHAKE_KEYS: [&str; 10] = [
     "count",
     "warm_up",
     "ramp",
+    "spread",
     "start",
 ];
 /// The keys of a back-off.
@@ -108,7 +110,9 @@ fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, Scenar
         "await_replay" => Phase::AwaitReplay {
             timeout: table.one("timeout", positive)?.unwrap_or(DEFAULT_WAIT),
         },
-        _ => Phase::Close,
+        _ => Phase::Close {
+            rate: table.one("rate", rate)?,
+        },
     })
 }
 
@@ -127,13 +131,14 @@ fn offer(table: &Table<'_>, shared: Option<f64>) -> Result<Offer, ScenarioError>
         count,
         warm_up: table.one("warm_up", time)?.unwrap_or_default(),
         ramp: table.one("ramp", time)?.unwrap_or_default(),
+        spread: table.one("spread", time)?,
     })
 }
 
 fn arrivals(table: &Table<'_>, shared: Option<f64>) -> Result<Arrivals, ScenarioError> {
     let own = table.one("rate", rate)?;
     if table.one("closed_loop", flag)?.unwrap_or_default() {
-        let open = ["rate", "per_client", "arrivals", "ramp"]
+        let open = ["rate", "per_client", "arrivals", "ramp", "spread"]
             .into_iter()
             .find(|key| table.get(key).is_some());
         return match open {

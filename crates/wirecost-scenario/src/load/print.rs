@@ -148,7 +148,10 @@ enum ResolvedPhase {
     AwaitReplay {
         timeout: String,
     },
-    Close {},
+    Close {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rate: Option<String>,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -168,6 +171,8 @@ struct ResolvedOffer {
     warm_up: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     ramp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -296,7 +301,9 @@ fn phase(phase: &Phase) -> ResolvedPhase {
         Phase::AwaitReplay { timeout } => ResolvedPhase::AwaitReplay {
             timeout: time(*timeout),
         },
-        Phase::Close => ResolvedPhase::Close {},
+        Phase::Close { rate } => ResolvedPhase::Close {
+            rate: rate.map(message_rate_text),
+        },
     }
 }
 
@@ -326,6 +333,7 @@ fn offer(offer: &Offer) -> ResolvedOffer {
             per_client: Some(per_client),
             arrivals: Some(if poisson { "poisson" } else { "constant" }),
             ramp: Some(time(offer.ramp)),
+            spread: offer.spread.map(time),
             ..common
         },
     }

@@ -80,6 +80,7 @@ fn every_key_reads_and_reads_back() {
             count: None,
             warm_up: Duration::from_secs(2),
             ramp: Duration::from_secs(1),
+            spread: None,
         })
     );
     round_trip(&load);

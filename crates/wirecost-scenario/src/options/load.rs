@@ -385,7 +385,10 @@ pub enum Phase {
         timeout: Duration,
     },
     /// Close as the protocol does.
-    Close,
+    Close {
+        /// Connections closed in a second; `None` closes all at once.
+        rate: Option<f64>,
+    },
 }
 
 /// Some of the devices.
@@ -413,6 +416,9 @@ pub struct Offer {
     pub warm_up: Duration,
     /// Time in which the rate rises to its full height.
     pub ramp: Duration,
+    /// The time over which each round of messages, one of each device, is spread: devices that report together. `None`
+    /// spreads it evenly.
+    pub spread: Option<Duration>,
 }
 
 /// When one message follows another.

@@ -66,6 +66,11 @@ pub struct LoadArguments {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration, allow_hyphen_values = true, conflicts_with = "closed_loop")]
     pub ramp: Duration,
 
+    /// Spread each round of messages, one of each device, over this time: devices that report together [default: evenly over
+    /// the round]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true, conflicts_with_all = ["closed_loop", "poisson", "ramp"])]
+    pub spread: Option<Duration>,
+
     /// Send a message when the one before is answered, instead of at a rate: what a target delays is asked less, and its
     /// stalls are hardly seen
     #[arg(long)]

@@ -13,7 +13,7 @@ use super::login::LoginArguments;
 
 /// What a storm does not use. What belongs to a storm conflicts with it, too: clap does not miss the storm that a flag requires
 /// where something stands beside it that a storm conflicts with.
-const NO_STORM: [&str; 16] = [
+const NO_STORM: [&str; 17] = [
     "replay",
     "late_subscribers",
     "retain",
@@ -23,6 +23,7 @@ const NO_STORM: [&str; 16] = [
     "poisson",
     "warmup",
     "ramp",
+    "spread",
     "closed_loop",
     "inflight",
     "size",

@@ -16,7 +16,7 @@ impl Phase {
             Self::DropAll { .. } => "drop",
             Self::Reconnect { .. } => "reconnect",
             Self::AwaitReplay { .. } => "replay",
-            Self::Close => "close",
+            Self::Close { .. } => "close",
         }
     }
 
@@ -91,7 +91,12 @@ impl Phase {
                 begun + options.connect_timeout + options.timeout
             }
             Self::Hold { duration } => *duration,
-            Self::DropAll { .. } | Self::Close => options.timeout,
+            Self::DropAll { .. } => options.timeout,
+            Self::Close { rate } => {
+                let closes = rate.map(|rate| f64::from(devices) / rate);
+                let closes = closes.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                closes.unwrap_or_default() + options.timeout
+            }
             Self::Reconnect { timeout, .. } | Self::AwaitReplay { timeout } => {
                 *timeout + options.connect_timeout
             }
@@ -163,6 +168,7 @@ mod tests {
                 count: Some(count),
                 warm_up: Duration::ZERO,
                 ramp: Duration::from_secs(ramp_s),
+                spread: None,
             };
             offer.length(1).map(|length| length.as_millis())
         };
@@ -184,6 +190,7 @@ mod tests {
             count: Some(200),
             warm_up: Duration::from_millis(500),
             ramp: Duration::ZERO,
+            spread: None,
         });
         let ms = Duration::from_millis;
         let measured = |intended, lasted, was_stopped| {

@@ -131,6 +131,7 @@ mod tests {
             count: None,
             warm_up: Duration::ZERO,
             ramp: Duration::ZERO,
+            spread: None,
         }
     }
 

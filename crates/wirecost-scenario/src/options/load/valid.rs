@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use wirecost_proto::hosts::MAX_SIMULATED_DEVICES;
+use wirecost_proto::units::DisplayDuration;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 use wirecost_stack::{Channel, Pattern};
 
-use crate::options::load::{LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources};
+use crate::options::load::{
+    Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources,
+};
 
 /// Why a load cannot be run as it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -257,7 +260,7 @@ impl LoadOptions {
                 nothing_to_connect().or_else(|| self.is_nobody(*who))
             }
             Phase::AwaitReplay { .. } => self.is_nobody(Who::Subscribers),
-            Phase::Hold { .. } | Phase::Close => None,
+            Phase::Hold { .. } | Phase::Close { .. } => None,
         }
     }
 
@@ -285,8 +288,28 @@ impl LoadOptions {
 }
 
 impl Offer {
+    /// Why its messages cannot be spread as asked for.
+    fn cannot_spread(&self, clients: u32) -> Option<String> {
+        let spread = self.spread?;
+        let poisson = matches!(self.arrivals, Arrivals::Open { poisson: true, .. });
+        if poisson || !self.ramp.is_zero() {
+            return Some("spread needs equal gaps: leave out Poisson arrivals and the ramp".into());
+        }
+        let round =
+            Duration::try_from_secs_f64(f64::from(clients) / self.rate(clients)?).unwrap_or(Duration::MAX);
+        (spread > round).then(|| {
+            format!(
+                "spread must be at most the time between two messages of a device, {}",
+                DisplayDuration(round)
+            )
+        })
+    }
+
     /// Why nothing would be measured; `None` where something is.
     fn is_idle(&self, clients: u32) -> Option<String> {
+        if let Some(why) = self.cannot_spread(clients) {
+            return Some(why);
+        }
         if self.count == Some(0) || self.duration == Some(Duration::ZERO) {
             return Some("count and duration must be above 0".into());
         }

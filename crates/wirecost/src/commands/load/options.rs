@@ -215,6 +215,7 @@ pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
         count: arguments.count,
         warm_up: arguments.warmup,
         ramp: arguments.ramp,
+        spread: arguments.spread,
     }
 }
 

@@ -22,6 +22,7 @@ const OFFER: Offer = Offer {
     count: Some(10),
     warm_up: Duration::ZERO,
     ramp: Duration::ZERO,
+    spread: None,
 };
 
 fn refusal(stack: &str, change: impl FnOnce(&mut LoadOptions)) -> (About, String) {
@@ -255,7 +256,7 @@ fn every_stack_can_be_run() {
         "http3",
     ] {
         let mut options = load(stack);
-        options.phases = vec![Phase::Publish(OFFER), Phase::Close];
+        options.phases = vec![Phase::Publish(OFFER), Phase::Close { rate: None }];
         assert_eq!(options.validate(), Ok(()), "{stack}");
     }
 }
@@ -268,7 +269,7 @@ fn what_can_be_run_is_not_refused() {
             warm_up: Duration::from_millis(500),
             ..OFFER
         }),
-        Phase::Close,
+        Phase::Close { rate: None },
     ];
     assert_eq!(options.validate(), Ok(()));
 }

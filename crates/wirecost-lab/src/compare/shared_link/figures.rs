@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
-use wirecost_proto::units::counted;
-use wirecost_proto::{Cause, Direction, Layer, Phase};
+use wirecost_load::outcome::Outcome;
+use wirecost_proto::{Cause, Direction, Layer, Phase, units};
 use wirecost_results::Cell;
+use wirecost_results::figures::Interval;
 use wirecost_results::link::achieved;
 use wirecost_results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times, Warning};
 use wirecost_scenario::options::compare::Options;
@@ -14,7 +15,7 @@ use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::target::Target;
 use wirecost_stats::hgrm::Hgrm;
 
-use super::Played;
+use super::delays::Delays;
 use crate::compare::cells::{self, Source};
 use crate::compare::simulated::NO_CPU_TIME;
 use crate::compare::verdict;
@@ -22,29 +23,51 @@ use crate::compare::verdict;
 /// Share of late and unanswered messages above which a cell says so.
 const MANY_TIMEOUTS: f64 = 0.01;
 
+/// What a cell has left.
+pub(super) struct Played {
+    pub(super) outcome: Outcome,
+    pub(super) totals: Totals,
+    pub(super) delays: Delays,
+    /// What the link decided, up and down.
+    pub(super) counters: [Counters; 2],
+}
+
+/// What all seconds of all phases have counted.
+fn counted(outcome: &Outcome) -> Interval {
+    let mut sum = Interval::default();
+    outcome.intervals.iter().for_each(|interval| sum.add(interval));
+    sum
+}
+
 /// A cell that cannot be run.
 pub(super) fn not_run(options: &Options, planned: &PlannedCell) -> Cell {
     frame(options, planned, [Counters::default(); 2])
 }
 
 /// A cell's figures, and the distribution of its response times where there are any.
-pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played<'_>) -> (Cell, Option<String>) {
+pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) -> (Cell, Option<String>) {
     let mut cell = frame(options, planned, played.counters);
-    let (book, totals) = (&played.book, &played.totals);
+    let (counted, totals) = (counted(&played.outcome), &played.totals);
+    let connects = counted.connect_time.as_ref();
     let link = &options.links[planned.link];
     cell.link.achieved = Some(achieved(&[], link, &played.counters));
-    cell.warnings = warnings(played);
+    cell.warnings = warnings(&counted, played);
     cell.valid = cell.warnings.iter().all(|warning| !warning.invalidates);
     cell.connect = planned.stack.has_connect().then(|| Section {
-        response_time_ns: Times::of_histogram(&book.connects),
-        service_time_ns: Times::of_histogram(&book.connects),
-        ..section(totals, Phase::Connect, book.connects.len())
+        response_time_ns: connects.and_then(Times::of_histogram),
+        service_time_ns: connects.and_then(Times::of_histogram),
+        ..section(totals, Phase::Connect, counted.connects.established)
     });
-    cell.message = Some(message(planned, played));
+    cell.message = Some(message(planned, &counted, played));
     cell.keep_alive = quiet(totals, Phase::KeepAlive, u64::from(options.samples));
-    cell.close = quiet(totals, Phase::Close, book.closed);
-    cell.outcomes = book.outcomes;
-    let distribution = (!book.responses.is_empty()).then(|| Hgrm(&book.responses).to_string());
+    let closed = counted.connects.established - counted.connects.lost;
+    cell.close = quiet(totals, Phase::Close, closed);
+    cell.outcomes = counted.outcomes;
+    let responses = counted
+        .response_time
+        .as_ref()
+        .filter(|responses| !responses.is_empty());
+    let distribution = responses.map(|responses| Hgrm(responses).to_string());
     (cell, distribution)
 }
 
@@ -67,52 +90,51 @@ fn frame(options: &Options, planned: &PlannedCell, counters: [Counters; 2]) -> C
     cells::cell(&source, &[])
 }
 
-fn message(planned: &PlannedCell, played: &Played<'_>) -> Section {
-    let book = &played.book;
-    let section = section(&played.totals, Phase::Message, book.sent);
-    let payload = (planned.payload.len() as u64 * book.sent) as f64;
+fn message(planned: &PlannedCell, counted: &Interval, played: &Played) -> Section {
+    let section = section(&played.totals, Phase::Message, counted.sent);
+    let payload = (planned.payload.len() as u64 * counted.sent) as f64;
     let wire = (section.up.wire.sum + section.down.wire.sum) as f64;
     Section {
         response_kind: planned.stack.response_kind().into(),
-        response_time_ns: Times::of_histogram(&book.responses),
-        service_time_ns: Times::of_histogram(&book.services),
+        response_time_ns: counted.response_time.as_ref().and_then(Times::of_histogram),
+        service_time_ns: counted.service_time.as_ref().and_then(Times::of_histogram),
         one_way_delay_ns: Times::of_histogram(&played.delays.up),
         header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
         ..section
     }
 }
 
-fn warnings(played: &Played<'_>) -> Vec<Warning> {
-    let book = &played.book;
-    let outcomes = &book.outcomes;
+fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
+    let outcomes = &counted.outcomes;
     let warning = |kind: &str, text: String, invalidates| Warning {
         kind: kind.into(),
         text,
         invalidates,
     };
     let mut warnings: Vec<Warning> = verdict::no_times(outcomes).into_iter().collect();
-    if let Some(error) = &played.service_error {
-        warnings.push(warning(
-            "server-failed",
-            format!("the server has ended: {error}"),
-            true,
-        ));
+    if let Some(failure) = &played.outcome.failure {
+        warnings.push(warning("server-failed", failure.clone(), true));
     }
     let unattributed: u64 = Direction::ALL
         .iter()
         .map(|way| played.totals.unattributed_bytes(*way))
         .sum();
     if unattributed > 0 {
-        let text = format!("nobody described {}", counted(unattributed, "byte"));
+        let text = format!("nobody described {}", units::counted(unattributed, "byte"));
         warnings.push(warning("unattributed-bytes", text, true));
     }
-    if let (devices @ 1.., Some(why)) = &book.failures {
-        let text = format!("{devices} of the devices failed; the first: {why}");
+    let failed = counted.connects.failed + counted.connects.timed_out + counted.connects.lost;
+    let most = counted.reasons.iter().max_by_key(|(_, times)| **times);
+    if let (1.., Some((why, _))) = (failed, most) {
+        let text = format!(
+            "{} failed; most often: {why}",
+            units::counted(failed, "connection")
+        );
         warnings.push(warning("devices-failed", text, false));
     }
     let missed = outcomes.late + outcomes.unknown;
     if missed as f64 > outcomes.offered as f64 * MANY_TIMEOUTS {
-        let offered = counted(outcomes.offered, "message");
+        let offered = units::counted(outcomes.offered, "message");
         let text = format!("{missed} of {offered} not answered in time");
         warnings.push(warning("timeouts", text, false));
     }

@@ -114,7 +114,7 @@ fn a_fleet_that_is_stopped_has_what_it_measured() {
     let pace = Pace::default();
     pace.stop();
     let offered = RefCell::new(None);
-    let mut take = |result: FleetResult| *offered.borrow_mut() = Some(result.cell.outcomes.offered);
+    let mut take = |result: SharedLinkResult| *offered.borrow_mut() = Some(result.cell.outcomes.offered);
     simulate(&options, &plan, &[0], 1, &pace, &mut take, &|| false).expect("a fleet");
     assert_eq!(offered.into_inner(), Some(0));
 }

@@ -1,37 +1,28 @@
-//! How long the link held the packets that carry payload to the server, and how far virtual time is.
-
-use std::sync::atomic::Ordering;
+//! How long the link held the packets that carry payload to the server.
 
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Layer};
 use wirecost_sim::{Packet, Tap};
 use wirecost_stats::Histogram;
 
-use super::Pace;
-use super::book::nanos;
-
 /// The delays of delivered packets with payload, up.
-pub(super) struct Delays<'a> {
-    /// From the entry of a packet until its delivery, queueing included.
+pub(super) struct Delays {
+    /// From the entry of a packet until its delivery, queueing included, in nanoseconds.
     pub(super) up: Histogram,
-    pace: &'a Pace,
 }
 
-impl<'a> Delays<'a> {
-    pub(super) fn new(pace: &'a Pace) -> Self {
-        Self {
-            up: Histogram::new(),
-            pace,
-        }
+impl Delays {
+    pub(super) fn new() -> Self {
+        Self { up: Histogram::new() }
     }
 }
 
-impl Tap for Delays<'_> {
+impl Tap for Delays {
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, _: Fate, deliveries: &[Delivery]) {
-        self.pace.at.store(entered.as_nanos(), Ordering::Relaxed);
         let is_payload = || packet.spans.iter().any(|span| span.layer == Layer::Payload);
         let intact = deliveries.iter().find(|delivery| delivery.flip_bit.is_none());
         if let Some(delivery) = intact.filter(|_| packet.direction == Direction::Up && is_payload()) {
-            self.up.record(nanos(delivery.at.saturating_since(entered)));
+            self.up
+                .record(delivery.at.saturating_since(entered).as_nanos() as u64);
         }
     }
 }

@@ -1,0 +1,206 @@
+//! Cells whose devices share one link and one server: each is a load in virtual time.
+//!
+//! ```text
+//! connect  the devices one after the other, over one interval
+//! publish  of each device a message in each interval, spread over it as asked for
+//! hold     quiet, so that acknowledgements belong to their messages
+//! close    the devices one after the other, over one interval
+//! ```
+//!
+//! Nothing is recorded: packets and bytes are added up by phase, layer and cause as the link takes them, times go into
+//! histograms.
+//!
+//! - `delays`: how long the link held the packets
+//! - `figures`: from sums and histograms to a cell
+
+mod delays;
+mod figures;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use wirecost_load::simulated::{Simulated, simulate as simulate_load};
+use wirecost_load::watch::{Announcement, Tick, Watcher};
+use wirecost_results::Cell;
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::options::load::{
+    Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who,
+};
+use wirecost_scenario::plan::{Plan, PlannedCell};
+use wirecost_sim::Tally;
+use wirecost_stack::target::Target;
+
+use super::device::CONNECT_TIMEOUT;
+use super::simulated::{SimulationError, side_by_side};
+use delays::Delays;
+
+/// What a cell on a shared link has come to.
+#[derive(Debug)]
+pub struct SharedLinkResult {
+    /// Which cell of the plan it is.
+    pub index: usize,
+    /// Its figures.
+    pub cell: Cell,
+    /// The distribution of its response times, as a `.hgrm` file has it; none where there are none.
+    pub distribution: Option<String>,
+}
+
+/// How far the cells are that are at work, and whether they are to go on.
+#[derive(Debug, Default)]
+pub struct Pace {
+    /// Where the one that was heard of last is, in nanoseconds of virtual time.
+    at: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Pace {
+    /// Where the cell that was heard of last is in its virtual time.
+    pub fn at(&self) -> Duration {
+        Duration::from_nanos(self.at.load(Ordering::Relaxed))
+    }
+
+    /// Stops every cell.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+/// Cells tell how far they are.
+impl Watcher for &Pace {
+    fn begin(&mut self, _: &Announcement) {}
+
+    fn note(&mut self, _: &str) {}
+
+    fn second(&mut self, tick: &Tick<'_>) {
+        let nanos = u64::try_from(tick.elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.at.store(nanos, Ordering::Relaxed);
+    }
+
+    fn end(&mut self) {}
+}
+
+/// The virtual time that a cell takes where nothing waits for the server.
+pub fn duration(options: &Options, cell: &PlannedCell) -> Duration {
+    let intervals = u32::try_from(cell.schedule.messages.saturating_add(2)).unwrap_or(u32::MAX);
+    interval(options, cell).saturating_mul(intervals) + options.settle
+}
+
+/// Simulates `cells` of a plan on `jobs` threads, and hands their results over in the order of `cells`. A cell that was
+/// stopped on its way is handed over, too, with what it had measured.
+///
+/// # Errors
+/// The first cell that cannot be simulated.
+pub fn simulate(
+    options: &Options,
+    plan: &Plan,
+    cells: &[usize],
+    jobs: usize,
+    pace: &Pace,
+    on_cell: &mut dyn FnMut(SharedLinkResult),
+    stop: &dyn Fn() -> bool,
+) -> Result<(), SimulationError> {
+    let run = |index: usize| {
+        let (cell, distribution) = cell(options, &plan.cells[index], pace)?;
+        Ok(SharedLinkResult {
+            index,
+            cell,
+            distribution,
+        })
+    };
+    let stop = || {
+        let stopped = stop();
+        if stopped {
+            pace.stop();
+        }
+        stopped
+    };
+    side_by_side(cells, jobs, &run, on_cell, &stop)
+}
+
+fn cell(
+    options: &Options,
+    planned: &PlannedCell,
+    mut pace: &Pace,
+) -> Result<(Cell, Option<String>), SimulationError> {
+    if planned.not_run.is_some() {
+        return Ok((figures::not_run(options, planned), None));
+    }
+    let interrupted = || pace.is_stopped();
+    let tap = (Tally::new(|_| 0), Delays::new());
+    let played = simulate_load(&load(options, planned), &mut pace, &interrupted, None, tap);
+    let Simulated {
+        outcome,
+        counters,
+        tap: (tally, delays),
+        ..
+    } = played.map_err(SimulationError::Load)?;
+    Ok(figures::cell(
+        options,
+        planned,
+        &figures::Played {
+            totals: tally.totals().first().cloned().unwrap_or_default(),
+            outcome,
+            delays,
+            counters,
+        },
+    ))
+}
+
+/// The load that a cell is.
+fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
+    let interval = interval(options, planned);
+    let rate = interval.as_secs_f64().recip();
+    let link = options.links[planned.link];
+    let publish = Offer {
+        arrivals: Arrivals::Open {
+            rate,
+            per_client: true,
+            poisson: false,
+        },
+        duration: None,
+        count: Some(u64::from(options.samples) * planned.schedule.messages),
+        warm_up: Duration::ZERO,
+        ramp: Duration::ZERO,
+        spread: options.fleet.and_then(|fleet| fleet.spread),
+    };
+    LoadOptions {
+        engine: LoadEngine::Sim,
+        clients: options.samples,
+        payload: Payload::File(Arc::clone(&planned.payload)),
+        // A topic of a comparison has no placeholders.
+        resource: options.resource.replace('%', "%%"),
+        keep_alive: options.keep_alive,
+        timeout: options.timeout,
+        connect_timeout: CONNECT_TIMEOUT + link.rtt() * 4,
+        ipv6: options.ipv6,
+        link: Some(link),
+        seed: planned.rng.at(0),
+        phases: vec![
+            Phase::Connect {
+                who: Who::All,
+                rate: Some(rate * f64::from(options.samples)),
+            },
+            Phase::Publish(publish),
+            Phase::Hold {
+                duration: options.settle,
+            },
+            Phase::Close {
+                rate: Some(rate * f64::from(options.samples)),
+            },
+        ],
+        ..LoadOptions::new(planned.stack, LoadTarget::Started(Target::Builtin))
+    }
+}
+
+/// A comparison of cells on a shared link without an interval is refused.
+fn interval(options: &Options, planned: &PlannedCell) -> Duration {
+    planned.schedule.interval.unwrap_or(options.settle)
+}
+
+#[cfg(test)]
+mod tests;
