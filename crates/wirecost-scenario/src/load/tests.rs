@@ -207,8 +207,8 @@ fn what_is_wrong_is_said_with_its_line() {
             "line 3: duration: a phase that sends ends by duration or by count",
         ),
         (
-            "stack: tcp\nengine: sim\n",
-            "line 2: engine: loads are run live, not \"sim\"",
+            "stack: tcp\nengine: ns3\n",
+            "line 2: engine: unknown engine \"ns3\"; a load runs on sim or live",
         ),
         (
             "stack: tcp\nclients: 0\n",

@@ -1,0 +1,235 @@
+//! Loads in virtual time: against closed forms, against a repetition, and at their limits.
+
+use std::path::Path;
+use std::time::Duration;
+
+use wirecost_load::context::RunContext;
+use wirecost_load::run::run;
+use wirecost_results::LoadFile;
+use wirecost_results::load::PhaseFigures;
+use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
+use wirecost_stack::target::Target;
+
+/// A load of 1,000 devices that connect at once and send `count` messages at `rate`.
+fn load(stack: &str, rate: f64, count: u64) -> LoadOptions {
+    let offer = Offer {
+        arrivals: Arrivals::Open {
+            rate,
+            per_client: false,
+            poisson: true,
+        },
+        duration: None,
+        count: Some(count),
+        warm_up: Duration::ZERO,
+        ramp: Duration::ZERO,
+        spread: None,
+    };
+    let connect = Phase::Connect {
+        who: Who::All,
+        rate: None,
+    };
+    let stack = stack.parse().expect("a stack");
+    LoadOptions {
+        engine: LoadEngine::Sim,
+        clients: 1_000,
+        phases: vec![connect, Phase::Publish(offer), Phase::Close { rate: None }],
+        ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+    }
+}
+
+fn served(service_time: &str, load: LoadOptions) -> LoadOptions {
+    LoadOptions {
+        service_time: Some(service_time.parse().expect("a service time")),
+        workers: 4,
+        ..load
+    }
+}
+
+fn play(options: &LoadOptions) -> LoadFile {
+    options.validate().expect("a load that can be run");
+    let nowhere = Path::new("");
+    let played = run(
+        options,
+        RunContext {
+            program: nowhere,
+            folder: nowhere,
+            watcher: &mut (),
+            interrupted: &|| false,
+            place: [1, 1],
+            demands: None,
+        },
+    );
+    played.expect("figures").expect("an end")
+}
+
+fn publish(file: &LoadFile) -> &PhaseFigures {
+    let mut phases = file.load.phases.iter();
+    phases.find(|phase| phase.name == "publish").expect("messages")
+}
+
+/// The mean response time in seconds.
+fn response_s(options: &LoadOptions) -> f64 {
+    let file = play(options);
+    let times = publish(&file).response_time_ns.clone().expect("times");
+    times.mean / 1e9
+}
+
+/// The mean of several seeds, and half the width of its 99 % interval (Student's t for nine degrees of freedom).
+fn over_seeds(of: impl Fn(u64) -> f64) -> (f64, f64) {
+    let values: Vec<f64> = (0..10).map(of).collect();
+    let mean = values.iter().sum::<f64>() / 10.0;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 9.0;
+    (mean, 3.25 * (variance / 10.0).sqrt())
+}
+
+/// The mean wait in an M/M/c queue with `load` Erlang, in service times (Erlang C; Kleinrock, Queueing Systems 1, 3.5).
+fn wait_of_mmc(workers: u32, load: f64) -> f64 {
+    let mut term = 1.0;
+    let mut sum = 0.0;
+    for k in 0..workers {
+        sum += term;
+        term *= load / f64::from(k + 1);
+    }
+    let free = f64::from(workers) - load;
+    let queued = term * f64::from(workers) / free;
+    queued / (sum + queued) / free
+}
+
+#[test]
+fn exponential_service_times_give_the_response_of_mm4() {
+    for (utilisation, messages) in [(0.5, 6_000), (0.9, 20_000)] {
+        let rate = 4_000.0 * utilisation;
+        let (mean, half) = over_seeds(|seed| {
+            let load = served("exponential:1ms", load("coap-con", rate, messages));
+            response_s(&LoadOptions { seed, ..load })
+        });
+        let expected = 1e-3 * (1.0 + wait_of_mmc(4, 4.0 * utilisation));
+        assert!(
+            (mean - expected).abs() < half && half < expected / 10.0,
+            "{utilisation}: {mean} ± {half}, expected {expected}"
+        );
+    }
+}
+
+/// The mean wait in an M/D/c queue with `load` Erlang, in service times. Who is there after a service time are those that
+/// could not begin before it and those that have come meanwhile (Crommelin 1932): the stationary distribution of that chain
+/// gives the mean length of the queue, and Little's law the wait.
+fn wait_of_mdc(workers: usize, load: f64) -> f64 {
+    const STATES: usize = 300;
+    let mut arrivals = vec![(-load).exp()];
+    for k in 1..60 {
+        arrivals.push(arrivals[k - 1] * load / k as f64);
+    }
+    let mut there = vec![0.0; STATES];
+    there[0] = 1.0;
+    for _ in 0..2_000 {
+        let mut next = vec![0.0; STATES];
+        for (number, share) in there.iter().enumerate() {
+            let left = number.saturating_sub(workers);
+            let states = next[left..].iter_mut().zip(&arrivals);
+            states.for_each(|(state, arrival)| *state += share * arrival);
+        }
+        there = next;
+    }
+    let queue: f64 = there
+        .iter()
+        .enumerate()
+        .skip(workers)
+        .map(|(number, share)| (number - workers) as f64 * share)
+        .sum();
+    queue / load
+}
+
+#[test]
+fn constant_service_times_give_the_response_of_md4() {
+    for (utilisation, messages) in [(0.5, 6_000), (0.9, 20_000)] {
+        let (mean, half) = over_seeds(|seed| {
+            let load = served("1ms", load("coap-con", 4_000.0 * utilisation, messages));
+            response_s(&LoadOptions { seed, ..load })
+        });
+        let expected = 1e-3 * (1.0 + wait_of_mdc(4, 4.0 * utilisation));
+        assert!(
+            (mean - expected).abs() < half && half < expected / 10.0,
+            "{utilisation}: {mean} ± {half}, expected {expected}"
+        );
+    }
+}
+
+#[test]
+fn a_rate_above_what_the_workers_can_do_is_the_limit_of_the_target() {
+    for (rate, who) in [(3_600.0, "none"), (4_200.0, "target")] {
+        let file = play(&served("1ms", load("mqtt-qos1", rate, 12_000)));
+        assert_eq!(file.load.bottleneck.expect("a verdict").who, who, "{rate}/s");
+    }
+}
+
+#[test]
+fn a_load_is_the_same_again() {
+    let link = wirecost_link::LinkConfig::symmetric(Duration::from_millis(40));
+    for stack in [
+        "tcp",
+        "mqtt-qos2+tls1.3",
+        "coap-con+dtls1.3",
+        "coap-con+oscore",
+        "http3",
+    ] {
+        let options = LoadOptions {
+            clients: 20,
+            link: Some(link),
+            ..load(stack, 100.0, 200)
+        };
+        let again = || {
+            let mut file = play(&options);
+            file.load.started_at.clear();
+            let intervals: Vec<String> = file.intervals.iter().map(|one| format!("{one:?}")).collect();
+            (file.load, intervals)
+        };
+        assert_eq!(again(), again(), "{stack}");
+    }
+}
+
+#[test]
+fn devices_that_report_together_wait_for_one_another() {
+    let mut link = wirecost_link::LinkConfig::symmetric(Duration::from_millis(40));
+    link.up.rate = "1Mbit".parse().ok();
+    let median = |spread: Option<Duration>| {
+        let mut options = LoadOptions {
+            link: Some(link),
+            ..load("coap-con", 100.0, 2_000)
+        };
+        if let Phase::Publish(offer) = &mut options.phases[1] {
+            offer.spread = spread;
+            offer.arrivals = Arrivals::Open {
+                rate: 100.0,
+                per_client: false,
+                poisson: false,
+            };
+        }
+        let file = play(&options);
+        let figures = publish(&file);
+        assert_eq!(figures.outcomes.offered, 2_000);
+        figures
+            .response_time_ns
+            .clone()
+            .expect("times")
+            .p50
+            .expect("a median")
+    };
+    let (even, together) = (median(None), median(Some(Duration::from_millis(100))));
+    assert!(together > even * 5, "{together} {even}");
+}
+
+#[test]
+fn subscribers_receive_what_is_sent_in_virtual_time() {
+    let mut options = load("mqtt-qos1", 100.0, 200);
+    options.clients = 5;
+    options.subscribers = Some(wirecost_scenario::options::load::Subscribers {
+        devices: 7,
+        filter: "#".into(),
+        shared: None,
+        qos: 1,
+    });
+    let file = play(&options);
+    let deliveries = publish(&file).deliveries.expect("deliveries");
+    assert_eq!((deliveries.expected, deliveries.arrived), (1_400, 1_400));
+}
