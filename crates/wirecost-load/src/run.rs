@@ -247,6 +247,10 @@ pub(super) fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcom
                 hint: Some(hint),
             };
         }
+        if options.engine == LoadEngine::Sim {
+            let hint = "the link let no connection come about: lower its loss, or raise the connect time-out";
+            why.hint = Some(hint.into());
+        }
         let target = target_name(options, address);
         return Err(LoadError::NoConnection { target, why });
     }

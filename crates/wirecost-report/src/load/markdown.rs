@@ -18,6 +18,9 @@ pub fn markdown(summary: &LoadSummary) -> String {
     for (load, label) in summary.loads.iter().zip(&labels) {
         text += &row(load, label);
     }
+    if summary.loads.iter().any(Load::is_modelled) {
+        text += "\nModelled in virtual time: no CPU is measured.\n";
+    }
     if words::is_interrupted(summary) {
         text += "\nInterrupted: the figures are of what was measured until then.\n";
     }

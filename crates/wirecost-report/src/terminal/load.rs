@@ -203,6 +203,9 @@ impl Page {
     fn loads(&self, loads: &[Load]) -> Vec<String> {
         let labels = words::labels(loads);
         let mut lines = rows::lines(loads, &labels, self.width, &self.style);
+        if loads.iter().any(Load::is_modelled) {
+            lines.push("modelled in virtual time: no CPU is measured".to_owned());
+        }
         lines.push(String::new());
         for (load, label) in loads.iter().zip(&labels) {
             if let Some(found) = load.bottleneck.as_ref().filter(|found| found.who != "none") {

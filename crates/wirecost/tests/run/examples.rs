@@ -98,6 +98,26 @@ fn a_load_has_a_run_for_each_of_its_values() {
 }
 
 #[test]
+fn the_knee_of_four_workers_shows_in_virtual_time() {
+    let home = open_folder();
+    let phases = "phases=[{do: publish, duration: 2s, warm_up: 500ms, arrivals: poisson}]";
+    let words = [
+        "--vary",
+        "rate=2000/s,4400/s",
+        "--set",
+        phases,
+        "--set",
+        "clients=50",
+    ];
+    let said = run(home.path(), "knee.yaml", &words);
+    assert_eq!(said.code, Some(99), "{}", said.stderr);
+    let summary = loads(home.path());
+    let limits = summary["loads"].as_array().expect("loads").iter();
+    let limits: Vec<Option<&str>> = limits.map(|load| load["bottleneck"]["who"].as_str()).collect();
+    assert_eq!(limits, [Some("none"), Some("target")]);
+}
+
+#[test]
 #[ignore = "needs root"]
 fn the_latency_matrix_runs_on_kernel_sockets() {
     need_root();

@@ -48,54 +48,63 @@ impl LoadOptions {
         phases.try_for_each(|(index, phase)| refuse(About::Phase(index), self.cannot_do(phase)))
     }
 
-    /// What virtual time does not have, and what it alone has.
+    /// What a load in virtual time does not have, and what it alone has.
     fn check_engine(&self) -> Checked {
-        if self.engine == LoadEngine::Live {
-            let why = "the server of a simulated load has it: use engine sim";
-            refuse(
-                About::Key("service_time"),
-                self.service_time.map(|_| why.to_owned()),
-            )?;
-            return refuse(About::Key("workers"), (self.workers != 1).then(|| why.to_owned()));
-        }
-        for (key, is_asked, what) in [
+        let is_sim = self.engine == LoadEngine::Sim;
+        let is_builtin = self.target == LoadTarget::Started(Target::Builtin);
+        let devices = self.clients.saturating_add(self.receivers());
+        for (key, is_refused, why) in [
+            (
+                "service_time",
+                !is_sim && self.service_time.is_some(),
+                "only the server of a load in virtual time has a service time: use the engine sim",
+            ),
+            (
+                "workers",
+                self.workers != 1 && self.service_time.is_none(),
+                "workers need a service time",
+            ),
+            ("workers", self.workers == 0, "it must be above 0"),
             (
                 "target",
-                self.target != LoadTarget::Started(Target::Builtin),
-                "target but builtin",
+                is_sim && !is_builtin,
+                "a load in virtual time has the built-in server: name a stack, and leave out the target",
             ),
-            ("shared_socket", self.shared_socket, "shared sockets"),
+            (
+                "shared_socket",
+                is_sim && self.shared_socket,
+                "devices in virtual time have a socket each: leave out the shared sockets",
+            ),
             (
                 "sources",
-                !self.sources.is_empty(),
-                "source addresses of this machine",
+                is_sim && !self.sources.is_empty(),
+                "devices in virtual time have addresses of their own: leave out the source addresses",
             ),
-            ("processes", self.processes.is_some(), "processes"),
-            ("profile", self.profile, "CPU profile"),
+            (
+                "processes",
+                is_sim && self.processes.is_some(),
+                "a load in virtual time runs in one process: leave out the processes",
+            ),
+            (
+                "profile",
+                is_sim && self.profile,
+                "a server in virtual time uses no CPU: leave out the profile",
+            ),
             (
                 "capture",
-                self.capture,
-                "capture of a load: wirecost compare --engine sim records packets",
+                is_sim && self.capture,
+                "the packets of a load in virtual time are not recorded: leave out the capture, or run wirecost compare \
+                 --engine sim, which records them",
+            ),
+            (
+                "clients",
+                is_sim && devices > MAX_SIMULATED_DEVICES,
+                "virtual time has addresses for 16,842,749 devices",
             ),
         ] {
-            let why = is_asked.then(|| format!("virtual time has no {what}"));
-            refuse(About::Key(key), why)?;
+            refuse(About::Key(key), is_refused.then(|| why.to_owned()))?;
         }
-        refuse(
-            About::Key("workers"),
-            (self.workers == 0).then(|| "it must be above 0".to_owned()),
-        )?;
-        let idle = self.workers != 1 && self.service_time.is_none();
-        refuse(
-            About::Key("workers"),
-            idle.then(|| "workers need a service time".to_owned()),
-        )?;
-        let devices = self.clients.saturating_add(self.receivers());
-        let too_many = devices > MAX_SIMULATED_DEVICES;
-        refuse(
-            About::Key("clients"),
-            too_many.then(|| format!("virtual time has addresses for {MAX_SIMULATED_DEVICES} devices")),
-        )
+        Ok(())
     }
 
     /// What the stack cannot do, and its target, its sockets and its link cannot carry.

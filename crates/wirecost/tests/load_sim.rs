@@ -1,0 +1,99 @@
+//! Loads in virtual time: the same each time, the same as live where nothing is lost, and what they cannot be asked.
+
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
+mod common;
+
+use common::{open_folder, said, wirecost};
+use serde_json::Value;
+
+/// The loads of a run with these arguments, without what names the run.
+fn loads(arguments: &str) -> Value {
+    let home = open_folder();
+    let mut command = wirecost(home.path());
+    command.args(["load", "--quiet", "--json", "-"]);
+    let said = said(command.args(arguments.split(' ')));
+    // 14: a live generator was late, which is no matter here.
+    assert!(
+        matches!(said.code, Some(0 | 14)),
+        "{arguments}: {:?}\n{}",
+        said.code,
+        said.stderr
+    );
+    let mut summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
+    for load in summary["loads"].as_array_mut().expect("loads") {
+        load.as_object_mut().expect("a load").remove("started_at");
+    }
+    summary["loads"].take()
+}
+
+#[test]
+fn a_load_in_virtual_time_is_the_same_on_one_thread_and_on_two() {
+    let run = |threads| {
+        loads(&format!(
+            "mqtt-qos1 -c 200 -r 1000/s -d 2s --poisson --rtt 40ms --loss 2% --engine sim \
+             --service-time exponential:1ms --workers 2 --threads {threads}"
+        ))
+    };
+    let (one, two) = (run(1), run(2));
+    assert_eq!(one, two);
+    assert_eq!(one[0]["engine"], "sim");
+    assert_eq!(one[0]["generator"], Value::Null, "no CPU is measured");
+    assert!(
+        one[0]["service"]["utilisation"]
+            .as_f64()
+            .is_some_and(|busy| (0.4..0.6).contains(&busy))
+    );
+}
+
+#[test]
+fn a_live_load_has_the_outcomes_and_bytes_of_the_simulated_one() {
+    for stack in [
+        "mqtt-qos1",
+        "mqtt5-qos2",
+        "coap-con",
+        "tcp",
+        "http1",
+        "amqp-unsettled",
+        "mqtt-qos1+tls1.3",
+    ] {
+        let counts = |engine| {
+            let loads = loads(&format!("{stack} -c 10 -r 100/s -n 100 --engine {engine}"));
+            let phases = loads[0]["phases"].as_array().expect("phases").iter();
+            let counts = phases.map(|phase| {
+                let count = |name: &str| phase[name].clone();
+                [
+                    count("outcomes"),
+                    count("socket_bytes_up"),
+                    count("socket_bytes_down"),
+                ]
+            });
+            counts.collect::<Vec<_>>()
+        };
+        assert_eq!(counts("sim"), counts("live"), "{stack}");
+    }
+}
+
+#[test]
+fn what_virtual_time_does_not_have_is_refused() {
+    for (arguments, about) in [
+        ("mqtt://127.0.0.1:1883 --engine sim", "target"),
+        ("mqtt-qos1 --engine sim --target mosquitto", "target"),
+        ("mqtt-qos1 --engine sim --capture", "capture"),
+        ("mqtt-qos1 --engine sim --profile", "profile"),
+        ("mqtt-qos1 --engine sim --source 127.0.0.2", "source"),
+        ("mqtt-qos1 --engine sim --processes 2", "process"),
+        ("coap-con --engine sim --shared-socket", "socket"),
+        ("mqtt-qos1 --engine ns3", "ns3"),
+        ("mqtt-qos1 --service-time 1ms", "sim"),
+        ("mqtt-qos1 --engine sim --workers 2", "service-time"),
+        ("mqtt-qos1 --engine sim --service-time often", "often"),
+        ("mqtt-qos1 --engine sim -c 10 -r 10/s --spread 2s", "spread"),
+    ] {
+        let home = open_folder();
+        let mut command = wirecost(home.path());
+        let said = said(command.arg("load").args(arguments.split(' ')));
+        assert_eq!(said.code, Some(2), "{arguments}: {}", said.stderr);
+        assert!(said.stderr.contains(about), "{arguments}: {}", said.stderr);
+    }
+}
