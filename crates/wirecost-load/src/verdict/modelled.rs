@@ -6,6 +6,8 @@ use super::{Evidence, bottleneck, link, percent};
 
 /// Workers that are busier than this have no room for more.
 const SATURATED: f64 = 0.99;
+/// Workers that are busier than this are why messages wait: in a short phase they are idle at its beginning and its end.
+const BUSY: f64 = 0.9;
 
 /// Who could give no more; `None` where no phase has begun.
 pub(super) fn bottleneck(evidence: &Evidence<'_>) -> Option<Bottleneck> {
@@ -32,7 +34,11 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
         1 => ("its worker".to_owned(), "was"),
         workers => (format!("its {workers} workers"), "were"),
     };
-    (busy > SATURATED).then(|| format!("{whose} {were} busy {} of the time", percent(busy)))
+    let is_short = || {
+        let mut offered = evidence.offered();
+        offered.any(|phase| phase.falls_short() || phase.worked_off().is_some())
+    };
+    (busy > SATURATED || busy > BUSY && is_short()).then(|| format!("{whose} {were} busy {} of the time", percent(busy)))
 }
 
 /// That the link could give no more, or kept answers from coming in time.
