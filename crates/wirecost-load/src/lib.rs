@@ -9,6 +9,7 @@
 //! - [`run`](mod@run): a load from what is asked for to its figures; [`entry`]: those, as results have them; [`verdict`]:
 //!   whether they may be used
 //! - [`clock`]: the machine's time, or virtual time
+//! - `checked`: whether it has left anything to tell
 //! - [`context`]: what belongs to a load beside what is asked for; [`outcome`]: what it has come to; [`error`]: why it has come
 //!   to nothing
 //! - [`coordinator`]: a load from its first phase to its last, over [`parts`]
@@ -35,6 +36,7 @@ pub mod arrivals;
 mod backlog;
 pub mod book;
 mod certificate;
+mod checked;
 pub mod clock;
 pub mod context;
 pub mod coordinator;

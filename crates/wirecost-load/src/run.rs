@@ -18,7 +18,7 @@ use wirecost_results::load::{Load, LoadFile};
 use wirecost_results::profile::Folded;
 use wirecost_results::summary::Warning;
 use wirecost_results::time::rfc3339;
-use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
+use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
 use super::clock::LoadClock;
 use super::context::RunContext;
@@ -32,8 +32,8 @@ use super::share::{Share, sources_of};
 use super::target::Used;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
-use super::{certificate, entry, keys, nanos, scheme, simulated};
-use crate::outcome::{NoConnection, Outcome};
+use super::{checked, entry, keys, nanos, scheme, simulated};
+use crate::outcome::Outcome;
 
 /// Devices that keep a loop busy enough that another one is worth its thread.
 const DEVICES_PER_LOOP: u32 = 100;
@@ -111,7 +111,7 @@ fn run_here(
         return Ok(None);
     }
     let source_addresses = source_addresses(options, address, link.is_some());
-    check(options, address, &outcome)?;
+    checked::check(options, address, &outcome)?;
     let mut load = Load {
         started_at: rfc3339(started_at),
         loops: generator.loops,
@@ -230,36 +230,6 @@ fn end(
     Ok(Some(report))
 }
 
-/// Whether there is anything to tell of a load that has left `outcome`.
-pub(super) fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
-    if let Some(mut why) = outcome.no_connection.clone() {
-        // Whoever speaks something else, or is not trusted, is there, and the connection was refused.
-        if let Some(reason) = scheme::meant(options, address) {
-            why = NoConnection {
-                refused: true,
-                reason,
-                hint: None,
-            };
-        } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
-            why = NoConnection {
-                refused: true,
-                reason,
-                hint: Some(hint),
-            };
-        }
-        if options.engine == LoadEngine::Sim {
-            let hint = "the link let no connection come about: lower its loss, or raise the connect time-out";
-            why.hint = Some(hint.into());
-        }
-        let target = target_name(options, address);
-        return Err(LoadError::NoConnection { target, why });
-    }
-    match &outcome.failure {
-        Some(failure) if outcome.phases.is_empty() => Err(LoadError::Generator(failure.clone())),
-        _ => Ok(()),
-    }
-}
-
 /// Begins a CPU profile of the target.
 fn record(server: &Server) -> Result<Recorder, ProfileError> {
     match server.pids() {
@@ -333,11 +303,4 @@ fn used_by(workers: &[u32]) -> Used {
         resident_bytes: sum.resident_bytes + usage.resident_bytes,
         processes: sum.processes + 1,
     })
-}
-
-fn target_name(options: &LoadOptions, address: SocketAddr) -> String {
-    match &options.target {
-        LoadTarget::Started(target) => format!("{target} on {address}"),
-        found @ LoadTarget::Url(_) => found.to_string(),
-    }
 }

@@ -46,7 +46,7 @@ use crate::shared::SharedEndpoints;
 use crate::sink::counter::Counter;
 use crate::target::{Arrived, Measured, Used, Watched};
 use crate::watch::{Announcement, Watcher};
-use crate::{entry, nanos};
+use crate::{checked, entry, nanos};
 
 /// How long packets of connections that have closed are waited for when the load is over.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -76,7 +76,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     if outcome.has_not_begun() {
         return Ok(None);
     }
-    crate::run::check(options, address, &outcome)?;
+    checked::check(options, address, &outcome)?;
     let link = options.link.map(|config| LinkReport {
         config,
         counters,

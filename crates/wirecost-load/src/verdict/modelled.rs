@@ -38,7 +38,8 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
         let mut offered = evidence.offered();
         offered.any(|phase| phase.falls_short() || phase.worked_off().is_some())
     };
-    (busy > SATURATED || busy > BUSY && is_short()).then(|| format!("{whose} {were} busy {} of the time", percent(busy)))
+    (busy > SATURATED || busy > BUSY && is_short())
+        .then(|| format!("{whose} {were} busy {} of the time", percent(busy)))
 }
 
 /// That the link could give no more, or kept answers from coming in time.

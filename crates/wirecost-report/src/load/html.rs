@@ -180,8 +180,13 @@ fn asked(summary: &LoadSummary) -> String {
             let stacks: std::collections::BTreeSet<&str> =
                 loads.iter().map(|load| load.stack.as_str()).collect();
             let stacks: Vec<&str> = stacks.into_iter().collect();
+            let modelled = if loads.iter().any(Load::is_modelled) {
+                ", modelled in virtual time"
+            } else {
+                ""
+            };
             number::plain(&format!(
-                "{} loads of {}, one after the other",
+                "{} loads of {}, one after the other{modelled}",
                 loads.len(),
                 stacks.join(", ")
             ))

@@ -1,0 +1,46 @@
+//! Whether a load has left anything to tell: where no device could connect, and why.
+
+use std::net::SocketAddr;
+
+use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
+
+use crate::error::LoadError;
+use crate::outcome::{NoConnection, Outcome};
+use crate::{certificate, scheme};
+
+/// Whether there is anything to tell of a load that has left `outcome`.
+pub(crate) fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
+    if let Some(mut why) = outcome.no_connection.clone() {
+        // Whoever speaks something else, or is not trusted, is there, and the connection was refused.
+        if let Some(reason) = scheme::meant(options, address) {
+            why = NoConnection {
+                refused: true,
+                reason,
+                hint: None,
+            };
+        } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
+            why = NoConnection {
+                refused: true,
+                reason,
+                hint: Some(hint),
+            };
+        }
+        if options.engine == LoadEngine::Sim {
+            let hint = "the link let no connection come about: lower its loss, or raise the connect time-out";
+            why.hint = Some(hint.into());
+        }
+        let target = target_name(options, address);
+        return Err(LoadError::NoConnection { target, why });
+    }
+    match &outcome.failure {
+        Some(failure) if outcome.phases.is_empty() => Err(LoadError::Generator(failure.clone())),
+        _ => Ok(()),
+    }
+}
+
+fn target_name(options: &LoadOptions, address: SocketAddr) -> String {
+    match &options.target {
+        LoadTarget::Started(target) => format!("{target} on {address}"),
+        found @ LoadTarget::Url(_) => found.to_string(),
+    }
+}
