@@ -15,7 +15,8 @@ use wirecost_live::recorder::Recorder;
 use wirecost_proto::hosts::server_address;
 use wirecost_results::environment::Emulator;
 use wirecost_results::link::{achieved, link_of};
-use wirecost_results::load::LinkFigures;
+use wirecost_results::load::{LinkFigures, Load};
+use wirecost_results::summary::Warning;
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
@@ -62,6 +63,17 @@ pub struct Captured {
     pub name: String,
     /// Why it does not hold everything, if it does not.
     pub cut_short: Option<String>,
+}
+
+impl Captured {
+    /// Notes the capture in a load, and what is not in it.
+    pub(crate) fn note(self, load: &mut Load) {
+        let cut_short = self
+            .cut_short
+            .map(|text| Warning::note("capture-cut-short", text));
+        load.warnings.extend(cut_short);
+        load.capture = Some(self.name);
+    }
 }
 
 impl LoadLink {
@@ -160,11 +172,9 @@ impl LoadLink {
             .dropped()
             .map_err(EmulationError::doing("read the interfaces' counters"))?;
         let capture = self.capture.map(|(folder, key)| {
-            let mut captured = keep(&folder, &key, keys, &mut left)?;
-            let unwritten = oscore_contexts.and_then(|contexts| keep_contexts(&folder, &key, contexts).err());
-            let unwritten = unwritten.map(|error| format!("the capture has no OSCORE contexts: {error}"));
-            captured.cut_short = captured.cut_short.or(unwritten);
-            Ok::<_, EmulationError>(captured)
+            keep(&folder, &key, oscore_contexts, |path| {
+                Ok(capture::write(path, &mut left, keys.text())?.cut_short)
+            })
         });
         Ok(LinkReport {
             figures: LinkFigures {
@@ -184,20 +194,30 @@ impl LoadLink {
     }
 }
 
-/// Writes the packets of a link, and what opens them.
-fn keep(folder: &Path, key: &str, keys: &KeyLines, left: &mut Left) -> Result<Captured, EmulationError> {
+/// Writes the packets of a link with `write`, and OSCORE contexts that open them, below a results folder.
+pub(crate) fn keep(
+    folder: &Path,
+    key: &str,
+    oscore_contexts: Option<&str>,
+    write: impl FnOnce(&Path) -> Result<Option<String>, EmulationError>,
+) -> Result<Captured, EmulationError> {
     let name = format!("{FOLDER}/{key}.pcapng");
     let path = folder.join(&name);
     fs::create_dir_all(folder.join(FOLDER)).map_err(EmulationError::doing("write the capture"))?;
-    let cut_short = match capture::write(&path, left, keys.text()) {
-        Ok(written) => written.cut_short,
+    let cut_short = match write(&path) {
+        Ok(cut_short) => cut_short,
         // A disk that is full before the first packet: figures need no capture.
         Err(EmulationError::Io { source, .. }) if path.exists() => {
             Some(format!("the capture is cut short: {source}"))
         }
         Err(error) => return Err(error),
     };
-    Ok(Captured { name, cut_short })
+    let unwritten = oscore_contexts.and_then(|contexts| keep_contexts(folder, key, contexts).err());
+    let unwritten = unwritten.map(|error| format!("the capture has no OSCORE contexts: {error}"));
+    Ok(Captured {
+        name,
+        cut_short: cut_short.or(unwritten),
+    })
 }
 
 /// OSCORE has no key log: its contexts go into a file that Wireshark reads, one beside each capture, because every load has

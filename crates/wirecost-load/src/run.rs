@@ -248,19 +248,9 @@ fn note_afterwards(
 ) {
     load.warnings.extend(scheme::warning(options, address, load));
     if let Some(captured) = link.and_then(|link| link.capture) {
-        load.warnings.extend(captured.cut_short.map(cut_short));
         let lack = keys::lack(outcome.parts_without_keys, load.loops);
         load.warnings.extend(lack);
-        load.capture = Some(captured.name);
-    }
-}
-
-/// What is said of a capture that a full disk has cut short.
-fn cut_short(text: String) -> Warning {
-    Warning {
-        kind: "capture-cut-short".into(),
-        text,
-        invalidates: false,
+        captured.note(load);
     }
 }
 

@@ -5,48 +5,46 @@
 //! coordinator --ToPart--> Inbox -> Devices, directing the World <-> link <-> server, workers -> Counter
 //!     `-- hears: lets the World go on until Devices has reported something, or for as long as it listens
 //! ```
+//!
+//! - `setting`: what it is made of
+//! - `parts`: its part and its target, as the coordinator knows them
+
+mod parts;
+mod setting;
 
 use std::cell::{Cell, RefCell};
-use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
-use wirecost_link::LinkConfig;
-use wirecost_live::driver::client::Traffic;
-use wirecost_live::emulation::{Meter, MeteredLink};
-use wirecost_proto::driver::{Device, Service};
-use wirecost_proto::hosts::{DEVICES_V4, HostIndex, server_address, simulated_address};
-use wirecost_proto::path::Links;
-use wirecost_proto::random::key_of;
-use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Path, Rng};
+use wirecost_live::emulation::Meter;
+use wirecost_live::emulation::capture::write_simulated;
+use wirecost_proto::Instant;
+use wirecost_proto::hosts::DEVICES_V4;
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::load::{LinkFigures, Load, LoadFile};
 use wirecost_results::time::rfc3339;
+use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
-use wirecost_security::Start;
-use wirecost_sim::{Settings, Tap, Workers, World};
-use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
-use wirecost_stack::server::{Clients, Server};
-use wirecost_stack::{Channel, Client, Command, Credentials, Event};
+use wirecost_sim::{Recording, Tap};
 
 use crate::clock::{LoadClock, Origin};
 use crate::context::{Demands, RunContext};
 use crate::coordinator::{Coordinator, Surroundings};
 use crate::destination::Destination;
-use crate::devices::Devices;
 use crate::error::LoadError;
-use crate::link::LinkReport;
+use crate::keys::{self, KeyLines};
+use crate::link::{LinkReport, keep};
 use crate::outcome::Outcome;
 use crate::part::{FromPart, Inbox, ToPart};
-use crate::parts::{Ear, Gone, Parts, Tell};
-use crate::share::Share;
-use crate::shared::SharedEndpoints;
+use crate::parts::{Parts, Tell};
 use crate::sink::counter::Counter;
-use crate::target::{Arrived, Measured, Used, Watched};
+use crate::target::Used;
 use crate::watch::{Announcement, Watcher};
-use crate::{checked, entry, nanos};
+use crate::{checked, entry};
+use parts::{SimulatedTarget, Simulation};
+use setting::Setting;
 
 /// How long packets of connections that have closed are waited for when the load is over.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -62,21 +60,33 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         interrupted,
         place,
         demands,
+        folder,
         ..
     } = context;
     watcher.begin(&Announcement::of(options, place));
-    let simulated = simulate(options, watcher, interrupted, demands, ());
+    let recording = options.capture.then(Recording::new);
+    let simulated = simulate(options, watcher, interrupted, demands, recording);
     watcher.end();
     let Simulated {
         outcome,
         counters,
-        address,
-        ..
+        tap: recording,
+        destination,
     } = simulated.map_err(LoadError::Generator)?;
+    let address = destination.address;
     if outcome.has_not_begun() {
         return Ok(None);
     }
     checked::check(options, address, &outcome)?;
+    let captured = recording.map(|recording| {
+        let contexts = keys::oscore_contexts(options, &destination);
+        let write = |path: &std::path::Path| {
+            let utc_ns = Origin::simulated().utc_ns;
+            write_simulated(path, recording.records(), utc_ns, outcome.keys.text())
+        };
+        keep(folder, &identity::key(options), contexts.as_deref(), write)
+    });
+    let captured = captured.transpose()?;
     let link = options.link.map(|config| LinkReport {
         config,
         counters,
@@ -89,10 +99,13 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         network: Vec::new(),
         capture: None,
     });
-    let load = Load {
+    let mut load = Load {
         started_at: rfc3339(started_at),
         ..entry::of(options, &outcome, 0.0, link.as_ref())
     };
+    if let Some(captured) = captured {
+        captured.note(&mut load);
+    }
     Ok(Some(LoadFile {
         profile: None,
         load,
@@ -111,8 +124,8 @@ pub struct Simulated<T> {
     pub counters: [wirecost_link::Counters; 2],
     /// Who saw the packets.
     pub tap: T,
-    /// Where the server listened.
-    pub address: SocketAddr,
+    /// Where the server was, and what its clients trusted.
+    pub destination: Destination,
 }
 
 /// Simulates a load whose packets `tap` sees, while `watcher` is told of it, until it is `interrupted` or one of the demands
@@ -167,6 +180,7 @@ pub fn simulate<T: Tap + 'static>(
     world.settle(world.now() + SETTLE);
     outcome.settle_link(&target.meter.read());
     let (finished, _) = world.into_finished();
+    outcome.keys = KeyLines::of(&setting.credentials.key_log);
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
         outcome
             .failure
@@ -176,240 +190,6 @@ pub fn simulate<T: Tap + 'static>(
         outcome,
         counters: finished.links.0.counters(),
         tap: finished.tap,
-        address: setting.share.destination.address,
+        destination: setting.share.destination,
     })
-}
-
-type LoadWorld<T> = World<Counted, Devices, Server, SharedLink, T, Counter>;
-type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
-
-/// What a simulated load is made of.
-struct Setting<'a> {
-    options: &'a LoadOptions,
-    share: Share,
-    credentials: Credentials,
-    channels: ChannelOptions,
-    link: LinkConfig,
-}
-
-impl<'a> Setting<'a> {
-    fn new(options: &'a LoadOptions) -> Result<Self, String> {
-        let link = options.link.unwrap_or_default();
-        let mtu = link.up.mtu.min(link.down.mtu);
-        let channels = ChannelOptions {
-            datagram_bytes: datagram_bytes(mtu, options.ipv6),
-            accept_early_data: options.start == Start::ZeroRtt,
-            ..ChannelOptions::default()
-        };
-        let credentials = Credentials::simulated(options.seed).map_err(|error| error.to_string())?;
-        let address = SocketAddr::new(server_address(options.ipv6), options.stack.port());
-        let portable = credentials.portable().map_err(|error| error.to_string())?;
-        let destination = Destination::own(address, portable);
-        let share = Share::split(&Arc::new(options.clone()), &destination, 1).pop();
-        Ok(Self {
-            options,
-            share: share.ok_or("a load without a part; please report this")?,
-            credentials,
-            channels,
-            link,
-        })
-    }
-
-    fn world<T: Tap>(
-        &self,
-        inbox: &Arc<Inbox>,
-        outbox: &Sender<(u32, FromPart)>,
-        meter: &Arc<Meter>,
-        counter: Counter,
-        tap: T,
-    ) -> Result<LoadWorld<T>, String> {
-        let traffic = Arc::<Traffic>::default();
-        let director = self.share.director(Origin::simulated(), inbox, outbox)?;
-        let link = MeteredLink::new(self.link, self.options.seed, Arc::clone(meter));
-        Ok(World::directed(
-            self.settings(),
-            self.devices(&traffic)?,
-            director.with_traffic(traffic),
-            vec![self.service()?],
-            SharedLink(link),
-            tap,
-            counter,
-        ))
-    }
-
-    fn settings(&self) -> Settings {
-        let mtu = self.link.up.mtu.min(self.link.down.mtu);
-        let workers = self
-            .options
-            .service_time
-            .map(|service_time| Workers::new(self.options.workers, service_time, self.rng("service time")));
-        Settings {
-            keeps_logs: false,
-            workers,
-            ..Settings::linux(mtu, self.options.ipv6, self.rng("hosts"))
-        }
-    }
-
-    fn rng(&self, purpose: &str) -> Rng {
-        Rng::new(self.options.seed).purpose(key_of(purpose))
-    }
-
-    fn devices(&self, traffic: &Arc<Traffic>) -> Result<Vec<Device<Counted, ()>>, String> {
-        let channels =
-            ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
-        let clients = self.share.clients(&channels, &SharedEndpoints::default())?;
-        let remote = self.share.destination.address;
-        let transport = self.options.stack.transport();
-        let device = |(host, client): (HostIndex, Client)| Device {
-            host,
-            local: SocketAddr::new(self.address(host), 0),
-            remote,
-            transport,
-            endpoint: Counted {
-                client,
-                traffic: Arc::clone(traffic),
-            },
-            script: (),
-        };
-        Ok((0..).zip(clients).map(device).collect())
-    }
-
-    fn address(&self, host: HostIndex) -> IpAddr {
-        let remote = self.share.destination.address.ip();
-        simulated_address(host, self.options.ipv6).unwrap_or(remote)
-    }
-
-    fn service(&self) -> Result<Service<Server>, String> {
-        let devices = self.options.clients.saturating_add(self.options.receivers()) as usize;
-        let contexts = match self.options.stack.channel {
-            Channel::Oscore => devices,
-            _ => 0,
-        };
-        let (credentials, rng) = (self.credentials.clone(), self.rng("server secrets"));
-        let channels = ServerChannels::simulated(credentials, self.channels, contexts, rng);
-        let seed = self.rng("server").next_u64();
-        Ok(Service {
-            address: self.share.destination.address,
-            transport: self.options.stack.transport(),
-            endpoint: Server::new(self.options.stack, Clients::Devices, &channels, seed)?,
-        })
-    }
-}
-
-/// The link of all devices.
-struct SharedLink(MeteredLink);
-
-impl Links for SharedLink {
-    fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
-        Some(&mut self.0)
-    }
-}
-
-/// A client whose bytes are counted, as sockets count them in a live load.
-struct Counted {
-    client: Client,
-    traffic: Arc<Traffic>,
-}
-
-impl Endpoint for Counted {
-    type Command = Command;
-    type Event = Event;
-    type Error = <Client as Endpoint>::Error;
-
-    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Self::Error> {
-        if let Input::Received { bytes, .. } = &input {
-            self.traffic.add_received(bytes.len());
-        }
-        self.client.handle_input(input, now)
-    }
-
-    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        let output = self.client.poll_output(out);
-        if let Output::Transmit { .. } = &output {
-            self.traffic.add_sent(out.bytes().len());
-        }
-        output
-    }
-}
-
-/// Lets the world go on while the coordinator listens.
-struct Simulation<T> {
-    world: WorldCell<T>,
-    inbox: Arc<Inbox>,
-    outbox: Sender<(u32, FromPart)>,
-    said: Receiver<(u32, FromPart)>,
-    now: Rc<Cell<Instant>>,
-    is_over: bool,
-}
-
-impl<T: Tap> Simulation<T> {
-    /// Lets the world go on for so long; where it `listens`, only until the part has said something, which is returned.
-    fn go_on(&mut self, span: Duration, listens: bool) -> Option<(u32, FromPart)> {
-        let until = self.now.get() + span;
-        let mut world = self.world.borrow_mut();
-        let world = world.as_mut()?;
-        if !self.inbox.is_empty() && !world.wake_director() {
-            self.is_over = true;
-            let last = FromPart::Finished { socket_error: None };
-            // The other end is this simulation's own.
-            drop(self.outbox.send((0, last)));
-        }
-        let hear = || listens.then(|| self.said.try_recv().ok()).flatten();
-        let mut heard = hear();
-        while !self.is_over && heard.is_none() && world.advance_by_one(until) {
-            heard = hear();
-        }
-        self.now.set(world.now());
-        heard
-    }
-}
-
-impl<T: Tap> Ear for Simulation<T> {
-    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
-        let mut heard = self.go_on(patience, true);
-        if let Some((_, FromPart::Alive { cpu_ns, .. })) = &mut heard {
-            // What the simulation uses says nothing of a generator in virtual time.
-            *cpu_ns = 0;
-        }
-        Ok(heard)
-    }
-
-    fn pass(&mut self, span: Duration) {
-        self.go_on(span, false);
-    }
-}
-
-/// The simulated server, as the coordinator watches it.
-struct SimulatedTarget<T> {
-    world: WorldCell<T>,
-    counter: Counter,
-    meter: Arc<Meter>,
-    has_link: bool,
-}
-
-impl<T: Tap> Watched for SimulatedTarget<T> {
-    /// The workers' time in use stands for CPU time, one CPU for each.
-    fn used(&mut self) -> Option<Used> {
-        let world = self.world.borrow();
-        let world = world.as_ref()?;
-        let workers = world.workers()?;
-        let busy_ns = nanos(workers.busy_until(world.now()));
-        Some(Used {
-            user_ns: busy_ns,
-            busiest_ns: Some(busy_ns / workers.count() as u64),
-            ..Used::default()
-        })
-    }
-
-    fn meter(&self) -> Option<&Meter> {
-        self.has_link.then_some(&*self.meter)
-    }
-
-    fn begin(&mut self, phase: &Measured) {
-        self.counter.begin_phase(phase);
-    }
-
-    fn arrived(&mut self, _: &dyn Fn() -> bool) -> Option<Arrived> {
-        Some(self.counter.report().into())
-    }
 }

@@ -4,7 +4,9 @@
 
 mod common;
 
-use common::{open_folder, said, wirecost};
+use std::process::Command;
+
+use common::{need_program, open_folder, said, wirecost};
 use serde_json::Value;
 
 /// The loads of a run with these arguments, without what names the run.
@@ -74,12 +76,49 @@ fn a_live_load_has_the_outcomes_and_bytes_of_the_simulated_one() {
     }
 }
 
+/// Twenty devices, a handshake and ten messages each: tshark opens the packets with the secrets in the capture.
+#[test]
+#[ignore = "needs tshark"]
+fn a_capture_in_virtual_time_holds_every_message_and_opens() {
+    need_program("tshark", "tshark");
+    for (stack, filter) in [
+        ("mqtt-qos1+tls1.3", "mqtt.msgtype == 3"),
+        ("coap-con", "coap.code == 2"),
+    ] {
+        let home = open_folder();
+        let mut command = wirecost(home.path());
+        command.args([
+            "load",
+            stack,
+            "--engine",
+            "sim",
+            "--capture",
+            "--quiet",
+            "-o",
+            "run",
+            "--rtt",
+            "40ms",
+        ]);
+        let said = said(command.args(["-c", "20", "-r", "100/s", "-n", "200"]));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        let captures = std::fs::read_dir(home.path().join("run/capture")).expect("a folder");
+        let capture = captures.last().expect("a capture").expect("a file").path();
+        let shown = Command::new("tshark")
+            .arg("-r")
+            .arg(&capture)
+            .args(["-Y", filter])
+            .output();
+        let shown = shown.expect("tshark");
+        let lines = String::from_utf8_lossy(&shown.stdout).lines().count();
+        assert_eq!(lines, 200, "{stack}: {}", String::from_utf8_lossy(&shown.stderr));
+    }
+}
+
 #[test]
 fn what_virtual_time_does_not_have_is_refused() {
     for (arguments, about) in [
         ("mqtt://127.0.0.1:1883 --engine sim", "target"),
         ("mqtt-qos1 --engine sim --target mosquitto", "target"),
-        ("mqtt-qos1 --engine sim --capture", "capture"),
         ("mqtt-qos1 --engine sim --profile", "profile"),
         ("mqtt-qos1 --engine sim --source 127.0.0.2", "source"),
         ("mqtt-qos1 --engine sim --processes 2", "process"),

@@ -11,7 +11,6 @@ use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_wire::pcapng::Writer;
 
 use super::{EmulationError, LINK_CHECK_HOST, Left, PATH_CHECK_HOST};
-use crate::Clock;
 use crate::capture::{flush, writer};
 use crate::recorder::deliveries;
 
@@ -39,12 +38,7 @@ pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, Emulat
     let recording = &mut left.forwarder.recording;
     let (delivered, _) = deliveries(recording).map_err(EmulationError::doing(reading))?;
     let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
-    let mut sink = Sink {
-        file,
-        clock: left.clock,
-        fates: BTreeMap::new(),
-        error: None,
-    };
+    let mut sink = Sink::new(file, left.clock.utc_nanos(Instant::START));
     let packets = recording.records().map_err(EmulationError::doing(reading))?;
     let packets = packets.filter_map(|record| match record {
         Ok(Record::Packet(packet)) => Some(Ok(packet)),
@@ -67,22 +61,62 @@ pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, Emulat
     })
 }
 
+/// Writes what was recorded in virtual time, which begins at `utc_ns` nanoseconds since 1970 UTC, to a new file, with the secrets
+/// in `keys`. Returns what a full disk left out.
+///
+/// # Errors
+/// The capture cannot be made.
+pub fn write_simulated(
+    path: &Path,
+    records: &[Record],
+    utc_ns: u64,
+    keys: &str,
+) -> Result<Option<String>, EmulationError> {
+    let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
+    let mut sink = Sink::new(file, utc_ns);
+    // A packet's deliveries follow it.
+    let mut records = records.iter().peekable();
+    while let Some(record) = records.next() {
+        let Record::Packet(packet) = record else {
+            continue;
+        };
+        let mut delivered = None;
+        while let Some(Record::Delivery(delivery)) = records.peek() {
+            delivered = delivered.or(delivery.intact.then_some(delivery.actual));
+            records.next();
+        }
+        sink.take(packet, delivered);
+    }
+    let (_, failure) = sink.finish();
+    Ok(failure.map(|error| format!("the capture is cut short: {error}")))
+}
+
 /// Counts packets, and writes them as long as that is possible.
 struct Sink {
     file: Writer<BufWriter<File>>,
-    clock: Clock,
+    /// Where the clock of the packets begins, in nanoseconds since 1970 UTC.
+    utc_ns: u64,
     fates: BTreeMap<&'static str, u64>,
     error: Option<io::Error>,
 }
 
 impl Sink {
+    const fn new(file: Writer<BufWriter<File>>, utc_ns: u64) -> Self {
+        Self {
+            file,
+            utc_ns,
+            fates: BTreeMap::new(),
+            error: None,
+        }
+    }
+
     fn take(&mut self, packet: &RecordedPacket, delivered: Option<Instant>) {
         if matches!(packet.host, Some(LINK_CHECK_HOST | PATH_CHECK_HOST)) {
             return;
         }
         *self.fates.entry(packet.fate.name()).or_default() += 1;
         if self.error.is_none() {
-            let at = self.clock.utc_nanos(packet.entered);
+            let at = self.utc_ns.saturating_add(packet.entered.as_nanos());
             self.error = write_packet(&mut self.file, packet, at, delivered).err();
         }
     }

@@ -151,7 +151,7 @@ impl LoadOptions {
     pub fn cannot_record(&self) -> Option<String> {
         let why = "packets are recorded where they enter the emulated link, and there is none: give it a link, or run wirecost \
                    link -- wirecost load";
-        (self.capture && self.link.is_none()).then(|| why.to_owned())
+        (self.capture && !self.has_link()).then(|| why.to_owned())
     }
 
     /// Why no CPU profile can be taken, where one is to be.
@@ -166,9 +166,14 @@ impl LoadOptions {
         ))
     }
 
+    /// Whether packets cross a link of ours: in virtual time they do, also where it delays and loses none.
+    const fn has_link(&self) -> bool {
+        self.link.is_some() || matches!(self.engine, LoadEngine::Sim)
+    }
+
     /// Whether devices keep the secrets of their connections: nobody could use them but a reader of what is recorded.
     pub const fn keeps_keys(&self) -> bool {
-        self.capture && self.keys && self.link.is_some()
+        self.capture && self.keys && self.has_link()
     }
 
     /// How messages follow one another, as results name it: `open`, `closed`, `saturation` (a closed loop with several messages

@@ -214,7 +214,7 @@ pub struct LoadOutputArguments {
     #[arg(long)]
     pub profile: bool,
 
-    /// Record every packet on the emulated link, in capture/ of the results folder, with the secrets that open them
+    /// Record every packet on the emulated link, or in virtual time, in capture/ of the results folder, with the secrets that open them
     #[arg(long)]
     pub capture: bool,
 

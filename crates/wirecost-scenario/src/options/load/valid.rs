@@ -91,12 +91,6 @@ impl LoadOptions {
                 "a server in virtual time uses no CPU: leave out the profile",
             ),
             (
-                "capture",
-                is_sim && self.capture,
-                "the packets of a load in virtual time are not recorded: leave out the capture, or run wirecost compare \
-                 --engine sim, which records them",
-            ),
-            (
                 "clients",
                 is_sim && devices > MAX_SIMULATED_DEVICES,
                 "virtual time has addresses for 16,842,749 devices",

@@ -1,0 +1,100 @@
+//! The part and the target of a load in virtual time, as the coordinator knows them.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use wirecost_live::emulation::Meter;
+use wirecost_proto::Instant;
+use wirecost_sim::Tap;
+
+use super::setting::WorldCell;
+use crate::nanos;
+use crate::part::{FromPart, Inbox};
+use crate::parts::{Ear, Gone};
+use crate::sink::counter::Counter;
+use crate::target::{Arrived, Measured, Used, Watched};
+
+/// Lets the world go on while the coordinator listens.
+pub(super) struct Simulation<T> {
+    pub(super) world: WorldCell<T>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) outbox: Sender<(u32, FromPart)>,
+    pub(super) said: Receiver<(u32, FromPart)>,
+    pub(super) now: Rc<Cell<Instant>>,
+    pub(super) is_over: bool,
+}
+
+impl<T: Tap> Simulation<T> {
+    /// Lets the world go on for so long; where it `listens`, only until the part has said something, which is returned.
+    fn go_on(&mut self, span: Duration, listens: bool) -> Option<(u32, FromPart)> {
+        let until = self.now.get() + span;
+        let mut world = self.world.borrow_mut();
+        let world = world.as_mut()?;
+        if !self.inbox.is_empty() && !world.wake_director() {
+            self.is_over = true;
+            let last = FromPart::Finished { socket_error: None };
+            // The other end is this simulation's own.
+            drop(self.outbox.send((0, last)));
+        }
+        let hear = || listens.then(|| self.said.try_recv().ok()).flatten();
+        let mut heard = hear();
+        while !self.is_over && heard.is_none() && world.advance_by_one(until) {
+            heard = hear();
+        }
+        self.now.set(world.now());
+        heard
+    }
+}
+
+impl<T: Tap> Ear for Simulation<T> {
+    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+        let mut heard = self.go_on(patience, true);
+        if let Some((_, FromPart::Alive { cpu_ns, .. })) = &mut heard {
+            // What the simulation uses says nothing of a generator in virtual time.
+            *cpu_ns = 0;
+        }
+        Ok(heard)
+    }
+
+    fn pass(&mut self, span: Duration) {
+        self.go_on(span, false);
+    }
+}
+
+/// The simulated server, as the coordinator watches it.
+pub(super) struct SimulatedTarget<T> {
+    pub(super) world: WorldCell<T>,
+    pub(super) counter: Counter,
+    pub(super) meter: Arc<Meter>,
+    pub(super) has_link: bool,
+}
+
+impl<T: Tap> Watched for SimulatedTarget<T> {
+    /// The workers' time in use stands for CPU time, one CPU for each.
+    fn used(&mut self) -> Option<Used> {
+        let world = self.world.borrow();
+        let world = world.as_ref()?;
+        let workers = world.workers()?;
+        let busy_ns = nanos(workers.busy_until(world.now()));
+        Some(Used {
+            user_ns: busy_ns,
+            busiest_ns: Some(busy_ns / workers.count() as u64),
+            ..Used::default()
+        })
+    }
+
+    fn meter(&self) -> Option<&Meter> {
+        self.has_link.then_some(&*self.meter)
+    }
+
+    fn begin(&mut self, phase: &Measured) {
+        self.counter.begin_phase(phase);
+    }
+
+    fn arrived(&mut self, _: &dyn Fn() -> bool) -> Option<Arrived> {
+        Some(self.counter.report().into())
+    }
+}

@@ -1,0 +1,188 @@
+//! What a load in virtual time is made of: devices, the built-in server, and the link of all devices.
+
+use std::cell::RefCell;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use wirecost_link::LinkConfig;
+use wirecost_live::driver::client::Traffic;
+use wirecost_live::emulation::{Meter, MeteredLink};
+use wirecost_proto::driver::{Device, Service};
+use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
+use wirecost_proto::path::Links;
+use wirecost_proto::random::key_of;
+use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Path, Rng};
+use wirecost_scenario::options::load::LoadOptions;
+use wirecost_security::{KeyLog, Start};
+use wirecost_sim::{Settings, Tap, Workers, World};
+use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
+use wirecost_stack::server::{Clients, Server};
+use wirecost_stack::{Channel, Client, Command, Credentials, Event};
+
+use crate::clock::Origin;
+use crate::destination::Destination;
+use crate::devices::Devices;
+use crate::part::{FromPart, Inbox};
+use crate::share::Share;
+use crate::shared::SharedEndpoints;
+use crate::sink::counter::Counter;
+
+pub(super) type LoadWorld<T> = World<Counted, Devices, Server, SharedLink, T, Counter>;
+pub(super) type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
+
+/// What a simulated load is made of.
+pub(super) struct Setting<'a> {
+    options: &'a LoadOptions,
+    pub(super) share: Share,
+    pub(super) credentials: Credentials,
+    channels: ChannelOptions,
+    link: LinkConfig,
+}
+
+impl<'a> Setting<'a> {
+    pub(super) fn new(options: &'a LoadOptions) -> Result<Self, String> {
+        let link = options.link.unwrap_or_default();
+        let mtu = link.up.mtu.min(link.down.mtu);
+        let channels = ChannelOptions {
+            datagram_bytes: datagram_bytes(mtu, options.ipv6),
+            accept_early_data: options.start == Start::ZeroRtt,
+            ..ChannelOptions::default()
+        };
+        let key_log = if options.keeps_keys() {
+            KeyLog::new()
+        } else {
+            KeyLog::disabled()
+        };
+        let credentials = Credentials::simulated(options.seed).map_err(|error| error.to_string())?;
+        let credentials = credentials.with_key_log(key_log);
+        let address = SocketAddr::new(server_address(options.ipv6), options.stack.port());
+        let portable = credentials.portable().map_err(|error| error.to_string())?;
+        let destination = Destination::own(address, portable);
+        let share = Share::split(&Arc::new(options.clone()), &destination, 1).pop();
+        Ok(Self {
+            options,
+            share: share.ok_or("a load without a part; please report this")?,
+            credentials,
+            channels,
+            link,
+        })
+    }
+
+    pub(super) fn world<T: Tap>(
+        &self,
+        inbox: &Arc<Inbox>,
+        outbox: &Sender<(u32, FromPart)>,
+        meter: &Arc<Meter>,
+        counter: Counter,
+        tap: T,
+    ) -> Result<LoadWorld<T>, String> {
+        let traffic = Arc::<Traffic>::default();
+        let director = self.share.director(Origin::simulated(), inbox, outbox)?;
+        let link = MeteredLink::new(self.link, self.options.seed, Arc::clone(meter));
+        Ok(World::directed(
+            self.settings(),
+            self.devices(&traffic)?,
+            director.with_traffic(traffic),
+            vec![self.service()?],
+            SharedLink(link),
+            tap,
+            counter,
+        ))
+    }
+
+    fn settings(&self) -> Settings {
+        let mtu = self.link.up.mtu.min(self.link.down.mtu);
+        let workers = self
+            .options
+            .service_time
+            .map(|service_time| Workers::new(self.options.workers, service_time, self.rng("service time")));
+        Settings {
+            keeps_logs: false,
+            workers,
+            ..Settings::linux(mtu, self.options.ipv6, self.rng("hosts"))
+        }
+    }
+
+    fn rng(&self, purpose: &str) -> Rng {
+        Rng::new(self.options.seed).purpose(key_of(purpose))
+    }
+
+    fn devices(&self, traffic: &Arc<Traffic>) -> Result<Vec<Device<Counted, ()>>, String> {
+        let channels =
+            ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
+        let clients = self.share.clients(&channels, &SharedEndpoints::default())?;
+        let remote = self.share.destination.address;
+        let transport = self.options.stack.transport();
+        let device = |(host, client): (HostIndex, Client)| Device {
+            host,
+            local: SocketAddr::new(self.address(host), 0),
+            remote,
+            transport,
+            endpoint: Counted {
+                client,
+                traffic: Arc::clone(traffic),
+            },
+            script: (),
+        };
+        Ok((0..).zip(clients).map(device).collect())
+    }
+
+    fn address(&self, host: HostIndex) -> IpAddr {
+        let remote = self.share.destination.address.ip();
+        simulated_address(host, self.options.ipv6).unwrap_or(remote)
+    }
+
+    fn service(&self) -> Result<Service<Server>, String> {
+        let devices = self.options.clients.saturating_add(self.options.receivers()) as usize;
+        let contexts = match self.options.stack.channel {
+            Channel::Oscore => devices,
+            _ => 0,
+        };
+        let (credentials, rng) = (self.credentials.clone(), self.rng("server secrets"));
+        let channels = ServerChannels::simulated(credentials, self.channels, contexts, rng);
+        let seed = self.rng("server").next_u64();
+        Ok(Service {
+            address: self.share.destination.address,
+            transport: self.options.stack.transport(),
+            endpoint: Server::new(self.options.stack, Clients::Devices, &channels, seed)?,
+        })
+    }
+}
+
+/// The link of all devices.
+pub(super) struct SharedLink(pub(super) MeteredLink);
+
+impl Links for SharedLink {
+    fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
+        Some(&mut self.0)
+    }
+}
+
+/// A client whose bytes are counted, as sockets count them in a live load.
+pub(super) struct Counted {
+    client: Client,
+    traffic: Arc<Traffic>,
+}
+
+impl Endpoint for Counted {
+    type Command = Command;
+    type Event = Event;
+    type Error = <Client as Endpoint>::Error;
+
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Self::Error> {
+        if let Input::Received { bytes, .. } = &input {
+            self.traffic.add_received(bytes.len());
+        }
+        self.client.handle_input(input, now)
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        let output = self.client.poll_output(out);
+        if let Output::Transmit { .. } = &output {
+            self.traffic.add_sent(out.bytes().len());
+        }
+        output
+    }
+}
