@@ -4,7 +4,7 @@ use wirecost_results::figures::{Deliveries, Interval};
 use wirecost_results::link::link_of;
 use wirecost_results::load::{Asked, Load, LoadFile, PhaseFigures, ProcessUse, ServiceFigures};
 use wirecost_results::missing;
-use wirecost_results::summary::Warning;
+use wirecost_results::warning::Warning;
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
@@ -52,7 +52,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         clients: u64::from(options.clients),
         subscribers: u64::from(options.receivers()),
         inflight: options.inflight.map(u64::from),
-        loop_kind: options.loop_kind().into(),
+        loop_kind: options.loop_kind(),
         arrivals: arrivals_of(options).map(str::to_owned),
         shared_socket: options.shared_socket,
         ipv6: options.ipv6,

@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wirecost_proto::units::counted;
-use wirecost_results::summary::Warning;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_security::KeyLog;
 use wirecost_stack::Channel;
@@ -75,7 +75,7 @@ pub fn oscore_contexts(options: &LoadOptions, destination: &Destination) -> Opti
 /// What is said of a capture that lacks the secrets of some of the parts of its load; nothing where it lacks none.
 pub fn lack(of_parts: usize, parts: u32) -> Option<Warning> {
     (of_parts > 0).then(|| Warning {
-        kind: "capture-without-keys".into(),
+        kind: WarningKind::CaptureWithoutKeys,
         text: format!(
             "{of_parts} of {} of the generator did not hand over all secrets of their connections: what their \
              devices sent and received cannot be opened in the capture",

@@ -16,7 +16,7 @@ use wirecost_proto::hosts::server_address;
 use wirecost_results::environment::Emulator;
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::load::{LinkFigures, Load};
-use wirecost_results::summary::Warning;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
@@ -70,7 +70,7 @@ impl Captured {
     pub(crate) fn note(self, load: &mut Load) {
         let cut_short = self
             .cut_short
-            .map(|text| Warning::note("capture-cut-short", text));
+            .map(|text| Warning::note(WarningKind::CaptureCutShort, text));
         load.warnings.extend(cut_short);
         load.capture = Some(self.name);
     }

@@ -16,8 +16,8 @@ use wirecost_live::process::usage::OwnUsage;
 use wirecost_proto::hosts::DEVICES_V4;
 use wirecost_results::load::{Load, LoadFile};
 use wirecost_results::profile::Folded;
-use wirecost_results::summary::Warning;
 use wirecost_results::time::rfc3339;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
 use super::clock::LoadClock;
@@ -260,7 +260,7 @@ fn folded(profile: Result<Folded, ProfileError>, warnings: &mut Vec<Warning>) ->
         Ok(folded) => Some(folded.text()),
         Err(error) => {
             warnings.push(Warning {
-                kind: "no-profile".into(),
+                kind: WarningKind::NoProfile,
                 text: format!("there is no CPU profile of the target: {error}"),
                 invalidates: false,
             });

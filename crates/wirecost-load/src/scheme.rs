@@ -9,7 +9,8 @@ use wirecost_probe::answer::Answer;
 use wirecost_probe::failure::did_you_mean;
 use wirecost_proto::bare::Transport;
 use wirecost_results::load::Load;
-use wirecost_results::summary::{Outcomes, Warning};
+use wirecost_results::summary::Outcomes;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 
 /// How long the target has for its first bytes.
@@ -48,7 +49,7 @@ pub(super) fn warning(options: &LoadOptions, address: SocketAddr, load: &Load) -
         return None;
     }
     Some(Warning {
-        kind: "other-protocol".into(),
+        kind: WarningKind::OtherProtocol,
         text: format!(
             "nothing was answered by {}, and {}",
             options.target,

@@ -44,7 +44,7 @@ use crate::target::Used;
 use crate::watch::{Announcement, Watcher};
 use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
-use setting::Setting;
+use setting::{LoadWorld, Setting};
 
 /// How long packets of connections that have closed are waited for when the load is over.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -174,22 +174,31 @@ pub fn simulate<T: Tap + 'static>(
         used: &mut Used::default,
         demands,
     };
-    let mut outcome = Coordinator::new(options, parts, surroundings).run();
+    let outcome = Coordinator::new(options, parts, surroundings).run();
     let world = world.borrow_mut().take();
-    let mut world = world.ok_or("the simulation has left no world; please report this")?;
+    let world = world.ok_or("the simulation has left no world; please report this")?;
+    Ok(settled(world, setting, &target.meter, outcome))
+}
+
+/// What a world has left once the last packets of its connections have arrived.
+fn settled<T: Tap>(
+    mut world: LoadWorld<T>,
+    setting: Setting<'_>,
+    meter: &Meter,
+    mut outcome: Outcome,
+) -> Simulated<T> {
     world.settle(world.now() + SETTLE);
-    outcome.settle_link(&target.meter.read());
+    outcome.settle_link(&meter.read());
     let (finished, _) = world.into_finished();
     outcome.keys = KeyLines::of(&setting.credentials.key_log);
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
-        outcome
-            .failure
-            .get_or_insert(format!("the server has ended: {error}"));
+        let failure = format!("the server has ended: {error}");
+        outcome.failure.get_or_insert(failure);
     }
-    Ok(Simulated {
+    Simulated {
         outcome,
         counters: finished.links.0.counters(),
         tap: finished.tap,
         destination: setting.share.destination,
-    })
+    }
 }

@@ -10,8 +10,8 @@ mod link;
 mod modelled;
 mod phase;
 
-use wirecost_results::load::{Bottleneck, ENDED_EARLY, PhaseFigures};
-use wirecost_results::summary::Warning;
+use wirecost_results::load::{Bottleneck, LoopKind, PhaseFigures};
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
@@ -75,7 +75,7 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
     Some(Offered {
         figures,
         open,
-        saturating: options.loop_kind() == "saturation",
+        saturating: options.loop_kind() == LoopKind::Saturation,
         is_answered: !is_message || options.is_answered(),
     })
 }
@@ -117,8 +117,8 @@ fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
     [
         socketless(outcome),
         steal(evidence.steal),
-        busy("generator", &outcome.generator),
-        target.and_then(|spent| busy("target", spent)),
+        busy(WarningKind::GeneratorCpu, "generator", &outcome.generator),
+        target.and_then(|spent| busy(WarningKind::TargetCpu, "target", spent)),
     ]
     .into_iter()
     .flatten()
@@ -129,7 +129,7 @@ fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
 fn clock(times: &PhaseTimes) -> Option<Warning> {
     times.clock_stepped.then(|| {
         Warning::invalid(
-            "clock-stepped",
+            WarningKind::ClockStepped,
             "the clock of the machine was set while it ran".to_owned(),
         )
     })
@@ -139,13 +139,13 @@ fn clock(times: &PhaseTimes) -> Option<Warning> {
 fn ended_early(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let is_last = index + 1 == evidence.outcome.phases.len();
     let failure = evidence.outcome.failure.as_ref().filter(|_| is_last)?;
-    Some(Warning::invalid(ENDED_EARLY, failure.clone()))
+    Some(Warning::invalid(WarningKind::EndedEarly, failure.clone()))
 }
 
 fn socketless(outcome: &Outcome) -> Option<Warning> {
     let reason = outcome.socket_error.as_ref()?;
     Some(Warning::note(
-        "no-socket",
+        WarningKind::NoSocket,
         format!("a device could not have a socket: {reason}"),
     ))
 }
@@ -153,7 +153,7 @@ fn socketless(outcome: &Outcome) -> Option<Warning> {
 fn steal(share: f64) -> Option<Warning> {
     (share > STEAL).then(|| {
         Warning::note(
-            "steal",
+            WarningKind::Steal,
             format!(
                 "the hypervisor gave {} of the processor time to others: times are longer for it",
                 percent(share)
@@ -162,7 +162,7 @@ fn steal(share: f64) -> Option<Warning> {
     })
 }
 
-fn busy(who: &str, spent: &Spent) -> Option<Warning> {
+fn busy(kind: WarningKind, who: &str, spent: &Spent) -> Option<Warning> {
     let share = spent.telling_share?;
     let threads = match spent.busiest_share {
         Some(_) => "the busiest thread",
@@ -170,7 +170,7 @@ fn busy(who: &str, spent: &Spent) -> Option<Warning> {
     };
     (share > BUSY).then(|| {
         Warning::note(
-            &format!("{who}-cpu"),
+            kind,
             format!("{threads} of the {who} used {} of a CPU", percent(share)),
         )
     })

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::units::counted;
 use wirecost_results::figures::Interval;
+use wirecost_results::load::LoopKind;
 use wirecost_results::metrics::{Metrics, Usage};
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
@@ -53,9 +54,9 @@ impl Announcement {
         let rate = options.phases.iter().find_map(|phase| phase.rate(clients));
         let rate = match (rate, options.loop_kind()) {
             (Some(rate), _) => format!("{rate}/s"),
-            (None, "saturation") => "as fast as it goes".to_owned(),
-            (None, "closed") => "closed loop".to_owned(),
-            (None, _) => "no messages".to_owned(),
+            (None, LoopKind::Saturation) => "as fast as it goes".to_owned(),
+            (None, LoopKind::Closed) => "closed loop".to_owned(),
+            (None, LoopKind::None | LoopKind::Open) => "no messages".to_owned(),
         };
         Self {
             name: format!("{}, {}, {rate}", options.stack, counted(clients.into(), "client")),

@@ -3,6 +3,7 @@
 mod common;
 
 use std::path::PathBuf;
+use wirecost_results::warning::WarningKind;
 
 use wirecost_report::terminal::{TableOptions, cell_line, table};
 
@@ -126,8 +127,8 @@ fn a_stream_of_messages_is_labelled_so() {
 fn a_warning_of_every_cell_names_none_of_them() {
     let mut summary = common::eight_stacks().summary;
     for cell in &mut summary.cells {
-        cell.warnings.push(wirecost_results::summary::Warning {
-            kind: "few-samples".into(),
+        cell.warnings.push(wirecost_results::warning::Warning {
+            kind: WarningKind::FewSamples,
             text: "only 20 samples: below 30".into(),
             invalidates: false,
         });
@@ -154,8 +155,8 @@ fn a_warning_of_every_cell_names_none_of_them() {
 fn a_warning_of_one_cell_of_a_matrix_names_its_size_and_link() {
     let mut summary = common::eight_stacks().summary;
     summary.cells[0].payload_bytes = 16;
-    summary.cells[1].warnings = vec![wirecost_results::summary::Warning {
-        kind: "timeouts".into(),
+    summary.cells[1].warnings = vec![wirecost_results::warning::Warning {
+        kind: WarningKind::Timeouts,
         text: "3 of 150 messages were not acknowledged in time".into(),
         invalidates: false,
     }];

@@ -3,7 +3,7 @@
 use wirecost_stats::Histogram;
 use wirecost_stats::hgrm::Hgrm;
 
-use crate::summary::Warning;
+use crate::warning::{Warning, WarningKind};
 use crate::{Cell, CellFile, Ladder, ResultsError, RunFolder, SampleRow, agreement};
 
 /// Holds a live cell against the cell before, where that is the simulated one of the same question.
@@ -25,12 +25,10 @@ pub fn agree_with(live: &mut Cell, before: Option<&Cell>) {
         engines == ("sim", "live") && live.target == before.target && question(before) == question(live)
     };
     let simulated = before.filter(is_pair);
-    live.warnings.retain(|warning| warning.kind != DIFFERS);
+    live.warnings
+        .retain(|warning| warning.kind != WarningKind::SimulationDiffers);
     agree(live, simulated);
 }
-
-/// The kind of the warning that a simulation says otherwise.
-const DIFFERS: &str = "simulation-differs";
 
 /// Holds a live cell against the simulated one, where both were run. What differs is a warning, not a fault.
 fn agree(live: &mut Cell, simulated: Option<&Cell>) {
@@ -41,7 +39,7 @@ fn agree(live: &mut Cell, simulated: Option<&Cell>) {
     let agreement = agreement::compare(live, simulated);
     if let Some(difference) = &agreement.first_difference {
         live.warnings.push(Warning {
-            kind: DIFFERS.into(),
+            kind: WarningKind::SimulationDiffers,
             text: format!("the simulation says otherwise: {difference}"),
             invalidates: false,
         });

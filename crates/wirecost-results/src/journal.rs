@@ -167,8 +167,8 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{ENDED_EARLY, PhaseFigures};
-    use crate::summary::Warning;
+    use crate::load::PhaseFigures;
+    use crate::warning::{Warning, WarningKind};
 
     #[test]
     fn lines_are_appended_and_read_back() {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_load_whose_generator_failed_is_not_finished() {
-        let phase = |kind: &str| PhaseFigures {
+        let phase = |kind: WarningKind| PhaseFigures {
             warnings: vec![Warning {
                 kind: kind.into(),
                 text: "a worker has ended".into(),
@@ -211,14 +211,14 @@ mod tests {
             };
             Entry::of_load(0, &load)
         };
-        assert_eq!(entry("schedule-lag").finished_key(), Some("k"));
+        assert_eq!(entry(WarningKind::ScheduleLag).finished_key(), Some("k"));
         let unreachable = Load {
             key: "k".into(),
             not_run: Some("nobody there".into()),
             ..Load::default()
         };
         assert!(Entry::of_load(0, &unreachable).has_failed());
-        let failed = entry(ENDED_EARLY);
+        let failed = entry(WarningKind::EndedEarly);
         assert!(failed.has_failed() && failed.finished_key().is_none());
     }
 }

@@ -52,6 +52,7 @@ pub mod thresholds;
 pub mod time;
 pub mod times;
 pub mod usage;
+pub mod warning;
 
 pub use cells::CellFile;
 pub use environment::Environment;

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Emulator;
 use super::folder::{ResultsError, RunFolder};
-use super::summary::{Link, Outcomes, Times, Warning};
+use super::summary::{Link, Outcomes, Times};
 use super::usage::UsageRow;
 use crate::figures::{Connects, Deliveries, Interval};
 use crate::link_use::LinkUse;
 use crate::threshold::Threshold;
+use crate::warning::{Warning, WarningKind};
 
 /// The contents of `summary.json` after `wirecost load`, or `wirecost run` with phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,9 +63,8 @@ pub struct Load {
     pub subscribers: u64,
     /// The most messages of a device that wait for their answers at a time; null where nothing limits it.
     pub inflight: Option<u64>,
-    /// `open`, `closed`, `saturation` (a closed loop with several messages of a device on their way: as fast as it goes), or
-    /// `none` where no messages are offered.
-    pub loop_kind: String,
+    /// How messages follow one another.
+    pub loop_kind: LoopKind,
     /// `constant` or `poisson`; null in a closed loop.
     pub arrivals: Option<String>,
     /// Whether devices share sockets, told apart by token: no 5-tuple of their own then.
@@ -118,6 +118,33 @@ pub struct Load {
     pub capture: Option<String>,
 }
 
+/// How messages follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoopKind {
+    /// No messages are offered.
+    #[default]
+    None,
+    /// At their times, whatever becomes of those before.
+    Open,
+    /// Each when the one before is answered.
+    Closed,
+    /// A closed loop with several messages of a device on their way: as fast as it goes.
+    Saturation,
+}
+
+impl LoopKind {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Open => "open",
+            Self::Closed => "closed",
+            Self::Saturation => "saturation",
+        }
+    }
+}
+
 impl Load {
     /// Whether it ran in virtual time, so that everything in it is modelled.
     pub fn is_modelled(&self) -> bool {
@@ -125,14 +152,11 @@ impl Load {
     }
 }
 
-/// What a warning is called that says why the generator ended before its time.
-pub const ENDED_EARLY: &str = "ended-early";
-
 impl Load {
     /// Whether the generator ended before its time, by itself.
     pub fn has_failed(&self) -> bool {
         let mut warnings = self.phases.iter().flat_map(|phase| &phase.warnings);
-        warnings.any(|warning| warning.kind == ENDED_EARLY)
+        warnings.any(|warning| warning.kind == WarningKind::EndedEarly)
     }
 }
 

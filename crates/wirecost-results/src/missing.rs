@@ -1,10 +1,7 @@
 //! Deliveries that subscribers of a load were to receive and did not.
 
 use super::load::PhaseFigures;
-use super::summary::Warning;
-
-/// What a warning is called that says that deliveries are missing.
-pub const DELIVERIES_MISSING: &str = "deliveries-missing";
+use crate::warning::{Warning, WarningKind};
 
 /// Notes in each phase how many of the deliveries that were expected in it have not come, and warns of them. What a phase
 /// receives beyond what is expected in it was expected before, of the phases nearest to it first: a server's store hands it
@@ -14,7 +11,7 @@ pub fn note(phases: &mut [PhaseFigures]) {
     for phase in phases.iter_mut().rev() {
         phase
             .warnings
-            .retain(|warning| warning.kind != DELIVERIES_MISSING);
+            .retain(|warning| warning.kind != WarningKind::DeliveriesMissing);
         phase.missing = None;
         let Some(deliveries) = phase.deliveries else {
             continue;
@@ -33,7 +30,7 @@ pub fn note(phases: &mut [PhaseFigures]) {
 
 fn warning(expected: u64, missing: u64) -> Warning {
     Warning {
-        kind: DELIVERIES_MISSING.into(),
+        kind: WarningKind::DeliveriesMissing,
         text: format!("{missing} of {expected} deliveries that subscribers were to receive did not come"),
         invalidates: false,
     }
@@ -78,7 +75,7 @@ mod tests {
         let [warning] = phases[0].warnings.as_slice() else {
             panic!("{:?}", phases[0].warnings);
         };
-        assert!(!warning.invalidates && warning.kind == DELIVERIES_MISSING);
+        assert!(!warning.invalidates && warning.kind == WarningKind::DeliveriesMissing);
         assert!(warning.text.starts_with("4000 of 6000 "), "{}", warning.text);
     }
 

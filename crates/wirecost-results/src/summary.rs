@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::threshold::Threshold;
 use crate::resolved::ResolvedScenario;
+use crate::warning::Warning;
 
 /// The version of the format of `summary.json`.
 pub const SCHEMA: u32 = 1;
@@ -104,36 +105,6 @@ pub struct Agreement {
     pub first_difference: Option<String>,
     /// Median response time of the message, live by simulated; null where either has none.
     pub median_ratio: Option<f64>,
-}
-
-/// A reason to look before trusting the figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
-    /// Machine-readable kind, e.g. `link-delay-off`.
-    pub kind: String,
-    /// One sentence for a person.
-    pub text: String,
-    /// Whether the figures must not be used.
-    pub invalidates: bool,
-}
-
-impl Warning {
-    /// A warning that leaves the figures valid.
-    pub fn note(kind: &str, text: String) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            text,
-            invalidates: false,
-        }
-    }
-
-    /// A warning that makes the figures invalid.
-    pub fn invalid(kind: &str, text: String) -> Self {
-        Self {
-            invalidates: true,
-            ..Self::note(kind, text)
-        }
-    }
 }
 
 /// The link of a cell.
@@ -362,16 +333,6 @@ impl Outcomes {
     /// Whether the outcomes sum to what was offered.
     pub const fn add_up(&self) -> bool {
         self.offered == self.ended()
-    }
-}
-
-/// The kind of the warning that not one message has a time.
-pub const NO_SAMPLES: &str = "no-samples";
-
-impl Warning {
-    /// Whether it says that figures are wrong, rather than that there are none.
-    pub fn spoils_figures(&self) -> bool {
-        self.invalidates && self.kind != NO_SAMPLES
     }
 }
 

@@ -88,7 +88,7 @@ fn what_comes_behind_the_end_of_a_connection_is_nobodys_quarrel() {
         let other = cell
             .warnings
             .iter()
-            .find(|warning| warning.invalidates && warning.kind != "no-samples");
+            .find(|warning| warning.invalidates && warning.kind.name() != "no-samples");
         assert_eq!(other, None, "{}", cell.stack);
     }
 }
@@ -106,7 +106,7 @@ fn check(run: &Run) {
         assert!(cell.outcomes.add_up(), "{place}: {:?}", cell.outcomes);
         assert_eq!(cell.outcomes.offered, SAMPLES, "{place}");
         // Nothing but chance may be said of these figures: no byte without a layer, no two opinions.
-        let kinds = cell.warnings.iter().map(|warning| warning.kind.as_str());
+        let kinds = cell.warnings.iter().map(|warning| warning.kind.name());
         let of_bytes: Vec<&str> = kinds
             .filter(|kind| ["unattributed-bytes", "spans-disagree"].contains(kind))
             .collect();

@@ -128,11 +128,7 @@ fn check_cell(cell: &Cell) {
     let place = format!("{} {} on {}", cell.stack, cell.start, cell.target);
     assert_eq!(cell.not_run, None, "{place}");
     assert!(cell.valid, "{place}: {:?}", cell.warnings);
-    let kinds: Vec<&str> = cell
-        .warnings
-        .iter()
-        .map(|warning| warning.kind.as_str())
-        .collect();
+    let kinds: Vec<&str> = cell.warnings.iter().map(|warning| warning.kind.name()).collect();
     assert_eq!(kinds, ["few-samples"], "{place}: {:?}", cell.warnings);
     assert_eq!(cell.outcomes.offered, SAMPLES, "{place}");
     assert!(cell.all_arrived(), "{place}: {:?}", cell.outcomes);

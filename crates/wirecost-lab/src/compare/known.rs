@@ -5,12 +5,9 @@ use std::time::Duration;
 use wirecost_link::{DirectionConfig, LinkConfig, QueueLimit};
 use wirecost_proto::Direction;
 use wirecost_proto::bare::Transport;
-use wirecost_results::summary::Warning;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::{Application, Stack};
-
-/// The kind of the warning.
-const KIND: &str = "differs-from-kernel";
 
 /// A row, or some rows of one cause, of docs/agreement.md that do not agree.
 struct Difference {
@@ -90,7 +87,7 @@ pub(super) fn warnings<'a>(
         .iter()
         .filter(move |difference| (difference.concerns)(planned.stack) && (difference.holds)(bytes, link));
     known.map(|difference| Warning {
-        kind: KIND.into(),
+        kind: WarningKind::DiffersFromKernel,
         text: format!("not as the kernel does: {} (docs/agreement.md)", difference.text),
         invalidates: false,
     })

@@ -6,7 +6,8 @@ use wirecost_link::{Counters, LinkConfig, Loss};
 use wirecost_live::emulation::verdict::{asked_rtt, decisions_off, machine_dropped, mean_delay_off, rtt_off};
 use wirecost_proto::Direction;
 use wirecost_proto::units::counted;
-use wirecost_results::summary::{Achieved, NO_SAMPLES, Outcomes, Warning};
+use wirecost_results::summary::{Achieved, Outcomes};
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_stats::mean::ENOUGH;
 
 use super::analysis::DeviceMeasurement;
@@ -77,24 +78,24 @@ pub fn warnings(evidence: &Evidence<'_>) -> Vec<Warning> {
     checks.iter().filter_map(|check| check(evidence)).collect()
 }
 
-fn warning(kind: &str, text: String) -> Option<Warning> {
+fn warning(kind: WarningKind, text: String) -> Option<Warning> {
     Some(Warning::note(kind, text))
 }
 
-fn invalid(kind: &str, text: String) -> Option<Warning> {
+fn invalid(kind: WarningKind, text: String) -> Option<Warning> {
     Some(Warning::invalid(kind, text))
 }
 
 fn few_samples(evidence: &Evidence<'_>) -> Option<Warning> {
     if evidence.devices.is_empty() {
-        return invalid(NO_SAMPLES, "no device finished".into());
+        return invalid(WarningKind::NoSamples, "no device finished".into());
     }
     if let none @ Some(_) = no_times(evidence.outcomes) {
         return none;
     }
     let n = evidence.devices.len().min(carried(evidence.outcomes) as usize);
     let text = || format!("only {}: below {FEW_SAMPLES}", counted(n as u64, "sample"));
-    (n < FEW_SAMPLES).then(|| warning("few-samples", text()))?
+    (n < FEW_SAMPLES).then(|| warning(WarningKind::FewSamples, text()))?
 }
 
 /// Where not one message came to what ends its response time, there is no figure of time to trust.
@@ -105,7 +106,7 @@ pub(crate) fn no_times(outcomes: &Outcomes) -> Option<Warning> {
             counted(outcomes.offered, "message")
         )
     };
-    (outcomes.offered > 0 && carried(outcomes) == 0).then(|| invalid(NO_SAMPLES, text()))?
+    (outcomes.offered > 0 && carried(outcomes) == 0).then(|| invalid(WarningKind::NoSamples, text()))?
 }
 
 /// The messages that have a response time.
@@ -134,7 +135,7 @@ fn emulator(evidence: &Evidence<'_>) -> Option<Warning> {
             ms(asked)
         )
     };
-    (late > (asked / 50).max(LATENESS_FLOOR)).then(|| warning("emulator-late", text()))?
+    (late > (asked / 50).max(LATENESS_FLOOR)).then(|| warning(WarningKind::EmulatorLate, text()))?
 }
 
 fn ms(duration: Duration) -> String {
@@ -157,7 +158,7 @@ fn unattributed(evidence: &Evidence<'_>) -> Option<Warning> {
         .sum();
     (bytes > 0).then(|| {
         invalid(
-            "unattributed-bytes",
+            WarningKind::UnattributedBytes,
             format!("{bytes} B belong to no layer and phase"),
         )
     })?
@@ -169,7 +170,7 @@ fn disagreement(evidence: &Evidence<'_>) -> Option<Warning> {
         let flows = counted(count, "flow");
         format!("client and server describe the bytes of {flows} differently")
     };
-    (count > 0).then(|| invalid("spans-disagree", text()))?
+    (count > 0).then(|| invalid(WarningKind::SpansDisagree, text()))?
 }
 
 fn timeouts(evidence: &Evidence<'_>) -> Option<Warning> {
@@ -185,7 +186,7 @@ fn timeouts(evidence: &Evidence<'_>) -> Option<Warning> {
         let offered = counted(offered, "message");
         format!("{missed} of {offered} not acknowledged in time")
     };
-    (missed * 100 > offered).then(|| warning("timeouts", text()))?
+    (missed * 100 > offered).then(|| warning(WarningKind::Timeouts, text()))?
 }
 
 fn endpoint_errors(evidence: &Evidence<'_>) -> Option<Warning> {
@@ -196,7 +197,7 @@ fn endpoint_errors(evidence: &Evidence<'_>) -> Option<Warning> {
     let first = reasons.next()?;
     let more = reasons.count();
     warning(
-        "devices-failed",
+        WarningKind::DevicesFailed,
         format!("{} of the devices failed; the first: {first}", more + 1),
     )
 }

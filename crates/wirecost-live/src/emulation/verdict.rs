@@ -5,7 +5,8 @@ use std::time::Duration;
 use wirecost_link::{Counters, LinkConfig};
 use wirecost_proto::Direction;
 use wirecost_proto::units::counted;
-use wirecost_results::summary::{Achieved, Warning};
+use wirecost_results::summary::Achieved;
+use wirecost_results::warning::{Warning, WarningKind};
 
 use super::variation;
 use crate::check::echo_wire_bytes;
@@ -18,14 +19,14 @@ const RTT_TOLERANCE: Duration = Duration::from_micros(50);
 pub fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<Warning> {
     let Some(median) = achieved.rtt_p50_ns.map(Duration::from_nanos) else {
         return Some(Warning::note(
-            "link-not-checked",
+            WarningKind::LinkNotChecked,
             "no echo reply came back over the link".into(),
         ));
     };
     if !variation::varies(link) {
         let asked = asked_rtt(link, ipv6);
         let text = || format!("the link's RTT is {}, asked were {}", ms(median), ms(asked));
-        return judged("link-rtt-off", median.abs_diff(asked), asked, text);
+        return judged(WarningKind::LinkRttOff, median.abs_diff(asked), asked, text);
     }
     let given = variation::expected(link, ipv6)?;
     let text = || {
@@ -33,7 +34,7 @@ pub fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<War
         format!("the link's RTT is {median}, its varying delay should give {given} +- {band}")
     };
     let beyond = median.abs_diff(given.median).saturating_sub(given.band);
-    judged("link-rtt-off", beyond, given.median, text)
+    judged(WarningKind::LinkRttOff, beyond, given.median, text)
 }
 
 /// The mean round trip that the delay variation leads to against the one asked for. What it is for packets back to back
@@ -49,7 +50,7 @@ pub fn mean_delay_off(link: &LinkConfig, ipv6: bool) -> Option<Warning> {
              keep their order; asked were {asked}"
         )
     };
-    let kind = "delay-variation-mean";
+    let kind = WarningKind::DelayVariationMean;
     judged(kind, echoes, asked, text).or_else(|| {
         judged(kind, trains, asked, text).map(|warning| Warning {
             invalidates: false,
@@ -59,7 +60,7 @@ pub fn mean_delay_off(link: &LinkConfig, ipv6: bool) -> Option<Warning> {
 }
 
 /// A warning where a round trip is off by more than 1 % of the one it should be, above 5 % one that invalidates.
-fn judged(kind: &str, off: Duration, of: Duration, text: impl FnOnce() -> String) -> Option<Warning> {
+fn judged(kind: WarningKind, off: Duration, of: Duration, text: impl FnOnce() -> String) -> Option<Warning> {
     if off <= (of / 100).max(RTT_TOLERANCE) {
         return None;
     }
@@ -93,14 +94,14 @@ pub fn decisions_off(link: &LinkConfig, counters: &[Counters; 2]) -> Option<Warn
         "the link's decisions {} lie outside the 99.99 % band of what was asked",
         off.name()
     );
-    Some(Warning::note("link-decisions-off", text))
+    Some(Warning::note(WarningKind::LinkDecisionsOff, text))
 }
 
 /// What an interface has dropped, the link has neither carried nor lost.
 pub fn machine_dropped(dropped: u64) -> Option<Warning> {
     (dropped > 0).then(|| {
         let text = format!("the machine dropped {}", counted(dropped, "packet"));
-        Warning::invalid("machine-dropped-packets", text)
+        Warning::invalid(WarningKind::MachineDroppedPackets, text)
     })
 }
 

@@ -6,7 +6,7 @@ use wirecost_live::emulation::verdict::{decisions_off, machine_dropped, mean_del
 use wirecost_proto::units::counted;
 use wirecost_results::link_use::DirectionUse;
 use wirecost_results::load::PhaseFigures;
-use wirecost_results::summary::Warning;
+use wirecost_results::warning::{Warning, WarningKind};
 
 use super::percent;
 use super::phase::nanos;
@@ -65,7 +65,7 @@ pub(super) fn warnings(link: &LinkReport) -> Vec<Warning> {
     warnings.extend(
         link.network
             .iter()
-            .map(|line| Warning::note("network-settings", line.clone())),
+            .map(|line| Warning::note(WarningKind::NetworkSettings, line.clone())),
     );
     warnings
 }
@@ -76,7 +76,7 @@ fn late(link: &LinkReport) -> Option<Warning> {
     let limit = LATENESS_FLOOR.max(link.config.rtt() / 10);
     (u128::from(p99) > limit.as_nanos()).then(|| {
         Warning::invalid(
-            "emulator-late",
+            WarningKind::EmulatorLate,
             format!(
                 "the emulated link handed packets over {} too late (p99), more than {}: the response times are partly its \
                  own; lower the rate, or give it a CPU of its own",
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(could_give_no_more(&PhaseFigures::default(), true), None);
     }
 
-    fn kinds(rtt_ms: u64, change: impl FnOnce(&mut LinkReport)) -> Vec<(String, bool)> {
+    fn kinds(rtt_ms: u64, change: impl FnOnce(&mut LinkReport)) -> Vec<(WarningKind, bool)> {
         let config = LinkConfig::symmetric(Duration::from_millis(rtt_ms));
         let mut report = LinkReport {
             config,
@@ -171,17 +171,17 @@ mod tests {
             }
         };
         assert!(kinds(5, late_by(1_000_000)).is_empty());
-        let late = [("emulator-late".to_owned(), true)];
+        let late = [(WarningKind::EmulatorLate, true)];
         assert_eq!(kinds(5, late_by(1_000_001)), late);
         assert!(kinds(100, late_by(10_000_000)).is_empty(), "a tenth of the RTT");
         assert_eq!(kinds(100, late_by(10_000_001)), late);
         let dropped = kinds(5, |report| report.figures.dropped_packets = 1);
-        assert_eq!(dropped, [("machine-dropped-packets".to_owned(), true)]);
+        assert_eq!(dropped, [(WarningKind::MachineDroppedPackets, true)]);
         let unchecked = kinds(5, |report| {
             report.figures.link.achieved = Some(Achieved::default())
         });
-        assert_eq!(unchecked, [("link-not-checked".to_owned(), false)]);
+        assert_eq!(unchecked, [(WarningKind::LinkNotChecked, false)]);
         let network = kinds(5, |report| report.network = vec!["no cubic".into()]);
-        assert_eq!(network, [("network-settings".to_owned(), false)]);
+        assert_eq!(network, [(WarningKind::NetworkSettings, false)]);
     }
 }

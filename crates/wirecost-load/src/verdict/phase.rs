@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use wirecost_proto::units::counted;
 use wirecost_results::load::PhaseFigures;
-use wirecost_results::summary::{NO_SAMPLES, Times, Warning};
+use wirecost_results::summary::Times;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{LoadTarget, Phase};
 
 use super::{Evidence, Offered, SENT_SHARE, percent};
@@ -41,7 +42,7 @@ fn lag(phase: &Offered<'_>) -> Option<Warning> {
     let lag = phase.lag_beyond()?;
     let limit = nanos(lag_limit(phase.figures));
     Some(Warning::invalid(
-        "schedule-lag",
+        WarningKind::ScheduleLag,
         format!(
             "the generator was late by {lag} (p99), more than {limit}: the {} are partly its own",
             phase.times()
@@ -54,7 +55,7 @@ fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     let is_short = (sent as f64) < offered as f64 * SENT_SHARE;
     (phase.open && by_generator && is_short).then(|| {
         Warning::invalid(
-            "generator-saturated",
+            WarningKind::GeneratorSaturated,
             format!(
                 "the generator sent {sent} of {}: lower the rate, or give it more CPUs",
                 counted(offered, "message")
@@ -74,7 +75,7 @@ fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     };
     let waited = waited.filter(|_| phase.open && !by_generator)?;
     Some(Warning::note(
-        "saturation",
+        WarningKind::Saturation,
         format!("{waited}: {} grow with the length of such a run", phase.times()),
     ))
 }
@@ -89,7 +90,7 @@ fn closed(phase: &Offered<'_>) -> Option<Warning> {
     };
     (!phase.open && is_loop).then(|| {
         Warning::note(
-            "closed-loop",
+            WarningKind::ClosedLoop,
             format!("{kind}: a target that stalls is asked less, and its stall is hardly seen"),
         )
     })
@@ -100,7 +101,7 @@ fn few(phase: &Offered<'_>) -> Option<Warning> {
     // One message has no quantiles.
     (1 < offered && offered < FEW_MESSAGES).then(|| {
         Warning::note(
-            "few-messages",
+            WarningKind::FewMessages,
             format!("{offered} messages: quantiles say little"),
         )
     })
@@ -120,7 +121,7 @@ fn none(phase: &Offered<'_>) -> Option<Warning> {
     (outcomes.offered > 0 && !has_times && is_known && is_over).then(|| {
         let offered = counted(outcomes.offered, "message");
         Warning::invalid(
-            NO_SAMPLES,
+            WarningKind::NoSamples,
             format!("of {offered} none was {ended}: there are no times"),
         )
     })
@@ -146,7 +147,7 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
         .map_or("no reason was given", |(reason, _)| reason);
     (refused > 0).then(|| {
         Warning::invalid(
-            "subscription-refused",
+            WarningKind::SubscriptionRefused,
             format!(
                 "the server refused {refused} of {} ({reason}): nothing could be delivered there",
                 counted(evidence.options.receivers().into(), "subscription")
@@ -173,7 +174,7 @@ pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warni
     };
     (keeps_up && lost > u64::from(devices)).then(|| {
         Warning::note(
-            "connections-lost",
+            WarningKind::ConnectionsLost,
             format!(
                 "{} lost {}{known}",
                 counted(devices.into(), "device"),
@@ -190,7 +191,7 @@ pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> 
     let datagrams: u64 = own.map(|interval| interval.dropped_datagrams).sum();
     (datagrams > 0).then(|| {
         Warning::invalid(
-            "generator-dropped",
+            WarningKind::GeneratorDropped,
             format!(
                 "the generator's kernel had no room for {}: they count as sent and never left",
                 counted(datagrams, "datagram")

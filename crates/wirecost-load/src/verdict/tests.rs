@@ -115,7 +115,7 @@ impl Case {
         let kinds = |warnings: &[Warning]| -> Vec<String> {
             let kind = |warning: &Warning| match warning.invalidates {
                 true => format!("!{}", warning.kind),
-                false => warning.kind.clone(),
+                false => warning.kind.name().to_owned(),
             };
             warnings.iter().map(kind).collect()
         };
@@ -289,7 +289,7 @@ fn a_clock_that_was_set_invalidates_its_phase() {
     let mut case = Case::open();
     case.outcome.phases[0].clock_stepped = true;
     let verdict = case.verdict();
-    let kinds = |index: usize| verdict.phases[index].iter().map(|warning| warning.kind.as_str());
+    let kinds = |index: usize| verdict.phases[index].iter().map(|warning| warning.kind.name());
     assert_eq!(kinds(0).collect::<Vec<_>>(), ["clock-stepped"]);
     assert_eq!(kinds(1).count(), 0);
 }

@@ -50,7 +50,7 @@ fn of_load(load: &Load) -> Vec<Field> {
         field("clients", load.clients),
         field("subscribers", load.subscribers),
         optional("inflight", load.inflight),
-        field("loop_kind", &load.loop_kind),
+        field("loop_kind", load.loop_kind.name()),
         optional("arrivals", load.arrivals.as_ref()),
         optional("link", super::words::link(load)),
         optional("emulator_lateness_p99_ns", lateness),

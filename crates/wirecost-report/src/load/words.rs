@@ -3,9 +3,10 @@
 use wirecost_proto::units::plural;
 use wirecost_results::curves::CurveKind;
 use wirecost_results::link_use::DirectionUse;
-use wirecost_results::load::{LinkFigures, Load, LoadSummary, PhaseFigures, ServiceFigures};
-use wirecost_results::summary::{Outcomes, Times, Warning};
+use wirecost_results::load::{LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures};
+use wirecost_results::summary::{Outcomes, Times};
 use wirecost_results::thresholds::failure_text;
+use wirecost_results::warning::Warning;
 
 use crate::figures::link_words;
 use crate::number;
@@ -106,10 +107,10 @@ pub(crate) fn link(load: &Load) -> Option<String> {
 
 /// What was asked: `1,000/s Poisson`, `20/s then 300/s` of two phases, `closed loop`, `as fast as it goes`, or nothing where no messages were.
 pub(crate) fn offer(load: &Load) -> String {
-    match load.loop_kind.as_str() {
-        "closed" => return "closed loop".into(),
-        "saturation" => return "as fast as it goes".into(),
-        _ => {}
+    match load.loop_kind {
+        LoopKind::Closed => return "closed loop".into(),
+        LoopKind::Saturation => return "as fast as it goes".into(),
+        LoopKind::None | LoopKind::Open => {}
     }
     let arrivals = match load.arrivals.as_deref() {
         Some("poisson") => " Poisson",

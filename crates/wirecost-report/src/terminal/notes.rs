@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wirecost_proto::units::counted;
-use wirecost_results::summary::Warning;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{Cell, Summary};
 
 use super::bar;
@@ -15,8 +15,6 @@ use crate::groups::{Group, heading};
 use crate::names::{INVALID, Key, Names, is_modelled};
 use crate::number::{self, plain};
 
-/// The kind of the warning that the footnotes of the agreement column tell already.
-const DIFFERS: &str = "simulation-differs";
 /// Lines of one kind that are told at most.
 const MOST: usize = 12;
 /// And in a long run.
@@ -54,7 +52,7 @@ fn by_kind(summary: &Summary, names: &Names, invalidates: bool) -> Vec<String> {
                     plain(&warning.text)
                 )
             };
-            kinds.entry(&warning.kind).or_insert_with(|| (0, first())).0 += 1;
+            kinds.entry(warning.kind.name()).or_insert_with(|| (0, first())).0 += 1;
         }
     }
     let sign = if invalidates {
@@ -276,7 +274,9 @@ fn invalid(summary: &Summary, names: &Names) -> Vec<String> {
 
 /// The warnings of a cell that no footnote tells already.
 fn told(cell: &Cell, invalidates: bool) -> impl Iterator<Item = &Warning> {
-    let told = move |warning: &&Warning| warning.invalidates == invalidates && warning.kind != DIFFERS;
+    let told = move |warning: &&Warning| {
+        warning.invalidates == invalidates && warning.kind != WarningKind::SimulationDiffers
+    };
     cell.warnings.iter().filter(told)
 }
 

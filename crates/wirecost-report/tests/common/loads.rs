@@ -8,12 +8,15 @@ use wirecost_results::curves::{Curve, CurveKind};
 use wirecost_results::environment::Emulator;
 use wirecost_results::figures::{Connects, Deliveries};
 use wirecost_results::link_use::{DirectionUse, LinkUse};
-use wirecost_results::load::{Bottleneck, LinkFigures, Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_results::load::{
+    Bottleneck, LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ProcessUse,
+};
 use wirecost_results::profile::fold;
 use wirecost_results::seconds::SecondRow;
-use wirecost_results::summary::{Achieved, Link, LinkDirection, Outcomes, Times, Warning};
+use wirecost_results::summary::{Achieved, Link, LinkDirection, Outcomes, Times};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::usage::UsageRow;
+use wirecost_results::warning::{Warning, WarningKind};
 
 /// 1,000 messages a second to a server that stands still from second 4 to 6 of the publishing.
 pub(crate) fn stalled() -> LoadResults {
@@ -100,7 +103,7 @@ pub(crate) fn invalidate(load: &mut Load) {
     load.valid = false;
     load.phases[1].valid = false;
     load.phases[1].warnings.push(Warning {
-        kind: "schedule-lag".into(),
+        kind: WarningKind::ScheduleLag,
         text: "the generator was 4.1 ms late (p99), above 1 ms".into(),
         invalidates: true,
     });
@@ -176,7 +179,7 @@ fn load(stack: &str, clients: u64, rate: f64) -> Load {
         target: "builtin".into(),
         engine: "live".into(),
         clients,
-        loop_kind: "open".into(),
+        loop_kind: LoopKind::Open,
         arrivals: Some("constant".into()),
         processes: 1,
         loops: 2,

@@ -12,8 +12,9 @@ use serde_json::json;
 use wirecost_proto::Rng;
 use wirecost_results::resolved::{ResolvedDirection, ResolvedLink, ResolvedScenario};
 use wirecost_results::summary::{
-    Achieved, Bytes, CauseBytes, Count, Cpu, CpuSide, Link, LinkDirection, Outcomes, Times, Warning,
+    Achieved, Bytes, CauseBytes, Count, Cpu, CpuSide, Link, LinkDirection, Outcomes, Times,
 };
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{Cell, Ladder, Results, SampleRow, Section, Summary};
 
 pub(crate) use engines::{DIFFERENCE, both_engines, simulated};
@@ -417,7 +418,7 @@ pub(crate) fn not_run(cell: &mut Cell, reason: &str) {
 fn invalidate(cell: &mut Cell) {
     cell.valid = false;
     cell.warnings.push(Warning {
-        kind: "link-delay-off".into(),
+        kind: WarningKind::LinkRttOff,
         text: "the link's RTT was 27.1 ms, 8 % above the 25 ms asked for".into(),
         invalidates: true,
     });
@@ -432,7 +433,7 @@ fn lossy(cell: &mut Cell) {
         ..Outcomes::default()
     };
     cell.warnings.push(Warning {
-        kind: "time-outs".into(),
+        kind: WarningKind::Timeouts,
         text: "2 % of the messages were not acknowledged in time".into(),
         invalidates: false,
     });

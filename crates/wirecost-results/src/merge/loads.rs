@@ -8,7 +8,7 @@ use crate::folder::RunFolder;
 use crate::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
 use crate::resume::Earlier;
 use crate::store::{Heading, LoadStore};
-use crate::summary::Warning;
+use crate::warning::Warning;
 use crate::{Environment, ResultsError, missing};
 
 pub(super) fn merge(order: Order<'_>) -> Result<LoadSummary, MergeError> {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use wirecost_link::LinkConfig;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
+use wirecost_results::load::LoopKind;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 use wirecost_stack::url::Url;
@@ -176,20 +177,19 @@ impl LoadOptions {
         self.capture && self.keys && self.has_link()
     }
 
-    /// How messages follow one another, as results name it: `open`, `closed`, `saturation` (a closed loop with several messages
-    /// of a device on their way: as fast as it goes) or `none` where no messages are offered.
-    pub fn loop_kind(&self) -> &'static str {
+    /// How messages follow one another.
+    pub fn loop_kind(&self) -> LoopKind {
         let offers = || self.phases.iter().filter_map(Phase::offer);
         let is_open = |offer: &Offer| matches!(offer.arrivals, Arrivals::Open { .. });
         let inflight = self.inflight.unwrap_or(1);
         if offers().next().is_none() {
-            "none"
+            LoopKind::None
         } else if offers().any(is_open) {
-            "open"
+            LoopKind::Open
         } else if inflight.min(most_in_flight(self.stack.application)) > 1 {
-            "saturation"
+            LoopKind::Saturation
         } else {
-            "closed"
+            LoopKind::Closed
         }
     }
 

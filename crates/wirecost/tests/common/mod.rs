@@ -185,7 +185,7 @@ pub(crate) fn compared(said: &Said, folder: &Path) -> Summary {
     let mut summary = summary_in(folder);
     for cell in &mut summary.cells {
         let warnings = cell.warnings.len();
-        cell.warnings.retain(|warning| warning.kind != LATE);
+        cell.warnings.retain(|warning| warning.kind.name() != LATE);
         let is_spoiled = cell.warnings.iter().any(|warning| warning.invalidates);
         assert!(
             !is_spoiled || said.code == Some(0),

@@ -145,7 +145,7 @@ fn check_cell(cell: &Cell, target: &str) {
     let unattributed = cell
         .warnings
         .iter()
-        .any(|warning| warning.kind == "unattributed-bytes");
+        .any(|warning| warning.kind.name() == "unattributed-bytes");
     assert!(!unattributed, "{}: {:?}", name(cell), cell.warnings);
     assert_eq!(cell.outcomes.offered, SAMPLES, "{}", name(cell));
     assert!(cell.outcomes.add_up(), "{}: {:?}", name(cell), cell.outcomes);

@@ -41,7 +41,7 @@ fn refusal(summary: &LoadSummary) -> &str {
     assert_eq!(load.profile, None);
     let mut warnings = load.warnings.iter();
     let warning = warnings
-        .find(|warning| warning.kind == "no-profile")
+        .find(|warning| warning.kind.name() == "no-profile")
         .expect("a reason");
     assert!(!warning.invalidates);
     &warning.text

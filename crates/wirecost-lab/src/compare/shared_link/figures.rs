@@ -9,7 +9,8 @@ use wirecost_proto::{Cause, Direction, Layer, Phase, units};
 use wirecost_results::Cell;
 use wirecost_results::figures::Interval;
 use wirecost_results::link::achieved;
-use wirecost_results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times, Warning};
+use wirecost_results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times};
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::target::Target;
@@ -106,14 +107,14 @@ fn message(planned: &PlannedCell, counted: &Interval, played: &Played) -> Sectio
 
 fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
     let outcomes = &counted.outcomes;
-    let warning = |kind: &str, text: String, invalidates| Warning {
+    let warning = |kind: WarningKind, text: String, invalidates| Warning {
         kind: kind.into(),
         text,
         invalidates,
     };
     let mut warnings: Vec<Warning> = verdict::no_times(outcomes).into_iter().collect();
     if let Some(failure) = &played.outcome.failure {
-        warnings.push(warning("server-failed", failure.clone(), true));
+        warnings.push(warning(WarningKind::ServerFailed, failure.clone(), true));
     }
     let unattributed: u64 = Direction::ALL
         .iter()
@@ -121,7 +122,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
         .sum();
     if unattributed > 0 {
         let text = format!("nobody described {}", units::counted(unattributed, "byte"));
-        warnings.push(warning("unattributed-bytes", text, true));
+        warnings.push(warning(WarningKind::UnattributedBytes, text, true));
     }
     let failed = counted.connects.failed + counted.connects.timed_out + counted.connects.lost;
     let most = counted.reasons.iter().max_by_key(|(_, times)| **times);
@@ -130,13 +131,13 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
             "{} failed; most often: {why}",
             units::counted(failed, "connection")
         );
-        warnings.push(warning("devices-failed", text, false));
+        warnings.push(warning(WarningKind::DevicesFailed, text, false));
     }
     let missed = outcomes.late + outcomes.unknown;
     if missed as f64 > outcomes.offered as f64 * MANY_TIMEOUTS {
         let offered = units::counted(outcomes.offered, "message");
         let text = format!("{missed} of {offered} not answered in time");
-        warnings.push(warning("timeouts", text, false));
+        warnings.push(warning(WarningKind::Timeouts, text, false));
     }
     warnings
 }

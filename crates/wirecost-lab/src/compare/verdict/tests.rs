@@ -2,6 +2,7 @@
 
 use super::*;
 use wirecost_link::{GilbertElliott, QueueLimit};
+use wirecost_results::warning::WarningKind;
 
 fn counters(offered: u64, delivered: u64) -> Counters {
     let mut counters = Counters::default();
@@ -96,7 +97,7 @@ fn the_rtt_of_a_varying_delay_is_held_against_what_it_gives() {
 }
 
 /// The kind of a cell's warning about the RTT, where its check found `median`, and whether it invalidates.
-fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(String, bool)> {
+fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(WarningKind, bool)> {
     let link = LinkConfig::symmetric(asked);
     let achieved = Achieved {
         rtt_p50_ns: median.map(|median| median.as_nanos() as u64),
@@ -138,13 +139,13 @@ fn an_emulator_that_adds_more_than_2_percent_to_the_round_trip_says_so() {
 #[test]
 fn an_rtt_within_the_larger_of_50_us_and_1_percent_is_as_asked() {
     let us = Duration::from_micros;
-    let off = |invalid| Some(("link-rtt-off".to_owned(), invalid));
+    let off = |invalid| Some((WarningKind::LinkRttOff, invalid));
     assert_eq!(rtt_warning(us(1_000), Some(us(1_050))), None);
     assert_eq!(rtt_warning(us(100_000), Some(us(99_000))), None);
     assert_eq!(rtt_warning(us(100_000), Some(us(101_001))), off(false));
     assert_eq!(rtt_warning(us(100_000), Some(us(105_001))), off(true));
     assert_eq!(
         rtt_warning(us(1_000), None),
-        Some(("link-not-checked".to_owned(), false))
+        Some((WarningKind::LinkNotChecked, false))
     );
 }

@@ -48,51 +48,57 @@ impl LoadOptions {
         phases.try_for_each(|(index, phase)| refuse(About::Phase(index), self.cannot_do(phase)))
     }
 
-    /// What a load in virtual time does not have, and what it alone has.
+    /// What a load in virtual time alone has, and what it does not have.
     fn check_engine(&self) -> Checked {
-        let is_sim = self.engine == LoadEngine::Sim;
+        let lacks_time = self.workers != 1 && self.service_time.is_none();
+        refuse(
+            About::Key("workers"),
+            lacks_time.then(|| "workers need a service time".to_owned()),
+        )?;
+        if self.engine == LoadEngine::Sim {
+            return self.check_simulated();
+        }
+        let why = "only the server of a load in virtual time has a service time: use the engine sim";
+        refuse(
+            About::Key("service_time"),
+            self.service_time.map(|_| why.to_owned()),
+        )
+    }
+
+    /// What a load in virtual time does not have.
+    fn check_simulated(&self) -> Checked {
         let is_builtin = self.target == LoadTarget::Started(Target::Builtin);
         let devices = self.clients.saturating_add(self.receivers());
         for (key, is_refused, why) in [
-            (
-                "service_time",
-                !is_sim && self.service_time.is_some(),
-                "only the server of a load in virtual time has a service time: use the engine sim",
-            ),
-            (
-                "workers",
-                self.workers != 1 && self.service_time.is_none(),
-                "workers need a service time",
-            ),
             ("workers", self.workers == 0, "it must be above 0"),
             (
                 "target",
-                is_sim && !is_builtin,
+                !is_builtin,
                 "a load in virtual time has the built-in server: name a stack, and leave out the target",
             ),
             (
                 "shared_socket",
-                is_sim && self.shared_socket,
+                self.shared_socket,
                 "devices in virtual time have a socket each: leave out the shared sockets",
             ),
             (
                 "sources",
-                is_sim && !self.sources.is_empty(),
+                !self.sources.is_empty(),
                 "devices in virtual time have addresses of their own: leave out the source addresses",
             ),
             (
                 "processes",
-                is_sim && self.processes.is_some(),
+                self.processes.is_some(),
                 "a load in virtual time runs in one process: leave out the processes",
             ),
             (
                 "profile",
-                is_sim && self.profile,
+                self.profile,
                 "a server in virtual time uses no CPU: leave out the profile",
             ),
             (
                 "clients",
-                is_sim && devices > MAX_SIMULATED_DEVICES,
+                devices > MAX_SIMULATED_DEVICES,
                 "virtual time has addresses for 16,842,749 devices",
             ),
         ] {
