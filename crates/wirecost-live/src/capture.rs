@@ -17,7 +17,7 @@ pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to dev
 /// The file system refuses.
 pub fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
     if path.exists() {
-        // A file that is there keeps its mode, and whoever has it open reads on.
+        // Writing to an existing file would keep its permissions, and a process that has it open could read the secrets.
         fs::remove_file(path)?;
     }
     let file = OpenOptions::new()

@@ -7,7 +7,7 @@
 //! - [`congestion`]: cubic where the machine prefers something else
 //! - [`forwarder`], [`recorder`], [`activity`]: the link at work, every packet recorded at entry
 //! - [`check`]: a link is probed before it measures
-//! - [`emulation`]: a link that all devices share, and what is said of it; [`capture`]: packets as a file
+//! - [`emulation`]: a link that all devices share, and the warnings about it; [`capture`]: packets as a file
 //! - [`driver`]: endpoints on sockets, devices and servers
 //! - [`clock`], [`timerfd`], [`priority`], [`idle`]: the run's clock, deadlines that are exact to the nanosecond asked, and
 //!   threads and CPUs that keep them

@@ -438,7 +438,8 @@ fn be_the_victim(signal: i32) -> Result<(), String> {
 }
 
 fn again() -> Command {
-    // Nobody may execute this program, but perhaps not search the folders above it, as those of mktemp(1).
+    // The user nobody may execute this program, but may be unable to search the folders above it: mktemp(1) makes folders of
+    // mode 0700.
     let mut command = Command::new("/proc/self/exe");
     command.env(ROLE, "victim");
     command

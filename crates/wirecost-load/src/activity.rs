@@ -11,9 +11,9 @@ use wirecost_proto::script::Context;
 use wirecost_scenario::options::load::{Backoff, Who};
 use wirecost_stack::{Command, Event, MessagePool, Stamp};
 
-use super::book::{Given, MessageTracker};
 use super::fleet::{Fleet, State};
 use super::roles::subscriber::Subscribers;
+use super::tracker::{Given, MessageTracker};
 
 /// What an activity acts on.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Part {
     /// Connections.
     pub fleet: Fleet,
     /// Messages and what is counted.
-    pub book: MessageTracker,
+    pub tracker: MessageTracker,
     /// What is sent.
     pub pool: MessagePool,
     /// The devices that receive.
@@ -69,8 +69,8 @@ impl Part {
     /// The next message that waits for a device, as a command; `None` where none does, or where the protocol holds the one
     /// before. What cannot be made has failed.
     pub fn send(&mut self, device: usize, kind: Kind, now: Instant) -> Option<Command> {
-        while !self.book.is_holding(device) {
-            let given = self.book.give(device, now)?;
+        while !self.tracker.is_holding(device) {
+            let given = self.tracker.give(device, now)?;
             let message = given.message;
             let stamp = self.stamp(device, &given);
             let outgoing = match kind {
@@ -79,7 +79,7 @@ impl Part {
             };
             match outgoing {
                 Ok(outgoing) => return Some(Command::Transmit { message, outgoing }),
-                Err(error) => self.book.failed(device, message, &error.reason),
+                Err(error) => self.tracker.failed(device, message, &error.reason),
             }
         }
         None

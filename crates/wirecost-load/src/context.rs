@@ -17,12 +17,12 @@ pub struct RunContext<'a> {
     pub program: &'a Path,
     /// A folder for what a real server needs.
     pub folder: &'a Path,
-    /// Whoever watches.
+    /// The watcher that is notified of progress.
     pub watcher: &'a mut (dyn Watcher + Send),
     /// Whether the run is to end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// Which load of how many this is, from 1.
-    pub place: [usize; 2],
+    /// The number of this load, from 1, and how many loads there are.
+    pub position: [usize; 2],
     /// The demands that end the load early.
     pub demands: Option<&'a Demands<'a>>,
 }

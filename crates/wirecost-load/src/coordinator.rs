@@ -50,7 +50,7 @@ pub struct Surroundings<'a> {
     pub clock: LoadClock,
     /// The target, as far as it can be watched.
     pub target: &'a mut dyn Watched,
-    /// Whoever watches.
+    /// The watcher that is notified of progress.
     pub watcher: &'a mut dyn Watcher,
     /// Whether the run is to end.
     pub interrupted: &'a dyn Fn() -> bool,

@@ -20,12 +20,12 @@ use wirecost_security::Start;
 use wirecost_stack::{Command, Event};
 
 use super::activity::{Activity, Ended, Part};
-use super::book::Span;
 use super::earlier;
 use super::fleet::{NextStep, State, Timer};
 use super::nanos;
 use super::part::{FromPart, Inbox, ToPart};
 use super::shared::SharedEndpoints;
+use super::tracker::Span;
 use crate::cpu_ns;
 
 /// How often what was counted is handed over.
@@ -106,7 +106,7 @@ impl Devices {
         let Some((mut activity, span)) = (self.phases)(phase) else {
             return (self.report)(FromPart::PhaseDone { phase });
         };
-        self.part.book.begin(phase, at, span);
+        self.part.tracker.begin(phase, at, span);
         activity.begin(&mut self.part, at);
         self.next_report = at + REPORT_INTERVAL;
         self.warm_up_ends = (!span.warm_up.is_zero()).then_some(at + span.warm_up);
@@ -152,8 +152,8 @@ impl Devices {
     /// Does everything that is due; returns when to do so again.
     fn run(&mut self, now: Instant) -> Option<Instant> {
         self.run_timers(now);
-        let Part { fleet, book, .. } = &mut self.part;
-        let mut next = book.expire(now, |device| fleet.wake(device));
+        let Part { fleet, tracker, .. } = &mut self.part;
+        let mut next = tracker.expire(now, |device| fleet.wake(device));
         if let Stage::Active { phase, activity } = &mut self.stage {
             next = earlier(next, activity.due(&mut self.part, now));
             if activity.is_done(&self.part, now) {
@@ -188,7 +188,7 @@ impl Devices {
         let before = std::mem::replace(&mut self.counted, sum);
         let since = std::mem::replace(&mut self.counted_at, now);
         if sum != before {
-            let interval = self.part.book.now(since);
+            let interval = self.part.tracker.now(since);
             interval.socket_bytes[0] += sum.sent_bytes - before.sent_bytes;
             interval.socket_bytes[1] += sum.received_bytes - before.received_bytes;
             interval.dropped_datagrams += sum.dropped_datagrams - before.dropped_datagrams;
@@ -198,7 +198,7 @@ impl Devices {
     /// Reports what was counted.
     fn hand_over(&mut self, now: Instant) {
         self.count_traffic(now);
-        for interval in self.part.book.take() {
+        for interval in self.part.tracker.take() {
             (self.report)(FromPart::Interval(interval));
         }
         let connected = self.part.fleet.count(State::Up) as u64;
@@ -209,7 +209,7 @@ impl Devices {
             intended_ns: self
                 .part
                 .clock_start_ns
-                .saturating_add(self.part.book.intended_until().as_nanos()),
+                .saturating_add(self.part.tracker.intended_until().as_nanos()),
         });
     }
 
@@ -218,7 +218,7 @@ impl Devices {
             return;
         }
         let since = self.part.fleet.since(device);
-        self.part.book.connected(since, now);
+        self.part.tracker.connected(since, now);
         self.part.fleet.came_up(device, now);
         if let Stage::Active { activity, .. } = &mut self.stage {
             activity.came_up(&mut self.part, device, now);
@@ -228,7 +228,7 @@ impl Devices {
     /// Where a device's connect counts that ends now.
     fn connect(&mut self, device: usize, now: Instant) -> &mut Connects {
         let began = self.part.fleet.since(device);
-        self.part.book.connects_begun(began, now)
+        self.part.tracker.connects_begun(began, now)
     }
 
     /// A connection has ended, or did not come about; `reason` is why where nobody had asked for it.
@@ -241,12 +241,12 @@ impl Devices {
         if let Some(reason) = reason
             && !asked
         {
-            self.part.book.now(now).reason(reason);
+            self.part.tracker.now(now).reason(reason);
         }
         if state == State::Up {
-            self.part.book.connects(now).lost += 1;
+            self.part.tracker.connects(now).lost += 1;
         }
-        self.part.book.lost(device, reason.unwrap_or("closed"));
+        self.part.tracker.lost(device, reason.unwrap_or("closed"));
         let Stage::Active { activity, .. } = &mut self.stage else {
             return;
         };
@@ -294,9 +294,9 @@ impl Devices {
 impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
     fn event(&mut self, device: usize, event: Event, now: Instant) {
         let Part {
-            subscribers, book, ..
+            subscribers, tracker, ..
         } = &mut self.part;
-        subscribers.event(device, &event, book, now);
+        subscribers.event(device, &event, tracker, now);
         if let Stage::Active { activity, .. } = &mut self.stage {
             activity.event(&mut self.part, device, &event, now);
         }
@@ -307,19 +307,19 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
                 Start::Resumed => self.connect(device, now).resumed += 1,
                 Start::ZeroRtt => self.connect(device, now).early += 1,
             },
-            Event::Sent { message } => self.part.book.handed_out(device, *message, now),
+            Event::Sent { message } => self.part.tracker.handed_out(device, *message, now),
             Event::Acknowledged { message } => {
                 self.part.fleet.prove(device);
-                let is_over = self.part.book.acknowledged(device, *message, now);
+                let is_over = self.part.tracker.acknowledged(device, *message, now);
                 self.over(device, is_over, now);
             }
             Event::Refused { message, reason } => {
                 self.part.fleet.prove(device);
-                let is_over = self.part.book.refused(device, *message, reason);
+                let is_over = self.part.tracker.refused(device, *message, reason);
                 self.over(device, is_over, now);
             }
             Event::TimedOut { message } => {
-                let is_over = self.part.book.given_up(device, *message);
+                let is_over = self.part.tracker.given_up(device, *message);
                 self.over(device, is_over, now);
             }
             Event::Rejected { reason } => self.rejected(device, reason, now),
@@ -334,11 +334,11 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
     }
 
     fn shared_failed(&mut self, reason: ResetReason, now: Instant) {
-        self.part.book.now(now).reason(&reason.to_string());
+        self.part.tracker.now(now).reason(&reason.to_string());
     }
 
     fn sent(&mut self, device: usize, now: Instant) -> bool {
-        self.part.book.sent(device, now)
+        self.part.tracker.sent(device, now)
     }
 
     fn next(&mut self, device: usize, context: Context) -> Step<Command> {
@@ -348,7 +348,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         match self.part.fleet.take_wish(device, context.now) {
             NextStep::Stay => {}
             NextStep::Connect => {
-                self.part.book.connects(context.now).attempted += 1;
+                self.part.tracker.connects(context.now).attempted += 1;
                 return Step::Connect;
             }
             NextStep::Close => {
@@ -408,7 +408,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
 
     fn awaited(&self, device: usize) -> Option<u32> {
         let is_known = self.part.answers_in_one_datagram && device < self.part.senders;
-        is_known.then(|| self.part.book.in_flight(device))
+        is_known.then(|| self.part.tracker.in_flight(device))
     }
 
     fn route(&mut self, socket: usize, datagram: &[u8]) -> Option<usize> {

@@ -16,7 +16,7 @@
 //! - [`share`]: what a part is given, and its loop built from that; [`part`]: what it hears and says
 //! - [`server`]: the target, started or found; [`destination`]: where it is, and why that is trusted; [`target`]: what is
 //!   known of it meanwhile
-//! - [`devices`]: what the devices of a loop do next: [`fleet`] their connections, [`book`] their messages
+//! - [`devices`]: what the devices of a loop do next: [`fleet`] their connections, [`tracker`] their messages
 //! - [`activity`]: what they do in one phase; [`activities`]: connect, publish, hold, close
 //! - [`arrivals`]: when messages are intended
 //! - `backlog`: what comes too late to have been carried
@@ -34,7 +34,6 @@ pub mod activities;
 pub mod activity;
 pub mod arrivals;
 mod backlog;
-pub mod book;
 mod certificate;
 mod checked;
 pub mod clock;
@@ -61,6 +60,7 @@ pub mod simulated;
 pub mod sink;
 pub mod sweep;
 pub mod target;
+pub mod tracker;
 pub mod verdict;
 pub mod watch;
 pub mod workers;

@@ -84,7 +84,7 @@ impl LoadLink {
     pub(super) fn start(
         config: &LinkConfig,
         options: &LoadOptions,
-        place: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Self, EmulationError> {
         let asked = EmulationOptions {
             link: config,
@@ -95,27 +95,27 @@ impl LoadLink {
             seed: options.seed,
         };
         let recorder = if options.capture {
-            Recorder::create(place.folder).map_err(EmulationError::doing("record packets"))?
+            Recorder::create(context.folder).map_err(EmulationError::doing("record packets"))?
         } else {
             Recorder::of_nothing()
         };
         let emulation = Emulation::start(&asked, recorder, Clock::start())?;
         if let Some(remark) = &emulation.remark {
-            place.watcher.note(remark);
+            context.watcher.note(remark);
         }
-        let interrupted = place.interrupted;
+        let interrupted = context.interrupted;
         let (round_trips, said) = emulation.check(&mut |patience| {
             std::thread::sleep(patience);
             interrupted()
         })?;
-        place.watcher.note(&said);
+        context.watcher.note(&said);
         Ok(Self {
             emulation,
             config: *config,
             round_trips,
             capture: options
                 .capture
-                .then(|| (place.folder.to_owned(), identity::key(options))),
+                .then(|| (context.folder.to_owned(), identity::key(options))),
         })
     }
 
@@ -136,7 +136,7 @@ impl LoadLink {
     pub(super) fn start_target(
         &self,
         options: &LoadOptions,
-        place: &RunContext<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Server, LoadError> {
         self.emulation.server.enter().map_err(EmulationError::from)?;
         let on_link = OnLink {
@@ -145,11 +145,11 @@ impl LoadLink {
         let site = Site::Link(server_address(options.ipv6), on_link);
         let server = Server::start(
             options,
-            place.program,
-            place.folder,
+            context.program,
+            context.folder,
             self.clock(),
             site,
-            place.interrupted,
+            context.interrupted,
         )?;
         self.emulation.device.enter().map_err(EmulationError::from)?;
         Ok(server.behind(self.meter()))

@@ -44,18 +44,18 @@ const DEVICES_PER_LOOP: u32 = 100;
 ///
 /// # Errors
 /// [`LoadError`] where there are no figures; what went wrong with them is in their warnings.
-pub fn run(options: &LoadOptions, mut place: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
+pub fn run(options: &LoadOptions, mut context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
     limits::spare_memory();
     if options.engine == LoadEngine::Sim {
-        return simulated::run(options, place);
+        return simulated::run(options, context);
     }
     let Some(config) = &options.link else {
-        return run_here(options, place, None);
+        return run_here(options, context, None);
     };
     // The thread moves between the sides of the link, and this one stays where it is.
     let behind_link = move || {
-        let link = LoadLink::start(config, options, &mut place)?;
-        run_here(options, place, Some(link))
+        let link = LoadLink::start(config, options, &mut context)?;
+        run_here(options, context, Some(link))
     };
     let ended = thread::scope(|scope| scope.spawn(behind_link).join());
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -87,21 +87,21 @@ fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
 /// Runs a load from this thread, over a link that is at work where there is to be one.
 fn run_here(
     options: &LoadOptions,
-    mut place: RunContext<'_>,
+    mut context: RunContext<'_>,
     link: Option<LoadLink>,
 ) -> Result<Option<LoadFile>, LoadError> {
     let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
     let started_at = SystemTime::now();
     let limits = limits_for(options, link.is_none())?;
-    let Some(mut server) = start_target(options, &place, clock, link.as_ref())? else {
+    let Some(mut server) = start_target(options, &context, clock, link.as_ref())? else {
         return Ok(None);
     };
-    let generator = Generator::start(options, &server, &limits, place.program)?;
+    let generator = Generator::start(options, &server, &limits, context.program)?;
     let vigil = KeepAwake::hold();
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
     let Generator { parts, pids, .. } = generator;
-    let mut outcome = conduct(options, &mut place, clock, &mut server, parts, &pids);
+    let mut outcome = conduct(options, &mut context, clock, &mut server, parts, &pids);
     let steal = MachineLoad::read().steal_share_since(&machine);
     let (address, version) = (server.address(), server.version().map(str::to_owned));
     // Symbols are looked up while the target still lives.
@@ -133,42 +133,51 @@ fn run_here(
 /// Takes the parts, those of the worker processes `pids` among them, through the phases of a load, while somebody watches.
 fn conduct(
     options: &LoadOptions,
-    place: &mut RunContext<'_>,
+    context: &mut RunContext<'_>,
     clock: Clock,
     server: &mut Server,
     parts: Parts,
     pids: &[u32],
 ) -> Outcome {
-    place.watcher.begin(&Announcement::of(options, place.place));
+    context
+        .watcher
+        .begin(&Announcement::of(options, context.position));
     let surroundings = Surroundings {
         clock: LoadClock::Live(clock),
         target: server,
-        watcher: place.watcher,
-        interrupted: place.interrupted,
+        watcher: context.watcher,
+        interrupted: context.interrupted,
         used: &mut || used_by(pids),
-        demands: place.demands,
+        demands: context.demands,
     };
     let outcome = Coordinator::new(options, parts, surroundings).run();
-    place.watcher.end();
+    context.watcher.end();
     outcome
 }
 
 /// Starts or finds the target; `None` where the run was interrupted meanwhile.
 fn start_target(
     options: &LoadOptions,
-    place: &RunContext<'_>,
+    context: &RunContext<'_>,
     clock: Clock,
     link: Option<&LoadLink>,
 ) -> Result<Option<Server>, LoadError> {
-    let (program, folder) = (place.program, place.folder);
+    let (program, folder) = (context.program, context.folder);
     let started = match link {
-        Some(link) => link.start_target(options, place),
-        None => Server::start(options, program, folder, clock, Site::Loopback, place.interrupted)
-            .map_err(LoadError::from),
+        Some(link) => link.start_target(options, context),
+        None => Server::start(
+            options,
+            program,
+            folder,
+            clock,
+            Site::Loopback,
+            context.interrupted,
+        )
+        .map_err(LoadError::from),
     };
     match started {
         // It was not waited for any more, and is missing for no other reason.
-        Err(_) if (place.interrupted)() => Ok(None),
+        Err(_) if (context.interrupted)() => Ok(None),
         started => started.map(Some),
     }
 }

@@ -58,12 +58,12 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let RunContext {
         watcher,
         interrupted,
-        place,
+        position,
         demands,
         folder,
         ..
     } = context;
-    watcher.begin(&Announcement::of(options, place));
+    watcher.begin(&Announcement::of(options, position));
     let recording = options.capture.then(Recording::new);
     let simulated = simulate(options, watcher, interrupted, demands, recording);
     watcher.end();

@@ -41,15 +41,15 @@ pub struct Announcement {
     pub clients: u64,
     /// Devices that subscribe.
     pub subscribers: u64,
-    /// Which load of how many this is, from 1.
-    pub place: [usize; 2],
+    /// The number of this load, from 1, and how many loads there are.
+    pub position: [usize; 2],
     /// Names of its phases, in order.
     pub phases: Vec<String>,
 }
 
 impl Announcement {
-    /// What is known of the load that is `place` of how many.
-    pub fn of(options: &LoadOptions, place: [usize; 2]) -> Self {
+    /// What is known of the load at `position` of the loads.
+    pub fn of(options: &LoadOptions, position: [usize; 2]) -> Self {
         let clients = options.clients;
         let rate = options.phases.iter().find_map(|phase| phase.rate(clients));
         let rate = match (rate, options.loop_kind()) {
@@ -65,7 +65,7 @@ impl Announcement {
             simulated: options.engine == LoadEngine::Sim,
             clients: u64::from(clients),
             subscribers: u64::from(options.receivers()),
-            place,
+            position,
             phases: options
                 .phases
                 .iter()

@@ -1,4 +1,4 @@
-//! A load in steady state allocates nothing per message: neither pool, book and director, nor the protocol's client, nor
+//! A load in steady state allocates nothing per message: neither pool, tracker and director, nor the protocol's client, nor
 //! the server that counts.
 
 #[path = "../../wirecost-proto/benches/measure/allocator.rs"]
@@ -10,13 +10,13 @@ use std::time::Duration;
 use wirecost_load::activities::connect::{Connect, Group};
 use wirecost_load::activities::publish::{Publish, Publishing};
 use wirecost_load::activity::{Activity, Kind, Part};
-use wirecost_load::book::{MessageTracker, Rules, Span};
 use wirecost_load::devices::Devices;
 use wirecost_load::fleet::Fleet;
 use wirecost_load::part::{FromPart, Inbox, ToPart};
 use wirecost_load::roles::subscriber::Subscribers;
 use wirecost_load::share::BACKOFF;
 use wirecost_load::shared::SharedEndpoints;
+use wirecost_load::tracker::{MessageTracker, Rules, Span};
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
@@ -126,7 +126,7 @@ fn part(options: &LoadOptions) -> Part {
     Part {
         subscribers: Subscribers::none(),
         fleet: Fleet::new(DEVICES as usize, options.connect_timeout, Rng::new(1)),
-        book: MessageTracker::new(rules, DEVICES as usize),
+        tracker: MessageTracker::new(rules, DEVICES as usize),
         pool: pool.expect("the stack carries it"),
         first: 0,
         senders: DEVICES as usize,

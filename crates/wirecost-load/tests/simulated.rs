@@ -55,7 +55,7 @@ fn play(options: &LoadOptions) -> LoadFile {
             folder: nowhere,
             watcher: &mut (),
             interrupted: &|| false,
-            place: [1, 1],
+            position: [1, 1],
             demands: None,
         },
     );

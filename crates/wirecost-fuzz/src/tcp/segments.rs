@@ -10,7 +10,7 @@ use super::end::{End, seen_on_the_wire, stream};
 use super::{START, config, initial_sequence};
 use crate::script::Script;
 
-/// More timers than an end has that nobody answers, probes of the window included.
+/// The most timers that fire in one run. A connection whose peer never answers needs fewer, zero-window probes included.
 const MOST_TIMEOUTS: usize = 500;
 
 /// A script of segments, calls of the application and time, to an end that connects or accepts.

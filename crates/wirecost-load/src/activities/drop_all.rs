@@ -50,7 +50,7 @@ impl Activity for DropAll {
                 State::Up => {
                     let wills = self.wills.of_device(device);
                     if device < part.senders {
-                        part.book.now(now).deliveries.expected += u64::from(wills);
+                        part.tracker.now(now).deliveries.expected += u64::from(wills);
                     }
                     part.fleet.abort(device, self.reset);
                 }

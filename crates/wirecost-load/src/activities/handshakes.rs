@@ -115,14 +115,15 @@ impl Handshakes {
             };
             let arrival = schedule.peek().copied()?;
             let intended = self.begins + Duration::from_nanos(arrival.offset);
-            part.book.intend(intended);
+            part.tracker.intend(intended);
             if now < intended {
                 return Some(intended);
             }
             schedule.next();
             let device = arrival.device;
             let free = part.fleet.state(device) == State::Down && self.attempts.is_free(device);
-            self.attempts.offer(device, intended, now, free, &mut part.book);
+            self.attempts
+                .offer(device, intended, now, free, &mut part.tracker);
             self.begin_next(part, device, now);
         }
         Some(now)
@@ -139,9 +140,9 @@ impl Handshakes {
             && self.attempts.is_free(device)
         {
             *left -= 1;
-            self.attempts.offer(device, now, now, true, &mut part.book);
+            self.attempts.offer(device, now, now, true, &mut part.tracker);
         }
-        if self.attempts.begin(device, now, &mut part.book) {
+        if self.attempts.begin(device, now, &mut part.tracker) {
             part.fleet.wish(device, NextStep::Connect);
         }
     }
@@ -207,10 +208,10 @@ impl Activity for Handshakes {
         if !self.has_ended(now) {
             return earlier(next, Some(self.ends));
         }
-        let timeout = part.book.rules().timeout;
+        let timeout = part.tracker.rules().timeout;
         let drained = *self.drained.get_or_insert(now + timeout);
         if now >= drained {
-            self.attempts.abandon_all(OUT_OF_TIME, &mut part.book);
+            self.attempts.abandon_all(OUT_OF_TIME, &mut part.tracker);
         }
         earlier(next, Some(drained))
     }
@@ -219,7 +220,7 @@ impl Activity for Handshakes {
         if device >= part.senders {
             return;
         }
-        self.attempts.succeed(device, now, &mut part.book);
+        self.attempts.succeed(device, now, &mut part.tracker);
         if self.asked.linger.is_zero() {
             return part.fleet.wish(device, NextStep::Close);
         }
@@ -249,7 +250,7 @@ impl Activity for Handshakes {
             _ => Failure::Failed,
         };
         let reason = ended.reason.unwrap_or(OUT_OF_TIME);
-        let has_failed = self.attempts.fail(device, failure, reason, &mut part.book);
+        let has_failed = self.attempts.fail(device, failure, reason, &mut part.tracker);
         if has_failed && matches!(self.flow, Flow::Closed { .. }) {
             return self.resting.push_back((now + REST, device));
         }

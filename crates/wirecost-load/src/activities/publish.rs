@@ -86,12 +86,12 @@ impl Publish {
     }
 
     fn is_free(&self, part: &Part, device: usize) -> bool {
-        part.fleet.is_up(device) && self.takes_more(part, device) && !part.book.is_waiting(device)
+        part.fleet.is_up(device) && self.takes_more(part, device) && !part.tracker.is_waiting(device)
     }
 
     /// Whether a device's protocol takes a message.
     fn takes_more(&self, part: &Part, device: usize) -> bool {
-        part.book.in_flight(device) < self.asked.inflight && !part.book.is_holding(device)
+        part.tracker.in_flight(device) < self.asked.inflight && !part.tracker.is_holding(device)
     }
 
     /// When the schedule intends the next message; `None` where it intends none, or where there is no schedule.
@@ -118,7 +118,7 @@ impl Publish {
     fn end(&mut self, part: &Part, now: Instant) {
         if self.drained == NEVER {
             self.ends = self.ends.min(now);
-            self.drained = now + part.book.rules().timeout;
+            self.drained = now + part.tracker.rules().timeout;
         }
     }
 }
@@ -128,7 +128,7 @@ const NEVER: Instant = Instant::from_nanos(u64::MAX);
 impl Activity for Publish {
     fn begin(&mut self, part: &mut Part, at: Instant) {
         self.begins = at;
-        part.book.expect_deliveries(self.asked.matching.clone());
+        part.tracker.expect_deliveries(self.asked.matching.clone());
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         self.drained = NEVER;
     }
@@ -150,13 +150,13 @@ impl Activity for Publish {
                 break;
             };
             let intended = self.begins + Duration::from_nanos(arrival.offset);
-            part.book.intend(intended);
+            part.tracker.intend(intended);
             if now < intended {
                 return Some(intended);
             }
             schedule.next();
             let free = self.is_free(part, arrival.device);
-            part.book.offer(arrival.device, intended, now, free);
+            part.tracker.offer(arrival.device, intended, now, free);
             if part.fleet.is_up(arrival.device) {
                 part.fleet.wake(arrival.device);
             }
@@ -166,7 +166,7 @@ impl Activity for Publish {
         }
         self.end(part, now);
         if now >= self.drained {
-            part.book.abandon_all();
+            part.tracker.abandon_all();
         }
         Some(self.drained)
     }
@@ -180,13 +180,13 @@ impl Activity for Publish {
             && (self.begins..self.ends).contains(&context.now)
         {
             *left -= 1;
-            part.book.offer(device, context.now, context.now, true);
+            part.tracker.offer(device, context.now, context.now, true);
         }
         part.send(device, self.asked.kind, context.now)
     }
 
     fn is_done(&self, part: &Part, now: Instant) -> bool {
-        self.drained != NEVER && (part.book.outstanding() == 0 || now >= self.drained)
+        self.drained != NEVER && (part.tracker.outstanding() == 0 || now >= self.drained)
     }
 
     fn stop(&mut self, part: &mut Part, now: Instant, until: Instant) {

@@ -69,21 +69,21 @@ impl Activity for Reconnect {
                 if part.fleet.state(device) != State::Down {
                     continue;
                 }
-                self.attempts.offer(device, self.at, now, true, &mut part.book);
-                self.attempts.begin(device, now, &mut part.book);
+                self.attempts.offer(device, self.at, now, true, &mut part.tracker);
+                self.attempts.begin(device, now, &mut part.tracker);
                 part.fleet.was_lost(device);
                 part.fleet.connect_again(device, &self.backoff, now);
             }
         }
         if now >= self.until {
-            self.attempts.abandon_all(NOT_BACK, &mut part.book);
+            self.attempts.abandon_all(NOT_BACK, &mut part.tracker);
             return None;
         }
         Some(self.until)
     }
 
     fn came_up(&mut self, part: &mut Part, device: usize, now: Instant) {
-        self.attempts.succeed(device, now, &mut part.book);
+        self.attempts.succeed(device, now, &mut part.tracker);
     }
 
     fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wirecost_proto::Instant;
 use wirecost_results::figures::record;
 
-use crate::book::MessageTracker;
+use crate::tracker::MessageTracker;
 
 /// How an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +49,11 @@ impl Attempts {
         intended: Instant,
         now: Instant,
         free: bool,
-        book: &mut MessageTracker,
+        tracker: &mut MessageTracker,
     ) {
         self.each[device].waiting.push_back(intended);
         self.outstanding += 1;
-        let interval = book.now(intended);
+        let interval = tracker.now(intended);
         interval.outcomes.offered += 1;
         if free {
             record(&mut interval.schedule_lag, now.saturating_since(intended));
@@ -61,7 +61,7 @@ impl Attempts {
     }
 
     /// The device begins its next attempt, if there is one and none at work.
-    pub fn begin(&mut self, device: usize, now: Instant, book: &mut MessageTracker) -> bool {
+    pub fn begin(&mut self, device: usize, now: Instant, tracker: &mut MessageTracker) -> bool {
         let attempt = &mut self.each[device];
         if attempt.at_work.is_some() {
             return false;
@@ -70,19 +70,19 @@ impl Attempts {
             return false;
         };
         attempt.at_work = Some((intended, now));
-        book.now(intended).sent += 1;
+        tracker.now(intended).sent += 1;
         true
     }
 
     /// The attempt at work has come about.
-    pub fn succeed(&mut self, device: usize, now: Instant, book: &mut MessageTracker) {
+    pub fn succeed(&mut self, device: usize, now: Instant, tracker: &mut MessageTracker) {
         let Some((intended, began)) = self.each[device].at_work.take() else {
             return;
         };
         self.outstanding -= 1;
         let response = now.saturating_since(intended);
-        let late = response > book.rules().timeout;
-        let interval = book.now(intended);
+        let late = response > tracker.rules().timeout;
+        let interval = tracker.now(intended);
         record(&mut interval.response_time, response);
         record(&mut interval.service_time, now.saturating_since(began));
         match late {
@@ -92,27 +92,33 @@ impl Attempts {
     }
 
     /// The attempt at work has not come about; false where there is none.
-    pub fn fail(&mut self, device: usize, failure: Failure, reason: &str, book: &mut MessageTracker) -> bool {
+    pub fn fail(
+        &mut self,
+        device: usize,
+        failure: Failure,
+        reason: &str,
+        tracker: &mut MessageTracker,
+    ) -> bool {
         let Some((intended, _)) = self.each[device].at_work.take() else {
             return false;
         };
-        self.end(intended, failure, reason, book);
+        self.end(intended, failure, reason, tracker);
         true
     }
 
     /// Gives up all of them.
-    pub fn abandon_all(&mut self, reason: &str, book: &mut MessageTracker) {
+    pub fn abandon_all(&mut self, reason: &str, tracker: &mut MessageTracker) {
         for device in 0..self.each.len() {
-            self.fail(device, Failure::Failed, reason, book);
+            self.fail(device, Failure::Failed, reason, tracker);
             while let Some(intended) = self.each[device].waiting.pop_front() {
-                self.end(intended, Failure::Failed, reason, book);
+                self.end(intended, Failure::Failed, reason, tracker);
             }
         }
     }
 
-    fn end(&mut self, intended: Instant, failure: Failure, reason: &str, book: &mut MessageTracker) {
+    fn end(&mut self, intended: Instant, failure: Failure, reason: &str, tracker: &mut MessageTracker) {
         self.outstanding -= 1;
-        let interval = book.now(intended);
+        let interval = tracker.now(intended);
         match failure {
             Failure::Refused => interval.outcomes.refused += 1,
             Failure::Failed => interval.outcomes.failed += 1,

@@ -11,7 +11,7 @@ use wirecost_results::figures::{Deliveries, record};
 use wirecost_stack::{Arrival, Command, Event, Stamp, Subscription};
 
 use super::track::{Place, Track};
-use crate::book::MessageTracker;
+use crate::tracker::MessageTracker;
 
 /// How the reason begins of a server that refuses a subscription.
 pub const SUBSCRIPTION_REFUSED: &str = "subscription refused: ";
@@ -124,7 +124,7 @@ impl Subscribers {
     }
 
     /// Takes what a device's endpoint has reported; what concerns no subscriber is left alone.
-    pub fn event(&mut self, device: usize, event: &Event, book: &mut MessageTracker, now: Instant) {
+    pub fn event(&mut self, device: usize, event: &Event, tracker: &mut MessageTracker, now: Instant) {
         let Some(subscriber) = self.of(device) else {
             return;
         };
@@ -132,15 +132,15 @@ impl Subscribers {
             Event::Ready { session_present } => subscriber.came_up(*session_present, now),
             Event::Subscribed => {
                 subscriber.standing = Standing::Subscribed;
-                book.now(now).deliveries.expected += u64::from(self.retained);
+                tracker.now(now).deliveries.expected += u64::from(self.retained);
             }
             Event::SubscriptionRefused { reason } => {
                 subscriber.standing = Standing::Refused;
-                let interval = book.now(now);
+                let interval = tracker.now(now);
                 interval.deliveries.subscriptions_refused += 1;
                 interval.reason(&format!("{SUBSCRIPTION_REFUSED}{reason}"));
             }
-            Event::Received(arrival) => self.arrived(device, *arrival, book, now),
+            Event::Received(arrival) => self.arrived(device, *arrival, tracker, now),
             Event::Closed | Event::Lost { .. } | Event::Rejected { .. } => subscriber.went_down(),
             Event::Established { .. }
             | Event::Acknowledged { .. }
@@ -155,7 +155,7 @@ impl Subscribers {
         self.each.get_mut(device.checked_sub(self.first)?)
     }
 
-    fn arrived(&mut self, device: usize, arrival: Arrival, book: &mut MessageTracker, now: Instant) {
+    fn arrived(&mut self, device: usize, arrival: Arrival, tracker: &mut MessageTracker, now: Instant) {
         let reception = self.reception;
         let stamp = arrival.stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
         let place = stamp.and_then(|stamp| self.place(device, stamp));
@@ -166,11 +166,11 @@ impl Subscribers {
         let replayed = arrival.retained || subscriber.was_away_at(intended);
         let is_behind = intended
             .filter(|_| !replayed && place != Some(Place::Duplicate))
-            .is_some_and(|intended| book.is_delivered_behind(intended, now));
+            .is_some_and(|intended| tracker.is_delivered_behind(intended, now));
         // What was on its way when a phase ended is that phase's; what a server has kept tells of the phase in which it comes.
         let interval = match intended.filter(|_| !replayed) {
-            Some(intended) => book.of_message(intended, now),
-            None => book.now(now),
+            Some(intended) => tracker.of_message(intended, now),
+            None => tracker.now(now),
         };
         count(&mut interval.deliveries, place, replayed, arrival.duplicate);
         interval.deliveries_behind += u64::from(is_behind);
@@ -246,13 +246,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::book::{Rules, Span};
+    use crate::tracker::{Rules, Span};
 
     const SECOND: Duration = Duration::from_secs(1);
 
     struct Bench {
         subscribers: Subscribers,
-        book: MessageTracker,
+        tracker: MessageTracker,
         now: Instant,
     }
 
@@ -278,13 +278,13 @@ mod tests {
             };
             Self {
                 subscribers: Subscribers::new(1, vec![Arc::new(subscription)], reception),
-                book: MessageTracker::new(rules, 2),
+                tracker: MessageTracker::new(rules, 2),
                 now: Instant::START + SECOND,
             }
         }
 
         fn report(&mut self, event: Event) {
-            self.subscribers.event(1, &event, &mut self.book, self.now);
+            self.subscribers.event(1, &event, &mut self.tracker, self.now);
         }
 
         fn receive(&mut self, message: u32, intended: Instant, retained: bool) {
@@ -301,7 +301,7 @@ mod tests {
         }
 
         fn deliveries(&mut self) -> Deliveries {
-            self.book.now(self.now).deliveries
+            self.tracker.now(self.now).deliveries
         }
     }
 
@@ -342,7 +342,12 @@ mod tests {
             ..Deliveries::default()
         };
         assert_eq!(bench.deliveries(), expected);
-        let delays = bench.book.now(bench.now).one_way_delay.clone().expect("delays");
+        let delays = bench
+            .tracker
+            .now(bench.now)
+            .one_way_delay
+            .clone()
+            .expect("delays");
         assert_eq!(delays.len(), 5);
         assert!(
             (4_990_000..=5_010_000).contains(&delays.min()),
@@ -364,7 +369,7 @@ mod tests {
         bench.receive(2, bench.now, false);
         let deliveries = bench.deliveries();
         assert_eq!((deliveries.arrived, deliveries.replayed), (3, 2));
-        let delays = bench.book.now(bench.now).one_way_delay.clone();
+        let delays = bench.tracker.now(bench.now).one_way_delay.clone();
         assert_eq!(delays.map(|delays| delays.len()), Some(1));
     }
 
@@ -377,7 +382,7 @@ mod tests {
                 warm_up: Duration::ZERO,
                 offered: Some(SECOND),
             };
-            bench.book.begin(0, begins, span);
+            bench.tracker.begin(0, begins, span);
             let sent_again = [0, 1, 2, 3, 4, 4];
             for (number, millis) in sent_again
                 .into_iter()
@@ -386,7 +391,7 @@ mod tests {
                 bench.now = begins + Duration::from_millis(millis);
                 bench.receive(number, begins, false);
             }
-            let received = bench.book.take();
+            let received = bench.tracker.take();
             let counts = received.map(|interval| [interval.deliveries.arrived, interval.deliveries_behind]);
             let sum = counts.reduce(|sum, more| [sum[0] + more[0], sum[1] + more[1]]);
             assert_eq!(sum, Some([6, behind]));
@@ -402,7 +407,7 @@ mod tests {
         bench.receive(0, bench.now, false);
         let deliveries = bench.deliveries();
         assert_eq!((deliveries.arrived, deliveries.duplicates), (1, 1));
-        assert!(bench.book.now(bench.now).one_way_delay.is_none());
+        assert!(bench.tracker.now(bench.now).one_way_delay.is_none());
     }
 
     #[test]

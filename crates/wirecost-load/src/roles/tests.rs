@@ -20,10 +20,10 @@ use crate::activities::drop_all::DropAll;
 use crate::activities::handshakes::{Handshakes, Handshaking};
 use crate::activities::reconnect::Reconnect;
 use crate::activity::{Activity, Part};
-use crate::book::{MessageTracker, Rules, Span};
 use crate::devices::Devices;
 use crate::fleet::Fleet;
 use crate::part::{FromPart, Inbox, ToPart};
+use crate::tracker::{MessageTracker, Rules, Span};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// How long a connect and a close take.
@@ -75,7 +75,7 @@ impl Bench {
         };
         let part = Part {
             fleet: Fleet::new(devices, SECOND * 10, Rng::new(7)),
-            book: MessageTracker::new(rules, devices),
+            tracker: MessageTracker::new(rules, devices),
             pool: MessagePool::new(pool).expect("a pool"),
             subscribers: Subscribers::none(),
             first: 0,

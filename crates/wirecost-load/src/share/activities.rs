@@ -17,8 +17,8 @@ use crate::activities::publish::{Publish, Publishing};
 use crate::activities::reconnect::Reconnect;
 use crate::activities::replay::AwaitReplay;
 use crate::activity::{Activity, Kind};
-use crate::book::Span;
 use crate::devices::Phases;
+use crate::tracker::Span;
 
 impl Share {
     /// What devices do in each phase.

@@ -11,12 +11,12 @@ use wirecost_stack::{Application, Channel, MessagePool, Subscription};
 
 use super::{Outbox, Share, pattern};
 use crate::activity::Part;
-use crate::book::{MessageTracker, Rules};
 use crate::clock::Origin;
 use crate::devices::Devices;
 use crate::fleet::Fleet;
 use crate::part::Inbox;
 use crate::roles::subscriber::{Reception, Subscribers};
+use crate::tracker::{MessageTracker, Rules};
 
 impl Share {
     pub(crate) fn director(
@@ -41,7 +41,7 @@ impl Share {
             subscribers: self.subscribers(origin, pool.is_stamped())?,
             fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng)
                 .with_reconnect_gap(self.reconnect_gap()),
-            book: MessageTracker::new(rules, senders + subscribers),
+            tracker: MessageTracker::new(rules, senders + subscribers),
             pool,
             first: self.devices.start,
             senders,

@@ -13,8 +13,8 @@ const NAME: usize = 10;
 
 /// The first line: what runs.
 pub(super) fn heading(state: &State) -> String {
-    let place = match state.load.place {
-        [place, of] if of > 1 => format!("load {place} of {of}: "),
+    let place = match state.load.position {
+        [number, of] if of > 1 => format!("load {number} of {of}: "),
         _ => String::new(),
     };
     number::plain(&format!("{place}{} → {}", state.load.name, state.load.target))
@@ -240,7 +240,7 @@ mod tests {
             stack: "mqtt-qos1".into(),
             target: "built\u{1b}[2Jin".into(),
             clients: 100,
-            place: [1, 1],
+            position: [1, 1],
             phases: vec!["publish".into()],
             ..Announcement::default()
         });

@@ -85,19 +85,19 @@ impl Job<'_> {
         // A target that is not there ends no other load.
         let is_one_of_many = self.loads.len() > 1;
         let mut unreached = Vec::new();
-        let measured = sweep.run(&mut |options, place| -> Result<Option<LoadFile>, LoadError> {
+        let measured = sweep.run(&mut |options, position| -> Result<Option<LoadFile>, LoadError> {
             let demands = |index, phase: &PhaseFigures, lasted| {
                 self.thresholds.failing_early(options, index, phase, lasted)
             };
-            let place = RunContext {
+            let context = RunContext {
                 program: &program,
                 folder: folder.path(),
                 watcher: &mut watcher,
                 interrupted: &|| interrupt.is_set(),
-                place,
+                position,
                 demands: wants_abort.then_some(&demands),
             };
-            match run_load(options, place) {
+            match run_load(options, context) {
                 Err(error) if is_one_of_many && is_about_the_target(&error) => {
                     let file = entry::not_run(options, error.to_string());
                     unreached.push(error);

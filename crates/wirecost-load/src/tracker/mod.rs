@@ -109,7 +109,7 @@ impl Queue {
 }
 
 impl MessageTracker {
-    /// The empty book of so many devices.
+    /// The empty tracker of so many devices.
     pub fn new(rules: Rules, devices: usize) -> Self {
         let queue = Queue {
             waiting: List::EMPTY,
