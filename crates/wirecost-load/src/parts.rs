@@ -18,19 +18,19 @@ pub struct Parts {
     join: Box<dyn FnOnce() + Send>,
 }
 
-/// How parts are heard, with their numbers.
+/// Receives the messages of parts, with the parts' numbers.
 pub trait Ear {
-    /// What is heard next; `Ok(None)` where it is nothing for so long.
+    /// The next message; `Ok(None)` where none comes within `patience`.
     ///
     /// # Errors
     /// All parts have gone.
     fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone>;
 
-    /// Lets so much time pass.
+    /// Waits for `span`.
     fn pass(&mut self, span: Duration);
 }
 
-/// Parts on threads and in processes are heard over one channel.
+/// Parts on threads and in processes send their messages over one channel.
 impl Ear for Receiver<(u32, FromPart)> {
     fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
         match self.recv_timeout(patience) {
@@ -111,7 +111,7 @@ impl Parts {
         self.ear.hear(patience)
     }
 
-    /// Lets so much time pass; what parts say meanwhile is heard later.
+    /// Waits for `span`; messages that parts send meanwhile are received later.
     pub fn pass(&mut self, span: Duration) {
         self.ear.pass(span);
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! coordinator --ToPart--> Inbox -> Devices, directing the World <-> link <-> server, workers -> Counter
-//!     `-- hears: lets the World go on until Devices has reported something, or for as long as it listens
+//!     `-- receives: runs the World until Devices has reported something, or until the time-out
 //! ```
 //!
 //! - `setting`: what it is made of
@@ -116,20 +116,20 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     }))
 }
 
-/// What a simulated load has left.
+/// The result of a simulated load.
 pub struct Simulated<T> {
     /// What was counted.
     pub outcome: Outcome,
     /// What each direction of the link has decided.
     pub counters: [wirecost_link::Counters; 2],
-    /// Who saw the packets.
+    /// The tap that saw the packets.
     pub tap: T,
     /// Where the server was, and what its clients trusted.
     pub destination: Destination,
 }
 
-/// Simulates a load whose packets `tap` sees, while `watcher` is told of it, until it is `interrupted` or one of the demands
-/// that end it early fails.
+/// Simulates a load. `tap` sees its packets, and `watcher` receives its progress notifications. The load ends early where it is
+/// `interrupted` or one of `demands` fails.
 ///
 /// # Errors
 /// A client, the server or a message cannot be made.
@@ -154,7 +154,7 @@ pub fn simulate<T: Tap + 'static>(
         meter,
         has_link: options.link.is_some(),
     };
-    // Whoever listens is there as long as the simulation.
+    // The receiver lives as long as the simulation.
     drop(outbox.send((0, FromPart::Ready)));
     let simulation = Simulation {
         world: Rc::clone(&world),
@@ -180,7 +180,7 @@ pub fn simulate<T: Tap + 'static>(
     Ok(settled(world, setting, &target.meter, outcome))
 }
 
-/// What a world has left once the last packets of its connections have arrived.
+/// The result of a world, once the last packets of its connections have arrived.
 fn settled<T: Tap>(
     mut world: LoadWorld<T>,
     setting: Setting<'_>,

@@ -2,7 +2,7 @@
 //! threads.
 //!
 //! - [`world`]: hosts, their flows and the events between them
-//! - [`workers`]: the time that a server takes for a message
+//! - [`workers`]: the workers of a server that has a service time
 //! - [`tap`]: who sees the packets at the entry of the link
 //! - `network`: flows, their sockets, packets on their way, links, and the time
 //! - `queue`: what is still to happen, by time; `slab`: values by number

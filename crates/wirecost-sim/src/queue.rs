@@ -38,9 +38,9 @@ pub(crate) enum What {
         /// Index of the service.
         service: u32,
     },
-    /// What a service has to say after its service time.
+    /// An output of a service leaves after the service time.
     Served {
-        /// Its number among what is held.
+        /// Its number among the outputs that wait.
         held: u32,
     },
 }

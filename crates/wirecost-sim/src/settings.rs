@@ -32,7 +32,7 @@ pub struct Settings {
     pub keeps_logs: bool,
     /// When applications wake.
     pub wake: Wake,
-    /// The time that the servers take for messages; without workers they answer at once.
+    /// The workers of the servers; without workers the servers answer at once.
     pub workers: Option<Workers>,
 }
 

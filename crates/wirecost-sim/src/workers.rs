@@ -1,7 +1,7 @@
 //! The time that a server takes for a message: workers with one queue in front of them.
 //!
 //! ```text
-//! message -> queue -> the worker that is free first -> service time -> what the server says of it leaves
+//! message -> queue -> the first free worker -> service time -> the server's output about it leaves
 //! ```
 
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ use wirecost_proto::{Instant, Rng};
 pub struct Workers {
     service_time: ServiceTime,
     rng: Rng,
-    /// When each worker has done everything that it was given.
+    /// When each worker has finished all messages that it was given.
     free_at: BinaryHeap<Reverse<Instant>>,
     /// The service times of all messages so far.
     given: Duration,
@@ -33,14 +33,14 @@ impl Workers {
         }
     }
 
-    /// Gives a message that has arrived at `now` to the worker that is free first; returns when it is done.
+    /// Gives a message that arrives at `now` to the worker that is free first; returns when the worker has finished it.
     pub(crate) fn take(&mut self, now: Instant) -> Instant {
         let service_time = match self.service_time {
             ServiceTime::Constant(time) => time,
             ServiceTime::Exponential { mean } => mean.mul_f64(self.rng.next_exponential()),
         };
         self.given += service_time;
-        // There is at least one, whose time goes up: the heap puts it in its place.
+        // `new` makes at least one worker.
         let Some(mut first) = self.free_at.peek_mut() else {
             return now;
         };
@@ -54,7 +54,7 @@ impl Workers {
         self.free_at.len()
     }
 
-    /// The workers' time in use until `now`, all of them together.
+    /// The time until `now` in which workers were busy, added up over all workers.
     pub fn busy_until(&self, now: Instant) -> Duration {
         let ahead = self.free_at.iter().map(|free_at| free_at.0.saturating_since(now));
         self.given.saturating_sub(ahead.sum())

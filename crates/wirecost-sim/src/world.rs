@@ -2,7 +2,7 @@
 //!
 //! - `devices`: the devices' side: an endpoint, one flow after the other, and a script
 //! - `services`: the servers' side: endpoints with any number of flows
-//! - `service_time`: what servers say after a time
+//! - `service_time`: the output of servers that have a service time
 //! - `upkeep`: what is kept of an endpoint of either side
 
 mod devices;
@@ -62,13 +62,13 @@ pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
     services: Vec<ServiceSlot<S>>,
     observer: O,
     flows: Vec<FlowReport>,
-    /// Who takes time for messages, where servers do.
+    /// The workers of servers that have a service time.
     workers: Option<Workers>,
-    /// What servers say later.
+    /// Outputs that wait for their time.
     held: Slab<Held>,
-    /// What the service at hand says, where servers take time.
+    /// Outputs of the service at hand, where servers have a service time.
     sayings: Vec<Saying>,
-    /// When the messages are done that the service at hand has reported.
+    /// When the messages are finished that the service at hand has reported.
     done: Option<Instant>,
     /// What the endpoint at hand says.
     out: Buffer,
@@ -125,7 +125,7 @@ where
         }
     }
 
-    /// Where virtual time stands.
+    /// The present virtual time.
     pub const fn now(&self) -> Instant {
         self.network.now
     }
@@ -135,20 +135,19 @@ where
         &self.observer
     }
 
-    /// Who takes time for messages, where servers do.
+    /// The workers of servers that have a service time.
     pub const fn workers(&self) -> Option<&Workers> {
         self.workers.as_ref()
     }
 
-    /// Lets the director look at what it has been told from outside; false where it ends the run by that.
+    /// Lets the director take messages from outside; false where it ends the run.
     pub fn wake_director(&mut self) -> bool {
         let goes_on = self.director.woken(self.network.now).is_continue();
         self.ask_director();
         goes_on
     }
 
-    /// Lets the next thing happen, unless that is later than `until`: then time goes on to there. Returns whether something
-    /// has happened.
+    /// Handles the next event; returns false where the next one is later than `until`, which becomes the present time.
     pub fn advance_by_one(&mut self, until: Instant) -> bool {
         let has_happened = self.step(until);
         if !has_happened {

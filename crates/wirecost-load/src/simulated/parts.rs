@@ -17,7 +17,7 @@ use crate::parts::{Ear, Gone};
 use crate::sink::counter::Counter;
 use crate::target::{Arrived, Measured, Used, Watched};
 
-/// Lets the world go on while the coordinator listens.
+/// Runs the world while the coordinator waits for messages.
 pub(super) struct Simulation<T> {
     pub(super) world: WorldCell<T>,
     pub(super) inbox: Arc<Inbox>,
@@ -28,7 +28,7 @@ pub(super) struct Simulation<T> {
 }
 
 impl<T: Tap> Simulation<T> {
-    /// Lets the world go on for so long; where it `listens`, only until the part has said something, which is returned.
+    /// Runs the world for `span`. Where it `listens`, the run ends with the first message of the part, which is returned.
     fn go_on(&mut self, span: Duration, listens: bool) -> Option<(u32, FromPart)> {
         let until = self.now.get() + span;
         let mut world = self.world.borrow_mut();
@@ -53,7 +53,7 @@ impl<T: Tap> Ear for Simulation<T> {
     fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
         let mut heard = self.go_on(patience, true);
         if let Some((_, FromPart::Alive { cpu_ns, .. })) = &mut heard {
-            // What the simulation uses says nothing of a generator in virtual time.
+            // The CPU time of the simulation is not that of a load generator.
             *cpu_ns = 0;
         }
         Ok(heard)

@@ -47,7 +47,7 @@ pub(crate) struct ServerEnd {
     pub(crate) id: FlowId,
     /// Whether the service is asked to wait until its bytes have left.
     pub(crate) congested: bool,
-    /// When everything has left that the service has to say until now, where it takes time.
+    /// When the last output of the service leaves, where it has a service time.
     pub(crate) says_until: Instant,
     pub(crate) log: Option<Box<FlowLog>>,
 }

@@ -1,7 +1,7 @@
-//! What servers say after a time.
+//! The output of servers that have a service time.
 //!
-//! An endpoint takes its input at once. Where servers take time, what it says of the input waits until a worker has done the
-//! messages in it, and stays in order behind what the server has to say on the same flow.
+//! An endpoint takes its input at once. Its output about the messages in that input waits until the workers have finished them.
+//! The output of one flow stays in order.
 
 use std::net::SocketAddr;
 
@@ -14,12 +14,12 @@ use super::World;
 use crate::queue::What;
 use crate::tap::Tap;
 
-/// What a service says on a flow.
+/// An output of a service on a flow.
 #[derive(Debug)]
 pub(super) struct Saying {
     flow: FlowId,
     said: Said,
-    /// When the messages are done that it is about; `None` where it is about none.
+    /// When the messages are finished that the output is about; `None` where it is about none.
     done: Option<Instant>,
 }
 
@@ -29,7 +29,7 @@ enum Said {
     Close { reset: bool },
 }
 
-/// What a service says later.
+/// An output that waits for its time.
 #[derive(Debug)]
 pub(super) struct Held {
     service: usize,
@@ -46,7 +46,7 @@ where
     T: Tap,
     O: Observer<S>,
 {
-    /// Notes what a service says of an input, and gives the messages in it to the workers.
+    /// Keeps an output of a service, and gives the message that an event reports to the workers.
     pub(super) fn note_said(
         &mut self,
         service: usize,
@@ -63,7 +63,7 @@ where
             Output::Event(event) => {
                 if let Some(workers) = self.workers.as_mut().filter(|_| self.observer.is_work(&event)) {
                     let done = Some(workers.take(now));
-                    // An answer may be said before the message is reported.
+                    // An endpoint may answer before it reports the message.
                     let before = self.sayings.iter_mut().filter(|saying| saying.done.is_none());
                     before.for_each(|saying| saying.done = done);
                     self.done = self.done.max(done);
@@ -82,7 +82,7 @@ where
         });
     }
 
-    /// Says what was noted, each when its time has come.
+    /// Hands out the outputs that were kept, each when its messages are finished.
     pub(super) fn say_noted(&mut self, service: usize) {
         self.done = None;
         if self.sayings.is_empty() {
@@ -97,7 +97,7 @@ where
             let (at, before) = (done.unwrap_or(now).max(end.says_until), end.says_until);
             end.says_until = at;
             let held = Held { service, flow, said };
-            // What was to be said before may have its turn only now.
+            // An earlier output of the flow may still wait for its turn at this instant.
             if at > now || before >= now && before > Instant::START {
                 let held = self.held.insert(held);
                 self.network.queue.push(at, What::Served { held });
@@ -105,13 +105,13 @@ where
                 self.say(held);
             }
         }
-        // The allocation is used again, unless something was noted meanwhile.
+        // The allocation is used again, unless more outputs were kept meanwhile.
         if self.sayings.is_empty() {
             self.sayings = sayings;
         }
     }
 
-    /// Says what was held until now.
+    /// Hands out an output whose time has come.
     pub(super) fn say_held(&mut self, number: u32) {
         if let Some(held) = self.held.remove(number) {
             self.say(held);
