@@ -197,7 +197,7 @@ mod tests {
     fn a_load_whose_generator_failed_is_not_finished() {
         let phase = |kind: WarningKind| PhaseFigures {
             warnings: vec![Warning {
-                kind: kind.into(),
+                kind,
                 text: "a worker has ended".into(),
                 invalidates: true,
             }],

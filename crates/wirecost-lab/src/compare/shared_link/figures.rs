@@ -108,7 +108,7 @@ fn message(planned: &PlannedCell, counted: &Interval, played: &Played) -> Sectio
 fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
     let outcomes = &counted.outcomes;
     let warning = |kind: WarningKind, text: String, invalidates| Warning {
-        kind: kind.into(),
+        kind,
         text,
         invalidates,
     };
