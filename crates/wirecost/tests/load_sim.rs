@@ -83,7 +83,7 @@ fn a_capture_in_virtual_time_holds_every_message_and_opens() {
     need_program("tshark", "tshark");
     for (stack, filter) in [
         ("mqtt-qos1+tls1.3", "mqtt.msgtype == 3"),
-        ("coap-con", "coap.code == 2"),
+        ("coap-con", "coap.type == 0"),
     ] {
         let home = open_folder();
         let mut command = wirecost(home.path());
