@@ -13,11 +13,13 @@ mod parts;
 mod setting;
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
+use wirecost_link::{Counters, LinkConfig};
 use wirecost_live::emulation::Meter;
 use wirecost_live::emulation::capture::write_simulated;
 use wirecost_proto::Instant;
@@ -35,7 +37,7 @@ use crate::coordinator::{Coordinator, Surroundings};
 use crate::destination::Destination;
 use crate::error::LoadError;
 use crate::keys::{self, KeyLines};
-use crate::link::{LinkReport, keep};
+use crate::link::{Captured, LinkReport, keep};
 use crate::outcome::Outcome;
 use crate::part::{FromPart, Inbox, ToPart};
 use crate::parts::{Parts, Tell};
@@ -67,27 +69,51 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let recording = options.capture.then(Recording::new);
     let simulated = simulate(options, watcher, interrupted, demands, recording);
     watcher.end();
-    let Simulated {
-        outcome,
-        counters,
-        tap: recording,
-        destination,
-    } = simulated.map_err(LoadError::Generator)?;
-    let address = destination.address;
-    if outcome.has_not_begun() {
+    let simulated = simulated.map_err(LoadError::Generator)?;
+    if simulated.outcome.has_not_begun() {
         return Ok(None);
     }
-    checked::check(options, address, &outcome)?;
-    let captured = recording.map(|recording| {
-        let contexts = keys::oscore_contexts(options, &destination);
-        let write = |path: &std::path::Path| {
-            let utc_ns = Origin::simulated().utc_ns;
-            write_simulated(path, recording.records(), utc_ns, outcome.keys.text())
-        };
-        keep(folder, &identity::key(options), contexts.as_deref(), write)
-    });
-    let captured = captured.transpose()?;
-    let link = options.link.map(|config| LinkReport {
+    checked::check(options, simulated.destination.address, &simulated.outcome)?;
+    let captured = capture(options, folder, &simulated)?;
+    let link = options.link.map(|config| link_report(config, simulated.counters));
+    let mut load = Load {
+        started_at: rfc3339(started_at),
+        ..entry::of(options, &simulated.outcome, 0.0, link.as_ref())
+    };
+    if let Some(captured) = captured {
+        captured.note(&mut load);
+    }
+    Ok(Some(LoadFile {
+        profile: None,
+        load,
+        intervals: simulated.outcome.intervals,
+        usage: Vec::new(),
+        source_addresses: vec![format!("{DEVICES_V4}/16")],
+        server: None,
+    }))
+}
+
+/// Writes the packets below the results folder, where they were recorded.
+fn capture(
+    options: &LoadOptions,
+    folder: &Path,
+    simulated: &Simulated<Option<Recording>>,
+) -> Result<Option<Captured>, LoadError> {
+    let Some(recording) = &simulated.tap else {
+        return Ok(None);
+    };
+    let contexts = keys::oscore_contexts(options, &simulated.destination);
+    let write = |path: &Path| {
+        let utc_ns = Origin::simulated().utc_ns;
+        write_simulated(path, recording.records(), utc_ns, simulated.outcome.keys.text())
+    };
+    let captured = keep(folder, &identity::key(options), contexts.as_deref(), write)?;
+    Ok(Some(captured))
+}
+
+/// What the link has come to; it keeps every deadline.
+fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
+    LinkReport {
         config,
         counters,
         figures: LinkFigures {
@@ -98,22 +124,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         },
         network: Vec::new(),
         capture: None,
-    });
-    let mut load = Load {
-        started_at: rfc3339(started_at),
-        ..entry::of(options, &outcome, 0.0, link.as_ref())
-    };
-    if let Some(captured) = captured {
-        captured.note(&mut load);
     }
-    Ok(Some(LoadFile {
-        profile: None,
-        load,
-        intervals: outcome.intervals,
-        usage: Vec::new(),
-        source_addresses: vec![format!("{DEVICES_V4}/16")],
-        server: None,
-    }))
 }
 
 /// The result of a simulated load.
@@ -121,7 +132,7 @@ pub struct Simulated<T> {
     /// What was counted.
     pub outcome: Outcome,
     /// What each direction of the link has decided.
-    pub counters: [wirecost_link::Counters; 2],
+    pub counters: [Counters; 2],
     /// The tap that saw the packets.
     pub tap: T,
     /// Where the server was, and what its clients trusted.
