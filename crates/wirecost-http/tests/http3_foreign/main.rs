@@ -22,7 +22,7 @@ use std::time::Duration;
 use wirecost_http::http3::Client;
 use wirecost_http::http3::open::{Opener, Secrets};
 use wirecost_http::message::Method;
-use wirecost_proto::{Buffer, Direction, Endpoint, Layer, Phase};
+use wirecost_proto::{Buffer, Cause, Direction, Endpoint, Layer, Phase, Span};
 use wirecost_security::Start;
 
 use ours::{Answer, Files, answered, ask, python};
@@ -251,6 +251,13 @@ fn check_account(client: &Driver<Client>, content: u64) {
     assert_eq!(client.received.of(Layer::Payload, Phase::Message), content);
 }
 
+/// Whether a datagram is a copy that came when the endpoint had discarded the keys of its packets (RFC 9001, section 4.9): the
+/// endpoint cannot read it, and the observer says that it was sent before. A busy server sends such copies.
+fn is_late_copy(observed: &[Span], said: &[Span]) -> bool {
+    let is_unread = matches!(said, [whole] if whole.layer == Layer::Transport);
+    is_unread && observed.iter().all(|span| span.cause != Cause::Original)
+}
+
 /// Whoever reads along with the key log opens every packet, over key updates too, and says of its bytes what the endpoint
 /// says; `received` is the direction of what it received.
 fn check_observer<E>(files: &Files, driver: &Driver<E>, received: Direction)
@@ -270,6 +277,9 @@ where
         };
         let mut out = Buffer::new();
         let opened = opener.datagram(direction, &datagram.bytes, &mut out);
+        if !datagram.is_sent && is_late_copy(out.spans(), &datagram.spans) {
+            continue;
+        }
         assert_eq!(out.spans(), datagram.spans, "{direction:?} {opened:?}");
     }
 }
