@@ -52,8 +52,21 @@ fn no_case_does_harm() {
 }
 
 #[test]
-fn no_mutation_does_harm() {
+fn no_mutation_harms_a_parser() {
+    mutate_targets(false);
+}
+
+/// In a test of its own, so that both run side by side.
+#[test]
+fn no_mutation_harms_an_endpoint() {
+    mutate_targets(true);
+}
+
+fn mutate_targets(slow: bool) {
     for (name, target) in TARGETS {
+        if is_slow(name) != slow {
+            continue;
+        }
         let inputs = [inputs("seeds", name), inputs("cases", name)].concat();
         let bytes: Vec<_> = inputs.into_iter().map(|(_, bytes)| bytes).collect();
         replay_mutations(name, target, &bytes);
@@ -95,10 +108,13 @@ fn inputs(kind: &str, target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// Panics name the target and the mutation.
+fn is_slow(name: &str) -> bool {
+    SLOW.iter().any(|part| name.contains(part))
+}
+
 fn replay_mutations(name: &str, target: Target, inputs: &[Vec<u8>]) {
     let mut rng = Rng::new(1);
-    let is_slow = SLOW.iter().any(|part| name.contains(part));
-    let mutations = if is_slow { SLOW_MUTATIONS } else { MUTATIONS };
+    let mutations = if is_slow(name) { SLOW_MUTATIONS } else { MUTATIONS };
     for _ in 0..mutations {
         let mut bytes = pick(inputs, &mut rng).clone();
         for _ in 0..=rng.next_below(3) {
