@@ -13,7 +13,7 @@ use super::link;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
 use super::table::{MAX_LIST, Table, flag, keep_alive, parsed, text, time, whole};
-use crate::options::compare::{Engine, Fleet, Medium, Options, Schedule, Target};
+use crate::options::compare::{Engine, Medium, Options, Schedule, SharedLink, Target};
 use crate::plan;
 
 /// The keys of a comparison.
@@ -76,7 +76,7 @@ impl Options {
             dtls_cookie: false,
             record_hosts: 1,
             one_cpu: false,
-            fleet: None,
+            shared_link: None,
             exclude: Vec::new(),
             shard: None,
         }
@@ -107,7 +107,7 @@ pub fn read(node: &Node) -> Result<Options, ScenarioError> {
     set(&mut options.dtls_cookie, table.one("dtls_cookie", flag)?);
     set(&mut options.medium, table.one("packet_path", medium)?);
     set(&mut options.one_cpu, table.one("one_cpu", flag)?);
-    options.fleet = fleet(&table)?;
+    options.shared_link = shared_link(&table)?;
     if let Some(node) = table.get("record") {
         let own = Table::new(node, "record.", &RECORD_KEYS)?;
         set(&mut options.keys, own.one("keys", flag)?);
@@ -216,10 +216,10 @@ fn schedules_of(table: &Table<'_>) -> Result<Vec<Schedule>, ScenarioError> {
     ))
 }
 
-fn fleet(table: &Table<'_>) -> Result<Option<Fleet>, ScenarioError> {
+fn shared_link(table: &Table<'_>) -> Result<Option<SharedLink>, ScenarioError> {
     let spread = table.one("spread", time)?;
     match table.one("shared_link", flag)?.unwrap_or_default() {
-        true => Ok(Some(Fleet { spread })),
+        true => Ok(Some(SharedLink { spread })),
         false if spread.is_some() => Err(table.error("spread", "it belongs to shared_link: true")),
         false => Ok(None),
     }

@@ -20,7 +20,7 @@ struct Traffic {
 }
 
 impl LoadOptions {
-    /// Why the load needs the consent of whoever owns its target; `None` where it needs none: the target is on this machine, or
+    /// Why the load needs the consent of the owner of its target; `None` where it needs none: the target is on this machine, or
     /// it is sent and delivers no more than [`STRANGERS_RATE`] of messages, and sees no more connects than that in a second.
     pub fn needs_consent(&self) -> Option<String> {
         let url = self.strangers_url()?;

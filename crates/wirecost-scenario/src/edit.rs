@@ -35,7 +35,7 @@ pub const OF_LOADS: [&str; 12] = [
 /// Moves the lists under `vary` to their keys.
 ///
 /// # Errors
-/// A key cannot vary, its value is no list, or it stands at its own place too.
+/// A key cannot vary, its value is no list, or it is at its own place too.
 pub fn vary(root: &mut Node, dimensions: &[&'static str]) -> Result<(), ScenarioError> {
     let Some(vary) = remove(root, "vary") else {
         return Ok(());
@@ -54,7 +54,7 @@ pub fn vary(root: &mut Node, dimensions: &[&'static str]) -> Result<(), Scenario
             return Err(ScenarioError::new(&node.place, message));
         }
         if get(root, &key.name).is_some() {
-            let message = format!("{} stands twice: under vary and by itself", key.name);
+            let message = format!("{} is given twice: under vary and by itself", key.name);
             return Err(ScenarioError::new(&key.place, message));
         }
         set(root, &key.name, node)?;
@@ -110,7 +110,7 @@ fn flag<'a>(name: &str, text: &'a str) -> Result<(String, &'a str, Place), Scena
     }
 }
 
-/// Lets a value and all in it stand in a flag.
+/// Marks a value, and every value in it, as given by a flag.
 fn stand(node: &mut Node, place: &Place) {
     node.place = place.clone();
     match &mut node.value {
@@ -267,7 +267,7 @@ mod tests {
             ),
             (
                 "size: 1B\nvary:\n  size: [1B]\n",
-                "line 3: size stands twice: under vary and by itself",
+                "line 3: size is given twice: under vary and by itself",
                 "",
             ),
             (

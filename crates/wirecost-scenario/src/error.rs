@@ -59,7 +59,7 @@ impl ScenarioError {
         self.hint.as_deref()
     }
 
-    /// The line that the error stands in, from 1, where it has one.
+    /// The line that the error is in, from 1, where it has one.
     pub const fn line(&self) -> Option<u64> {
         match self.place {
             Place::Line(line) => Some(line),

@@ -7,7 +7,7 @@ use wirecost_stack::pattern::Values;
 
 use crate::options::load::{LoadOptions, Phase, Subscribers, Who};
 
-/// Pairs of a topic and a filter that are held against one another at most; beyond them nobody knows what is expected.
+/// Pairs of a topic and a filter that are held against one another at most; beyond them it is not known what is expected.
 const MAXIMUM_PAIRS: u64 = 20_000_000;
 
 /// For each sender of a part, how many times one message of it is to arrive.
@@ -17,7 +17,7 @@ pub enum Matching {
     Same(u32),
     /// By sender.
     Each(Box<[u32]>),
-    /// Nobody can say: topics differ from message to message, subscribers are told of changes rather than of messages,
+    /// It is not known: topics differ from message to message, subscribers are told of changes rather than of messages,
     /// or there are too many of both.
     Unknown,
 }
@@ -129,7 +129,7 @@ pub fn deliveries_of(options: &LoadOptions, phase: u32) -> f64 {
 }
 
 /// How many messages a subscriber finds retained that subscribes in the phase of this index: the last one of each topic
-/// that was published before and matches its filter. Zero where nobody can say.
+/// that was published before and matches its filter. Zero where that is not known.
 pub fn retained_before(options: &LoadOptions, phase: u32) -> u32 {
     let before = &options.phases[..options.phases.len().min(phase as usize)];
     let published = before.iter().any(|phase| matches!(phase, Phase::Publish(_)));
@@ -156,7 +156,7 @@ pub fn retained_before(options: &LoadOptions, phase: u32) -> u32 {
 /// The subscribers' filters.
 struct Filters {
     texts: Vec<String>,
-    /// How many subscriptions each of the texts stands for.
+    /// How many subscriptions each of the texts represents.
     times: u32,
 }
 

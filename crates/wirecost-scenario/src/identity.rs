@@ -1,15 +1,15 @@
-//! What tells a load from every other one, whatever else its run holds and wherever it stands in it.
+//! What tells a load from every other one, whatever else its run holds and wherever it is in it.
 
 use serde::Serialize;
 use wirecost_proto::random::key_of;
 
-use crate::load::print::{Resolved, Secrets};
 use crate::options::load::LoadOptions;
+use crate::options::load::print::{Resolved, Secrets};
 
 /// Everything that a load's figures depend on, in a fixed order of fields.
 #[derive(Debug, Serialize)]
-struct Identity {
-    load: Resolved,
+struct Identity<'a> {
+    load: Resolved<'a>,
     engine: &'static str,
     version: &'static str,
 }

@@ -45,9 +45,9 @@ use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
 pub use error::{Place, ScenarioError};
 use load::Environment;
-use load::print::{Resolved, Secrets};
 pub use node::Node;
 use node::Value;
+use options::load::print::{Resolved, Secrets};
 use table::{Table, meant, text};
 use thresholds::Thresholds;
 
@@ -205,16 +205,16 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     #[serde(flatten)]
-    work: FileWork,
+    work: FileWork<'a>,
     #[serde(skip_serializing_if = "Thresholds::is_empty")]
     thresholds: &'a Thresholds,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum FileWork {
+enum FileWork<'a> {
     Comparison(Box<ResolvedScenario>),
-    Loads { loads: Vec<Resolved> },
+    Loads { loads: Vec<Resolved<'a>> },
 }
 
 fn check_version(root: &Node) -> Result<(), ScenarioError> {

@@ -1,10 +1,8 @@
 //! A load as a scenario has it: its keys and what they mean.
 //!
 //! - [`phases`]: what happens, in order
-//! - [`print`](mod@print): a load as text that reads back as the same
 
 pub mod phases;
-pub mod print;
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -73,9 +71,9 @@ pub const RECORD_KEYS: [&str; 1] = ["keys"];
 /// The keys of a login.
 pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
 
-/// Devices, where nobody says how many.
+/// Devices, by default.
 pub const DEFAULT_CLIENTS: u32 = 10;
-/// Payload, where nobody says what.
+/// Payload, by default.
 const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
 /// What client identifiers are made of: eight characters up to 99,999 devices.
 pub const CLIENT_ID: &str = "wc-%05d";
@@ -145,7 +143,7 @@ impl LoadOptions {
         }
     }
 
-    /// The topic, path or address of messages where nobody names one. What CoAP servers for trials let be observed is `obs`.
+    /// The default topic, path or address of messages. What CoAP servers for trials let be observed is `obs`.
     pub fn unnamed_resource(stack: Stack, has_subscribers: bool) -> &'static str {
         match stack.is_coap() && has_subscribers {
             true => "obs",
@@ -154,7 +152,7 @@ impl LoadOptions {
     }
 }
 
-/// Reads a load from the text that [`print::Resolved`] gives, in YAML or JSON.
+/// Reads a load from the text that [`Resolved`](crate::options::load::print::Resolved) gives, in YAML or JSON.
 ///
 /// # Errors
 /// It is no load, or leaves open what is not the default.

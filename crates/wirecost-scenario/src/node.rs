@@ -1,7 +1,7 @@
 //! YAML 1.2 as a tree whose every value knows its line. JSON is YAML too.
 //!
-//! Limits hold before anything is kept: nesting, values, aliases and what they stand for. Only `true` and `false` are
-//! booleans; a key that stands twice, a merge key and a second document are errors.
+//! Limits hold before anything is kept: nesting, values, aliases and what they represent. Only `true` and `false` are
+//! booleans; a key that occurs twice, a merge key and a second document are errors.
 
 mod limits;
 mod syntax;
@@ -54,7 +54,7 @@ pub struct Key {
 }
 
 impl Node {
-    /// A value that stands in a flag.
+    /// A value that is in a flag.
     pub fn at(place: &Place, value: Value) -> Self {
         Self {
             place: place.clone(),

@@ -30,7 +30,7 @@ pub fn of_phases() -> Vec<&'static str> {
 }
 
 impl Selector {
-    /// Adds a condition: a dimension has one of these values. A value with `*` stands for any letters.
+    /// Adds a condition: a dimension has one of these values. A `*` in a value matches any letters.
     ///
     /// # Errors
     /// The dimension is none of `dimensions`, or cannot have a value.
@@ -104,7 +104,7 @@ pub fn rate_text(rate: Option<BitRate>) -> String {
     rate.map_or_else(|| "unlimited".into(), |rate| rate.to_string())
 }
 
-/// Whether a text fits a pattern in which `*` stands for any letters. Each piece is looked for once, from the left, so
+/// Whether a text fits a pattern in which `*` matches any letters. Each piece is looked for once, from the left, so
 /// that no pattern takes longer than its length times the text's.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');

@@ -16,7 +16,7 @@ const HIGHEST_RATE: f64 = 10_000_000.0;
 /// A table of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    /// What stands before its keys in errors, e.g. `link.`.
+    /// What is before its keys in errors, e.g. `link.`.
     prefix: &'a str,
     node: &'a Node,
 }
@@ -28,7 +28,7 @@ pub const MAX_LIST: usize = 1_000;
 pub type Read<T> = fn(&str) -> Result<T, String>;
 
 impl<'a> Table<'a> {
-    /// The table with the keys that it may have; `prefix` stands before its keys in errors.
+    /// The table with the keys that it may have; `prefix` is before its keys in errors.
     ///
     /// # Errors
     /// It is no table, or has a key that there is not.

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::options::compare::{Engine, Fleet, Medium, Schedule};
+use crate::options::compare::{Engine, Medium, Schedule, SharedLink};
 use crate::plan;
 
 fn read(text: &str) -> Result<Scenario, ScenarioError> {
@@ -94,11 +94,14 @@ fn what_is_printed_reads_back_as_the_same() {
 fn what_is_left_open_is_the_default() {
     let options = comparison("wirecost: 1\n");
     assert_eq!(options.cells(), wirecost_stack::name::DEFAULT.len() as u64);
-    assert_eq!((options.samples, options.seed, options.fleet), (150, 42, None));
+    assert_eq!(
+        (options.samples, options.seed, options.shared_link),
+        (150, 42, None)
+    );
     assert_eq!(options.schedules, [Schedule::default()]);
-    let fleet =
-        comparison("wirecost: 1\nstack: coap-con\nengine: sim\nshared_link: true\ninterval: 1s\n").fleet;
-    assert_eq!(fleet, Some(Fleet { spread: None }));
+    let shared = comparison("wirecost: 1\nstack: coap-con\nengine: sim\nshared_link: true\ninterval: 1s\n")
+        .shared_link;
+    assert_eq!(shared, Some(SharedLink { spread: None }));
 }
 
 #[test]
@@ -234,7 +237,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         ),
         (
             "wirecost: 1\nsize: 1B\nsize: 2B\n",
-            "line 3: size stands twice in this table",
+            "line 3: size is given twice in this table",
             "leave one",
         ),
         (

@@ -151,7 +151,7 @@ impl LinkSettings {
     }
 }
 
-/// How long a packet is held back behind later ones, where nobody says otherwise.
+/// How long a packet is held back behind later ones, by default.
 pub fn held_back(rtt: Duration) -> Duration {
     (rtt / 4).max(Duration::from_millis(1))
 }

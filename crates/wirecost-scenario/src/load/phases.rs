@@ -22,18 +22,7 @@ pub const PHASES: [(&str, &[&str]); 9] = [
     ("await_replay", &["do", "timeout"]),
     ("close", &["do", "rate"]),
 ];
-const OFFER_KEYS: [&str; 10] = [
-    "do",
-    "rate",
-    "per_client",
-    "arrivals",
-    "closed_loop",
-    "duration",
-    "count",
-    "warm_up",
-    "ramp",
-    "spread",
-];
+const OFFER_KEYS: [&str; 10] = *HANDSHAKE_KEYS.first_chunk().expect("the list is longer");
 const HANDSHAKE_KEYS: [&str; 11] = [
     "do",
     "rate",
@@ -50,9 +39,9 @@ const HANDSHAKE_KEYS: [&str; 11] = [
 /// The keys of a back-off.
 pub const BACKOFF_KEYS: [&str; 3] = ["first", "max", "jitter"];
 
-/// Messages per second, where nobody says how many.
+/// Messages per second, by default.
 const DEFAULT_RATE: f64 = 1_000.0;
-/// How long devices wait for a connection or for messages, where nobody says how long.
+/// How long devices wait for a connection or for messages, by default.
 const DEFAULT_WAIT: Duration = Duration::from_secs(120);
 
 /// The phases of a load; what its own `rate` and its `start` say holds for phases that say none.
@@ -187,7 +176,7 @@ fn positive(text: &str) -> Result<Duration, String> {
 }
 
 /// Some of the devices, by their names.
-pub const WHO: [(&str, Who); 3] = [
+const WHO: [(&str, Who); 3] = [
     ("all", Who::All),
     ("senders", Who::Senders),
     ("subscribers", Who::Subscribers),

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use super::print::{Resolved, Secrets};
 use super::*;
+use crate::options::load::print::{Resolved, Secrets};
 use crate::options::load::{Arrivals, Offer, Phase};
 
 fn load(text: &str) -> LoadOptions {

@@ -7,11 +7,11 @@ use serde_saphyr::{Budget, Error};
 pub const MAX_BYTES: usize = 4 << 20;
 /// The deepest nesting.
 pub(super) const MAX_DEPTH: usize = 16;
-/// The most values, with those that aliases stand for.
+/// The most values, with those that aliases represent.
 pub(super) const MAX_VALUES: usize = 100_000;
 /// The most aliases, and the most anchors.
 pub(super) const MAX_ALIASES: usize = 1_000;
-/// The most text, with that which aliases stand for.
+/// The most text, with that which aliases represent.
 const MAX_TEXT: usize = 2 * MAX_BYTES;
 
 /// How the parser says that brackets are nested too deeply, for which it has no type.
@@ -32,7 +32,7 @@ pub(super) fn budget() -> Option<Budget> {
         max_documents: 1,
         max_aliases: MAX_ALIASES,
         max_anchors: MAX_ALIASES,
-        // What one anchor stands for is limited by what all may.
+        // What one anchor represents is limited by what all may.
         enforce_alias_anchor_ratio: false,
         max_recorded_anchor_events: MAX_VALUES,
         max_recorded_anchor_bytes: MAX_BYTES,

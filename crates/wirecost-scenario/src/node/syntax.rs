@@ -18,8 +18,8 @@ pub(super) fn told(error: &Error) -> [String; 2] {
         ),
         Error::DuplicateMappingKey { key, .. } => (
             match key {
-                Some(key) => format!("{key} stands twice in this table"),
-                None => "a key stands twice in this table".to_owned(),
+                Some(key) => format!("{key} is given twice in this table"),
+                None => "a key is given twice in this table".to_owned(),
             },
             "leave one of them out",
         ),
@@ -36,7 +36,7 @@ pub(super) fn told(error: &Error) -> [String; 2] {
     [text, hint.to_owned()]
 }
 
-/// The parser's own words without the place, which is said before them by whoever prints them.
+/// The parser's own words without the position, which is printed before them.
 fn plain(error: &Error) -> String {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();

@@ -67,7 +67,7 @@ pub struct Options {
     /// Whether link and hosts share one CPU, so that the kernel repeats itself packet by packet; live only.
     pub one_cpu: bool,
     /// Whether all devices of a cell share one link and one server; `None` where each one has its own link.
-    pub fleet: Option<Fleet>,
+    pub shared_link: Option<SharedLink>,
     /// Cells that are left out.
     pub exclude: Vec<Selector>,
     /// The part of the cells that is run; `None` runs all.
@@ -76,7 +76,7 @@ pub struct Options {
 
 /// Devices that share a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fleet {
+pub struct SharedLink {
     /// The time over which the starts of devices are spread evenly; `None` spreads them over the interval.
     pub spread: Option<Duration>,
 }
@@ -178,8 +178,8 @@ impl Options {
             } else {
                 Vec::new()
             },
-            shared_link: self.fleet.is_some(),
-            spread: self.fleet.and_then(|fleet| fleet.spread).map(duration),
+            shared_link: self.shared_link.is_some(),
+            spread: self.shared_link.and_then(|shared| shared.spread).map(duration),
             packet_path: self.medium.map(|medium| medium_name(medium).to_owned()),
             one_cpu: self.one_cpu,
             record: ResolvedRecord {
@@ -248,22 +248,32 @@ pub fn resolved_link(link: &LinkConfig) -> ResolvedLink {
 }
 
 fn resolved_direction(direction: &DirectionConfig, rtt: Duration) -> ResolvedDirection {
+    // Without `..`: an impairment that is added is missing here until it is written down.
+    let DirectionConfig {
+        delay,
+        delay_variation,
+        loss,
+        reorder,
+        duplicate,
+        corrupt,
+        rate,
+        queue,
+        mtu,
+    } = direction;
     ResolvedDirection {
-        delay: DisplayDuration(direction.delay).to_string(),
-        delay_variation: delay_variation_text(direction.delay_variation),
-        loss: loss_text(&direction.loss),
-        reorder: reorder_text(direction.reorder, rtt),
-        duplicate: direction.duplicate.to_string(),
-        corrupt: direction.corrupt.to_string(),
-        rate: direction
-            .rate
-            .map_or("unlimited".into(), |rate: BitRate| rate.to_string()),
-        queue: match direction.queue {
+        delay: DisplayDuration(*delay).to_string(),
+        delay_variation: delay_variation_text(*delay_variation),
+        loss: loss_text(loss),
+        reorder: reorder_text(*reorder, rtt),
+        duplicate: duplicate.to_string(),
+        corrupt: corrupt.to_string(),
+        rate: rate.map_or("unlimited".into(), |rate: BitRate| rate.to_string()),
+        queue: match queue {
             None => "auto".into(),
             Some(QueueLimit::Packets(packets)) => format!("{packets} packets"),
-            Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(bytes).to_string(),
+            Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(*bytes).to_string(),
         },
-        mtu: ByteSize::from_bytes(direction.mtu.into()).to_string(),
+        mtu: ByteSize::from_bytes((*mtu).into()).to_string(),
     }
 }
 

@@ -1,16 +1,19 @@
 //! What a load is asked to be, every default filled in.
 
 mod phase;
+pub mod print;
 pub mod resources;
 pub mod shared;
 pub mod valid;
 
 use std::fmt;
+use std::ops::Not;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use wirecost_link::LinkConfig;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
@@ -24,23 +27,23 @@ use wirecost_wire::ipv6;
 use crate::options::compare::OptionsError;
 
 /// A load: devices, a target, and phases one after the other.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It serializes as a scenario holds it, but for `login`, which [`print::Resolved`] adds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadOptions {
     /// The stack, with the QoS of its messages.
+    #[serde(serialize_with = "print::text")]
     pub stack: Stack,
     /// How connections start.
+    #[serde(serialize_with = "print::text")]
     pub start: Start,
     /// What answers.
+    #[serde(serialize_with = "print::text")]
     pub target: LoadTarget,
-    /// What it runs on.
-    pub engine: LoadEngine,
-    /// How long the simulated server works on a message; `None` answers at once.
-    pub service_time: Option<ServiceTime>,
-    /// The workers of the simulated server, which share one queue.
-    pub workers: u32,
     /// Devices that send, or only connect.
     pub clients: u32,
     /// Devices that receive.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribers: Option<Subscribers>,
     /// What a message carries.
     pub payload: Payload,
@@ -49,49 +52,84 @@ pub struct LoadOptions {
     /// Whether the server retains messages (MQTT).
     pub retain: bool,
     /// What each device leaves behind for when it is lost (MQTT).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub will: Option<Will>,
     /// User name and password; `%d` is the device's number.
+    #[serde(skip)]
     pub login: Option<(String, String)>,
     /// Client identifiers; `%d` is the device's number.
     pub client_id: String,
     /// MQTT keep-alive in seconds; 0 turns it off.
+    #[serde(serialize_with = "print::seconds")]
     pub keep_alive: u16,
     /// How long sessions outlive connections; `None` starts clean.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_time"
+    )]
     pub session_expiry: Option<Duration>,
     /// What happens, in order.
     pub phases: Vec<Phase>,
     /// The most messages of a device that wait for answers at a time; `None` is as many as the protocol allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub inflight: Option<u32>,
-    /// After this an answer is late; after twice this it is not waited for.
+    /// An answer after this time is late; after twice this time the device stops waiting.
+    #[serde(serialize_with = "print::time")]
     pub timeout: Duration,
-    /// After this a connection that is not there has failed.
+    /// A connection that takes longer than this has failed.
+    #[serde(serialize_with = "print::time")]
     pub connect_timeout: Duration,
     /// Whether datagram devices share sockets and are told apart by token.
     pub shared_socket: bool,
     /// Source addresses; empty takes as many of 127.0.0.0/8 as are needed where the target is on loopback.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<std::net::IpAddr>,
     /// Loops per process; `None` is one for each CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Processes; `None` is as many as the limit on open files demands.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
     /// Whether devices and a target that wirecost starts speak IPv6.
+    #[serde(skip_serializing_if = "Not::not")]
     pub ipv6: bool,
     /// The emulated link between devices and a target that wirecost starts; shared by all devices.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "print::link")]
     pub link: Option<LinkConfig>,
     /// Authorities that the target's certificate is checked against, beside the machine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
     /// Whether the target's certificate is not checked.
     pub insecure: bool,
-    /// Whether whoever runs the load may load its target, wherever it is. It is no part of what a load is.
+    /// Whether the user may load the target, wherever it is. It is no part of what a load is.
+    #[serde(skip)]
     pub is_permitted: bool,
     /// Whether a CPU profile of the target is taken.
     pub profile: bool,
     /// Whether every packet on the emulated link is recorded.
+    #[serde(skip_serializing_if = "Not::not")]
     pub capture: bool,
     /// Whether what is recorded holds the secrets of its connections.
+    #[serde(
+        rename = "record",
+        skip_serializing_if = "print::is_true",
+        serialize_with = "print::record"
+    )]
     pub keys: bool,
     /// Seed of every random decision.
     pub seed: u64,
+    /// What it runs on.
+    #[serde(skip_serializing_if = "LoadEngine::is_live", serialize_with = "print::text")]
+    pub engine: LoadEngine,
+    /// How long the simulated server works on a message; `None` answers at once.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_text"
+    )]
+    pub service_time: Option<ServiceTime>,
+    /// The workers of the simulated server, which share one queue.
+    #[serde(skip_serializing_if = "print::is_one")]
+    pub workers: u32,
 }
 
 impl LoadOptions {
@@ -162,7 +200,7 @@ impl LoadOptions {
             _ => return None,
         };
         Some(format!(
-            "only a target that wirecost has started is profiled, and {url} is there already: name a stack, whose server is \
+            "wirecost can profile only a target that it starts, and {url} runs already: name a stack, whose server is \
              started (builtin, mosquitto, rabbitmq, caddy, libcoap), or leave out the profile"
         ))
     }
@@ -172,7 +210,7 @@ impl LoadOptions {
         self.link.is_some() || matches!(self.engine, LoadEngine::Sim)
     }
 
-    /// Whether devices keep the secrets of their connections: nobody could use them but a reader of what is recorded.
+    /// Whether devices keep the secrets of their connections: only a reader of the capture can use them.
     pub const fn keeps_keys(&self) -> bool {
         self.capture && self.keys && self.has_link()
     }
@@ -246,6 +284,11 @@ impl LoadEngine {
     /// Every engine there is.
     pub const ALL: [Self; 2] = [Self::Live, Self::Sim];
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+    fn is_live(&self) -> bool {
+        *self == Self::Live
+    }
+
     /// Its name on the command line, in scenarios and in results.
     pub const fn name(self) -> &'static str {
         match self {
@@ -290,27 +333,32 @@ impl fmt::Display for LoadTarget {
 }
 
 /// Devices that receive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Subscribers {
     /// How many.
     pub devices: u32,
     /// Topic filter; `%d` is the subscriber's number.
     pub filter: String,
     /// The group of a shared subscription (MQTT 5).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<String>,
     /// The QoS that they ask for.
     pub qos: u8,
 }
 
 /// What a message carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Payload {
-    /// So many pseudo-random bytes.
+    /// Pseudo-random bytes of this length.
+    #[serde(serialize_with = "print::text")]
     Size(ByteSize),
     /// These bytes, the same in each message.
+    #[serde(rename = "hex", serialize_with = "print::hex")]
     File(Arc<[u8]>),
     /// A text with placeholders: `%d` the device's number, `%n` the message's, `%t` the intended time in
     /// milliseconds of the epoch, `%r` eight random hexadecimal digits.
+    #[serde(serialize_with = "print::text")]
     Template(Arc<str>),
 }
 
@@ -334,7 +382,7 @@ impl Payload {
 }
 
 /// A will (MQTT).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Will {
     /// Topic; `%d` is the device's number.
     pub topic: String,
@@ -343,13 +391,18 @@ pub struct Will {
 }
 
 /// One thing that devices do, all of them at the same time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
 pub enum Phase {
-    /// Connect, so many per second; subscribers first, and they subscribe.
+    /// Connect; subscribers first, and they subscribe.
     Connect {
         /// Which devices.
         who: Who,
         /// Connections per second over all devices; `None` as fast as they come.
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "print::optional_rate"
+        )]
         rate: Option<f64>,
     },
     /// Send messages.
@@ -358,14 +411,17 @@ pub enum Phase {
     Request(Offer),
     /// Connect, close and connect again: handshakes.
     Handshakes {
-        /// When.
-        offer: Offer,
         /// How.
+        #[serde(serialize_with = "print::text")]
         start: Start,
+        /// When.
+        #[serde(flatten)]
+        offer: Offer,
     },
     /// Keep connections open and do nothing.
     Hold {
         /// For how long.
+        #[serde(serialize_with = "print::time")]
         duration: Duration,
     },
     /// Lose all connections at once.
@@ -382,22 +438,29 @@ pub enum Phase {
         /// How long to wait after the first, second, ... failure.
         backoff: Backoff,
         /// When to give up.
+        #[serde(serialize_with = "print::time")]
         timeout: Duration,
     },
     /// Wait until queued messages have come.
     AwaitReplay {
         /// When to give up.
+        #[serde(serialize_with = "print::time")]
         timeout: Duration,
     },
     /// Close as the protocol does.
     Close {
         /// Connections closed in a second; `None` closes all at once.
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "print::optional_rate"
+        )]
         rate: Option<f64>,
     },
 }
 
 /// Some of the devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Who {
     /// All of them; subscribers first, where it matters.
     #[default]
@@ -409,53 +472,72 @@ pub enum Who {
 }
 
 /// Messages and when they are intended.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Offer {
     /// When one message follows another.
+    #[serde(flatten)]
     pub arrivals: Arrivals,
     /// When it ends; whichever comes first, one must be there.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_time"
+    )]
     pub duration: Option<Duration>,
     /// How many messages, over all devices; whichever comes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Time at the beginning that is in no figure.
+    /// Time at the beginning that no figure includes.
+    #[serde(serialize_with = "print::time")]
     pub warm_up: Duration,
-    /// Time in which the rate rises to its full height.
+    /// Time over which the rate rises from 0.
+    #[serde(skip_serializing_if = "Duration::is_zero", serialize_with = "print::time")]
     pub ramp: Duration,
     /// The time over which each round of messages, one of each device, is spread: devices that report together. `None`
     /// spreads it evenly.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_time"
+    )]
     pub spread: Option<Duration>,
 }
 
 /// When one message follows another.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Arrivals {
     /// An open loop: messages are intended whatever becomes of those before.
     Open {
         /// Messages per second: above 0, also below 1.
+        #[serde(serialize_with = "print::rate")]
         rate: f64,
         /// Of each device, or of all together.
         per_client: bool,
         /// With exponential gaps, or equal ones.
+        #[serde(rename = "arrivals", serialize_with = "print::arrivals")]
         poisson: bool,
     },
     /// A closed loop: the next message when the one before is answered, with `inflight` of them at a time.
+    #[serde(serialize_with = "print::closed_loop")]
     Closed,
 }
 
 /// How long to wait before connecting again: `first`, doubled after each failure up to `max`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Backoff {
     /// After the first loss.
+    #[serde(serialize_with = "print::time")]
     pub first: Duration,
     /// At most.
+    #[serde(serialize_with = "print::time")]
     pub max: Duration,
     /// Whether each wait is drawn evenly from 0 to that.
+    #[serde(rename = "jitter", serialize_with = "print::jitter")]
     pub full_jitter: bool,
 }
 
-/// Answers after this are late, where nobody says otherwise.
+/// Answers after this are late, by default.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// Connections that are not there after this have failed, where nobody says otherwise.
+/// Connections that are not there after this have failed, by default.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The most messages that a protocol has on their way at a time.

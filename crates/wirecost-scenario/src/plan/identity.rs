@@ -1,4 +1,4 @@
-//! What tells a cell from every other one, whatever else its run holds and wherever it stands in it.
+//! What tells a cell from every other one, whatever else its run holds and wherever it is in it.
 
 use std::time::Duration;
 
@@ -83,8 +83,8 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
         client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,
         spread: options
-            .fleet
-            .map(|fleet| fleet.spread.map_or("interval".into(), text)),
+            .shared_link
+            .map(|shared| shared.spread.map_or("interval".into(), text)),
         one_cpu: options.one_cpu,
     };
     format!("{:016x}", key_of(&canonical(&identity)))

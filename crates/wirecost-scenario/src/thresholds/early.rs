@@ -30,7 +30,7 @@ impl Thresholds {
             .next()
     }
 
-    /// The names of demands that are to end a load, and whose figures nobody knows before it is over.
+    /// The names of demands that are to end a load, and whose figures are not known before it is over.
     pub fn known_late(&self) -> impl Iterator<Item = &str> {
         let waiting = self
             .0
@@ -65,7 +65,7 @@ impl Demand {
             })
     }
 
-    /// That it does not hold, and nobody knows by what figure.
+    /// That it does not hold, and it is not known by what figure.
     pub(super) fn unmet(&self) -> Threshold {
         Threshold {
             metric: self.name.clone(),

@@ -24,9 +24,9 @@ pub enum Unavailable {
     Unanswered,
     /// Its messages are answered, and are acknowledged where they arrive.
     Answered,
-    /// Nobody says what arrives.
+    /// What arrives is not counted.
     NoReceiver,
-    /// Nobody subscribes.
+    /// There are no subscribers.
     NoSubscribers,
     /// Its server stores no messages for subscribers.
     NoStore,
@@ -34,14 +34,14 @@ pub enum Unavailable {
     Away,
     /// No subscription matches its topic.
     Unmatched,
-    /// Nobody can say how many subscriptions its messages match.
+    /// How many subscriptions its messages match is not known.
     Uncounted,
     /// Its payloads do not say when they were intended.
     Unstamped,
 }
 
 impl Unavailable {
-    /// What is wrong, to stand behind a colon.
+    /// What is wrong, as it follows a colon.
     pub const fn why(self) -> &'static str {
         match self {
             Self::OtherPhase => "none of its phases does what that measures",
@@ -228,7 +228,7 @@ fn no_arrivals(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     }
 }
 
-/// Why nobody knows how long messages take to a receiver of ours. What comes from a store tells of the store.
+/// Why it is not known how long messages take to a receiver of ours. What comes from a store tells of the store.
 fn no_delays(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     if !matches!(load.phases.get(index)?, Phase::Publish(_)) {
         return Some(Unavailable::OtherPhase);

@@ -63,11 +63,11 @@ fn virtual_time_knows_no_foreign_servers() {
 
 #[test]
 fn devices_share_a_link_in_virtual_time_only() {
-    let fleet = Some(Fleet { spread: None });
-    let text = refusal(|options| options.fleet = fleet);
+    let shared = Some(SharedLink { spread: None });
+    let text = refusal(|options| options.shared_link = shared);
     assert!(text.contains("add --engine sim"), "{text}");
     let mut simulated = options(&["coap-con"]);
-    (simulated.engine, simulated.fleet, simulated.samples) = (Engine::Sim, fleet, 100_000);
+    (simulated.engine, simulated.shared_link, simulated.samples) = (Engine::Sim, shared, 100_000);
     let text = simulated.validate().expect_err("no interval").to_string();
     assert!(text.contains("add --interval"), "{text}");
     simulated.schedules[0].interval = Some(Duration::from_secs(60));

@@ -8,7 +8,7 @@ use wirecost_security::Start;
 use wirecost_stack::{Application, Channel, Stack};
 use wirecost_wire::ipv6;
 
-use super::{Engine, Fleet, Options, OptionsError};
+use super::{Engine, Options, OptionsError, SharedLink};
 
 /// Devices that one live run can hold: as many as the network has addresses, less those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
@@ -99,7 +99,7 @@ impl Options {
                 "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{other}"
             ));
         }
-        match self.fleet {
+        match self.shared_link {
             Some(_) if self.engine != Engine::Sim => {
                 absurd("--shared-link works in virtual time only, so far: add --engine sim".into())
             }
@@ -109,7 +109,7 @@ impl Options {
             Some(_) if self.starts != [Start::Cold] => {
                 absurd("devices that share a link start cold, so far: leave out --start".into())
             }
-            Some(Fleet { spread: Some(spread) }) if spread > LONGEST_WAIT => {
+            Some(SharedLink { spread: Some(spread) }) if spread > LONGEST_WAIT => {
                 let spread = DisplayDuration(spread);
                 absurd(format!("--spread must be at most 1 h, got {spread}"))
             }
@@ -143,10 +143,10 @@ impl Options {
 
     /// Why devices of a stack cannot share a link; `None` where they can, or have a link each.
     pub(crate) fn cannot_share(&self, stack: Stack) -> Option<String> {
-        self.fleet?;
+        self.shared_link?;
         if !stack.is_answered() {
             return Some(format!(
-                "nothing answers {stack}: on a shared link only answers are timed, so far"
+                "{stack} has no answers, and on a shared link only answers are timed"
             ));
         }
         (stack.channel != Channel::Plain || stack.application == Application::Http3)
@@ -201,7 +201,7 @@ impl Options {
     }
 }
 
-/// Refuses a list in which something stands twice: its cells could not be told apart.
+/// Refuses a list in which something occurs twice: its cells could not be told apart.
 fn once<T: PartialEq>(what: &str, list: &[T]) -> Result<(), OptionsError> {
     let mut places = list.iter().enumerate();
     let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {

@@ -158,7 +158,7 @@ impl LoadOptions {
         })
     }
 
-    /// What nobody can wait for, or do, so often.
+    /// Times and counts that no load can have.
     fn check_times(&self) -> Checked {
         for (key, time) in [
             ("timeout", self.timeout),

@@ -1,7 +1,7 @@
 use crate::load::Environment;
 use crate::{Edits, Scenario, ScenarioError};
 
-/// Reads a load with these lines and one demand, which stands in line 2.
+/// Reads a load with these lines and one demand, which is in line 2.
 fn read(lines: &str, demand: &str) -> Result<Scenario, ScenarioError> {
     let text = format!("wirecost: 1\nthresholds: {{{demand}}}\n{lines}\n");
     Scenario::read(&text, Edits::default(), Environment::NONE)
