@@ -10,7 +10,7 @@ use crate::token::{MAX_TOKEN_BYTES, Token};
 pub const HEADER_BYTES: usize = 4;
 /// The version of every message (RFC 7252 section 3).
 pub const VERSION: u8 = 1;
-/// What stands between the options and the payload.
+/// What is between the options and the payload.
 pub(crate) const PAYLOAD_MARKER: u8 = 0xff;
 
 /// The type of a message (RFC 7252 section 4).

@@ -11,7 +11,7 @@ const RUNS: usize = (1 << 16) / RUN;
 
 /// The next id, and when each run of 1,024 ids is free again, in nanoseconds.
 ///
-/// Whoever shares it draws in turn, never at once: what is atomic is so only that it can be shared without a lock.
+/// Clients that share it draw one after the other, never at once: it is atomic only to be shared without a lock.
 #[derive(Debug)]
 pub(crate) struct MessageIds {
     next: AtomicU16,

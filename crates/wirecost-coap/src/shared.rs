@@ -23,7 +23,7 @@ use crate::message::{Repr, Type};
 use crate::message_ids::MessageIds;
 use crate::token::Token;
 
-/// Nobody.
+/// The number of no client.
 const NONE: u32 = u32::MAX;
 
 /// The endpoint of so many clients.
@@ -56,7 +56,7 @@ impl SharedEndpoint {
         }
     }
 
-    /// Whose a datagram is, by the client's number; `None` where it is nobody's and wants no answer. What is nobody's and
+    /// The number of the client that a datagram is for; `None` where it is for none and wants no answer. A datagram for none that
     /// wants one is the first client's, which rejects it as any endpoint has to (section 4.2).
     pub fn route(&self, datagram: &[u8]) -> Option<u32> {
         let message = Repr::parse(datagram).ok()?;

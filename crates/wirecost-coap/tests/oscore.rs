@@ -294,7 +294,7 @@ fn what_cannot_be_opened_is_answered_in_the_words_of_the_standard() {
         assert_eq!(response.code, code, "{bytes:02x?}");
         assert_eq!(response.payload, text.as_bytes());
         assert_eq!((server.stats().refused, server.stats().unverified), (1, 1));
-        // The forgery does not stand in the way of the message whose id it has.
+        // The forgery does not block the message whose id it has.
         let answers = answer_to(&mut server, &sent, Instant::START);
         assert_eq!(code_of(&answers[0]), Code::CHANGED);
         assert_eq!(server.content("/test"), Some(&pattern(5)[..]));

@@ -35,7 +35,7 @@ use headers::{Body, Datagram, Headers, Quoted, Segment};
 use span_log::Kind;
 use stream::{Placement, Stream};
 
-/// Appends to the buffer the spans of a datagram that nobody described, from its bytes. Where the datagram was
+/// Appends to the buffer the spans of a datagram that no endpoint described, from its bytes. Where the datagram was
 /// fragmented, the bytes are those of its first fragment, and the last span reaches to the datagram's end.
 pub type Describer = fn(&[u8], &mut Buffer);
 
@@ -87,7 +87,7 @@ impl Default for DeviceLedger {
 }
 
 impl DeviceLedger {
-    /// A ledger that counts datagrams as unattributed which nobody described.
+    /// A ledger that counts datagrams as unattributed which no endpoint described.
     pub const fn new() -> Self {
         Self {
             connections: BTreeMap::new(),
@@ -99,7 +99,7 @@ impl DeviceLedger {
         }
     }
 
-    /// A ledger that asks `describer` about datagrams which nobody described: a foreign server's, lost on the
+    /// A ledger that asks `describer` about datagrams which no endpoint described: a foreign server's, lost on the
     /// link.
     pub fn with_describer(describer: Describer) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl DeviceLedger {
         self.connection(flow).directions.toward(direction).describe(spans);
     }
 
-    /// Takes note that nobody will describe the next `bytes` bytes of a TCP direction: what follows them may be
+    /// Takes note that no endpoint will describe the next `bytes` bytes of a TCP direction: what follows them may be
     /// described again.
     pub fn stream_undescribed(&mut self, flow: Ports, direction: Direction, bytes: u64) {
         self.connection(flow).directions.toward(direction).skip(bytes);
@@ -178,7 +178,7 @@ impl DeviceLedger {
         out.cover_spans(self.content.spans());
         let header_bytes = headers.ip_header_bytes + judgement.transport_header_bytes;
         let covered = header_bytes as u64 + self.content.covered();
-        // Bytes behind a datagram's end, a reset's text: of the packet, but nobody's content.
+        // Bytes behind a datagram's end, a reset's text: of the packet, but of no message.
         let surplus = (headers.wire_bytes as u64).saturating_sub(covered);
         Kind::UNDESCRIBED.cover(surplus, out);
         PacketVerdict {
@@ -241,7 +241,7 @@ impl DeviceLedger {
         self.datagram_part(direction, content)
     }
 
-    /// The number of the datagram in a packet; a new one, described by the describer, where nobody did.
+    /// The number of the datagram in a packet; a new one, described by the describer, where no endpoint did.
     fn identify(&mut self, flow: Ports, direction: Direction, datagram: &Datagram<'_>) -> DatagramId {
         let describer = self.describer;
         let mut spans = std::mem::take(&mut self.content);

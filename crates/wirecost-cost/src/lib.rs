@@ -1,10 +1,11 @@
 //! What a message costs: every byte of every captured IP packet, by layer, phase and cause.
 //!
-//! The ledger sees packets and the spans that whoever made or consumed their content gave for it, never a
-//! protocol's private state. What nobody described is counted as unattributed; nothing is guessed.
+//! The ledger sees packets and the spans that the endpoints gave for their content, never a
+//! protocol's private state. What no endpoint described is counted as unattributed; nothing is guessed.
 //!
 //! - [`ledger`]: [`DeviceLedger`] turns a packet into spans that cover it end to end, and a [`PacketVerdict`]
-//! - [`totals`]: [`Totals`] adds the spans up
+//! - [`traffic`]: [`Traffic`] adds up what passed in one direction
+//! - [`totals`]: [`Totals`] does so by phase and direction
 //! - [`arrivals`]: [`Arrivals`] tells when a message's last byte came out of the link
 //! - [`flights`](mod@flights): the round trips on the critical path
 //!
@@ -29,8 +30,8 @@
 //! let verdict = ledger.packet(Direction::Up, &packet, &mut spans);
 //! let mut totals = Totals::new();
 //! totals.add_packet(Direction::Up, &verdict, spans.spans());
-//! assert_eq!(totals.bytes(Phase::Message, Direction::Up, Layer::Ip), 20);
-//! assert_eq!(totals.wire_bytes(Phase::Message, Direction::Up), 31);
+//! assert_eq!(totals.traffic(Phase::Message, Direction::Up).bytes(Layer::Ip), 20);
+//! assert_eq!(totals.traffic(Phase::Message, Direction::Up).wire_bytes(), 31);
 //! assert_eq!(verdict.unattributed_bytes, 0);
 //! ```
 
@@ -39,6 +40,7 @@ pub mod flights;
 mod flow;
 pub mod ledger;
 pub mod totals;
+pub mod traffic;
 mod verdict;
 
 pub use arrivals::Arrivals;
@@ -46,4 +48,5 @@ pub use flights::{PacketTime, flights, round_trips};
 pub use flow::Ports;
 pub use ledger::{DatagramId, Describer, DeviceLedger};
 pub use totals::Totals;
+pub use traffic::Traffic;
 pub use verdict::{Content, PacketVerdict};

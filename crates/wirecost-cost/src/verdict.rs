@@ -13,11 +13,11 @@ pub struct PacketVerdict {
     pub cause: Cause,
     /// Bytes of the IP packet; what lies behind its end in the captured bytes is not counted.
     pub wire_bytes: u32,
-    /// Bytes of the packet that nobody described.
+    /// Bytes of the packet that no endpoint described.
     pub unattributed_bytes: u32,
     /// Bytes of the layer `payload` in the packet that were not sent before.
     pub payload_bytes_original: u32,
-    /// Where the packet's content stands in its flow.
+    /// Where the packet's content is in its flow.
     pub content: Content,
 }
 

@@ -215,7 +215,7 @@ impl Flow {
         }
     }
 
-    /// Accounts what still waits: nobody will describe it any more.
+    /// Accounts what still waits: no endpoint will describe it any more.
     pub(crate) fn finish(&mut self, desk: &mut Desk) {
         self.release(true, desk);
     }

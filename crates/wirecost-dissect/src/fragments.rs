@@ -11,7 +11,7 @@ const MAX_DATAGRAMS: usize = 64;
 /// The most bytes of a datagram (RFC 768: a length field of 16 bits).
 const MAX_DATAGRAM_BYTES: usize = 65_535;
 
-/// The most packets of a datagram: fragments of eight bytes and their copies are nobody's MTU.
+/// The most packets of a datagram: no link has an MTU for fragments of eight bytes and their copies.
 const MAX_PACKETS: usize = 1_024;
 
 /// What the fragments of a datagram share.

@@ -32,7 +32,7 @@ pub(crate) fn ip_packet(link_type: u16, frame: &[u8]) -> Result<&[u8], &'static 
         // A protocol family of four bytes, in either order; the IP header itself says its version.
         link_type::NULL | link_type::LOOP => behind(frame, 4),
         link_type::ETHERNET => after_ether_type(frame, 12),
-        // The protocol stands in bytes 14 and 15 of 16, or at the front of 20.
+        // The protocol is in bytes 14 and 15 of 16, or at the front of 20.
         link_type::LINUX_SLL => after_ether_type(frame, 14),
         link_type::LINUX_SLL2 => of_ether_type(u16_at(frame, 0)?, frame, 20),
         _ => Err("frames of an unknown link type"),

@@ -1,5 +1,5 @@
 //! What segmentation and checksum offload did to a capture: a packet that was seen before its network card cut it up
-//! stands for several on the wire, whose headers the capture does not have.
+//! is several on the wire, whose headers the capture does not have.
 
 use serde::Serialize;
 use wirecost_proto::Direction;

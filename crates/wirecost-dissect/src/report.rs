@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use serde::Serialize;
-use wirecost_cost::Totals;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use wirecost_cost::{Totals, Traffic};
 use wirecost_proto::{Cause, Direction, Layer, Phase};
 use wirecost_wire::capture::Packet;
 use wirecost_wire::ip;
@@ -34,7 +35,7 @@ pub struct Report {
     /// By server and protocol, most bytes first.
     pub groups: Vec<Group>,
     /// All groups together.
-    pub total: Traffic,
+    pub total: Phases,
     /// What could not be attributed, most bytes first.
     pub unattributed: Vec<Unattributed>,
     /// What offload did to the capture.
@@ -54,12 +55,12 @@ pub struct Group {
     pub flows: u64,
     /// Their bytes.
     #[serde(flatten)]
-    pub traffic: Traffic,
+    pub traffic: Phases,
 }
 
 /// Bytes and packets by phase.
 #[derive(Clone, Debug, Serialize)]
-pub struct Traffic {
+pub struct Phases {
     /// Every phase.
     pub all: Section,
     /// Until the client may send application data.
@@ -76,36 +77,25 @@ pub struct Traffic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Section {
     /// From client to server.
-    pub up: Way,
+    #[serde(serialize_with = "write_traffic")]
+    pub up: Traffic,
     /// From server to client.
-    pub down: Way,
+    #[serde(serialize_with = "write_traffic")]
+    pub down: Traffic,
 }
 
-/// Bytes and packets of one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Way {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes of IP headers.
-    pub ip: u64,
-    /// Bytes of TCP and UDP headers; of QUIC more.
-    pub transport: u64,
-    /// Bytes of TLS, DTLS, OSCORE.
-    pub security: u64,
-    /// Bytes of the application protocol.
-    pub application: u64,
-    /// Bytes of payload.
-    pub payload: u64,
-    /// Bytes of whole IP packets.
-    pub wire: u64,
-    /// Wire bytes sent for the first time, because someone asked for them.
-    pub original: u64,
-    /// Wire bytes that acknowledge.
-    pub acknowledgement: u64,
-    /// Wire bytes sent again.
-    pub retransmission: u64,
-    /// Wire bytes of probes.
-    pub probe: u64,
+/// Packets, bytes by layer, of whole IP packets, and by cause.
+fn write_traffic<S: Serializer>(traffic: &Traffic, to: S) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(None)?;
+    map.serialize_entry("packets", &traffic.packets())?;
+    for layer in Layer::ALL {
+        map.serialize_entry(layer.name(), &traffic.bytes(layer))?;
+    }
+    map.serialize_entry("wire", &traffic.wire_bytes())?;
+    for cause in Cause::ALL {
+        map.serialize_entry(cause.name(), &traffic.bytes_by_cause(cause))?;
+    }
+    map.end()
 }
 
 /// Bytes that could not be attributed.
@@ -117,46 +107,25 @@ pub struct Unattributed {
     pub why: &'static str,
     /// Packets with such bytes.
     pub packets: u64,
-    /// Those bytes; they stand among the bytes of a group where there is a flow.
+    /// Those bytes; they are among the bytes of a group where there is a flow.
     pub bytes: u64,
 }
 
 impl Section {
     /// Wire bytes of both directions.
-    pub const fn wire(&self) -> u64 {
-        self.up.wire + self.down.wire
-    }
-
-    /// Adds one phase of `totals`.
-    fn add(&mut self, totals: &Totals, phase: Phase) {
-        self.up.add(totals, phase, Direction::Up);
-        self.down.add(totals, phase, Direction::Down);
+    pub fn wire(&self) -> u64 {
+        self.up.wire_bytes() + self.down.wire_bytes()
     }
 }
 
-impl Way {
-    fn add(&mut self, totals: &Totals, phase: Phase, direction: Direction) {
-        let bytes = |layer| totals.bytes(phase, direction, layer);
-        let caused = |cause| totals.bytes_by_cause(phase, direction, cause);
-        self.packets += totals.packets(phase, direction);
-        self.ip += bytes(Layer::Ip);
-        self.transport += bytes(Layer::Transport);
-        self.security += bytes(Layer::Security);
-        self.application += bytes(Layer::Application);
-        self.payload += bytes(Layer::Payload);
-        self.wire += totals.wire_bytes(phase, direction);
-        self.original += caused(Cause::Original);
-        self.acknowledgement += caused(Cause::Acknowledgement);
-        self.retransmission += caused(Cause::Retransmission);
-        self.probe += caused(Cause::Probe);
-    }
-}
-
-impl From<&Totals> for Traffic {
+impl From<&Totals> for Phases {
     fn from(totals: &Totals) -> Self {
         let section = |phases: &[Phase]| {
             let mut section = Section::default();
-            phases.iter().for_each(|phase| section.add(totals, *phase));
+            for phase in phases {
+                section.up += totals.traffic(*phase, Direction::Up);
+                section.down += totals.traffic(*phase, Direction::Down);
+            }
             section
         };
         Self {
@@ -243,7 +212,7 @@ impl Builder {
     pub(crate) fn finish(self, secrets: &Secrets) -> Report {
         let mut all = Totals::new();
         self.groups.values().for_each(|(_, totals)| all += totals);
-        let total = Traffic::from(&all);
+        let total = Phases::from(&all);
         let mut groups: Vec<Group> = self.groups.into_iter().map(group).collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.traffic.all.wire()));
         let unattributed = |((what, why), (packets, bytes))| Unattributed {
@@ -275,6 +244,6 @@ fn group(((server, is_tcp, protocol), (flows, totals)): (GroupKey, (u64, Totals)
         transport: if is_tcp { "tcp" } else { "udp" },
         protocol,
         flows,
-        traffic: Traffic::from(&totals),
+        traffic: Phases::from(&totals),
     }
 }

@@ -15,7 +15,7 @@ impl Purpose {
         phase: Phase::Connect,
         cause: Cause::Original,
     };
-    /// A message that nobody has sent before.
+    /// A message that was not sent before.
     pub(crate) const MESSAGE: Self = Self {
         phase: Phase::Message,
         cause: Cause::Original,
@@ -67,7 +67,7 @@ impl SpanList {
         self.push_piece(Piece { span, known: true });
     }
 
-    /// Appends `len` bytes that nobody can describe.
+    /// Appends `len` bytes that cannot be described.
     pub(crate) fn leave_out(&mut self, len: u64) {
         let mut rest = len;
         while rest > 0 {

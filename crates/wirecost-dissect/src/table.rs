@@ -2,25 +2,27 @@
 
 use std::fmt::Write as _;
 
+use wirecost_cost::Traffic;
 use wirecost_proto::units::plural;
+use wirecost_proto::{Cause, Layer};
 
-use crate::report::{Group, Report, Section, Way};
+use crate::report::{Group, Report, Section};
 
 /// Groups that have rows of their own; the rest is in the totals.
 const MAX_ROWS: usize = 40;
 
 /// What a column shows of a direction.
-type Value = fn(&Way) -> u64;
+type Value = fn(&Traffic) -> u64;
 
 /// The columns of bytes and packets.
 const COLUMNS: [(&str, Value); 7] = [
-    ("packets", |way| way.packets),
-    ("ip", |way| way.ip),
-    ("transport", |way| way.transport),
-    ("security", |way| way.security),
-    ("application", |way| way.application),
-    ("payload", |way| way.payload),
-    ("wire", |way| way.wire),
+    ("packets", |way| way.packets()),
+    ("ip", |way| way.bytes(Layer::Ip)),
+    ("transport", |way| way.bytes(Layer::Transport)),
+    ("security", |way| way.bytes(Layer::Security)),
+    ("application", |way| way.bytes(Layer::Application)),
+    ("payload", |way| way.bytes(Layer::Payload)),
+    ("wire", |way| way.wire_bytes()),
 ];
 
 /// What a row is about, and its cells.
@@ -88,7 +90,7 @@ fn group_rows(group: &Group) -> [Row; 2] {
 }
 
 fn section_rows(labels: [String; 2], section: &Section) -> [Row; 2] {
-    let cells = |way: &Way| COLUMNS.iter().map(|(_, value)| grouped(value(way))).collect();
+    let cells = |way: &Traffic| COLUMNS.iter().map(|(_, value)| grouped(value(way))).collect();
     let [first, second] = labels;
     let up = Row {
         labels: [first, second, "up".to_owned()],
@@ -138,10 +140,10 @@ fn causes(all: &Section, text: &mut String) {
     let _ = writeln!(
         text,
         "\nby cause: {} B original, {} B acknowledgement, {} B retransmission, {} B probe",
-        sum(|way| way.original),
-        sum(|way| way.acknowledgement),
-        sum(|way| way.retransmission),
-        sum(|way| way.probe)
+        sum(|way| way.bytes_by_cause(Cause::Original)),
+        sum(|way| way.bytes_by_cause(Cause::Acknowledgement)),
+        sum(|way| way.bytes_by_cause(Cause::Retransmission)),
+        sum(|way| way.bytes_by_cause(Cause::Probe))
     );
 }
 

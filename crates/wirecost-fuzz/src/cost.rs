@@ -103,7 +103,8 @@ impl Books {
     }
 
     fn assert_balanced(&self) {
-        let of_phase = |phase| Direction::ALL.map(|direction| self.totals.wire_bytes(phase, direction));
+        let of_phase =
+            |phase| Direction::ALL.map(|direction| self.totals.traffic(phase, direction).wire_bytes());
         let sum: u64 = Phase::ALL.into_iter().flat_map(of_phase).sum();
         assert_eq!(sum, self.wire_bytes);
     }

@@ -27,9 +27,4 @@ fn assert_adds_up(report: &Report) {
     assert_eq!(sections.map(Section::wire).iter().sum::<u64>(), report.wire_bytes);
     let groups = report.groups.iter().map(|group| group.traffic.all.wire());
     assert_eq!(groups.sum::<u64>(), report.wire_bytes);
-    for way in sections.iter().flat_map(|section| [section.up, section.down]) {
-        let layers = way.ip + way.transport + way.security + way.application + way.payload;
-        let causes = way.original + way.acknowledgement + way.retransmission + way.probe;
-        assert_eq!((layers, causes), (way.wire, way.wire));
-    }
 }

@@ -11,7 +11,7 @@ use crate::script::{Fate, Script};
 /// More turns than a handshake takes, with what has to be sent again.
 const MOST_TURNS: usize = 60;
 
-/// Whoever waits for longer has nothing to do but to find the other end gone.
+/// An end that waits for longer has nothing left to do but to find the other end gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Two ends of one flow.
@@ -42,7 +42,7 @@ impl<C: Endpoint<Error: Debug>, S: Endpoint<Error: Debug>> Duel<C, S> {
         }
     }
 
-    /// Carries bytes until nothing is under way and nobody waits for a time near, or for many turns.
+    /// Carries bytes until nothing is under way and no one waits for a time near, or for many turns.
     fn play(&mut self, script: &mut Script<'_>) {
         for _ in 0..MOST_TURNS {
             let sent = carry(&mut self.client, &mut self.server, script);

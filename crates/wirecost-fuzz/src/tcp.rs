@@ -49,7 +49,7 @@ fn initial_sequence(script: &mut Script<'_>) -> Option<u32> {
 /// When inputs start: not at zero, so that something is before.
 const START: Instant = Instant::from_millis(5_000);
 
-/// The byte of a stream that stands at this sequence number.
+/// The byte of a stream that is at this sequence number.
 const fn byte_at(sequence: u32) -> u8 {
     (sequence.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }

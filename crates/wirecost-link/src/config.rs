@@ -177,7 +177,7 @@ impl DirectionConfig {
             Loss::GilbertElliott(model) if model.good_to_bad.is_zero() && model.bad_to_good.is_zero() => {
                 Err(ConfigFault::StuckLoss)
             }
-            _ => Ok(()),
+            Loss::None | Loss::Bernoulli(_) | Loss::GilbertElliott(_) => Ok(()),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Link`] implements [`wirecost_proto::Path`], so one object serves the live forwarder and virtual time: the
 //! fate of a packet and the time of each delivery are decided when it enters. A packet passes the stages in
-//! this order; whoever records it does so at entry, before all of them:
+//! this order; a recorder sees it at entry, before all of them:
 //!
 //! 1. MTU: a larger packet is refused ([`Fate::TooLarge`](wirecost_proto::Fate)).
 //! 2. [`queue`]: tail drop, then serialisation at the rate, first in, first out.
@@ -34,6 +34,9 @@
 //! assert_eq!(fate, Fate::Delivered);
 //! assert_eq!(deliveries[0].at, Instant::from_millis(25));
 //! ```
+
+// A new impairment must not pass for none: the compiler lists the matches that it is missing in.
+#![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod achieved;
 pub mod config;

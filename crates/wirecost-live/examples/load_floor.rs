@@ -182,7 +182,7 @@ impl Director<Client> for Closed {
         eprintln!("device {device}: {reason}");
     }
 
-    fn sent(&mut self, device: usize, _: Instant) -> bool {
+    fn flushed(&mut self, device: usize, _: Instant) -> bool {
         let is_over = self.template.qos() == QoS::AtMostOnce;
         if is_over {
             self.devices[device].under_way = 0;

@@ -119,7 +119,7 @@ fn write_tls_files(files: &TlsFiles, credentials: &Credentials) -> Result<KeyFil
     Ok(key_file)
 }
 
-/// A file with a secret that nobody needs once its server is gone.
+/// A file with a secret that is of no use once its server is gone.
 #[derive(Debug)]
 struct KeyFile(PathBuf);
 

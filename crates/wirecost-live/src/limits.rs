@@ -123,7 +123,7 @@ impl Limits {
         let in_use = fs::read_dir("/proc/self/fd")?.count() as u64;
         let [first, last] = local_ports()?.map(u64::from);
         let available_bytes = match Load::read().available_bytes {
-            // A kernel that does not say it refuses nobody.
+            // A kernel that does not say it refuses no process.
             0 => u64::MAX,
             available => available,
         };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// How long one slice of a wait is: how late Ctrl-C is heard.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// A wait that ends with its time, or as soon as nobody wants what is waited for.
+/// A wait that ends with its time, or as soon as the result is not needed any more.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     most: Duration,

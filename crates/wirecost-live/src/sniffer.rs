@@ -22,7 +22,7 @@ const LARGEST_PACKET_BYTES: usize = 65_536 + 256;
 /// Bytes of memory in which packets are kept: more than a connection of usual size has.
 pub const KEPT_BYTES: usize = 32 << 20;
 
-/// The index that stands for all interfaces (packet(7)).
+/// The index that means all interfaces (packet(7)).
 const EVERY_INTERFACE: u32 = 0;
 
 /// After this the kernel stamps what it receives.

@@ -24,7 +24,7 @@ pub(crate) fn check(result: c_int) -> io::Result<c_int> {
 /// Takes ownership of the descriptor that a system call has returned.
 pub(crate) fn owned(result: c_int) -> io::Result<OwnedFd> {
     let fd = check(result)?;
-    // SAFETY: the kernel has returned this descriptor to this call alone, nobody else owns it.
+    // SAFETY: the kernel has returned this descriptor to this call alone: it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

@@ -128,7 +128,7 @@ pub struct Topology {
     pub medium: Medium,
     /// Whether a user namespace was needed.
     pub is_unprivileged: bool,
-    /// Why TUN is not used although nobody asked for veth: one line of information, not a fault.
+    /// Why TUN is not used although veth was not asked for: one line of information, not a fault.
     pub veth_reason: Option<String>,
     /// Settings that could not be made, one line each.
     pub warnings: Vec<String>,
@@ -235,7 +235,7 @@ fn may_make_namespaces() -> bool {
 /// the one that it was in.
 fn isolate(origin: &Namespace) -> Result<bool, EnvironmentError> {
     match Namespace::unshare() {
-        // One that belongs to another user namespace takes nobody back.
+        // One that belongs to another user namespace takes no process back.
         Ok(_) => Ok(origin.enter().is_err()),
         Err(error) if error.is_privilege() => {
             become_root_of_user_namespace()?;
@@ -245,7 +245,7 @@ fn isolate(origin: &Namespace) -> Result<bool, EnvironmentError> {
     }
 }
 
-/// A namespace whose interfaces carry packets for others and speak for nobody.
+/// A namespace whose interfaces carry packets for others and send none of their own.
 fn forwarder_namespace() -> Result<Namespace, EnvironmentError> {
     let home = Namespace::unshare()?;
     for scope in ["all", "default"] {

@@ -69,7 +69,7 @@ fn during_a_flood<T>(device: &Side, work: impl FnOnce() -> T) -> T {
             let socket = UdpSocket::bind((address, 0)).expect("a port");
             let server = SocketAddr::new(server_address(false), 9);
             while !over.load(Ordering::Relaxed) {
-                // Nobody listens and queues are full: both are part of a flood.
+                // No socket listens and queues are full: both are part of a flood.
                 let _ = socket.send_to(&[7; 64], server);
                 let _ = first.send(());
             }

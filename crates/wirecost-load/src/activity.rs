@@ -1,6 +1,6 @@
 //! What devices do in one phase: the seam between the phases of a load and what is the same in all of them.
 //!
-//! [`Devices`](super::devices::Devices) knows the connections ([`Fleet`]) and the messages ([`MessageTracker`]) of a part; they live
+//! [`Devices`](super::devices::Devices) knows the connections ([`Connections`]) and the messages ([`MessageTracker`]) of a part; they live
 //! through all phases. An activity lives for one phase and decides: whom to wake, what a device that may send does next,
 //! and when the phase is over.
 
@@ -11,7 +11,7 @@ use wirecost_proto::script::Context;
 use wirecost_scenario::options::load::{Backoff, Who};
 use wirecost_stack::{Command, Event, MessagePool, Stamp};
 
-use super::fleet::{Fleet, State};
+use super::connections::{Connections, State};
 use super::roles::subscriber::Subscribers;
 use super::tracker::{Given, MessageTracker};
 
@@ -19,7 +19,7 @@ use super::tracker::{Given, MessageTracker};
 #[derive(Debug)]
 pub struct Part {
     /// Connections.
-    pub fleet: Fleet,
+    pub connections: Connections,
     /// Messages and what is counted.
     pub tracker: MessageTracker,
     /// What is sent.
@@ -30,7 +30,7 @@ pub struct Part {
     pub first: u32,
     /// Devices that send: those with an index below this. Those behind are subscribers.
     pub senders: usize,
-    /// Whether nothing tells that a connection is closed: datagrams that nobody answers.
+    /// Whether nothing tells that a connection is closed: datagrams that no server answers.
     pub closes_silently: bool,
     /// Whether an answer is one datagram, and senders have nothing else to expect.
     pub answers_in_one_datagram: bool,
@@ -51,17 +51,17 @@ impl Part {
     /// Some of the devices, by their index.
     pub fn devices(&self, who: Who) -> Range<usize> {
         match who {
-            Who::All => 0..self.fleet.len(),
+            Who::All => 0..self.connections.len(),
             Who::Senders => 0..self.senders,
-            Who::Subscribers => self.senders..self.fleet.len(),
+            Who::Subscribers => self.senders..self.connections.len(),
         }
     }
 
-    /// Devices that have lost their connections when nobody made them again do so now.
+    /// Devices that have lost their connections in a phase that did not make them again do so now.
     pub fn bring_back(&mut self, backoff: &Backoff, now: Instant) {
-        for device in 0..self.fleet.len() {
-            if self.fleet.take_missing(device) {
-                self.fleet.connect_again(device, backoff, now);
+        for device in 0..self.connections.len() {
+            if self.connections.take_missing(device) {
+                self.connections.connect_again(device, backoff, now);
             }
         }
     }

@@ -141,7 +141,7 @@ impl Iterator for Schedule {
 }
 
 impl Pace {
-    /// When a device's message of a round is intended, of so many devices, in nanoseconds.
+    /// When the message of a device in a round over `of` devices is intended, in nanoseconds.
     fn time_of_round(self, round: u64, device: u32, of: u32) -> u64 {
         let devices = u64::from(of);
         let Some(spread) = self.spread else {
@@ -151,7 +151,7 @@ impl Pace {
         self.time_of((round * devices) as f64) + (within * 1e9).round() as u64
     }
 
-    /// When so many messages are expected, in nanoseconds: the inverse of the integral of the rate, which is
+    /// When `messages` are expected, in nanoseconds: the inverse of the integral of the rate, which is
     /// rate t^2 / (2 ramp) while it rises and rate (t - ramp / 2) from there on.
     fn time_of(self, messages: f64) -> u64 {
         let Self { rate, ramp, .. } = self;

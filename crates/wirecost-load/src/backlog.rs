@@ -12,8 +12,8 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// That of a phase that begins then; `offer_ends_ns` is when nothing is offered in it any more, `None` where nobody
-    /// knows.
+    /// The backlog of a phase that begins at `begins_ns` and offers messages until `offer_ends_ns`; `None` where the end is not
+    /// known.
     pub(super) const fn new(begins_ns: u64, offer_ends_ns: Option<u64>) -> Self {
         Self {
             offer_ends_ns,

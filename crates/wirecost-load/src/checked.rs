@@ -11,7 +11,7 @@ use crate::{certificate, scheme};
 /// Whether there is anything to tell of a load that has left `outcome`.
 pub(crate) fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
     if let Some(mut why) = outcome.no_connection.clone() {
-        // Whoever speaks something else, or is not trusted, is there, and the connection was refused.
+        // A server that speaks another protocol, or is not trusted, is there: it counts as a refusal.
         if let Some(reason) = scheme::meant(options, address) {
             why = NoConnection {
                 refused: true,

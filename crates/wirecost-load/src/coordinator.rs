@@ -1,10 +1,10 @@
 //! One load from its first phase to its last: starts each phase for all parts at one instant, adds up what they count,
-//! tells whoever watches, and ends in bounded time whatever the target does.
+//! notifies the watcher, and ends in bounded time whatever the target does.
 //!
 //! ```text
 //! Ready of all -> Begin{phase, at} -> intervals ... -> PhaseDone of all -> next phase -> Quit -> Finished of all
 //!     interrupted, or a demand fails: Stop -> PhaseDone of all -> Quit
-//!     interrupted before all are ready: nothing has begun, and nobody is waited for
+//!     interrupted before all are ready: nothing has begun, and no part is waited for
 //! ```
 
 mod delivered;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! coordinator --ToPart--> Inbox -> phase begins -> Activity: whom to wake, what to send, when it is over
-//! loop: due -> who has something to do; next -> connect, close, or what the activity says; event -> connections, MessageTracker
+//! loop: due -> which device has something to do; next -> connect, close, or what the activity says; event -> connections, MessageTracker
 //! coordinator <-FromPart-- intervals every second, phase done
 //! ```
 
@@ -20,8 +20,8 @@ use wirecost_security::Start;
 use wirecost_stack::{Command, Event};
 
 use super::activity::{Activity, Ended, Part};
+use super::connections::{NextStep, State, Timer};
 use super::earlier;
-use super::fleet::{NextStep, State, Timer};
 use super::nanos;
 use super::part::{FromPart, Inbox, ToPart};
 use super::shared::SharedEndpoints;
@@ -133,18 +133,18 @@ impl Devices {
 
     /// Lets the devices whose time has come do what it is about.
     fn run_timers(&mut self, now: Instant) {
-        while let Some((device, timer)) = self.part.fleet.next_timer(now) {
+        while let Some((device, timer)) = self.part.connections.next_timer(now) {
             match timer {
                 Timer::Connect => {
                     self.connect(device, now).timed_out += 1;
                     self.went_down(device, Some("no connection in time"), now);
-                    self.part.fleet.abort(device, false);
+                    self.part.connections.abort(device, false);
                 }
                 Timer::Close => {
                     self.went_down(device, None, now);
-                    self.part.fleet.abort(device, false);
+                    self.part.connections.abort(device, false);
                 }
-                Timer::Backoff => self.part.fleet.wish(device, NextStep::Connect),
+                Timer::Backoff => self.part.connections.wish(device, NextStep::Connect),
             }
         }
     }
@@ -152,8 +152,10 @@ impl Devices {
     /// Does everything that is due; returns when to do so again.
     fn run(&mut self, now: Instant) -> Option<Instant> {
         self.run_timers(now);
-        let Part { fleet, tracker, .. } = &mut self.part;
-        let mut next = tracker.expire(now, |device| fleet.wake(device));
+        let Part {
+            connections, tracker, ..
+        } = &mut self.part;
+        let mut next = tracker.expire(now, |device| connections.wake(device));
         if let Stage::Active { phase, activity } = &mut self.stage {
             next = earlier(next, activity.due(&mut self.part, now));
             if activity.is_done(&self.part, now) {
@@ -164,7 +166,7 @@ impl Devices {
             }
         }
         // The activity may have set some of them just now.
-        next = earlier(next, self.part.fleet.next_deadline());
+        next = earlier(next, self.part.connections.next_deadline());
         next = earlier(next, self.warm_up_ends);
         earlier(next, Some(self.next_report))
     }
@@ -201,7 +203,7 @@ impl Devices {
         for interval in self.part.tracker.take() {
             (self.report)(FromPart::Interval(interval));
         }
-        let connected = self.part.fleet.count(State::Up) as u64;
+        let connected = self.part.connections.count(State::Up) as u64;
         (self.report)(FromPart::Alive {
             at_ns: self.part.clock_start_ns.saturating_add(now.as_nanos()),
             connected,
@@ -214,12 +216,12 @@ impl Devices {
     }
 
     fn came_up(&mut self, device: usize, now: Instant) {
-        if self.part.fleet.state(device) != State::Connecting {
+        if self.part.connections.state(device) != State::Connecting {
             return;
         }
-        let since = self.part.fleet.since(device);
+        let since = self.part.connections.since(device);
         self.part.tracker.connected(since, now);
-        self.part.fleet.came_up(device, now);
+        self.part.connections.came_up(device, now);
         if let Stage::Active { activity, .. } = &mut self.stage {
             activity.came_up(&mut self.part, device, now);
         }
@@ -227,13 +229,13 @@ impl Devices {
 
     /// Where a device's connect counts that ends now.
     fn connect(&mut self, device: usize, now: Instant) -> &mut Connects {
-        let began = self.part.fleet.since(device);
+        let began = self.part.connections.since(device);
         self.part.tracker.connects_begun(began, now)
     }
 
-    /// A connection has ended, or did not come about; `reason` is why where nobody had asked for it.
+    /// A connection has ended, or did not come about; `reason` is why, where the device had not asked for it.
     fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
-        let state = self.part.fleet.went_down(device, now);
+        let state = self.part.connections.went_down(device, now);
         if state == State::Down {
             return;
         }
@@ -253,7 +255,7 @@ impl Devices {
         let reason = reason.filter(|_| !asked);
         activity.went_down(&mut self.part, device, Ended { state, reason }, now);
         if let (false, Some(backoff)) = (asked, activity.keeps_up(device)) {
-            self.part.fleet.connect_again(device, &backoff, now);
+            self.part.connections.connect_again(device, &backoff, now);
         }
     }
 
@@ -267,14 +269,14 @@ impl Devices {
     }
 
     fn rejected(&mut self, device: usize, reason: &str, now: Instant) {
-        if self.part.fleet.state(device) == State::Connecting {
+        if self.part.connections.state(device) == State::Connecting {
             self.connect(device, now).refused += 1;
         }
         self.ended_by_others(device, reason, now);
     }
 
     fn lost(&mut self, device: usize, reason: &str, now: Instant) {
-        if self.part.fleet.state(device) == State::Connecting {
+        if self.part.connections.state(device) == State::Connecting {
             self.connect(device, now).failed += 1;
         }
         self.ended_by_others(device, reason, now);
@@ -283,10 +285,10 @@ impl Devices {
     /// A connection has ended that the device has not ended itself: the next phase that keeps its devices connected finds it,
     /// where this one does not.
     fn ended_by_others(&mut self, device: usize, reason: &str, now: Instant) {
-        let was_up = self.part.fleet.is_up(device);
+        let was_up = self.part.connections.is_up(device);
         self.went_down(device, Some(reason), now);
         if was_up {
-            self.part.fleet.miss(device);
+            self.part.connections.miss(device);
         }
     }
 }
@@ -309,12 +311,12 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             },
             Event::Sent { message } => self.part.tracker.handed_out(device, *message, now),
             Event::Acknowledged { message } => {
-                self.part.fleet.prove(device);
+                self.part.connections.prove(device);
                 let is_over = self.part.tracker.acknowledged(device, *message, now);
                 self.over(device, is_over, now);
             }
             Event::Refused { message, reason } => {
-                self.part.fleet.prove(device);
+                self.part.connections.prove(device);
                 let is_over = self.part.tracker.refused(device, *message, reason);
                 self.over(device, is_over, now);
             }
@@ -337,7 +339,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         self.part.tracker.now(now).reason(&reason.to_string());
     }
 
-    fn sent(&mut self, device: usize, now: Instant) -> bool {
+    fn flushed(&mut self, device: usize, now: Instant) -> bool {
         self.part.tracker.sent(device, now)
     }
 
@@ -345,7 +347,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         if self.is_over {
             return Step::Finished;
         }
-        match self.part.fleet.take_wish(device, context.now) {
+        match self.part.connections.take_wish(device, context.now) {
             NextStep::Stay => {}
             NextStep::Connect => {
                 self.part.tracker.connects(context.now).attempted += 1;
@@ -353,19 +355,19 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             }
             NextStep::Close => {
                 if self.part.closes_silently {
-                    self.part.fleet.abort(device, false);
+                    self.part.connections.abort(device, false);
                 }
                 return Step::Command(Command::Close);
             }
             NextStep::Abort { reset } => {
-                if self.part.fleet.state(device) == State::Connecting {
+                if self.part.connections.state(device) == State::Connecting {
                     self.connect(device, context.now).given_up += 1;
                 }
                 self.went_down(device, Some("left"), context.now);
                 return Step::Abort { reset };
             }
         }
-        if context.congested || !self.part.fleet.is_up(device) {
+        if context.congested || !self.part.connections.is_up(device) {
             return Step::Wait(None);
         }
         if let Some(subscribe) = self.part.subscribers.next(device) {
@@ -382,11 +384,11 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
 
     fn due(&mut self, now: Instant) -> Due {
         self.look_at_time(now);
-        if let Some(device) = self.part.fleet.next_awake() {
+        if let Some(device) = self.part.connections.next_awake() {
             return Due::Device(device);
         }
         let next = self.run(now);
-        match self.part.fleet.next_awake() {
+        match self.part.connections.next_awake() {
             Some(device) => Due::Device(device),
             None => Due::Later(next),
         }
@@ -395,8 +397,8 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
     fn woken(&mut self, now: Instant) -> ControlFlow<()> {
         self.take_messages(now);
         if self.is_over {
-            for device in 0..self.part.fleet.len() {
-                if self.part.fleet.state(device) == State::Connecting {
+            for device in 0..self.part.connections.len() {
+                if self.part.connections.state(device) == State::Connecting {
                     self.connect(device, now).given_up += 1;
                 }
             }

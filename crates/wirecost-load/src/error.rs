@@ -29,7 +29,7 @@ pub enum LoadError {
     /// A part could not begin, or ended early.
     #[error("{0}")]
     Generator(String),
-    /// The machine does not give what so many devices need.
+    /// The machine does not give what the devices need.
     #[error(transparent)]
     Limit(#[from] LimitError),
     /// Devices cannot send from there.

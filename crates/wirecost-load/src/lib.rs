@@ -16,7 +16,7 @@
 //! - [`share`]: what a part is given, and its loop built from that; [`part`]: what it hears and says
 //! - [`server`]: the target, started or found; [`destination`]: where it is, and why that is trusted; [`target`]: what is
 //!   known of it meanwhile
-//! - [`devices`]: what the devices of a loop do next: [`fleet`] their connections, [`tracker`] their messages
+//! - [`devices`]: what the devices of a loop do next: [`connections`] their connections, [`tracker`] their messages
 //! - [`activity`]: what they do in one phase; [`activities`]: connect, publish, hold, close
 //! - [`arrivals`]: when messages are intended
 //! - `backlog`: what comes too late to have been carried
@@ -37,13 +37,13 @@ mod backlog;
 mod certificate;
 mod checked;
 pub mod clock;
+pub mod connections;
 pub mod context;
 pub mod coordinator;
 pub mod destination;
 pub mod devices;
 pub mod entry;
 pub mod error;
-pub mod fleet;
 pub mod keys;
 pub mod link;
 pub mod outcome;

@@ -35,7 +35,7 @@ pub struct Outcome {
     pub usage: Vec<UsageRow>,
     /// What the generator has used in the phases.
     pub generator: Spent,
-    /// What the target has used in the phases; `None` where nobody knows.
+    /// What the target has used in the phases; `None` where that is not known.
     pub target: Option<Spent>,
     /// The secrets of the connections of all parts that have said theirs.
     pub keys: KeyLines,
@@ -122,7 +122,7 @@ pub struct Window {
 
 impl Spent {
     /// Adds what was used in a phase between two looks that were so far apart, with the CPU time of its busiest thread, on a
-    /// machine of so many CPUs.
+    /// machine of `cpus` CPUs.
     pub(crate) fn add_phase(
         &mut self,
         [before, after]: [&Used; 2],

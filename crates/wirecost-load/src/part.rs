@@ -86,7 +86,7 @@ impl Inbox {
     pub fn wakes_by(&self, wake: impl Fn() + Send + Sync + 'static) {
         // A second one would wake the same loop.
         drop(self.wake.set(Box::new(wake)));
-        // What was put before, nobody has been woken for.
+        // Messages that were put before have woken no loop.
         if !self.lock().is_empty()
             && let Some(wake) = self.wake.get()
         {
@@ -113,7 +113,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<ToPart>> {
-        // A queue is whole whoever panicked while it was locked.
+        // A queue is whole also where a thread has panicked while it was locked.
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -119,7 +119,7 @@ impl Parts {
     /// Waits until they are gone; they are told nothing any more.
     pub fn join(self) {
         let Self { tell, join, .. } = self;
-        // A worker's input ends with who could tell it something, and the worker with its input.
+        // Dropping `tell` closes the worker's input, and a worker ends when its input does.
         drop(tell);
         join();
     }

@@ -29,7 +29,7 @@ pub enum ProfileError {
     #[error("perf failed: {0}")]
     Refused(String),
     /// It was started by somebody else, maybe elsewhere.
-    #[error("only a target that wirecost has started is profiled")]
+    #[error("wirecost can profile only a target that it starts")]
     NotOurs,
     /// The processes used no CPU time.
     #[error("perf saw no sample of the target")]
@@ -78,7 +78,7 @@ impl Recorder {
     pub fn finish(mut self) -> Result<Folded, ProfileError> {
         let mut control = self.child.stdin.take();
         if let Some(control) = &mut control {
-            // Whoever has ended already needs no word.
+            // A process that has ended already needs no signal.
             drop(control.write_all(b"stop\n"));
         }
         let data = self.data();

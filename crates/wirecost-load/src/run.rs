@@ -292,7 +292,7 @@ fn loops(options: &LoadOptions, others: u32) -> u32 {
 
 /// What this process and its workers have used so far.
 fn used_by(workers: &[u32]) -> Used {
-    // One that has ended has left its time to nobody.
+    // The time of a worker that has ended is not known.
     let workers = workers.iter().filter_map(|pid| OwnUsage::of(*pid).ok());
     let all = OwnUsage::read().into_iter().chain(workers);
     all.fold(Used::default(), |sum, usage| Used {

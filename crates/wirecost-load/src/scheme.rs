@@ -77,7 +77,7 @@ fn speaks_tls(address: SocketAddr) -> Option<bool> {
     }
 }
 
-/// A ClientHello without extensions (RFC 5246, section 7.4.1.2): whoever speaks TLS answers with a ServerHello or an alert.
+/// A ClientHello without extensions (RFC 5246, section 7.4.1.2): a TLS server answers with a ServerHello or an alert.
 fn client_hello() -> Vec<u8> {
     const RANDOM: [u8; 32] = [0x5a; 32];
     // ECDHE with AES-GCM, RSA with AES: some that most servers know.

@@ -32,8 +32,8 @@ const SYSTEM_STORES: [&str; 3] = [
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
 ];
-/// How long a target may take to say what it has used. One that is stopped says nothing, and a load that is watched stands
-/// still meanwhile.
+/// How long a target may take to say what it has used. One that is stopped says nothing, and the progress of the load is not
+/// shown meanwhile.
 const USAGE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long a target may take to say what has arrived.
 const REPORT_PATIENCE: Duration = Duration::from_secs(10);
@@ -97,7 +97,7 @@ pub struct Server {
 
 #[derive(Debug)]
 enum Kind {
-    /// It is there, and nobody knows more.
+    /// It was there before; nothing else is known of it.
     Found,
     /// Ours.
     Sink(Box<Sink>),
@@ -238,7 +238,7 @@ fn start_sink(
     asked.stamped = options.is_stamped();
     asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
     if let Site::Link(ip, link) = site {
-        // Nobody else is there: the port is the one by which others know the protocol.
+        // No other server is there: the port is the protocol's registered one.
         asked.address = SocketAddr::new(ip, options.stack.port());
         asked.link = Some(link);
     } else if options.ipv6 {

@@ -53,7 +53,7 @@ pub struct Share {
 pub type Outbox = Sender<(u32, FromPart)>;
 
 impl Share {
-    /// The shares of so many parts: ranges of devices of nearly the same length.
+    /// The shares of `parts` parts: ranges of devices of nearly the same length.
     pub fn split(options: &Arc<LoadOptions>, destination: &Destination, parts: u32) -> Vec<Self> {
         let subscribers = options.receivers();
         let range = |all: u32, part: u32| {
@@ -132,7 +132,7 @@ impl Share {
             cpu_ns: crate::cpu_ns(),
             intended_ns: 0,
         };
-        // Nobody listens where the coordinator has gone: the loop is told to quit, or its process ends.
+        // Sending fails where the coordinator has gone: the loop is told to quit, or its process ends.
         drop(outbox.send((self.number, alive)));
         drop(outbox.send((self.number, FromPart::Ready)));
         let report = driver

@@ -1,4 +1,4 @@
-//! CoAP endpoints, hence UDP sockets, that the devices of a part share: who can, how many it takes, whose a datagram is.
+//! CoAP endpoints, hence UDP sockets, that the devices of a part share: how many there are, and for which device a datagram is.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct SharedEndpoints {
 }
 
 impl SharedEndpoints {
-    /// The endpoints of a part with so many devices.
+    /// The endpoints of a part with `devices`.
     pub fn of(options: &LoadOptions, devices: u32, rng: Rng) -> Self {
         let endpoint = |number| Arc::new(SharedEndpoint::new(devices, rng.at(number) as u16));
         Self {

@@ -38,7 +38,7 @@ pub use target::serve;
 pub const COMMAND: &str = "load-target";
 /// How long a target may take to be there.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a target may take to end: it has said what it knew, and nobody waits for more.
+/// How long a target may take to end, once it has reported everything.
 const ENDING: Duration = Duration::from_secs(1);
 /// Descriptors that a process needs for itself.
 const RESERVED_FILES: u64 = 64;
@@ -75,7 +75,7 @@ pub(crate) struct Shard {
 }
 
 impl SinkOptions {
-    /// A target on loopback for so many connections of payloads with a stamp.
+    /// A target on loopback for `connections` of payloads with a stamp.
     pub fn new(stack: Stack, connections: u32) -> Self {
         Self {
             stack: stack.to_string(),

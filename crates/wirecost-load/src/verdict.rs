@@ -1,4 +1,4 @@
-//! Whether a load's figures may be used, what to look at before trusting them, and who could give no more.
+//! Whether a load's figures may be used, what to look at before trusting them, and the bottleneck.
 //!
 //! A reason is about one phase or about the whole load; what invalidates a phase replaces that phase's figures and no
 //! others'. An open loop is INVALID where the generator's own lag is a part of the response time, or where it did not send
@@ -17,7 +17,8 @@ use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase}
 use super::link::LinkReport;
 use crate::outcome::{Outcome, PhaseTimes, Spent};
 
-/// What must be sent, of what was offered, where the generator is the bottleneck, and be carried where nobody is.
+/// The share of what was offered that must be sent, or the generator is the bottleneck; and that must be carried, where there is
+/// no bottleneck.
 const SENT_SHARE: f64 = 0.99;
 /// A thread that uses more of its CPU than this has little left.
 const BUSY: f64 = 0.8;
@@ -42,7 +43,7 @@ pub struct Evidence<'a> {
 /// What is to be said of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Who could give no more; `None` where no phase has begun.
+    /// The bottleneck; `None` where no phase has begun.
     pub bottleneck: Option<Bottleneck>,
     /// Reasons to look before trusting any figure.
     pub warnings: Vec<Warning>,

@@ -8,7 +8,7 @@ use wirecost_results::load::LoopKind;
 use wirecost_results::metrics::{Metrics, Usage};
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
-/// Somebody who watches a load: the live view, the endpoint for Prometheus.
+/// A receiver of progress notifications: the live view, the endpoint for Prometheus.
 ///
 /// The coordinator calls from one thread, at the beginning, once a second while the load runs (also when nothing
 /// has happened), and at the end. A watcher must return at once: what it draws or serves is its own business.
@@ -138,7 +138,7 @@ impl Watcher for Metrics {
     }
 }
 
-/// Nobody watches.
+/// A watcher that ignores all notifications.
 impl Watcher for () {
     fn begin(&mut self, _: &Announcement) {}
 

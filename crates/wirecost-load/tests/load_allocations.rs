@@ -10,8 +10,8 @@ use std::time::Duration;
 use wirecost_load::activities::connect::{Connect, Group};
 use wirecost_load::activities::publish::{Publish, Publishing};
 use wirecost_load::activity::{Activity, Kind, Part};
+use wirecost_load::connections::Connections;
 use wirecost_load::devices::Devices;
-use wirecost_load::fleet::Fleet;
 use wirecost_load::part::{FromPart, Inbox, ToPart};
 use wirecost_load::roles::subscriber::Subscribers;
 use wirecost_load::share::BACKOFF;
@@ -125,7 +125,7 @@ fn part(options: &LoadOptions) -> Part {
     });
     Part {
         subscribers: Subscribers::none(),
-        fleet: Fleet::new(DEVICES as usize, options.connect_timeout, Rng::new(1)),
+        connections: Connections::new(DEVICES as usize, options.connect_timeout, Rng::new(1)),
         tracker: MessageTracker::new(rules, DEVICES as usize),
         pool: pool.expect("the stack carries it"),
         first: 0,
@@ -245,7 +245,7 @@ impl World {
     fn carry(&mut self, device: usize) {
         loop {
             self.poll_client(device);
-            Director::<Client>::sent(&mut self.devices, device, self.now);
+            Director::<Client>::flushed(&mut self.devices, device, self.now);
             if self.up.1.is_empty() {
                 return;
             }

@@ -1,4 +1,4 @@
-//! Topic aliases (section 3.3.2.3.4): numbers that stand for topics within one connection and direction.
+//! Topic aliases (section 3.3.2.3.4): numbers that represent topics within one connection and direction.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

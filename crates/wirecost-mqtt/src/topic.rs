@@ -1,8 +1,8 @@
 //! Topic names and topic filters (section 4.7).
 
-/// The level that stands for any one level.
+/// The wildcard that matches one level.
 pub(crate) const SINGLE_LEVEL: &str = "+";
-/// The last level that stands for its parent and any number of levels.
+/// The wildcard that matches its parent and any number of levels; the last level of a filter.
 pub(crate) const MULTI_LEVEL: &str = "#";
 /// The first level of a shared subscription (section 4.8.2).
 const SHARE: &str = "$share/";

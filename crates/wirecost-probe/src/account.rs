@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirecost_cost::{Content, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips};
+use wirecost_cost::{Content, DeviceLedger, PacketTime, PacketVerdict, Ports, Traffic, flights, round_trips};
 use wirecost_live::sniffer::Sniffed;
 use wirecost_proto::log::{DatagramLog, DirectionLog, FlowLog};
 use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
@@ -16,62 +16,11 @@ use wirecost_wire::tcp::{Flags, Segment};
 
 use super::notes::{Mark, Step};
 
-/// Packets and bytes of one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Way {
-    /// IP packets.
-    pub packets: u64,
-    /// IP headers.
-    pub ip: u64,
-    /// TCP and UDP headers, and what QUIC adds.
-    pub transport: u64,
-    /// TLS, DTLS.
-    pub security: u64,
-    /// The application protocol.
-    pub application: u64,
-    /// What was to be sent.
-    pub payload: u64,
-}
-
-impl Way {
-    /// Bytes of every layer.
-    pub const fn bytes(&self) -> u64 {
-        self.ip + self.transport + self.security + self.application + self.payload
-    }
-
-    const fn layer_mut(&mut self, layer: Layer) -> &mut u64 {
-        match layer {
-            Layer::Ip => &mut self.ip,
-            Layer::Transport => &mut self.transport,
-            Layer::Security => &mut self.security,
-            Layer::Application => &mut self.application,
-            Layer::Payload => &mut self.payload,
-        }
-    }
-
-    fn add(&mut self, spans: &[Span]) {
-        for span in spans {
-            *self.layer_mut(span.layer) += u64::from(span.len);
-        }
-    }
-}
-
-impl std::ops::AddAssign for Way {
-    fn add_assign(&mut self, other: Self) {
-        self.packets += other.packets;
-        self.ip += other.ip;
-        self.transport += other.transport;
-        self.security += other.security;
-        self.application += other.application;
-        self.payload += other.payload;
-    }
-}
-
 /// What one step cost, both ways; indexed by `Direction as usize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepCost {
     /// Device to server, and back.
-    pub ways: [Way; 2],
+    pub ways: [Traffic; 2],
     /// Round trips on the critical path to the step's last packet from the server.
     pub round_trips: Option<f64>,
     /// When its last packet passed.
@@ -83,7 +32,7 @@ pub struct StepCost {
 pub struct Account {
     /// By `Step as usize`.
     pub steps: [StepCost; Step::ALL.len()],
-    /// Bytes that nobody described.
+    /// Bytes that no endpoint described.
     pub unattributed_bytes: u64,
 }
 
@@ -189,16 +138,30 @@ impl Flows<'_> {
             let step = steps.step_of(*direction, &packet.bytes, &verdict);
             let cost = &mut account.steps[step as usize];
             let way = &mut cost.ways[*direction as usize];
-            way.packets += 1;
-            way.add(spans.spans());
+            way.add_packet(verdict.cause);
             cost.last_packet = Some(packet.at);
-            let unknown = u64::from(verdict.unattributed_bytes);
+            let mut alert = 0;
             if self.is_tls && step == Step::Close {
                 // What a reset keeps the client from reading behind its close is the server's close_notify.
-                way.application = way.application.saturating_sub(unknown);
-                way.security += unknown;
+                alert = verdict.unattributed_bytes;
             } else {
-                account.unattributed_bytes += unknown;
+                account.unattributed_bytes += u64::from(verdict.unattributed_bytes);
+            }
+            for span in spans.spans() {
+                let len = match span.layer {
+                    Layer::Application => span.len.min(alert),
+                    Layer::Ip | Layer::Transport | Layer::Security | Layer::Payload => 0,
+                };
+                alert -= len;
+                way.add_span(&Span {
+                    len,
+                    layer: Layer::Security,
+                    ..*span
+                });
+                way.add_span(&Span {
+                    len: span.len - len,
+                    ..*span
+                });
             }
             placed.push(Placed {
                 step,
@@ -228,7 +191,7 @@ impl Flows<'_> {
                         true => self.step_at(direction, offset),
                         false => Step::Ticket,
                     };
-                    account.steps[step as usize].ways[way].add(&[span]);
+                    account.steps[step as usize].ways[way].add_span(&span);
                 }
             }
         }

@@ -62,7 +62,13 @@ impl Client {
                 Self::Tls(Box::new(tls::Client::new(tls(options, around)?, application)))
             }
             Scheme::Coaps => Self::Dtls(Box::new(dtls::Client::new(dtls(options, around)?, application))),
-            _ => Self::Plain(application),
+            Scheme::Mqtt
+            | Scheme::Coap
+            | Scheme::Amqp
+            | Scheme::Http
+            | Scheme::H3
+            | Scheme::Tcp
+            | Scheme::Udp => Self::Plain(application),
         })
     }
 }
@@ -279,7 +285,12 @@ pub(super) fn tls(options: &Options, around: &Environment) -> Result<tls::Client
     };
     let alpn = match options.url.scheme.protocol() {
         Protocol::Http1 => vec![b"http/1.1".to_vec()],
-        _ => Vec::new(),
+        Protocol::Mqtt
+        | Protocol::Coap
+        | Protocol::Amqp
+        | Protocol::Http3
+        | Protocol::Tcp
+        | Protocol::Udp => Vec::new(),
     };
     tls::ClientConfig::new(tls::ClientOptions {
         versions,

@@ -26,7 +26,7 @@ const SILENT: &str = "a server may be silent where identity or key is wrong: che
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// Nobody answers.
+    /// No answer came.
     Unreachable,
     /// Who answers refuses, or speaks something else.
     Refused,
@@ -289,7 +289,9 @@ impl Diagnosis<'_> {
             Scheme::Amqp => "amqp",
             Scheme::Http => "http1",
             Scheme::H3 => "http3",
-            _ => return start.to_owned(),
+            Scheme::Mqtts | Scheme::Coaps | Scheme::Amqps | Scheme::Https | Scheme::Tcp | Scheme::Udp => {
+                return start.to_owned();
+            }
         };
         format!(
             "{start}; 'wirecost serve {name}' gives one on port {}",
@@ -354,7 +356,7 @@ impl Diagnosis<'_> {
         }
     }
 
-    /// Datagrams that nobody answered: all that UDP says.
+    /// Datagrams without an answer: all that UDP says.
     fn unanswered(&self, sent: usize, within: Option<Duration>) -> Cause {
         let what = match (self.scheme(), within) {
             (_, None) => format!(

@@ -34,6 +34,7 @@ pub mod x509;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use wirecost_cost::Traffic;
 use wirecost_live::Clock;
 use wirecost_live::patience::Patience;
 use wirecost_live::sniffer::{Sniffed, interface_of};
@@ -119,8 +120,8 @@ pub fn run(options: &Options) -> Result<Probe, ProbeError> {
             step: Step::Dns,
             time: looked_up,
             round_trips: None,
-            up: account::Way::default(),
-            down: account::Way::default(),
+            up: Traffic::default(),
+            down: Traffic::default(),
         });
     }
     probe.try_addresses(options, &around, &addresses)?;

@@ -90,7 +90,7 @@ impl OptionsError {
 }
 
 impl Options {
-    /// The defaults for a URL: 128 B, QoS 1, MQTT 5, 10 s per step, the authorities of nobody.
+    /// The defaults for a URL: 128 B, QoS 1, MQTT 5, 10 s per step, and no authorities.
     pub fn new(url: Url) -> Self {
         Self {
             login: url.login.clone(),

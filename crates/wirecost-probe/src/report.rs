@@ -3,7 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::account::{Account, Way};
+use serde::Serializer;
+use serde::ser::SerializeMap;
+pub use wirecost_cost::Traffic;
+use wirecost_proto::Layer;
+
+use super::account::Account;
 use super::event::Fact;
 use super::failure::Failure;
 use super::notes::{Mark, Notes, Step};
@@ -20,9 +25,11 @@ pub struct StepReport {
     /// Round trips on its critical path, where packets were seen.
     pub round_trips: Option<f64>,
     /// Device to server.
-    pub up: Way,
+    #[serde(serialize_with = "write_traffic")]
+    pub up: Traffic,
     /// Server to device.
-    pub down: Way,
+    #[serde(serialize_with = "write_traffic")]
+    pub down: Traffic,
 }
 
 /// What a probe has found.
@@ -62,9 +69,21 @@ pub struct StepTotal {
     #[serde(rename = "time_ns", serialize_with = "crate::failure::nanos")]
     pub time: Duration,
     /// Device to server.
-    pub up: Way,
+    #[serde(serialize_with = "write_traffic")]
+    pub up: Traffic,
     /// Server to device.
-    pub down: Way,
+    #[serde(serialize_with = "write_traffic")]
+    pub down: Traffic,
+}
+
+/// Packets, and bytes by layer.
+fn write_traffic<S: Serializer>(traffic: &Traffic, to: S) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(None)?;
+    map.serialize_entry("packets", &traffic.packets())?;
+    for layer in Layer::ALL {
+        map.serialize_entry(layer.name(), &traffic.bytes(layer))?;
+    }
+    map.end()
 }
 
 /// The version of the report's form.
@@ -96,8 +115,8 @@ impl Report {
     pub(super) fn push(&mut self, step: StepReport) {
         if step.step != Step::Ticket {
             self.total.time += step.time;
-            self.total.up += step.up;
-            self.total.down += step.down;
+            self.total.up += &step.up;
+            self.total.down += &step.down;
         }
         self.steps.push(step);
     }
@@ -135,7 +154,7 @@ pub(super) fn steps(notes: &Notes, account: &Account) -> Vec<StepReport> {
         .filter(|(index, mark)| has_own(*index, mark))
         .map(report);
     // Where nothing is sent to close, there is no such step.
-    let is_empty = |step: &StepReport| step.up.bytes() + step.down.bytes() == 0;
+    let is_empty = |step: &StepReport| step.up.wire_bytes() + step.down.wire_bytes() == 0;
     steps
         .filter(|step| step.step != Step::Close || !is_empty(step))
         .collect()

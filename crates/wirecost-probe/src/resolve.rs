@@ -77,7 +77,7 @@ fn look_up(host: &str, port: u16, patience: Patience<'_>) -> Result<Vec<SocketAd
     thread::spawn(move || {
         let found: io::Result<Vec<SocketAddr>> =
             (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Nobody listens any more where the time is over.
+        // No socket listens any more where the time is over.
         drop(sender.send(found));
     });
     let answer = patience.wait(|slice| match receiver.recv_timeout(slice) {

@@ -309,7 +309,7 @@ where
         }
     }
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, context: Context) -> Action<Command> {
         if self.stage == Stage::Idle {

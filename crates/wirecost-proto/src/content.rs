@@ -9,7 +9,7 @@ use crate::{Buffer, Cause, Layer, Phase};
 /// The content of a message, and which of its bytes are payload.
 ///
 /// Of a plain content every byte is payload. A protected object (RFC 9052) has bytes of its own around the payload:
-/// they are the security layer's, and whoever puts the object on the wire says so with [`Content::push`] or
+/// they are the security layer's, and the endpoint that sends the object says so with [`Content::push`] or
 /// [`Content::relabel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {

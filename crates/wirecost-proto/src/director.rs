@@ -32,7 +32,7 @@ pub trait Director<E: Endpoint> {
     /// Takes that the last byte that a device's endpoint handed out has left the loop's buffer: all its commands so far
     /// are sent, unless the endpoint holds some of them back. Returns whether the device may have something to do by that,
     /// and is to be asked for it.
-    fn sent(&mut self, device: usize, now: Instant) -> bool;
+    fn flushed(&mut self, device: usize, now: Instant) -> bool;
 
     /// Says what a device does next; called again after every step that is not `Wait` or `Finished`. After input of the
     /// device it is asked without being named by [`Director::due`].
@@ -56,13 +56,13 @@ pub trait Director<E: Endpoint> {
         None
     }
 
-    /// Says whose datagram has arrived on a socket that devices share, one of so many that they have; it is dropped where
-    /// it is nobody's. Device `n` has socket `n` modulo their number.
+    /// Says whose datagram has arrived on a socket that devices share, by the socket's number; `None` drops
+    /// it. Device `n` has socket `n` modulo their number.
     fn route(&mut self, _socket: usize, _datagram: &[u8]) -> Option<usize> {
         None
     }
 
-    /// Takes what the machine says of a socket that devices share, as that nobody listens at the target. Whose datagram it
+    /// Takes what the machine says of a socket that devices share, as that no socket listens at the target. Whose datagram it
     /// is about is not said: its device finds out by a time-out.
     fn shared_failed(&mut self, _reason: ResetReason, _now: Instant) {}
 }
@@ -102,8 +102,8 @@ impl<E: Endpoint, S: Script<E>> Director<E> for Scripts<S> {
         self.scripts[device].failed(reason, now);
     }
 
-    fn sent(&mut self, device: usize, now: Instant) -> bool {
-        self.scripts[device].sent(now);
+    fn flushed(&mut self, device: usize, now: Instant) -> bool {
+        self.scripts[device].flushed(now);
         true
     }
 

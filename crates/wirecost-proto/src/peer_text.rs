@@ -1,11 +1,11 @@
-//! What a peer has said, fit to be shown: on a terminal, in a file, to whoever reads it.
+//! Text from a peer that is safe to show, on a terminal or in a file.
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
 /// The longest text that is kept, in characters as they are shown.
 pub(crate) const MAX_CHARACTERS: usize = 200;
-/// What stands for the rest of a longer one.
+/// What represents the rest of a longer one.
 const ELLIPSIS: char = '…';
 
 /// Words of a peer, made from its bytes in one way only. What a terminal would act upon, and what a reader would not see or
@@ -85,7 +85,7 @@ impl Cleaned {
     }
 }
 
-/// Whether a character stands for itself, where it stands.
+/// Whether a character is shown as itself, where it stands.
 fn is_shown(character: char) -> bool {
     let is_hidden = matches!(
         character,

@@ -49,7 +49,7 @@ pub trait Script<E: Endpoint> {
     fn failed(&mut self, reason: ResetReason, now: Instant);
 
     /// Takes that the last byte handed out has left the driver's buffer.
-    fn sent(&mut self, now: Instant);
+    fn flushed(&mut self, now: Instant);
 
     /// Says what to do next; called again after every step that is not `Wait` or `Finished`.
     fn next(&mut self, context: Context) -> Step<E::Command>;

@@ -19,7 +19,7 @@ pub enum ServiceTime {
     },
 }
 
-/// What stands before the mean of an exponential service time.
+/// What is before the mean of an exponential service time.
 const EXPONENTIAL: &str = "exponential:";
 
 /// A service time that is none.

@@ -1,4 +1,4 @@
-//! Every byte has a layer, a phase and a cause, and whoever makes or consumes it says which.
+//! Every byte has a layer, a phase and a cause. The endpoint that makes or consumes the byte says which.
 
 use alloc::vec::Vec;
 use core::ops::Range;

@@ -1,4 +1,4 @@
-//! What a message says of itself at the front of its payload, so that whoever takes it knows whose it is and how old.
+//! The stamp at the front of a payload: it tells the receiver which device sent the message, and when.
 
 use core::fmt;
 
@@ -69,7 +69,7 @@ impl Stamp {
     /// Bytes of a stamp; a shorter payload carries none.
     pub const BYTES: usize = 16;
 
-    /// The stamp as it stands at the front of a payload.
+    /// The stamp as it is at the front of a payload.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let head = (u64::from(self.device) << 32) | u64::from(self.message);
         ((u128::from(head) << 64) | u128::from(self.intended_ns)).to_be_bytes()

@@ -36,16 +36,16 @@ pub(crate) enum Column {
     Ratio,
 }
 
-/// Where a cell stands in a column.
+/// The position of a cell in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
-    /// Nobody is better.
+    /// No value is better.
     Best,
-    /// Somebody is better, but the intervals overlap.
+    /// Another value is better, but the intervals overlap.
     Inseparable,
-    /// Somebody is better.
+    /// Another value is better.
     Behind,
-    /// Nobody knows: there are too few samples for an interval.
+    /// It is not known: there are too few samples for an interval.
     Unsure,
     /// Not compared: no value, or an invalid cell.
     Unranked,
@@ -250,7 +250,16 @@ impl Column {
         match self {
             Self::P50 => Some("p50"),
             Self::P99 => Some("p99"),
-            _ => None,
+            Self::Up
+            | Self::Down
+            | Self::Total
+            | Self::Connection
+            | Self::Packets
+            | Self::RoundTrips
+            | Self::FirstMessage
+            | Self::Mean
+            | Self::Goodput
+            | Self::Ratio => None,
         }
     }
 }

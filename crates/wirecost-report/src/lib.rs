@@ -20,6 +20,9 @@
 //! assert_eq!(progress(&[]), "");
 //! ```
 
+// A new column must not be written as another one: the compiler lists the matches that it is missing in.
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod columns;
 mod error;
 pub mod export;

@@ -1,4 +1,4 @@
-//! How the cells of a run are called, and what stands in a column of its own because the name leaves it out.
+//! How the cells of a run are called, and what is in a column of its own because the name leaves it out.
 
 use wirecost_results::summary::Agreement;
 use wirecost_results::{Cell, Summary};

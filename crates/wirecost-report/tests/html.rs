@@ -49,7 +49,7 @@ fn every_element_is_closed_in_order() {
     }
 }
 
-/// What stands between `<` and `>`, style and script left out.
+/// What is between `<` and `>`, style and script left out.
 fn tags(html: &str) -> Vec<String> {
     let mut html = html.to_owned();
     for raw in ["style", "script"] {

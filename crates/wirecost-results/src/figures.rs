@@ -84,7 +84,7 @@ pub struct Connects {
     pub failed: u64,
     /// Not there within the connect time-out.
     pub timed_out: u64,
-    /// Left before anything came of them, because the phase or the load was over: nobody's failure.
+    /// Left before they came about or failed, because the phase or the load was over: no side has failed.
     #[serde(default)]
     pub given_up: u64,
     /// Established connections that were lost.

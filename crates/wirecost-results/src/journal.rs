@@ -45,7 +45,7 @@ pub enum Entry {
         stack: String,
         /// Payload of a message in bytes; null where messages differ in it.
         payload_bytes: Option<u64>,
-        /// `finished`, `partial` (it ended before it was complete), `failed` (of a load: a part of the generator did, or nobody was there) or `not-run`.
+        /// `finished`, `partial` (it ended before it was complete), `failed` (of a load: a part of the generator did, or no server was there) or `not-run`.
         state: String,
         /// Messages that it offered.
         offered: u64,

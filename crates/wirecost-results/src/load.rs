@@ -218,9 +218,9 @@ pub struct PhaseFigures {
     pub sent: u64,
     /// How connections came about.
     pub connects: Connects,
-    /// What arrived at subscribers or at the sink; null where nobody could tell.
+    /// What arrived at subscribers or at the sink; null where that is not known.
     pub deliveries: Option<Deliveries>,
-    /// Of the deliveries that were expected, those that have not come, in a later phase either; absent where nobody knows
+    /// Of the deliveries that were expected, those that have not come, in a later phase either; absent where it is not known
     /// what was expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,

@@ -1,6 +1,6 @@
 //! `intervals.csv`: one row per load, phase and second, in that order.
 //!
-//! Outcomes and times stand in the second in which their messages were *intended*; connects, deliveries and bytes in
+//! Outcomes and times are in the second in which their messages were *intended*; connects, deliveries and bytes in
 //! the second in which they came about. Times are in nanoseconds, empty where there is none, and a quantile pX where there
 //! are fewer than 1/(1-X) of them.
 

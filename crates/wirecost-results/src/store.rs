@@ -239,8 +239,8 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
 }
 
 /// The part of a second in which times of a kind were measured, in seconds from the beginning of the phase: a warm-up cuts it
-/// at its beginning. At its end the offer cuts it for times that stand where their messages were intended, and the phase for
-/// those that stand where they came about. What comes behind that has a whole second.
+/// at its beginning. At its end the offer cuts it for times that count when their messages were intended, and the phase for
+/// those that count when they came about. What comes behind that has a whole second.
 fn measured_of(figures: &PhaseFigures, kind: CurveKind, second: u32) -> [f64; 2] {
     let end = match kind {
         CurveKind::Connect | CurveKind::Delay => figures.duration_s,

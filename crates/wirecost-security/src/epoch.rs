@@ -1,4 +1,4 @@
-//! Where the run's clock stands among the clocks of the libraries below.
+//! Where the run's clock is among the clocks of the libraries below.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use wirecost_proto::Instant;
 
 /// The start of the run on the two clocks that security libraries ask for.
 ///
-/// A monotonic instant cannot be made from nothing, so whoever owns a clock gives one; in simulation any instant does,
+/// A monotonic instant cannot be made from nothing, so the owner of a clock gives one; in simulation any instant does,
 /// because only differences count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {

@@ -61,7 +61,7 @@ impl KeyLog {
         std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// All lines so far; both ends of one connection give the same ones, so each stands once.
+    /// All lines so far; both ends of one connection give the same ones, so each occurs once.
     pub fn text(&self) -> String {
         let Some(lines) = &self.lines else {
             return String::new();

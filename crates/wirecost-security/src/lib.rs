@@ -4,7 +4,7 @@
 //! inner endpoint's commands, reports its events beside its own ([`Event`]), and maps the inner spans onto the
 //! protected bytes.
 //!
-//! - [`epoch`]: where the run's clock stands among the clocks of the libraries below
+//! - [`epoch`]: where the run's clock is among the clocks of the libraries below
 //! - [`start`]: how a connection starts: cold, resumed, 0-RTT
 //! - [`certificate`]: an authority, and identities of the same size every time
 //! - [`dtls`]: DTLS 1.3 and 1.2 around endpoints that speak datagrams

@@ -104,7 +104,7 @@ fn tshark(capture: &[u8], fields: &[&str]) -> Vec<Vec<String>> {
     text.lines().map(row).collect()
 }
 
-/// The numbers of a field that may stand several times in a packet, 0x before hexadecimal ones.
+/// The numbers of a field that may be several times in a packet, 0x before hexadecimal ones.
 fn numbers(field: &str) -> Vec<usize> {
     let fields = field.split(',').filter(|number| !number.is_empty());
     fields.map(|number| number.parse().expect("a number")).collect()

@@ -240,7 +240,7 @@ fn again(totals: &Totals) -> u64 {
     let ways = Direction::ALL.into_iter();
     let kinds = ways.flat_map(|way| Phase::ALL.map(|phase| (phase, way)));
     kinds
-        .map(|(phase, way)| totals.packets_by_cause(phase, way, Cause::Retransmission))
+        .map(|(phase, way)| totals.traffic(phase, way).packets_by_cause(Cause::Retransmission))
         .sum()
 }
 

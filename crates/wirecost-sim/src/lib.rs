@@ -3,12 +3,12 @@
 //!
 //! - [`world`]: hosts, their flows and the events between them
 //! - [`workers`]: the workers of a server that has a service time
-//! - [`tap`]: who sees the packets at the entry of the link
+//! - [`tap`]: observers of the packets at the entry of the link
 //! - `network`: flows, their sockets, packets on their way, links, and the time
 //! - `queue`: what is still to happen, by time; `slab`: values by number
 //!
 //! A simulation is a function of what it is made of: the same devices, services, links and settings give the same
-//! packets at the same times, on any machine. What it leaves out stands in docs/models/simulation.md.
+//! packets at the same times, on any machine. docs/models/simulation.md says what it leaves out.
 //!
 //! ```
 //! use std::net::SocketAddr;
@@ -28,7 +28,7 @@
 //! impl Script<Client> for Once {
 //!     fn event(&mut self, _: ClientEvent, _: Instant) {}
 //!     fn failed(&mut self, _: ResetReason, _: Instant) {}
-//!     fn sent(&mut self, _: Instant) {}
+//!     fn flushed(&mut self, _: Instant) {}
 //!     fn next(&mut self, _: Context) -> Step<ClientCommand> {
 //!         self.0.pop().unwrap_or(Step::Wait(None))
 //!     }

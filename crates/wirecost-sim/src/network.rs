@@ -101,7 +101,7 @@ impl<L: Links, T: Tap> Network<L, T> {
     }
 
     /// Lets a packet enter its device's link; leaves the deliveries of intact copies. A flipped bit is found by the
-    /// receiver's checksum (RFC 1071 section 1: every single-bit error), so that such a copy reaches nobody.
+    /// receiver's checksum (RFC 1071 section 1: every single-bit error), so that no application receives such a copy.
     fn enter(&mut self, entering: &Entering<'_>) {
         self.deliveries.clear();
         let Some(flow) = self.flows.get_mut(entering.flow) else {
@@ -137,7 +137,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
     }
 
-    /// Lets go of a flow that nobody has anything of any more.
+    /// Removes a flow that neither side uses any more.
     pub(crate) fn release(&mut self, flow: u32) {
         if self.flows.get(flow).is_some_and(Flow::is_over) {
             self.flows.remove(flow);

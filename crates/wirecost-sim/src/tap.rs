@@ -1,4 +1,4 @@
-//! Who sees the packets at the entry of the link.
+//! Observers of the packets at the entry of the link.
 //!
 //! - [`recording`]: [`Recording`] keeps every packet's bytes, as the recorder of the emulated link does
 //! - [`tally`]: [`Tally`] adds up what packets and bytes were, without making them
@@ -16,14 +16,14 @@ pub mod tally;
 pub use recording::Recording;
 pub use tally::Tally;
 
-/// What stands between the IP header and the payload.
+/// What is between the IP header and the payload.
 #[derive(Clone, Copy, Debug)]
 pub enum Transport<'a> {
     /// A TCP header.
     Tcp {
         /// Everything but ports and payload.
         segment: &'a Segment,
-        /// Where the payload stands in its stream.
+        /// The position of the payload in its stream.
         offset: u64,
         /// What the segment is to the stream of its direction.
         placement: Placement,
@@ -54,7 +54,7 @@ pub struct Placement {
 pub struct Fragment<'a> {
     /// The whole datagram, without its UDP header.
     pub datagram: &'a [u8],
-    /// Where the fragment stands in the IP payload, in bytes; 0 for the one with the UDP header.
+    /// The position of the fragment in the IP payload, in bytes; 0 for the one with the UDP header.
     pub offset: usize,
     /// Whether fragments follow.
     pub more: bool,
@@ -84,7 +84,7 @@ pub struct Packet<'a> {
     pub destination: SocketAddr,
     /// The IP identification; what the fragments of a datagram share.
     pub identification: u16,
-    /// What stands before the payload.
+    /// What is before the payload.
     pub transport: Transport<'a>,
     /// Bytes of the IP packet.
     pub wire_bytes: usize,

@@ -38,9 +38,9 @@ pub struct Finished<D, L, T, O> {
     pub service_errors: Vec<(usize, String)>,
     /// The links, with their counters.
     pub links: L,
-    /// Who saw the packets.
+    /// The tap that saw the packets.
     pub tap: T,
-    /// Who took the servers' events.
+    /// The observer of the servers' events.
     pub observer: O,
     /// When the last thing happened.
     pub ended: Instant,
@@ -130,7 +130,7 @@ where
         self.network.now
     }
 
-    /// Who takes the servers' events.
+    /// The observer of the servers' events.
     pub const fn observer(&self) -> &O {
         &self.observer
     }

@@ -54,7 +54,7 @@ impl Script<Client> for Exchanges {
         panic!("{reason}");
     }
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, _: Context) -> Step<Command> {
         if !std::mem::replace(&mut self.connecting, true) {

@@ -54,7 +54,7 @@ impl Director<Client> for OneByOne {
         panic!("device {device}: {reason}");
     }
 
-    fn sent(&mut self, device: usize, now: Instant) -> bool {
+    fn flushed(&mut self, device: usize, now: Instant) -> bool {
         if self.stages[device] == Stage::Sending {
             self.stages[device] = Stage::Sent;
             self.sent[device] = now;

@@ -60,7 +60,7 @@ impl Script<Client> for Returning {
         panic!("{reason}");
     }
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, context: Context) -> Step<ClientCommand> {
         let second = context.now + Duration::from_secs(1);

@@ -83,7 +83,11 @@ where
     let finished = world.run(end());
     let (recording, tally) = finished.tap;
     let totals = recording.totals_of(&finished.devices[0], &finished.flows, PORT);
-    let again = Phase::ALL.map(|phase| totals.packets_by_cause(phase, Direction::Up, Cause::Retransmission));
+    let again = Phase::ALL.map(|phase| {
+        totals
+            .traffic(phase, Direction::Up)
+            .packets_by_cause(Cause::Retransmission)
+    });
     assert!(again.iter().sum::<u64>() > 5, "the link loses some: {again:?}");
     for way in Direction::ALL {
         assert_eq!(totals.unattributed_bytes(way), 0);

@@ -44,7 +44,7 @@ fn impaired(reorder: f64, duplicate: f64, loss: f64) -> LinkConfig {
 }
 
 fn packets(totals: &Totals, phase: Phase, cause: Cause) -> u64 {
-    let count = |way| totals.packets_by_cause(phase, way, cause);
+    let count = |way| totals.traffic(phase, way).packets_by_cause(cause);
     Direction::ALL.into_iter().map(count).sum()
 }
 
@@ -55,7 +55,7 @@ fn reordering_moves_nothing_into_the_connect() {
         let reordered = totals(impaired(0.15, 0.0, 0.0), seed);
         // A SYN-ACK or its ACK held back for 12 ms is no reason to send it again.
         for way in Direction::ALL {
-            let bytes = |totals: &Totals| totals.wire_bytes(Phase::Connect, way);
+            let bytes = |totals: &Totals| totals.traffic(Phase::Connect, way).wire_bytes();
             assert_eq!(bytes(&reordered), bytes(&whole), "seed {seed}, {}", way.name());
         }
     }

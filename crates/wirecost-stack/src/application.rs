@@ -128,7 +128,7 @@ impl ApplicationClient {
         }
     }
 
-    /// The message that was asked for last, if all of it is handed out and nobody was told.
+    /// The message that was asked for last, if all of it is handed out and that was not reported.
     fn take_sent(&mut self) -> Option<u64> {
         let is_unsent = match &self.protocol {
             Protocol::Bare(client) => client.has_unsent(),

@@ -167,7 +167,7 @@ fn protocol(
         }
         Application::Http1 => Protocol::Http1(Box::new(http1::Client::new(http1::ClientConfig {
             connection_close: config.connection_close,
-            // Whoever sends a message knows how long an answer is waited for.
+            // The sender of a message decides how long it waits for an answer.
             response_timeout: None,
             ..http1::ClientConfig::default()
         }))),
@@ -176,7 +176,7 @@ fn protocol(
                 .tls(Channel::Tls13, config.start)
                 .map_err(|reason| error(&reason))?;
             let http = http3::ClientConfig {
-                // Whoever sends a message knows how long an answer is waited for.
+                // The sender of a message decides how long it waits for an answer.
                 response_timeout: LONGEST_WAIT,
                 describes: config.describes_received,
                 ..http3::ClientConfig::new(tls, config.rng)

@@ -46,7 +46,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// New credentials of a run whose clock stands at `epoch`; without `keys` no secret of a connection is kept.
+    /// New credentials of a run whose clock is at `epoch`; without `keys` no secret of a connection is kept.
     ///
     /// # Errors
     /// The system gives no randomness.

@@ -121,7 +121,7 @@ pub enum Event {
         /// The message's number.
         message: u64,
     },
-    /// One side has refused the connection: the server, or whoever does not trust it or understand it.
+    /// One side has refused the connection: the server, or a client that does not trust or understand it.
     Rejected {
         /// Why.
         reason: String,

@@ -51,7 +51,7 @@ pub(super) enum Template {
 }
 
 impl Template {
-    /// The content, where nobody else holds the template.
+    /// The content, where the template has no other holder.
     pub(super) fn content_mut(&mut self) -> Option<&mut Content> {
         match self {
             Self::Bare(content) => Some(content),

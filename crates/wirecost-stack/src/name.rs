@@ -55,7 +55,7 @@ pub enum NameError {
     },
     /// An application protocol that cannot run over what follows the `+`.
     #[error(
-        "{application} cannot be combined with {addition:?}; it stands alone or with {}, one channel at most",
+        "{application} cannot be combined with {addition:?}; it takes {}, one channel at most",
         additions(application)
     )]
     Combination {
@@ -80,7 +80,7 @@ fn all_names() -> String {
     )
 }
 
-/// What can stand behind the name of an application protocol.
+/// What can be behind the name of an application protocol.
 fn additions(application: &str) -> String {
     let found = NAMES.iter().find(|(name, _)| *name == application);
     let channels = channels(|channel| found.is_some_and(|(_, found)| found.can_run_over(channel)));
@@ -231,7 +231,7 @@ mod tests {
             .expect_err("TLS needs a stream")
             .to_string();
         assert!(
-            error.ends_with("udp cannot be combined with \"tls1.3\"; it stands alone or with +cose +dtls1.3 +dtls1.2 +dtls1.2-psk, one channel at most"),
+            error.ends_with("udp cannot be combined with \"tls1.3\"; it takes +cose +dtls1.3 +dtls1.2 +dtls1.2-psk, one channel at most"),
             "{error}"
         );
         for text in [

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use wirecost_proto::Rng;
 
-/// A text in which placeholders stand for what differs from device to device and from message to message.
+/// A text in which placeholders represent what differs from device to device and from message to message.
 ///
-/// | placeholder | stands for |
+/// | placeholder | represents |
 /// |---|---|
 /// | `%d` | the device's number, from 1 |
 /// | `%n` | the message's number among those of its device, from 1 |
@@ -35,7 +35,7 @@ enum Value {
     Random,
 }
 
-/// What the placeholders of a pattern stand for at one message.
+/// What the placeholders of a pattern represent at one message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
     /// The device, from 0.

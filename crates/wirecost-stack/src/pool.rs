@@ -1,4 +1,4 @@
-//! What the devices of a load send: messages that are made once and used again as soon as nobody holds them.
+//! What the devices of a load send: messages that are made once and used again as soon as they have no holder.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const KEPT: usize = 65_536;
 pub struct Outgoing {
     /// What the protocol's client takes.
     pub(super) template: Template,
-    /// What stands over the front of the payload, where the template has it not.
+    /// What is over the front of the payload, where the template has it not.
     pub(super) stamp: Option<Stamp>,
 }
 

@@ -56,7 +56,7 @@ fn end_of_authority(text: &str) -> usize {
     }
 }
 
-/// RFC 3986, section 3.2.1: user information stands in front of the host.
+/// RFC 3986, section 3.2.1: user information is in front of the host.
 fn without_password(authority: &str) -> String {
     let login = authority.rsplit_once('@');
     match login.and_then(|(login, host)| Some((login.split_once(':')?.0, host))) {

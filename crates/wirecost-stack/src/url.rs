@@ -271,7 +271,7 @@ fn login_of(text: &str) -> Login {
     }
 }
 
-/// RFC 3986, sections 3.2.2 and 3.2.3: IPv6 addresses stand in brackets.
+/// RFC 3986, sections 3.2.2 and 3.2.3: IPv6 addresses are in brackets.
 fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlError> {
     let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, rest)) => (host, rest.strip_prefix(':')),
@@ -380,7 +380,7 @@ impl Url {
         Some(carried.replace('%', "%%"))
     }
 
-    /// A percent sign of topic, path or address that no two hexadecimal digits follow, with what stands there (RFC 3986,
+    /// A percent sign of topic, path or address that no two hexadecimal digits follow, with what is there (RFC 3986,
     /// section 2.1): a placeholder, most likely.
     pub fn stray_percent(&self) -> Option<&str> {
         let signs = self.resource.match_indices('%');
@@ -402,7 +402,7 @@ impl Url {
             Application::Tcp => Protocol::Tcp,
             Application::Udp => Protocol::Udp,
         };
-        // No scheme stands for bare payloads that are protected.
+        // No scheme is for bare payloads that are protected.
         let is_bare = matches!(protocol, Protocol::Tcp | Protocol::Udp);
         protocol == self.scheme.protocol() && (is_bare || stack.has_handshake() == self.scheme.is_secure())
     }

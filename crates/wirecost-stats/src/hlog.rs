@@ -76,7 +76,7 @@ fn row(text: &mut String, start: f64, length: f64, histogram: &Histogram) -> fmt
     writeln!(text, "{start:.3},{length:.3},{max:.6},{}", STANDARD.encode(bytes))
 }
 
-/// The rows of an interval log without tags, in their order, whoever wrote it.
+/// The rows of an interval log without tags, in their order, of any program.
 ///
 /// # Errors
 /// A line is neither comment nor row, or its histogram cannot be read.

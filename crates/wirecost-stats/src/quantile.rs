@@ -12,7 +12,7 @@ use crate::CONFIDENCE;
 /// Below this number of values p99.9 is never printed.
 const P999_MIN_VALUES: u64 = 10_000;
 
-/// Slack for products such as 10 x (1 - 0.9), which rounding leaves beside the whole number they stand for.
+/// Slack for products such as 10 x (1 - 0.9), which rounding leaves beside the whole number they represent.
 const ROUNDING: f64 = 1e-9;
 
 /// A quantile of a sample with its 95 % interval.

@@ -13,7 +13,7 @@ const KEPT_BYTES: usize = 512;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendBuffer {
     bytes: VecDeque<u8>,
-    /// Where the first of them stands in the stream.
+    /// The position of the first of them in the stream.
     start: u64,
     /// Where packets end that were pushed, as the last one of a write is, in order: the segments that end there carry PSH.
     pushes: VecDeque<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct WaitingPacket {
 }
 
 impl SendBuffer {
-    /// Where the first byte that is not acknowledged stands in the stream.
+    /// The position of the first byte that is not acknowledged in the stream.
     pub(crate) const fn start(&self) -> u64 {
         self.start
     }
@@ -95,7 +95,7 @@ impl SendBuffer {
         self.pushes.push_back(end);
     }
 
-    /// Bytes of the last packet that stand behind `offset`.
+    /// Bytes of the last packet that are behind `offset`.
     pub(crate) fn last_packet_bytes(&self, offset: u64) -> u64 {
         let start = match self.packets.len() {
             0 | 1 => self.start,
@@ -119,7 +119,7 @@ impl SendBuffer {
     /// their pushes.
     pub(crate) fn cut_packet(&mut self, start: u64, end: u64) {
         let index = self.packets.partition_point(|end| *end <= start);
-        // Pushes stand where packets end.
+        // Pushes are where packets end.
         if self.packets.get(index) == Some(&end) {
             return;
         }

@@ -81,8 +81,8 @@ pub enum Event {
 pub struct Transmit {
     /// Everything but ports and payload.
     pub segment: Segment,
-    /// Where the payload stands in the stream of this direction, from 0; of a segment without payload, where the next byte
-    /// would stand.
+    /// The position of the payload in the stream of this direction, from 0; of a segment without payload, where the next byte
+    /// would be.
     pub offset: u64,
     /// Bytes of payload, which were appended to the buffer.
     pub payload_bytes: u32,
@@ -335,7 +335,7 @@ impl Connection {
     pub fn close(&mut self, now: Instant) {
         let now = now + self.clock_phase;
         match &mut self.stage {
-            // RFC 9293, section 3.10.4: nobody knows of it yet.
+            // RFC 9293, section 3.10.4: no peer knows of it yet.
             Stage::Opening(opening) if opening.peer.is_none() => self.end(None),
             Stage::Opening(opening) => opening.close(),
             Stage::Synchronized(_) => self.drive(|open, _| open.close(now)),
@@ -356,7 +356,7 @@ impl Connection {
         }
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     pub fn state(&self) -> State {
         match &self.stage {
             Stage::Opening(opening) if opening.peer.is_none() => State::SynSent,

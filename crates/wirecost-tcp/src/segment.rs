@@ -20,7 +20,7 @@ pub struct Segment {
     pub acknowledgment: u32,
     /// The control bits.
     pub flags: Flags,
-    /// The window as it stands in the header: scaled already, except on a SYN.
+    /// The window as it is in the header: scaled already, except on a SYN.
     pub window: u16,
     /// The largest segment that the sender accepts; on a SYN.
     pub maximum_segment_size: Option<u16>,

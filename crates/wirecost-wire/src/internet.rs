@@ -52,7 +52,7 @@ impl Protocol {
     }
 }
 
-/// Where a packet stands in the datagram it is a part of.
+/// The position of a packet in the datagram it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fragment {
     /// The identification that the fragments share: 16 bits in IPv4, 32 in IPv6.
@@ -76,16 +76,16 @@ impl Fragment {
 pub enum Addresses {
     /// IPv4 addresses.
     V4 {
-        /// Who sends.
+        /// The address of the sender.
         source: Ipv4Addr,
-        /// Who receives.
+        /// The address of the receiver.
         destination: Ipv4Addr,
     },
     /// IPv6 addresses.
     V6 {
-        /// Who sends.
+        /// The address of the sender.
         source: Ipv6Addr,
-        /// Who receives.
+        /// The address of the receiver.
         destination: Ipv6Addr,
     },
 }
@@ -111,7 +111,7 @@ impl Addresses {
         }
     }
 
-    /// Who sends.
+    /// The address of the sender.
     pub const fn source(&self) -> IpAddr {
         match *self {
             Self::V4 { source, .. } => IpAddr::V4(source),
@@ -119,7 +119,7 @@ impl Addresses {
         }
     }
 
-    /// Who receives.
+    /// The address of the receiver.
     pub const fn destination(&self) -> IpAddr {
         match *self {
             Self::V4 { destination, .. } => IpAddr::V4(destination),

@@ -84,12 +84,12 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Who sends.
+    /// The address of the sender.
     pub fn source(&self) -> IpAddr {
         self.addresses().source()
     }
 
-    /// Who receives.
+    /// The address of the receiver.
     pub fn destination(&self) -> IpAddr {
         self.addresses().destination()
     }

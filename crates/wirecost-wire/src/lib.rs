@@ -13,7 +13,7 @@
 //! - [`pcap`]: reading the older format
 //! - [`capture`]: reading either format, without a copy per packet
 //!
-//! Captures need `std` and stand behind the feature `captures`, which is on by default; the codecs do not.
+//! Captures need `std` and are behind the feature `captures`, which is on by default; the codecs do not.
 //!
 //! ```
 //! use wirecost_wire::{ip, udp};

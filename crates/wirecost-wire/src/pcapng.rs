@@ -1,6 +1,6 @@
 //! Captures in pcapng (draft-ietf-opsawg-pcapng).
 //!
-//! - [`Writer`] writes captures of IP packets that Wireshark can decrypt: secrets stand before packets
+//! - [`Writer`] writes captures of IP packets that Wireshark can decrypt: secrets are before packets
 //! - [`Reader`] reads any capture, block by block, of either byte order and any timestamp resolution
 //!
 //! ```

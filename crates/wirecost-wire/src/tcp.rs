@@ -263,7 +263,7 @@ impl Repr {
         header[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
         header[4..8].copy_from_slice(&self.sequence_number.to_be_bytes());
         header[8..12].copy_from_slice(&self.acknowledgment_number.to_be_bytes());
-        // The data offset counts words of four bytes and stands in the upper half of its byte.
+        // The data offset counts words of four bytes and is in the upper half of its byte.
         header[12] = (self.header_bytes() as u8 / 4) << 4;
         header[13] = self.flags.bits();
         header[14..16].copy_from_slice(&self.window.to_be_bytes());

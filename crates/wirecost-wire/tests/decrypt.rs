@@ -1,4 +1,4 @@
-//! Lets tshark decrypt a capture by the key log that stands in it, and by nothing else.
+//! Lets tshark decrypt a capture by the key log that is in it, and by nothing else.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

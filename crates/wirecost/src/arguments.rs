@@ -102,13 +102,13 @@ pub enum Command {
     Compare(Box<CompareArguments>),
     /// Run scenario files: matrices of stacks and links, or phases of a load, with thresholds
     Run(Box<RunArguments>),
-    /// Write a commented scenario to begin with
+    /// Write a commented scenario to start from
     New(NewArguments),
     /// Print the JSON Schema of scenarios, for editors
     Schema,
     /// Run any program behind an emulated, recorded link, with its server on the other side
     Link(Box<LinkRunArguments>),
-    /// Load one target with many devices, at intended times, and say honestly how it went
+    /// Load one target with many devices; times count from when each message was due
     Load(Box<LoadArguments>),
     /// Send one message to a real server: every step timed, its bytes by layer, and what the server said
     Probe(Box<ProbeArguments>),
@@ -124,11 +124,11 @@ pub enum Command {
     /// Run some parts of a load
     #[command(hide = true)]
     LoadWorker,
-    /// Put the results of several runs together: shards, or machines that loaded one target
+    /// Combine the results of several runs: shards, or machines that loaded one target
     Merge(MergeArguments),
-    /// Seal payloads into objects that carry their own protection, open them, look at them
+    /// Seal payloads into objects that carry their own protection; open and inspect them
     Object(ObjectArguments),
-    /// Show what this machine allows, found out by trying, and what to do about what is missing
+    /// Try what this machine allows, and say how to get what is missing
     Doctor(DoctorArguments),
 }
 

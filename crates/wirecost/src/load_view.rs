@@ -34,7 +34,7 @@ enum Kind {
     Quiet,
     /// A line per second.
     Plain,
-    /// Lines that are drawn anew; so many stand there.
+    /// Lines that are drawn anew; the number of lines on the screen.
     Drawn { term: Term, color: bool, drawn: usize },
 }
 
@@ -95,7 +95,7 @@ fn up(lines: usize) -> String {
     }
 }
 
-/// All at once, so that nobody sees half of it. A reader that has gone away is no reason to end.
+/// All at once, so that no reader sees half of it. A reader that has gone away is no reason to end.
 fn put(text: &str) {
     let mut stderr = std::io::stderr().lock();
     drop(stderr.write_all(text.as_bytes()));

@@ -1,6 +1,6 @@
 //! Passwords: from the command line, a file, the environment, standard input or the terminal.
 //!
-//! Whoever runs `ps` reads a command line, also after a program has written over its own: others may have looked before
+//! Every user who runs `ps` reads a command line, also after a program has written over its own: others may have looked before
 //! that. So there is always another way.
 
 use std::io::IsTerminal as _;

@@ -51,7 +51,7 @@ impl Endpoint {
         let metrics = Arc::clone(&endpoint.metrics);
         let body = move || {
             for stream in listener.incoming().flatten() {
-                // A peer that leaves early harms nobody.
+                // A peer that leaves early does no harm.
                 drop(answer(stream, &metrics));
             }
         };

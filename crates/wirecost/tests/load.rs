@@ -320,7 +320,7 @@ fn a_target_that_is_not_there_is_said_so() {
 
 #[test]
 fn nobody_behind_datagrams_or_handshakes_is_said_so_as_well() {
-    // Nobody listens at a port that has just been given back.
+    // No socket listens at a port that has just been given back.
     let free = || UdpSocket::bind("127.0.0.1:0").and_then(|udp| udp.local_addr());
     let free = free().expect("a port");
     let port = free.port();

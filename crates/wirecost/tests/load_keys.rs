@@ -65,7 +65,7 @@ fn has_secrets(capture: &Path) -> bool {
         .any(|block| block.kind == DECRYPTION_SECRETS)
 }
 
-/// The secrets stand before the packets, only their owner reads them, and they are nowhere else.
+/// The secrets are before the packets, only their owner reads them, and they are nowhere else.
 fn check_secrets(home: &Path, said: &Said) {
     let capture = capture(home);
     let blocks = blocks(&capture);

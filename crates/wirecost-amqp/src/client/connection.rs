@@ -22,7 +22,7 @@ use crate::timer::Timer;
 pub(super) const CHANNEL: u16 = 0;
 pub(super) const HANDLE: u32 = 0;
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Debug)]
 pub(super) enum State {
     AwaitSaslHeader,

@@ -12,7 +12,7 @@ use crate::codec::{Attribution, FrameType, Malformed, Reader, Value};
 /// Names of mechanisms, as they are given or as they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanisms<'a> {
-    /// One name: it may stand without an array around it (section 1.4).
+    /// One name: it may be without an array around it (section 1.4).
     One(&'a str),
     /// Encoded names.
     Encoded(Array<'a>),

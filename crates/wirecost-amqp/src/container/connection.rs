@@ -16,7 +16,7 @@ use crate::outgoing;
 use crate::session::Session;
 use crate::timer::Timer;
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Debug)]
 pub(super) enum State {
     /// Nothing but headers and SASL came; whether the client may go on to AMQP.

@@ -1,4 +1,4 @@
-//! The reference container: it lets clients in, takes messages into queues and delivers them to whoever attaches.
+//! The reference container: it lets clients in, takes messages into queues and delivers them to the receivers that attach.
 //!
 //! ```text
 //! client                                   container

@@ -12,7 +12,7 @@ const SPARE_BUFFERS: usize = 64;
 /// Bytes of the largest buffer that is kept.
 const SPARE_BYTES: usize = 64 << 10;
 
-/// Where a queue stands in its container.
+/// The position of a queue in its container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueId(usize);
 

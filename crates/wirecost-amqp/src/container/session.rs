@@ -40,7 +40,7 @@ pub(super) struct SessionFrame<'a> {
 }
 
 impl SessionFrame<'_> {
-    /// Takes a frame; `sections` is where the payload's sections stand behind it.
+    /// Takes a frame; `sections` is where the payload's sections are behind it.
     pub(super) fn receive(
         &mut self,
         performative: Performative<'_>,

@@ -89,7 +89,7 @@ impl Protection {
         self.requests.iter().any(|request| request.token == token)
     }
 
-    /// Decrypts a response into `plaintext`; returns what stands for the sequence number of a notification, or `None`
+    /// Decrypts a response into `plaintext`; returns the sequence number of a notification, or `None`
     /// for a replay.
     fn open(&mut self, response: &Repr<'_>, plaintext: &mut Vec<u8>) -> Result<Option<u32>, Refusal> {
         let value = response.options.first(OptionNumber::OSCORE);
@@ -165,7 +165,7 @@ impl Client {
             return plain;
         }
         if outer.options.first(OptionNumber::OSCORE).is_none() {
-            // A server that cannot open a request says so without protection; nobody else may succeed.
+            // A server that cannot open a request says so without protection; no successful response without protection is taken.
             return match outer.code.is_success() {
                 true => plain.unverified(),
                 false => plain,

@@ -34,7 +34,7 @@ pub(super) enum Purpose {
     Notification,
 }
 
-/// Where a message stands between its first request and its whole response.
+/// Where a message is between its first request and its whole response.
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub(super) template: Arc<RequestTemplate>,

@@ -30,7 +30,7 @@ impl Class {
             // Sections 4.1.3.5 and 4.1.3.6: proxies must know of these, and the ends must be sure of them.
             OptionNumber::OBSERVE | OptionNumber::NO_RESPONSE => Self::Both,
             // Max-Age and the block options could be outer as well, for proxies (4.1.3.1, 4.1.3.4); an option that
-            // nobody knows is class E (section 4.1).
+            // is not known is class E (section 4.1).
             _ => Self::Inner,
         }
     }

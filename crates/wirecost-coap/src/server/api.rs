@@ -54,7 +54,7 @@ impl Config {
         }
     }
 
-    /// The same, also for clients with these contexts; where `required`, for nobody else.
+    /// The same, also for clients with these contexts; where `required`, for no others.
     pub fn with_oscore(self, contexts: impl IntoIterator<Item = Context>, required: bool) -> Self {
         Self {
             oscore: contexts.into_iter().collect(),

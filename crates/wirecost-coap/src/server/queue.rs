@@ -22,7 +22,7 @@ pub(super) enum Purpose {
     Ending,
 }
 
-/// Where a message stands.
+/// The state of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     /// Not to be sent before `due`.

@@ -169,7 +169,7 @@ impl Resource {
         self.ended = true;
     }
 
-    /// Begins an observation that nobody shares yet: the representation that ended the last one is no part of it. Any other one
+    /// Begins an observation with one observer: the representation that ended the last one is no part of it. Any other one
     /// stays, as a client may have put it there to see it.
     pub(super) fn begin_observation(&mut self) {
         let own = self.definition.format;

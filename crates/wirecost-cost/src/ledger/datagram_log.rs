@@ -31,7 +31,7 @@ pub(super) struct DatagramLog {
 struct Record {
     head: [u8; FINGERPRINT_BYTES],
     bytes: u32,
-    /// Where its first byte stands in the span log.
+    /// The position of its first byte in the span log.
     offset: u64,
     sent: bool,
 }
@@ -122,7 +122,7 @@ impl DatagramLog {
         }
     }
 
-    /// Appends to `out` what the bytes in `range` of a datagram were; returns how many nobody
+    /// Appends to `out` what the bytes in `range` of a datagram were; returns how many no endpoint
     /// described. Bytes that lie outside the datagram, or in one forgotten, are left out.
     pub(super) fn cover(&self, id: DatagramId, range: Range<u32>, out: &mut Buffer) -> u64 {
         let Some(record) = self.record(id) else {

@@ -14,7 +14,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// How a byte is shown that nobody described; it is counted as unattributed as well.
+    /// How a byte is shown that no endpoint described; it is counted as unattributed as well.
     pub(super) const UNDESCRIBED: Self = Self {
         layer: Layer::Application,
         phase: Phase::Message,
@@ -43,7 +43,7 @@ pub(super) struct SpanLog {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     end: u64,
-    /// `None` where nobody described the bytes.
+    /// `None` where no endpoint described the bytes.
     kind: Option<Kind>,
 }
 
@@ -82,7 +82,7 @@ impl SpanLog {
         self.append_kind(end - self.end(), None);
     }
 
-    /// Appends `len` bytes that nobody describes.
+    /// Appends `len` bytes that no endpoint describes.
     pub(super) fn append_undescribed(&mut self, len: u64) {
         self.append_kind(len, None);
     }
@@ -111,7 +111,7 @@ impl SpanLog {
     }
 
     /// Appends to `out` what the bytes in `range` were, with `cause` in place of their own where it is given;
-    /// returns how many of them nobody described.
+    /// returns how many of them no endpoint described.
     pub(super) fn cover(&self, range: Range<u64>, cause: Option<Cause>, out: &mut Buffer) -> u64 {
         let mut at = range.start;
         let mut undescribed = 0;
@@ -192,7 +192,7 @@ mod tests {
             (4..10, &[(6, Payload)], 0),
             (9..10, &[(1, Payload)], 0),
             (5..5, &[], 0),
-            // Beyond the end nobody described anything.
+            // Beyond the end no endpoint described anything.
             (12..20, &[(8, Application)], 6),
             (20..25, &[(5, Application)], 5),
         ];

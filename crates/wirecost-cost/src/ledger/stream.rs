@@ -30,7 +30,7 @@ struct Sequence {
     tail: u64,
     /// The position that the peer expects, as far as it said.
     acknowledged: u64,
-    /// Where the FIN stands.
+    /// The position of the FIN.
     fin: Option<u64>,
     /// The peer's last window, not scaled.
     window: Option<u16>,
@@ -95,7 +95,7 @@ impl Stream {
     }
 
     /// Appends to `out` what the content was; bytes sent before are retransmission, in a probe they are probe.
-    /// Returns how many bytes nobody described.
+    /// Returns how many bytes no endpoint described.
     pub(super) fn cover(&self, placement: &Placement, out: &mut Buffer) -> u64 {
         let again = if placement.is_probe {
             Cause::Probe
@@ -121,7 +121,7 @@ impl Stream {
         phase
     }
 
-    /// The phase of what stands at a position.
+    /// The phase of what is at a position.
     fn phase_at(&self, position: u64) -> Phase {
         let Some(sequence) = self.sequence.filter(|_| position > 0) else {
             return Phase::Connect;

@@ -18,7 +18,7 @@ pub(crate) fn open_1_2(
     let nonce = match suite.cipher {
         // RFC 7905 section 2.
         Cipher::Chacha20Poly1305 => nonce(keys.iv, u64::from_be_bytes(*sequence)),
-        // RFC 5288 section 3, RFC 6655 section 3: the explicit part stands before the ciphertext.
+        // RFC 5288 section 3, RFC 6655 section 3: the explicit part is before the ciphertext.
         _ => {
             let mut nonce = keys.iv;
             let explicit = body.get(..start)?;

@@ -41,7 +41,7 @@ impl Cipher {
         }
     }
 
-    /// Bytes of the nonce that TLS 1.2 derives; the rest stands in the record (RFC 5288 section 3, RFC 6655 section 3,
+    /// Bytes of the nonce that TLS 1.2 derives; the rest is in the record (RFC 5288 section 3, RFC 6655 section 3,
     /// RFC 7905 section 2).
     pub(crate) const fn fixed_iv_bytes(self) -> usize {
         match self {

@@ -6,7 +6,7 @@ use wirecost_proto::bare::LENGTH_PREFIX_BYTES;
 use super::Unreadable;
 use crate::span_list::{Purpose, Rest, SpanList};
 
-/// Nobody answers a bare message.
+/// A bare message has no answer.
 #[derive(Debug, Default)]
 pub(crate) struct Bare(Rest);
 

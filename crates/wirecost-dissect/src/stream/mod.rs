@@ -110,7 +110,7 @@ impl Stream {
         }
     }
 
-    /// Passes over bytes that nobody captured; what follows is described only where they were inside a message.
+    /// Passes over bytes that were not captured; what follows is described only where they were inside a message.
     pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut SpanList) {
         let rest = self.protocol.rest(direction);
         let inside = rest.is_some_and(|rest| rest.bytes() >= bytes);

@@ -1,4 +1,4 @@
-//! MQTT 3.1.1 and 5: packets are described from their fixed header and, of PUBLISH, from what stands before the
+//! MQTT 3.1.1 and 5: packets are described from their fixed header and, of PUBLISH, from what is before the
 //! payload. The version is that of CONNECT; where it was not seen, it is taken to be 3.1.1.
 
 use wirecost_mqtt::codec::{Frame, PacketType, Version};

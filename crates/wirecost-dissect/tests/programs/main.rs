@@ -3,8 +3,10 @@
 mod stage;
 
 use stage::Recording;
+use wirecost_cost::Traffic;
 use wirecost_dissect::Report;
-use wirecost_dissect::report::{Group, Section, Way};
+use wirecost_dissect::report::{Group, Section};
+use wirecost_proto::Layer;
 
 /// Bytes of a TLS record's header.
 const RECORD_HEADER_BYTES: u64 = 5;
@@ -14,7 +16,7 @@ fn only_group(report: &Report) -> &Group {
     &report.groups[0]
 }
 
-fn both(section: &Section, value: fn(&Way) -> u64) -> u64 {
+fn both(section: &Section, value: fn(&Traffic) -> u64) -> u64 {
     value(&section.up) + value(&section.down)
 }
 
@@ -22,9 +24,12 @@ fn both(section: &Section, value: fn(&Way) -> u64) -> u64 {
 fn assert_packets(recording: &Recording, report: &Report) {
     let all = &report.total.all;
     let packets = recording.fields("ip", &["ip.len"]).len() as u64;
-    assert_eq!(both(all, |way| way.packets), packets);
-    assert_eq!(both(all, |way| way.wire), recording.sum("ip", "ip.len"));
-    assert_eq!(both(all, |way| way.ip), recording.sum("ip", "ip.hdr_len"));
+    assert_eq!(both(all, |way| way.packets()), packets);
+    assert_eq!(both(all, |way| way.wire_bytes()), recording.sum("ip", "ip.len"));
+    assert_eq!(
+        both(all, |way| way.bytes(Layer::Ip)),
+        recording.sum("ip", "ip.hdr_len")
+    );
 }
 
 /// The same, and TCP and UDP headers.
@@ -32,7 +37,10 @@ fn assert_headers(recording: &Recording, report: &Report) {
     assert_packets(recording, report);
     let tcp = recording.sum("tcp", "tcp.hdr_len");
     let udp = 8 * recording.fields("udp", &["udp.length"]).len() as u64;
-    assert_eq!(both(&report.total.all, |way| way.transport), tcp + udp);
+    assert_eq!(
+        both(&report.total.all, |way| way.bytes(Layer::Transport)),
+        tcp + udp
+    );
 }
 
 /// Checks the security layer against tshark's records: of content `overhead` bytes are protection, all else is whole.
@@ -48,12 +56,13 @@ fn assert_records(recording: &Recording, report: &Report, overhead: u64) {
         }
     }
     let total = &report.total;
-    let security = |section| both(section, |way| way.security);
+    let security = |section| both(section, |way| way.bytes(Layer::Security));
     let ours = [&total.connect, &total.message, &total.close].map(security);
     assert_eq!(ours, [connect, message, close]);
     let content = recording.sum("tcp", "tcp.len") - connect - message - close;
     assert_eq!(
-        both(&total.all, |way| way.application) + both(&total.all, |way| way.payload),
+        both(&total.all, |way| way.bytes(Layer::Application))
+            + both(&total.all, |way| way.bytes(Layer::Payload)),
         content
     );
 }
@@ -85,8 +94,8 @@ fn assert_https(recording: &Recording, protocol: &str, overhead: u64, responses:
     assert_eq!(report.unattributed, []);
     assert_headers(recording, &report);
     assert_records(recording, &report, overhead);
-    assert_eq!(report.total.all.down.payload, responses * 20_000);
-    assert_eq!(report.total.all.up.payload, 0);
+    assert_eq!(report.total.all.down.bytes(Layer::Payload), responses * 20_000);
+    assert_eq!(report.total.all.up.bytes(Layer::Payload), 0);
     report
 }
 
@@ -159,7 +168,7 @@ fn tls_without_secrets_is_left_out_by_name() {
         ("TLS 1.3 (TCP port 4433)", "encrypted, no secrets")
     );
     assert_headers(&recording, &report);
-    assert_eq!(report.total.all.down.payload, 0);
+    assert_eq!(report.total.all.down.bytes(Layer::Payload), 0);
     assert_eq!(report.total.all.wire(), recording.report().total.all.wire());
 }
 
@@ -196,9 +205,12 @@ fn mqtt_with_mosquitto() {
     assert_eq!(report.unattributed, []);
     assert_headers(&recording, &report);
     // Six messages of 20,000 B to the broker and six from it.
-    assert_eq!(both(&report.total.all, |way| way.payload), 12 * 20_000);
     assert_eq!(
-        both(&report.total.all, |way| way.application),
+        both(&report.total.all, |way| way.bytes(Layer::Payload)),
+        12 * 20_000
+    );
+    assert_eq!(
+        both(&report.total.all, |way| way.bytes(Layer::Application)),
         recording.sum("tcp", "tcp.len") - 12 * 20_000
     );
     let labels: Vec<_> = report
@@ -224,7 +236,7 @@ fn coap_with_libcoap() {
     assert_headers(&recording, &report);
     assert!(report.groups.iter().all(|group| group.protocol == "CoAP"));
     let payload: u64 = recording.sum("coap", "coap.payload_length");
-    assert_eq!(both(&report.total.all, |way| way.payload), payload);
+    assert_eq!(both(&report.total.all, |way| way.bytes(Layer::Payload)), payload);
     assert!(payload >= 20_000);
 }
 
@@ -250,10 +262,16 @@ fn dtls_1_2_with_openssl() {
         assert_headers(&recording, &report);
         assert_eq!(report.unattributed, [], "{options}");
         assert_eq!(only_group(&report).protocol, "bare over DTLS 1.2");
-        assert_eq!(report.total.all.up.payload, 4 + 6);
-        assert_eq!(report.total.message.up.security, 2 * (13 + overhead));
-        let content = recording.sum("udp", "udp.length") - 8 * both(&report.total.all, |way| way.packets);
-        assert_eq!(both(&report.total.all, |way| way.security), content - 10);
+        assert_eq!(report.total.all.up.bytes(Layer::Payload), 4 + 6);
+        assert_eq!(
+            report.total.message.up.bytes(Layer::Security),
+            2 * (13 + overhead)
+        );
+        let content = recording.sum("udp", "udp.length") - 8 * both(&report.total.all, |way| way.packets());
+        assert_eq!(
+            both(&report.total.all, |way| way.bytes(Layer::Security)),
+            content - 10
+        );
     }
 }
 
@@ -273,9 +291,9 @@ fn http3_with_ngtcp2() {
     assert_packets(&recording, &report);
     assert_eq!(report.unattributed, []);
     assert_eq!(only_group(&report).protocol, "HTTP/3");
-    assert_eq!(report.total.all.down.payload, 20_000);
+    assert_eq!(report.total.all.down.bytes(Layer::Payload), 20_000);
     let crypto = recording.sum("quic", "quic.crypto.length");
-    let security = both(&report.total.all, |way| way.security);
+    let security = both(&report.total.all, |way| way.bytes(Layer::Security));
     // The header of a CRYPTO frame is of the security layer too: three to ten bytes each.
     assert!(
         security > crypto && security < crypto + 200,

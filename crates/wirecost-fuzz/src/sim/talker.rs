@@ -77,7 +77,7 @@ impl Script<Client> for Talker {
         self.lose();
     }
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, context: Context) -> Step<ClientCommand> {
         let now = context.now;

@@ -22,7 +22,7 @@ pub(super) struct End {
     /// What of it never reached the send buffer, because the connection had gone.
     pub(super) received: u64,
     pub(super) events: Vec<Event>,
-    /// What it has sent and nobody has taken.
+    /// What it has sent and the other end has not taken.
     pub(super) sent: VecDeque<(Segment, Vec<u8>)>,
     /// What the last segment acknowledged.
     pub(super) acknowledged: Option<u32>,

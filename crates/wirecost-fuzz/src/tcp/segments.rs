@@ -198,7 +198,7 @@ impl Target {
         self.end.wake(self.now);
     }
 
-    /// Whatever was said, an end that its application lets go of and nobody answers comes to its end.
+    /// Whatever came before, an end that its application closes and whose peer does not answer ends.
     fn finish(mut self) {
         self.read(usize::MAX);
         self.end.connection.close(self.now);

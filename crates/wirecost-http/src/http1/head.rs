@@ -259,7 +259,7 @@ impl ResponseHead {
         expect_whole(parser.parse_response(&mut response, head), head)?;
         let code = response.code.unwrap_or(0);
         let status = Status::new(code).ok_or(Malformed::Status(code))?;
-        // RFC 9110 section 7.8: nobody asked for another protocol.
+        // RFC 9110 section 7.8: no request asked for another protocol.
         if code == 101 {
             return Err(Malformed::Switching);
         }

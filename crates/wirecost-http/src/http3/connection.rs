@@ -22,9 +22,9 @@ pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) handle: ConnectionHandle,
     pub(crate) flow: FlowId,
-    /// What every byte is; `None` where nobody asks.
+    /// What every byte is; `None` where that is not asked for.
     attribution: Option<Attribution>,
-    /// Streams whose end was sent since that was last asked, where nobody asks for more.
+    /// Streams whose end was sent since that was last asked, where no more is asked for.
     ended: Vec<u64>,
     outgoing: BTreeMap<StreamId, Outgoing>,
     incoming: BTreeMap<StreamId, unidirectional::Reader>,

@@ -58,7 +58,7 @@ pub fn push(kind: u64, content: &[u8], out: &mut Vec<u8>) {
 /// what is said of the dynamic table and of field sections are limits that this side stays below.
 ///
 /// # Errors
-/// H3_FRAME_ERROR where a setting is cut off, H3_SETTINGS_ERROR where one is HTTP/2's or stands twice.
+/// H3_FRAME_ERROR where a setting is cut off, H3_SETTINGS_ERROR where one is HTTP/2's or occurs twice.
 pub(crate) fn check_settings(content: &[u8]) -> Result<(), Fault> {
     let mut rest = content;
     let mut seen = Vec::new();

@@ -186,7 +186,7 @@ impl Fields {
             if !is_name || !is_value || is_of_connection(name, &field.value) {
                 return Err(Malformed::Field);
             }
-            // Pseudo-fields stand in front (RFC 9114 section 4.3).
+            // Pseudo-fields are in front (RFC 9114 section 4.3).
             let follows_regular = fields.last().is_some_and(|(last, _)| !last.starts_with(':'));
             if name.starts_with(':') && follows_regular {
                 return Err(Malformed::Frames);
@@ -205,7 +205,7 @@ impl Fields {
         }
     }
 
-    /// The value of a pseudo-field, which must not stand twice.
+    /// The value of a pseudo-field, which must not occur twice.
     fn pseudo(&self, name: &str) -> Result<Option<&str>, Malformed> {
         let mut values = self.values(name);
         let first = values.next();

@@ -37,7 +37,7 @@ pub use server::{Server, ServerConfig};
 
 use wirecost_proto::Buffer;
 
-/// Appends the spans of a QUIC datagram of which nobody said what it holds: the transport layer's from end to end,
+/// Appends the spans of a QUIC datagram without a description: the transport layer's from end to end,
 /// connect where a packet's long header says that it belongs to a handshake, else message.
 pub fn describe(datagram: &[u8], out: &mut Buffer) {
     let id_bytes = quic::packet::CONNECTION_ID_BYTES;

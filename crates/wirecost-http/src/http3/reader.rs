@@ -1,7 +1,7 @@
 //! The frames of a request stream as they arrive, in any pieces (RFC 9114 section 4.1).
 //!
 //! A message is HEADERS, any number of DATA, and at most one more HEADERS, the trailers; a response may have interim
-//! ones in front. Frames of unknown types may stand anywhere and are skipped (RFC 9114 section 9).
+//! ones in front. Frames of unknown types may be anywhere and are skipped (RFC 9114 section 9).
 
 use quinn_proto::Side;
 
@@ -73,7 +73,7 @@ impl Reader {
     /// Takes bytes off the head of `bytes` until there is something to tell; `None` once all are taken.
     ///
     /// # Errors
-    /// A frame that must not stand there, or a field section that is too long.
+    /// A frame that must not be there, or a field section that is too long.
     pub fn next<'a>(&mut self, bytes: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
         while !bytes.is_empty() {
             let part = match &mut self.state {

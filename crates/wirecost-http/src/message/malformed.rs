@@ -39,7 +39,7 @@ pub enum Malformed {
     /// A transfer coding other than chunked.
     #[error("the transfer coding is not chunked alone")]
     TransferCoding,
-    /// A transfer coding after chunked, none, or one of HTTP/1.0: nobody can tell where the content ends.
+    /// A transfer coding after chunked, none, or one of HTTP/1.0: the end of the content is not known.
     #[error("the last transfer coding is not chunked")]
     TransferOrder,
     /// A chunk size, extension or end that is none.

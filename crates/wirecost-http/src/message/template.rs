@@ -54,7 +54,7 @@ impl RequestTemplate {
     /// A request to `path`, query included, at `authority`. `content_type` is left out where there is no content.
     ///
     /// # Errors
-    /// One of the texts cannot stand in a request, or the method is CONNECT or TRACE.
+    /// One of the texts cannot be in a request, or the method is CONNECT or TRACE.
     pub fn new(
         method: Method,
         authority: &str,

@@ -66,7 +66,7 @@ impl Log {
     }
 
     /// At most `limit` messages from `next_key` on, as JSON: `{"result":[...],"next_key":K}`; fewer where they are
-    /// long. A message that is JSON stands there as it was posted, any other as a string in base64 (RFC 4648
+    /// long. A message that is JSON is there as it was posted, any other as a string in base64 (RFC 4648
     /// section 4).
     pub(super) fn page(&self, next_key: u64, limit: usize) -> Vec<u8> {
         let skip = next_key.saturating_sub(self.first_key);

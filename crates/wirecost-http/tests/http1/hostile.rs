@@ -247,7 +247,7 @@ fn what_comes_behind_a_long_poll_waits_for_its_answer() {
     );
     let answer = server.wait(Duration::from_secs(10));
     assert_eq!(answer.text(), "HTTP/1.1 204 No Content\r\n\r\n");
-    // And one that nobody waits for any more.
+    // And one that no one waits for any more.
     server.send(poll.as_bytes());
     assert!(server.peer_closed().closed);
     assert_eq!(server.wait(Duration::from_secs(20)).bytes, b"");

@@ -46,7 +46,7 @@ fn a_client_that_breaks_a_rule_is_told_its_code() {
         ("bidi 010c0000d1d7c150016121410162".to_owned(), "stream 0x10e"),
         ("bidi 01090000d1d7c1500161c4000161".to_owned(), "stream 0x10e"),
         ("bidi-fin".to_owned(), "stream 0x10d"),
-        // A stream of a type that nobody knows.
+        // A stream of an unknown type.
         (format!("uni 21ffff; bidi-fin {GET}"), "answer"),
     ];
     let files = Files::new();

@@ -13,45 +13,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use wirecost_cost::PacketVerdict;
+use wirecost_cost::{PacketVerdict, Traffic};
 use wirecost_live::recorder::{Recorded, deliveries};
 use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::record::{Record, RecordedPacket};
-use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
+use wirecost_proto::{Buffer, Direction, Instant, Span};
 use wirecost_scenario::plan::{Plan, PlannedCell};
 
 use super::sampler::Sampler;
 use account::{Account, ServerFlows};
 
 /// Packets and bytes of one device in one phase, or of one message; indexed by `Direction as usize`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Packets.
-    pub packets: [u64; 2],
-    /// Bytes by layer, outermost first.
-    pub layers: [[u64; 5]; 2],
-    /// Bytes by cause.
-    pub causes: [[u64; 4]; 2],
-}
-
-impl Traffic {
-    fn add(&mut self, direction: Direction, span: &Span) {
-        let way = direction as usize;
-        self.layers[way][span.layer as usize] += u64::from(span.len);
-        self.causes[way][span.cause as usize] += u64::from(span.len);
-    }
-
-    /// IP packet bytes of one direction.
-    pub fn wire(&self, direction: Direction) -> u64 {
-        self.layers[direction as usize].iter().sum()
-    }
-
-    /// Bytes of one layer in one direction.
-    pub const fn layer(&self, direction: Direction, layer: Layer) -> u64 {
-        self.layers[direction as usize][layer as usize]
-    }
-}
+pub type BothWays = [Traffic; 2];
 
 /// One packet of a device, as the ledger saw it.
 #[derive(Clone, Debug)]
@@ -76,17 +50,17 @@ pub struct DeviceMeasurement {
     /// What it noted.
     pub report: DeviceReport<Sampler>,
     /// Everything in the phase connect.
-    pub connect: Traffic,
+    pub connect: BothWays,
     /// The warm-up message and then the measured ones.
-    pub messages: Vec<Traffic>,
+    pub messages: Vec<BothWays>,
     /// Keep-alive.
-    pub keep_alive: Traffic,
+    pub keep_alive: BothWays,
     /// Close.
-    pub close: Traffic,
+    pub close: BothWays,
     /// When the link delivered the last payload byte of each message.
     pub arrivals: Vec<Option<Instant>>,
     /// Everything of the connection that gave the ticket for the measured one.
-    pub ticket: Traffic,
+    pub ticket: BothWays,
     /// Round trips of the connect, where the capture shows its end.
     pub connect_round_trips: Option<f64>,
     /// Round trips from the start of the connect until the first message was answered, or had arrived where nothing
@@ -94,7 +68,7 @@ pub struct DeviceMeasurement {
     pub first_message_round_trips: Option<f64>,
     /// Round trips of each message.
     pub message_round_trips: Vec<Option<f64>>,
-    /// Bytes that nobody described.
+    /// Bytes that no endpoint described.
     pub unattributed_bytes: u64,
     /// CPU time of the built-in server for this device's flows.
     pub server_cpu: Duration,
@@ -110,12 +84,12 @@ impl DeviceMeasurement {
             cell,
             sample,
             report,
-            connect: Traffic::default(),
-            messages: vec![Traffic::default(); messages],
-            keep_alive: Traffic::default(),
-            close: Traffic::default(),
+            connect: BothWays::default(),
+            messages: vec![BothWays::default(); messages],
+            keep_alive: BothWays::default(),
+            close: BothWays::default(),
             arrivals: Vec::new(),
-            ticket: Traffic::default(),
+            ticket: BothWays::default(),
             connect_round_trips: None,
             first_message_round_trips: None,
             message_round_trips: Vec::new(),
@@ -151,7 +125,7 @@ pub struct Analysis {
     pub lateness_ns: Vec<u64>,
 }
 
-/// A device that is to be analysed: where it stands in the plan, and what it has left.
+/// A device that is to be analysed: where it is in the plan, and what it has left.
 #[derive(Debug)]
 pub struct AnalysedDevice<'a> {
     /// Index of its cell.

@@ -10,7 +10,7 @@ use wirecost_results::summary::{Cell, Cpu, CpuSide};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
 
-use super::analysis::{DeviceMeasurement, Traffic};
+use super::analysis::{BothWays, DeviceMeasurement};
 use super::known;
 use super::outcome::{Outcome, messages, outcomes};
 use super::sampler::Mark;
@@ -159,7 +159,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     }
 }
 
-/// Whoever was not granted the start that was asked for counts in the outcomes, and in nothing else.
+/// A device that was not granted the start that was asked for counts in the outcomes, and in nothing else.
 fn started_as_asked<'d>(devices: &[&'d DeviceMeasurement]) -> Vec<&'d DeviceMeasurement> {
     let is_as_asked = |device: &&DeviceMeasurement| !device.report.script.has_started_otherwise();
     devices.iter().copied().filter(is_as_asked).collect()
@@ -282,7 +282,7 @@ pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, time
         Some(nanos_between(of(message.mark), message.response(answered)?))
     };
     let started = notes.connect_started.map(|(_, started)| started);
-    let empty = Traffic::default();
+    let empty = BothWays::default();
     let traffic = first.as_ref().map_or(&empty, |message| message.traffic);
     SampleRow {
         cell: index as u64,
@@ -302,14 +302,14 @@ pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, time
         one_way_delay_ns: first
             .as_ref()
             .and_then(|message| Some(nanos_between(message.mark.actual, message.arrival?))),
-        connect_up_bytes: device.connect.wire(Direction::Up),
-        connect_down_bytes: device.connect.wire(Direction::Down),
-        message_up_bytes: traffic.wire(Direction::Up),
-        message_down_bytes: traffic.wire(Direction::Down),
-        message_up_packets: traffic.packets[Direction::Up as usize],
-        message_down_packets: traffic.packets[Direction::Down as usize],
-        close_up_bytes: device.close.wire(Direction::Up),
-        close_down_bytes: device.close.wire(Direction::Down),
+        connect_up_bytes: device.connect[Direction::Up as usize].wire_bytes(),
+        connect_down_bytes: device.connect[Direction::Down as usize].wire_bytes(),
+        message_up_bytes: traffic[Direction::Up as usize].wire_bytes(),
+        message_down_bytes: traffic[Direction::Down as usize].wire_bytes(),
+        message_up_packets: traffic[Direction::Up as usize].packets(),
+        message_down_packets: traffic[Direction::Down as usize].packets(),
+        close_up_bytes: device.close[Direction::Up as usize].wire_bytes(),
+        close_down_bytes: device.close[Direction::Down as usize].wire_bytes(),
         client_cpu_ns: Some(device.report.cpu.as_nanos() as u64),
     }
 }

@@ -124,7 +124,7 @@ fn halves<'a>(packets: &'a [DrawnPacket], steps: &Steps) -> (&'a [DrawnPacket], 
 }
 
 /// The flight of each packet. A message could have left with the flight after the one that made the client able to send,
-/// so it is counted on from there: what the connect leaves to settle delays nobody.
+/// so it is counted on from there: what the connect leaves to settle delays no message.
 fn flights(packets: &[DrawnPacket], steps: &Steps) -> Vec<u32> {
     let (connect, message) = halves(packets, steps);
     let mut flights = flights_from(0, connect);

@@ -6,7 +6,7 @@ use wirecost_proto::{Direction, Instant};
 use wirecost_results::summary::Outcomes;
 use wirecost_scenario::plan::PlannedCell;
 
-use super::analysis::{DeviceMeasurement, Traffic};
+use super::analysis::{BothWays, DeviceMeasurement};
 use super::sampler::{End, Mark};
 
 /// How a message ended.
@@ -115,7 +115,7 @@ pub(super) struct Message<'a> {
     /// Flights on its critical path / 2.
     pub(super) round_trips: Option<f64>,
     /// Its packets and bytes.
-    pub(super) traffic: &'a Traffic,
+    pub(super) traffic: &'a BothWays,
 }
 
 /// The measured messages of a device: all but the warm-up one.
@@ -134,7 +134,7 @@ pub(super) fn messages<'a>(device: &'a DeviceMeasurement) -> impl Iterator<Item 
 impl Message<'_> {
     /// Whether any of it entered the link. One that shared its packets with another has none of its own.
     pub(super) fn is_sent(&self) -> bool {
-        let has_packets = self.traffic.packets[Direction::Up as usize] > 0;
+        let has_packets = self.traffic[Direction::Up as usize].packets() > 0;
         let is_answered = matches!(self.mark.end, Some((_, End::Acknowledged)));
         has_packets || is_answered || self.arrival.is_some()
     }
@@ -153,7 +153,7 @@ impl Message<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use wirecost_proto::Rng;
+    use wirecost_proto::{Cause, Rng};
     use wirecost_stack::Stack;
 
     use super::*;
@@ -183,10 +183,8 @@ mod tests {
             cpu: Duration::ZERO,
             transmitted_before: 0,
         };
-        let traffic = Traffic {
-            packets: [packets, 0],
-            ..Traffic::default()
-        };
+        let mut traffic = BothWays::default();
+        (0..packets).for_each(|_| traffic[Direction::Up as usize].add_packet(Cause::Original));
         let arrival = arrived.then_some(at(1_010));
         let message = Message {
             mark: &mark,

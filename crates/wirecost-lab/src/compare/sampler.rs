@@ -338,7 +338,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
         self.break_off(reason.to_string(), now);
     }
 
-    fn sent(&mut self, now: Instant) {
+    fn flushed(&mut self, now: Instant) {
         if let Some(mark) = self.notes.messages.last_mut() {
             mark.sent.get_or_insert(now);
         }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use wirecost_cost::Traffic;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Cause, Direction, Instant, Layer};
 use wirecost_results::summary::{Bytes, CauseBytes, Count, Section, Times};
 use wirecost_scenario::plan::PlannedCell;
 
-use super::analysis::{DeviceMeasurement, Traffic};
+use super::analysis::{BothWays, DeviceMeasurement};
 use super::outcome::{Message, messages};
 use super::sampler::Mark;
 
@@ -30,14 +31,17 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         .iter()
         .map(|device| device.connect_round_trips)
         .collect::<Vec<_>>();
-    let traffic: Vec<&Traffic> = connected.iter().map(|device| &device.connect).collect();
-    Section {
-        response_kind: "to_reply".into(),
-        response_time_ns: since(|(intended, _)| intended),
-        service_time_ns: since(|(_, actual)| actual),
+    let traffic: Vec<&BothWays> = connected.iter().map(|device| &device.connect).collect();
+    let figures = Figures {
+        response_time: since(|(intended, _)| intended),
+        response_kind: "to_reply",
+        service_time: since(|(_, actual)| actual),
+        one_way_delay: None,
         round_trips: if enough == 0 { common(&trips) } else { None },
-        ..bytes_section(&traffic)
-    }
+        goodput_bps: None,
+        payload_bytes: 0,
+    };
+    figures.section(each(&traffic))
 }
 
 /// Round trips from the start of the connect until the first message was answered or had arrived.
@@ -82,20 +86,17 @@ pub(super) fn message_section(
         .filter(in_time)
         .map(|message| message.round_trips)
         .collect();
-    let traffic: Vec<&Traffic> = messages.iter().map(|message| message.traffic).collect();
-    let section = bytes_section(&traffic);
-    let payload = (planned.payload.len() * messages.len()) as f64;
-    let wire = (section.up.wire.sum + section.down.wire.sum) as f64;
-    Section {
-        response_kind: planned.stack.response_kind().into(),
-        response_time_ns: since(|mark| mark.intended),
-        service_time_ns: since(|mark| mark.actual),
-        one_way_delay_ns: times(&delay),
+    let traffic: Vec<&BothWays> = messages.iter().map(|message| message.traffic).collect();
+    let figures = Figures {
+        response_kind: planned.stack.response_kind(),
+        response_time: since(|mark| mark.intended),
+        service_time: since(|mark| mark.actual),
+        one_way_delay: times(&delay),
         round_trips: if enough == 0 { common(&trips) } else { None },
         goodput_bps: goodput(planned, messages.iter().filter_map(|message| delay(message))),
-        header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
-        ..section
-    }
+        payload_bytes: (planned.payload.len() * messages.len()) as u64,
+    };
+    figures.section(each(&traffic))
 }
 
 /// The measured messages that a device has sent: what was never sent costs nothing, and is no sample of what a message costs.
@@ -119,62 +120,115 @@ fn goodput(planned: &PlannedCell, delays: impl Iterator<Item = u64>) -> Option<f
 /// A phase of which only the bytes count; `None` where there were none.
 pub(super) fn quiet_section(
     devices: &[&DeviceMeasurement],
-    of: impl Fn(&DeviceMeasurement) -> &Traffic,
+    of: impl Fn(&DeviceMeasurement) -> &BothWays,
 ) -> Option<Section> {
-    let traffic: Vec<&Traffic> = devices.iter().map(|device| of(device)).collect();
-    let section = bytes_section(&traffic);
-    let packets = section.up.packets.sum + section.down.packets.sum;
-    (packets > 0).then_some(Section {
-        response_kind: "to_reply".into(),
-        ..section
+    let traffic: Vec<&BothWays> = devices.iter().map(|device| of(device)).collect();
+    untimed(each(&traffic))
+}
+
+/// A phase of which only the bytes count; `None` where there were none.
+pub(super) fn untimed(bytes: SectionBytes) -> Option<Section> {
+    let has_packets = bytes.up.packets.sum + bytes.down.packets.sum > 0;
+    has_packets.then(|| Figures::NONE.section(bytes))
+}
+
+/// The bytes of a section; figures of each direction are per sample.
+pub(super) struct SectionBytes {
+    samples: u64,
+    up: Bytes,
+    down: Bytes,
+    by_cause: BTreeMap<String, CauseBytes>,
+}
+
+impl SectionBytes {
+    /// Of that many samples, each figure counted by `count` from what it is of the traffic of a direction.
+    pub(super) fn new(samples: u64, count: impl Fn(Direction, &dyn Fn(&Traffic) -> u64) -> Count) -> Self {
+        let bytes = |way| {
+            let layer = |layer| count(way, &|traffic| traffic.bytes(layer));
+            Bytes {
+                packets: count(way, &Traffic::packets),
+                ip: layer(Layer::Ip),
+                transport: layer(Layer::Transport),
+                security: layer(Layer::Security),
+                application: layer(Layer::Application),
+                payload: layer(Layer::Payload),
+                wire: count(way, &Traffic::wire_bytes),
+            }
+        };
+        let by_cause = Cause::ALL.into_iter().map(|cause| {
+            let mean = |way| count(way, &|traffic| traffic.bytes_by_cause(cause)).mean;
+            let bytes = CauseBytes {
+                up: mean(Direction::Up),
+                down: mean(Direction::Down),
+            };
+            (cause.name().to_owned(), bytes)
+        });
+        Self {
+            samples,
+            up: bytes(Direction::Up),
+            down: bytes(Direction::Down),
+            by_cause: by_cause.collect(),
+        }
+    }
+}
+
+/// What a section says beside bytes. Each engine says all of it: a new figure is missing until every engine has it, or says
+/// that it has none.
+pub(super) struct Figures {
+    pub(super) response_kind: &'static str,
+    pub(super) response_time: Option<Times>,
+    pub(super) service_time: Option<Times>,
+    pub(super) one_way_delay: Option<Times>,
+    pub(super) round_trips: Option<f64>,
+    pub(super) goodput_bps: Option<f64>,
+    /// Of all samples; 0 where none is carried.
+    pub(super) payload_bytes: u64,
+}
+
+impl Figures {
+    /// A phase that is not timed.
+    const NONE: Self = Self {
+        response_kind: "to_reply",
+        response_time: None,
+        service_time: None,
+        one_way_delay: None,
+        round_trips: None,
+        goodput_bps: None,
+        payload_bytes: 0,
+    };
+
+    /// The section of these figures and bytes.
+    pub(super) fn section(self, bytes: SectionBytes) -> Section {
+        let payload = self.payload_bytes as f64;
+        let wire = (bytes.up.wire.sum + bytes.down.wire.sum) as f64;
+        Section {
+            samples: bytes.samples,
+            response_kind: self.response_kind.into(),
+            response_time_ns: self.response_time,
+            service_time_ns: self.service_time,
+            one_way_delay_ns: self.one_way_delay,
+            round_trips: self.round_trips,
+            goodput_bps: self.goodput_bps,
+            header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
+            up: bytes.up,
+            down: bytes.down,
+            by_cause: bytes.by_cause,
+        }
+    }
+}
+
+/// The bytes of samples that are counted one by one.
+fn each(samples: &[&BothWays]) -> SectionBytes {
+    SectionBytes::new(samples.len() as u64, |way, of| {
+        let values = samples.iter().map(|traffic| of(&traffic[way as usize]));
+        let sum = values.clone().sum::<u64>();
+        Count {
+            mean: sum as f64 / samples.len().max(1) as f64,
+            sum,
+            min: values.clone().min().unwrap_or(0),
+            max: values.max().unwrap_or(0),
+        }
     })
-}
-
-fn bytes_section(traffic: &[&Traffic]) -> Section {
-    let by_cause = Cause::ALL.iter().map(|cause| {
-        let mean = |way: Direction| {
-            let sum: u64 = traffic
-                .iter()
-                .map(|traffic| traffic.causes[way as usize][*cause as usize])
-                .sum();
-            sum as f64 / traffic.len().max(1) as f64
-        };
-        let bytes = CauseBytes {
-            up: mean(Direction::Up),
-            down: mean(Direction::Down),
-        };
-        (cause.name().to_owned(), bytes)
-    });
-    Section {
-        samples: traffic.len() as u64,
-        up: bytes(traffic, Direction::Up),
-        down: bytes(traffic, Direction::Down),
-        by_cause: by_cause.collect::<BTreeMap<_, _>>(),
-        ..Section::default()
-    }
-}
-
-fn bytes(traffic: &[&Traffic], way: Direction) -> Bytes {
-    let layer = |layer: Layer| count(traffic.iter().map(|traffic| traffic.layer(way, layer)));
-    Bytes {
-        packets: count(traffic.iter().map(|traffic| traffic.packets[way as usize])),
-        ip: layer(Layer::Ip),
-        transport: layer(Layer::Transport),
-        security: layer(Layer::Security),
-        application: layer(Layer::Application),
-        payload: layer(Layer::Payload),
-        wire: count(traffic.iter().map(|traffic| traffic.wire(way))),
-    }
-}
-
-fn count(values: impl Iterator<Item = u64> + Clone) -> Count {
-    let (n, sum) = (values.clone().count(), values.clone().sum::<u64>());
-    Count {
-        mean: sum as f64 / n.max(1) as f64,
-        sum,
-        min: values.clone().min().unwrap_or(0),
-        max: values.max().unwrap_or(0),
-    }
 }
 
 /// What all samples agree on, or their median; `None` where a sample has none or there is no sample.

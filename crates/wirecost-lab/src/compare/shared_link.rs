@@ -166,7 +166,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         count: Some(u64::from(options.samples) * planned.schedule.messages),
         warm_up: Duration::ZERO,
         ramp: Duration::ZERO,
-        spread: options.fleet.and_then(|fleet| fleet.spread),
+        spread: options.shared_link.and_then(|shared| shared.spread),
     };
     LoadOptions {
         engine: LoadEngine::Sim,

@@ -146,7 +146,7 @@ impl<'a> Sweep<'a> {
             refused: None,
         });
         let stop = || taker.borrow_mut().is_over();
-        let simulated = match self.options.fleet {
+        let simulated = match self.options.shared_link {
             None => {
                 let mut take = |result| taker.borrow_mut().take(&result);
                 simulate(self.options, plan, &cells, self.jobs, &mut take, &stop)

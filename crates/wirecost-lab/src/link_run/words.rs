@@ -75,7 +75,7 @@ impl Splitter {
         self.word.get_or_insert_default();
     }
 
-    /// Within double quotes a backslash stands for itself before most letters (POSIX, shell section 2.2.3).
+    /// Within double quotes a backslash is shown as itself before most letters (POSIX, shell section 2.2.3).
     fn escaped(&mut self, rest: &mut std::str::Chars<'_>) {
         let Some(letter) = rest.next() else {
             return self.push('\\');
@@ -96,7 +96,7 @@ impl Splitter {
     }
 }
 
-/// What stands for what in a command: `{server}`, `{device}`, `{folder}`, `{authority}`.
+/// The placeholders of a command and their values: `{server}`, `{device}`, `{folder}`, `{authority}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places([(&'static str, String); 4]);
 

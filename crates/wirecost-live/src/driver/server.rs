@@ -83,9 +83,9 @@ const STOP_TOKEN: Token = Token(usize::MAX - 2);
 const LISTENERS: usize = usize::MAX / 2;
 /// Reads of one socket before the others, the timers and the stopper get their turn.
 const READS_PER_TURN: usize = 64;
-/// Peers of a datagram service that it remembers at a time where nobody bounds them.
+/// Peers of a datagram service that it remembers at a time, where no bound is given.
 const MAX_PEERS: usize = 65_536;
-/// How long a client may leave its side open after the server has closed, where nobody says otherwise.
+/// How long a client may leave its side open after the server has closed, by default.
 const LINGER: Duration = Duration::from_secs(60);
 
 impl<E, O> ServerLoop<E, O>
@@ -94,7 +94,7 @@ where
     O: Observer<E>,
 {
     /// A loop whose services listen when this returns. On the emulated link (`on_link`) every flow's log is kept
-    /// until the end and TCP uses cubic; elsewhere the log is nobody's and the machine's settings hold.
+    /// until the end and TCP uses cubic; elsewhere there is no log, and the machine's settings hold.
     ///
     /// # Errors
     /// An address is taken or cannot be bound; the error's text names it.
@@ -365,7 +365,7 @@ where
         }
     }
 
-    /// The CPU time of the thread since it was last asked for; none where nobody is charged.
+    /// The CPU time of the thread since it was last asked for; none where it is not charged to a stack.
     fn lap(&mut self) -> Duration {
         if !self.on_link {
             return Duration::ZERO;

@@ -44,7 +44,7 @@ struct Unsent {
     answers: usize,
 }
 
-/// Where the connection stands.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// SYN sent.
@@ -197,7 +197,7 @@ impl Stream {
         self.note_refusal(given)
     }
 
-    /// What is unsent goes with a refusal: nobody will ever take it.
+    /// What is unsent goes with a refusal: the peer will never take it.
     fn note_refusal(&mut self, given: io::Result<usize>) -> Result<usize, ResetReason> {
         given.map_err(|error| {
             let reason = reason_of(&error);
@@ -289,7 +289,7 @@ fn give(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     Ok(written)
 }
 
-/// The reason that a socket's error stands for.
+/// The reason for a socket's error.
 pub(super) fn reason_of(error: &io::Error) -> ResetReason {
     match error.kind() {
         ErrorKind::ConnectionRefused => ResetReason::Refused,

@@ -179,7 +179,7 @@ impl Meter {
     }
 
     fn at_mark(&self) -> MutexGuard<'_, Option<Readings>> {
-        // A reading is whole whoever panicked while it was locked.
+        // A reading is whole also where a thread has panicked while it was locked.
         self.at_mark.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

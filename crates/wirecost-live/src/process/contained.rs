@@ -87,7 +87,7 @@ impl Contained {
         if let Some(init) = &self.init {
             calls::kill(init.pid, libc::SIGKILL)?;
         }
-        // The first process has not ended before nobody is left whose parent is elsewhere: that is the program.
+        // The first process has not ended: the one process whose parent is elsewhere is the program.
         let status = self.child.wait()?;
         self.init = None;
         Ok(status)
@@ -107,7 +107,7 @@ impl Contained {
 
 impl Drop for Contained {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // No process is left to report to.
         let _ = self.end();
     }
 }

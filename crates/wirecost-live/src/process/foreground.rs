@@ -114,7 +114,7 @@ impl Foreground {
     pub fn end_leftovers(&mut self, keep: &[i32]) -> io::Result<usize> {
         if let Some(terminal) = &self.terminal {
             // A shell that has given it to a job of its own cannot give it back to a group outside of its namespace. A terminal
-            // that has been hung up is nobody's.
+            // that has been hung up belongs to no session.
             let _ = terminal::take(terminal.as_fd());
         }
         match &mut self.program {
@@ -159,7 +159,7 @@ impl Drop for Program {
     fn drop(&mut self) {
         let Self::Plain(child, _) = self else { return };
         if child.try_wait().is_ok_and(|ended| ended.is_none()) && child.kill().is_ok() {
-            // Nobody is left to tell.
+            // No process is left to report to.
             let _ = child.wait();
         }
     }

@@ -98,7 +98,7 @@ impl Worker {
         orders.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// What gives it lines from now on, by a thread of its own: one that does not read them holds nobody up. Its input ends
+    /// What gives it lines from now on, by a thread of its own: a worker that does not read them delays no other. Its input ends
     /// with the last sender; [`Worker::say`] says nothing any more.
     pub fn orders(&mut self) -> mpsc::Sender<String> {
         let (tell, orders) = mpsc::channel();
@@ -158,7 +158,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if self.exit_status().is_none() && self.child.kill().is_ok() {
-            // Nobody is left to tell.
+            // No process is left to report to.
             let _ = self.child.wait();
         }
     }
@@ -173,7 +173,7 @@ fn give(orders: &mpsc::Receiver<String>, mut input: ChildStdin) {
     }
 }
 
-/// Passes lines on until there are no more, or nobody wants them.
+/// Passes lines on until there are no more, or the receiver is gone.
 fn pass_on(output: ChildStdout, tell: &mpsc::Sender<String>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if tell.send(line).is_err() {
@@ -207,9 +207,11 @@ mod tests {
 
     #[test]
     fn a_worker_finds_nothing_of_our_environment_but_what_it_needs() {
-        // Cargo sets it.
-        assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
-        let mut worker = shell("echo ${CARGO_PKG_NAME-none} $PATH; read line");
+        // Cargo sets some, scripts/test one.
+        let (name, _) = std::env::vars()
+            .find(|(name, _)| name.starts_with("CARGO_"))
+            .expect("a variable that is not passed on");
+        let mut worker = shell(&format!("echo ${{{name}-none}} $PATH; read line"));
         let heard = worker.hear(PATIENCE).expect("it answers");
         let path = std::env::var("PATH").expect("a path");
         assert_eq!(heard, format!("none {path}"));

@@ -21,7 +21,7 @@ pub(crate) struct Init {
 impl Drop for Init {
     fn drop(&mut self) {
         if kill(self.pid, libc::SIGKILL).is_ok() {
-            // Nobody is left to tell.
+            // No process is left to report to.
             let _ = wait(self.pid, true);
         }
     }
@@ -58,7 +58,7 @@ unsafe fn live_until_the_end_of(life: RawFd, lifeline: RawFd) -> ! {
         libc::chdir(c"/".as_ptr());
         libc::prctl(libc::PR_SET_NAME, c"wirecost-init".as_ptr());
         reset_signals();
-        // Nobody asks how the orphans ended that become its children (wait(2)).
+        // How the orphans ended that become its children is of no interest (wait(2)).
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
         libc::dup2(life, 0);
         libc::close(lifeline);
@@ -71,7 +71,7 @@ unsafe fn live_until_the_end_of(life: RawFd, lifeline: RawFd) -> ! {
 /// Closes every descriptor from `first` on, as `how` says (`close_range(2)`).
 ///
 /// # Safety
-/// Only in a child just cloned, whose descriptors nobody else uses.
+/// Only in a child just cloned, whose descriptors no other process uses.
 unsafe fn close_from(first: c_int, how: u32) {
     let (first, last, how) = (c_long::from(first), c_long::from(u32::MAX), c_long::from(how));
     // SAFETY: takes no pointers.

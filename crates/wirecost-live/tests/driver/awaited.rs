@@ -16,7 +16,7 @@ use crate::crowd::{Pipe, Told};
 use crate::rig::{loopback, watch};
 
 const MESSAGES: u8 = 100;
-/// What nobody waits for.
+/// What no one waits for.
 const STRAY: u8 = 255;
 
 /// One device that sends a number when the one before has come back, and waits for nothing else.
@@ -46,7 +46,7 @@ impl Director<Pipe> for OneAnswer {
         panic!("{reason}");
     }
 
-    fn sent(&mut self, _: usize, _: Instant) -> bool {
+    fn flushed(&mut self, _: usize, _: Instant) -> bool {
         false
     }
 

@@ -44,7 +44,7 @@ impl Director<Client> for OneByOne {
         panic!("{reason}");
     }
 
-    fn sent(&mut self, _: usize, _: Instant) -> bool {
+    fn flushed(&mut self, _: usize, _: Instant) -> bool {
         false
     }
 

@@ -75,7 +75,7 @@ fn a_reset_by_the_peer_reaches_the_endpoint_and_sends_nothing_more() {
     let report = run_device(Transport::Stream, address, move |_, seen| {
         step += 1;
         if seen.events == [ClientEvent::Opened] {
-            // Asked again after the reset is under way, nobody waits for this any more.
+            // Asked again after the reset is under way, no one waits for this any more.
             let _ = opened.send(());
         }
         match step {
@@ -140,7 +140,7 @@ fn commands_wait_while_the_peer_does_not_read() {
     run_device(Transport::Stream, address, move |context, seen| {
         step += 1;
         if context.congested {
-            // Once it reads, nobody waits for this any more.
+            // Once it reads, no one waits for this any more.
             let _ = congested.send(());
             return Step::Wait(None);
         }

@@ -134,7 +134,7 @@ impl<F: FnMut(usize, What, Context) -> Step<Vec<u8>>> Director<Pipe> for Asking<
         self.devices[device].all.push(What::Failed(reason));
     }
 
-    fn sent(&mut self, device: usize, _: Instant) -> bool {
+    fn flushed(&mut self, device: usize, _: Instant) -> bool {
         self.devices[device].all.push(What::Sent);
         true
     }

@@ -81,7 +81,7 @@ impl Script<Late> for UntilReset {
         panic!("the connection is established: {reason}");
     }
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, _: Context) -> Step<Infallible> {
         match (std::mem::replace(&mut self.connected, true), self.reset) {

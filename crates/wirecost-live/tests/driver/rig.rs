@@ -45,7 +45,7 @@ impl Script<Client> for Scripted {
         self.seen.failed = Some(reason);
     }
 
-    fn sent(&mut self, _: Instant) {
+    fn flushed(&mut self, _: Instant) {
         self.seen.sent += 1;
     }
 
@@ -153,7 +153,7 @@ impl Serving {
     }
 }
 
-/// An address that nobody listens on, found by listening for a moment.
+/// An address that no socket listens on, found by listening for a moment.
 pub(crate) fn free_address(transport: Transport) -> SocketAddr {
     match transport {
         Transport::Stream => std::net::TcpListener::bind(loopback()).and_then(|socket| socket.local_addr()),

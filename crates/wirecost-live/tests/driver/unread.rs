@@ -278,7 +278,7 @@ impl Script<Echo> for Patient {
         panic!("the server listens, but {reason}");
     }
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, _: Context) -> Step<Infallible> {
         match (std::mem::replace(&mut self.has_begun, true), self.is_reset) {

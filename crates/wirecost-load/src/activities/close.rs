@@ -7,7 +7,7 @@ use wirecost_proto::script::Context;
 use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
-use crate::fleet::{NextStep, State};
+use crate::connections::{NextStep, State};
 
 /// Closes what is open and leaves what is not.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Close {
     /// Closes the devices whose time has come; returns when the next one's does.
     fn close_due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         let begins = self.begins?;
-        while self.next < part.fleet.len() {
+        while self.next < part.connections.len() {
             let number = u32::try_from(self.next).unwrap_or(u32::MAX);
             let at = begins + self.gap.saturating_mul(number);
             if now < at {
@@ -46,10 +46,10 @@ impl Close {
 }
 
 fn close(part: &mut Part, device: usize) {
-    match part.fleet.state(device) {
-        State::Up => part.fleet.wish(device, NextStep::Close),
-        State::Connecting => part.fleet.abort(device, false),
-        State::Down => part.fleet.stay_down(device),
+    match part.connections.state(device) {
+        State::Up => part.connections.wish(device, NextStep::Close),
+        State::Connecting => part.connections.abort(device, false),
+        State::Down => part.connections.stay_down(device),
         State::Closing => {}
     }
 }
@@ -69,8 +69,8 @@ impl Activity for Close {
     }
 
     fn is_done(&self, part: &Part, _: Instant) -> bool {
-        let count = part.fleet.len();
-        self.begins.is_some() && self.next == count && part.fleet.count(State::Down) == count
+        let count = part.connections.len();
+        self.begins.is_some() && self.next == count && part.connections.count(State::Down) == count
     }
 
     // A close is bounded by itself: what is left is closed now.

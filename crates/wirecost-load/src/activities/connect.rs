@@ -11,7 +11,7 @@ use wirecost_stack::Command;
 
 use crate::activity::{Activity, Ended, Part};
 use crate::arrivals::Schedule;
-use crate::fleet::{NextStep, State};
+use crate::connections::{NextStep, State};
 
 /// Connections of a part that are being made at the same time where no rate is asked for: fewer than a usual server
 /// lets wait to be accepted.
@@ -75,8 +75,8 @@ impl Connect {
 
     fn connect(&mut self, part: &mut Part, device: usize) {
         self.left -= 1;
-        if part.fleet.state(device) == State::Down {
-            part.fleet.wish(device, NextStep::Connect);
+        if part.connections.state(device) == State::Down {
+            part.connections.wish(device, NextStep::Connect);
         }
     }
 
@@ -95,7 +95,7 @@ impl Connect {
 
     fn next_free(&mut self, part: &Part) -> Option<usize> {
         match &mut self.pace {
-            Pace::Free(devices) if part.fleet.pending() < AT_A_TIME => devices.pop(),
+            Pace::Free(devices) if part.connections.pending() < AT_A_TIME => devices.pop(),
             Pace::Free(_) | Pace::At(_) => None,
         }
     }
@@ -150,7 +150,7 @@ impl Activity for Connect {
             return Some(self.begins);
         }
         let next = self.connect_due(part, now);
-        if self.left > 0 || part.fleet.pending() > 0 {
+        if self.left > 0 || part.connections.pending() > 0 {
             return next;
         }
         Some(*self.connected.get_or_insert(now) + SUBSCRIBE_PATIENCE)
@@ -170,16 +170,16 @@ impl Activity for Connect {
 
     fn is_done(&self, part: &Part, now: Instant) -> bool {
         let is_over = |connected| !part.subscribers.are_asking() || now >= connected + SUBSCRIBE_PATIENCE;
-        self.left == 0 && part.fleet.pending() == 0 && self.connected.is_some_and(is_over)
+        self.left == 0 && part.connections.pending() == 0 && self.connected.is_some_and(is_over)
     }
 
     fn stop(&mut self, part: &mut Part, _: Instant, _: Instant) {
         self.pace = Pace::Free(Vec::new());
         self.left = 0;
         self.connected = Some(Instant::START);
-        for device in 0..part.fleet.len() {
-            if part.fleet.state(device) == State::Connecting {
-                part.fleet.abort(device, false);
+        for device in 0..part.connections.len() {
+            if part.connections.state(device) == State::Connecting {
+                part.connections.abort(device, false);
             }
         }
     }

@@ -7,7 +7,7 @@ use wirecost_scenario::options::load::Who;
 use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
-use crate::fleet::State;
+use crate::connections::State;
 
 /// Leaves all connections, without a word of the application.
 #[derive(Debug)]
@@ -46,16 +46,16 @@ impl Activity for DropAll {
             return None;
         }
         for device in part.devices(self.who) {
-            match part.fleet.state(device) {
+            match part.connections.state(device) {
                 State::Up => {
                     let wills = self.wills.of_device(device);
                     if device < part.senders {
                         part.tracker.now(now).deliveries.expected += u64::from(wills);
                     }
-                    part.fleet.abort(device, self.reset);
+                    part.connections.abort(device, self.reset);
                 }
-                State::Connecting | State::Closing => part.fleet.abort(device, self.reset),
-                State::Down => part.fleet.stay_down(device),
+                State::Connecting | State::Closing => part.connections.abort(device, self.reset),
+                State::Down => part.connections.stay_down(device),
             }
         }
         None
@@ -66,7 +66,7 @@ impl Activity for DropAll {
     }
 
     fn is_done(&self, part: &Part, _: Instant) -> bool {
-        let is_down = |device| part.fleet.state(device) == State::Down;
+        let is_down = |device| part.connections.state(device) == State::Down;
         self.has_begun && part.devices(self.who).all(is_down)
     }
 

@@ -21,8 +21,8 @@ use wirecost_stack::{Command, Event};
 
 use crate::activity::{Activity, Ended, Part};
 use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
+use crate::connections::{NextStep, State};
 use crate::earlier;
-use crate::fleet::{NextStep, State};
 use crate::roles::attempts::{Attempts, Failure};
 
 /// How long a connection stays open where a ticket may follow the handshake (RFC 8446, section 4.6.1).
@@ -72,7 +72,7 @@ pub struct Handshakes {
 #[derive(Debug)]
 enum Flow {
     Open(Peekable<Schedule>),
-    /// So many handshakes may still be intended.
+    /// How many handshakes may still be intended.
     Closed {
         left: u64,
     },
@@ -121,7 +121,7 @@ impl Handshakes {
             }
             schedule.next();
             let device = arrival.device;
-            let free = part.fleet.state(device) == State::Down && self.attempts.is_free(device);
+            let free = part.connections.state(device) == State::Down && self.attempts.is_free(device);
             self.attempts
                 .offer(device, intended, now, free, &mut part.tracker);
             self.begin_next(part, device, now);
@@ -131,7 +131,7 @@ impl Handshakes {
 
     /// A device that is down begins what it has to do next.
     fn begin_next(&mut self, part: &mut Part, device: usize, now: Instant) {
-        if part.fleet.state(device) != State::Down {
+        if part.connections.state(device) != State::Down {
             return;
         }
         if let Flow::Closed { left } = &mut self.flow
@@ -143,7 +143,7 @@ impl Handshakes {
             self.attempts.offer(device, now, now, true, &mut part.tracker);
         }
         if self.attempts.begin(device, now, &mut part.tracker) {
-            part.fleet.wish(device, NextStep::Connect);
+            part.connections.wish(device, NextStep::Connect);
         }
     }
 
@@ -161,8 +161,8 @@ impl Handshakes {
                 return Some(until);
             }
             self.lingering.pop_front();
-            if part.fleet.is_up(device) {
-                part.fleet.wish(device, NextStep::Close);
+            if part.connections.is_up(device) {
+                part.connections.wish(device, NextStep::Close);
             }
         }
         None
@@ -186,8 +186,8 @@ impl Activity for Handshakes {
         self.begins = at;
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         for device in 0..part.senders {
-            if part.fleet.is_up(device) {
-                part.fleet.wish(device, NextStep::Close);
+            if part.connections.is_up(device) {
+                part.connections.wish(device, NextStep::Close);
             }
         }
     }
@@ -222,7 +222,7 @@ impl Activity for Handshakes {
         }
         self.attempts.succeed(device, now, &mut part.tracker);
         if self.asked.linger.is_zero() {
-            return part.fleet.wish(device, NextStep::Close);
+            return part.connections.wish(device, NextStep::Close);
         }
         self.lingering.push_back((now + self.asked.linger, device));
     }
@@ -233,9 +233,9 @@ impl Activity for Handshakes {
             // Nothing answers the close of a datagram's channel: it is over when it is said.
             Event::Other
                 if self.asked.transport == Transport::Datagram
-                    && part.fleet.state(device) == State::Closing =>
+                    && part.connections.state(device) == State::Closing =>
             {
-                part.fleet.abort(device, false);
+                part.connections.abort(device, false);
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! What devices do in the phases of a load.
 //!
-//! - [`connect`]: make connections, so many per second
+//! - [`connect`]: make connections, at a rate
 //! - [`publish`]: send messages, in an open or a closed loop
 //! - [`hold`]: keep connections open
 //! - [`close`]: end them as the protocol does

@@ -56,7 +56,7 @@ pub struct Publish {
 #[derive(Debug)]
 enum Flow {
     Open(Peekable<Schedule>),
-    /// So many messages may still be intended.
+    /// How many messages may still be intended.
     Closed {
         left: u64,
     },
@@ -86,7 +86,7 @@ impl Publish {
     }
 
     fn is_free(&self, part: &Part, device: usize) -> bool {
-        part.fleet.is_up(device) && self.takes_more(part, device) && !part.tracker.is_waiting(device)
+        part.connections.is_up(device) && self.takes_more(part, device) && !part.tracker.is_waiting(device)
     }
 
     /// Whether a device's protocol takes a message.
@@ -106,7 +106,7 @@ impl Publish {
     /// Whether nothing will be intended any more.
     fn has_ended(&mut self, now: Instant) -> bool {
         match &mut self.flow {
-            // Where a count ends it, nobody waits for what the duration would have been.
+            // Where a count ends it, the rest of the duration is not waited for.
             Flow::Open(schedule) => {
                 schedule.peek().is_none() && (self.asked.offer.count.is_some() || now >= self.ends)
             }
@@ -140,7 +140,7 @@ impl Activity for Publish {
         if !std::mem::replace(&mut self.has_begun, true) {
             part.bring_back(&self.asked.backoff, now);
             // What a phase before has left over waits for its device, and in a closed loop every device has room.
-            (0..part.senders).for_each(|device| part.fleet.wake(device));
+            (0..part.senders).for_each(|device| part.connections.wake(device));
         }
         for _ in 0..ARRIVALS_PER_TURN {
             let Flow::Open(schedule) = &mut self.flow else {
@@ -157,8 +157,8 @@ impl Activity for Publish {
             schedule.next();
             let free = self.is_free(part, arrival.device);
             part.tracker.offer(arrival.device, intended, now, free);
-            if part.fleet.is_up(arrival.device) {
-                part.fleet.wake(arrival.device);
+            if part.connections.is_up(arrival.device) {
+                part.connections.wake(arrival.device);
             }
         }
         if !self.has_ended(now) {

@@ -16,7 +16,7 @@ use wirecost_scenario::options::load::{Backoff, Who};
 use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
-use crate::fleet::State;
+use crate::connections::State;
 use crate::roles::attempts::Attempts;
 
 /// Why a device is not back when the phase is over.
@@ -56,7 +56,7 @@ impl Activity for Reconnect {
     fn begin(&mut self, part: &mut Part, at: Instant) {
         self.at = at;
         self.until = at + self.timeout;
-        self.attempts = Attempts::new(part.fleet.len());
+        self.attempts = Attempts::new(part.connections.len());
         part.subscribers.expect_retained(self.retained);
     }
 
@@ -66,13 +66,13 @@ impl Activity for Reconnect {
         }
         if !std::mem::replace(&mut self.has_begun, true) {
             for device in part.devices(self.who) {
-                if part.fleet.state(device) != State::Down {
+                if part.connections.state(device) != State::Down {
                     continue;
                 }
                 self.attempts.offer(device, self.at, now, true, &mut part.tracker);
                 self.attempts.begin(device, now, &mut part.tracker);
-                part.fleet.was_lost(device);
-                part.fleet.connect_again(device, &self.backoff, now);
+                part.connections.was_lost(device);
+                part.connections.connect_again(device, &self.backoff, now);
             }
         }
         if now >= self.until {

@@ -7,8 +7,8 @@ use crate::devices::LAST_WAIT;
 use crate::target::Arrived;
 
 impl Coordinator<'_> {
-    /// Adds what has arrived at the target in a phase, as far as it can tell. Which messages were lost nobody knows: they
-    /// count at the end.
+    /// Adds what has arrived at the target in a phase, as far as it can tell. Which messages were lost is not known:
+    /// the last ones count as lost.
     pub(super) fn take_arrivals(&mut self, phase: u32, before: Option<Arrived>) {
         let Some(before) = before else {
             return;
@@ -61,7 +61,7 @@ impl Coordinator<'_> {
         arrived
     }
 
-    /// Counts so many of the messages that the measured seconds of a phase have delivered as worked off: the last ones.
+    /// Counts the last `worked_off` of the messages that the measured seconds of a phase have delivered as worked off.
     fn work_off(&mut self, phase: u32, worked_off: u64) {
         let seconds = self.of_phase(phase).rev();
         let measured = seconds.filter(|interval| !interval.warm_up);

@@ -5,7 +5,7 @@
 //!                                                                                                 link is stopped
 //! ```
 //!
-//! What counts as well are packets that nobody waits for, such as the last acknowledgements of TCP where nothing answers. How
+//! What counts as well are packets that no device waits for, such as the last acknowledgements of TCP where nothing answers. How
 //! much of the time the rate of the link was in use is told of the phase alone.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What subscribers of ours have received where nothing answers, and nobody but them can say: that is how messages ended.
+//! What our subscribers have received. Where nothing answers messages, this alone tells how they ended.
 
 use wirecost_results::figures::Interval;
 use wirecost_scenario::options::load::Phase;
@@ -7,7 +7,7 @@ use super::Coordinator;
 
 impl Coordinator<'_> {
     /// Says of the messages that nothing answered which were delivered and which were lost, by what subscribers have received.
-    /// Where a part of the generator has ended, nobody knows what arrived there.
+    /// Where a part of the generator has ended, it is not known what arrived there.
     pub(super) fn settle_deliveries(&mut self) {
         let options = self.options;
         if options.is_answered() || options.subscribers.is_none() || self.outcome.failure.is_some() {
@@ -68,7 +68,7 @@ impl Received {
 }
 
 /// Ends the messages of `intervals` that subscribers were to receive; returns what is left of the deliveries that came
-/// `later`. Which messages were lost nobody knows: they count at the end.
+/// `later`. Which messages were lost is not known: the last ones count as lost.
 fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
     let Received {
         awaited,

@@ -20,7 +20,7 @@ fn ctrl_c_before_all_parts_are_there_ends_the_load_at_once() {
         Box::new(move |message| told.lock().expect("a list").push(message))
     };
     let parts = Parts::new(vec![tell(&told), tell(&told)], heard, Vec::new(), || {
-        panic!("nobody waits for parts that are not there")
+        panic!("the coordinator does not wait for parts that are not there")
     });
     // One is there; the other never comes.
     outbox.send((0, FromPart::Ready)).expect("someone listens");

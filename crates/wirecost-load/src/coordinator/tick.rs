@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(1_250);
 const CLOCK_STEP_NS: u64 = 10_000_000;
 
 impl Coordinator<'_> {
-    /// Whether whoever watches is to be told now.
+    /// Whether the watcher is to be notified now.
     pub(super) fn is_tick_due(&self, now: Instant) -> bool {
         let waited = now.saturating_since(self.last_tick);
         let have_reported = self
@@ -33,7 +33,7 @@ impl Coordinator<'_> {
         waited >= PATIENCE || waited >= LEAST && have_reported
     }
 
-    /// Tells whoever watches what has come about in the phase that began `at` since the tick before.
+    /// Notifies the watcher of what happened since the tick before, in the phase that began `at`.
     pub(super) fn tick(&mut self, index: usize, at: Instant, now: Instant) {
         let reading = self.read_both();
         let since_last = now.saturating_since(self.last_tick);

@@ -11,7 +11,7 @@ use super::Coordinator;
 use crate::outcome::NoConnection;
 
 impl Coordinator<'_> {
-    /// Ends a phase of datagrams that has lasted for as long as a connection may take, and in which nobody is there.
+    /// Ends a phase of datagrams in which no server is there, once it has lasted for as long as a connection may take.
     pub(super) fn look_in_time(&mut self, index: u32, phase: &Phase, lasted: Duration) {
         let is_exchange = matches!(phase, Phase::Publish(_) | Phase::Request(_));
         if is_exchange && lasted >= self.options.connect_timeout {
@@ -19,7 +19,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Ends the load behind a phase that has shown that nobody is there.
+    /// Ends the load after a phase that has shown that no server is there.
     pub(super) fn look_for_target(&mut self, index: u32, phase: &Phase) {
         let connects = matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
         if self.outcome.interrupted || !(connects || phase.offer().is_some()) {
@@ -51,7 +51,7 @@ fn unconnected(intervals: &[&Interval]) -> Option<NoConnection> {
     })
 }
 
-/// Why nobody has taken a datagram: in each second in which some left, the machine said that nobody listens (ICMP), and
+/// Why no server has taken a datagram: in each second in which some left, the machine said that none listens (ICMP), and
 /// nothing else ever came.
 fn unanswered(intervals: &[&Interval]) -> Option<NoConnection> {
     let refused = ResetReason::Refused.to_string();

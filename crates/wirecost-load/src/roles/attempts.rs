@@ -33,7 +33,7 @@ struct Attempt {
 }
 
 impl Attempts {
-    /// None yet, of so many devices.
+    /// No attempts yet, of `devices`.
     pub fn new(devices: usize) -> Self {
         Self {
             each: vec![Attempt::default(); devices],

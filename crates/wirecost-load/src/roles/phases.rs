@@ -87,7 +87,7 @@ pub fn phases(
             timeout,
         } => {
             let willed = options.will.is_some() && options.subscribers.is_some();
-            // Whoever receives the wills must not be lost with those who leave them.
+            // Subscribers that receive the wills must not lose their connections with the senders.
             let who = if willed { Who::Senders } else { Who::All };
             let hold = Phase::Hold { duration: *hold };
             let drop_all = Phase::DropAll { who, reset: true };

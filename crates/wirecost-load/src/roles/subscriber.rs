@@ -180,7 +180,7 @@ impl Subscribers {
         }
     }
 
-    /// Where a message stands among those of its sender, as long as there is memory to know it.
+    /// Where a message is among those of its sender, as long as there is memory to know it.
     fn place(&mut self, device: usize, stamp: Stamp) -> Option<Place> {
         let senders = self.reception.senders as usize;
         let left = self.tracks_left;

@@ -20,8 +20,8 @@ use crate::activities::drop_all::DropAll;
 use crate::activities::handshakes::{Handshakes, Handshaking};
 use crate::activities::reconnect::Reconnect;
 use crate::activity::{Activity, Part};
+use crate::connections::Connections;
 use crate::devices::Devices;
-use crate::fleet::Fleet;
 use crate::part::{FromPart, Inbox, ToPart};
 use crate::tracker::{MessageTracker, Rules, Span};
 
@@ -74,7 +74,7 @@ impl Bench {
             seed: 1,
         };
         let part = Part {
-            fleet: Fleet::new(devices, SECOND * 10, Rng::new(7)),
+            connections: Connections::new(devices, SECOND * 10, Rng::new(7)),
             tracker: MessageTracker::new(rules, devices),
             pool: MessagePool::new(pool).expect("a pool"),
             subscribers: Subscribers::none(),

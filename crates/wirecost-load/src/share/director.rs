@@ -12,8 +12,8 @@ use wirecost_stack::{Application, Channel, MessagePool, Subscription};
 use super::{Outbox, Share, pattern};
 use crate::activity::Part;
 use crate::clock::Origin;
+use crate::connections::Connections;
 use crate::devices::Devices;
-use crate::fleet::Fleet;
 use crate::part::Inbox;
 use crate::roles::subscriber::{Reception, Subscribers};
 use crate::tracker::{MessageTracker, Rules};
@@ -39,7 +39,7 @@ impl Share {
             && options.stack.application != Application::Http3;
         let part = Part {
             subscribers: self.subscribers(origin, pool.is_stamped())?,
-            fleet: Fleet::new(senders + subscribers, options.connect_timeout, rng)
+            connections: Connections::new(senders + subscribers, options.connect_timeout, rng)
                 .with_reconnect_gap(self.reconnect_gap()),
             tracker: MessageTracker::new(rules, senders + subscribers),
             pool,
@@ -51,7 +51,7 @@ impl Share {
             clock_start_ns: origin.monotonic_ns,
         };
         let (outbox, number) = (outbox.clone(), self.number);
-        // Nobody listens where the coordinator has gone.
+        // Sending fails where the coordinator has gone, which ends the part soon.
         let report = Box::new(move |message| drop(outbox.send((number, message))));
         Ok(Devices::new(part, self.phases(), Arc::clone(inbox), report))
     }

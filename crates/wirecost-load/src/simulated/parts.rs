@@ -73,7 +73,7 @@ pub(super) struct SimulatedTarget<T> {
 }
 
 impl<T: Tap> Watched for SimulatedTarget<T> {
-    /// The workers' time in use stands for CPU time, one CPU for each.
+    /// The time in which workers were busy counts as CPU time, with one CPU for each worker.
     fn used(&mut self) -> Option<Used> {
         let world = self.world.borrow();
         let world = world.as_ref()?;

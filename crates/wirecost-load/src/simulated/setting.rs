@@ -138,7 +138,12 @@ impl<'a> Setting<'a> {
         let devices = self.options.clients.saturating_add(self.options.receivers()) as usize;
         let contexts = match self.options.stack.channel {
             Channel::Oscore => devices,
-            _ => 0,
+            Channel::Plain
+            | Channel::Tls13
+            | Channel::Tls12
+            | Channel::Dtls13
+            | Channel::Dtls12
+            | Channel::Dtls12Psk => 0,
         };
         let (credentials, rng) = (self.credentials.clone(), self.rng("server secrets"));
         let channels = ServerChannels::simulated(credentials, self.channels, contexts, rng);

@@ -28,7 +28,7 @@ const QUIT: &str = "quit";
 /// orders.
 ///
 /// # Errors
-/// Its server has ended, or nobody listens to its words. What keeps it from being a target at all is an answer.
+/// Its server has ended, or its output is closed. Why it could not start at all is an answer.
 pub fn serve(orders: impl BufRead, mut words: impl Write) -> Result<(), String> {
     let mut orders = orders.lines().map_while(Result::ok);
     let first = orders.next().unwrap_or_default();
@@ -115,7 +115,12 @@ fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Re
     };
     let contexts = match stack.channel {
         Channel::Oscore => options.connections as usize,
-        _ => 0,
+        Channel::Plain
+        | Channel::Tls13
+        | Channel::Tls12
+        | Channel::Dtls13
+        | Channel::Dtls12
+        | Channel::Dtls12Psk => 0,
     };
     let channels = ServerChannels::new(credentials, channel_options, contexts);
     let seed = u64::from(std::process::id());

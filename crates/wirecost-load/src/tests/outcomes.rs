@@ -242,7 +242,7 @@ fn a_closed_loop_begins_when_its_phase_does_whatever_was_before() {
     rig.phase(0);
     for phase in 1..=2 {
         let published = rig.phase(phase);
-        // Ten devices, a message of 10 ms each at a time: nobody waits for a first push.
+        // Ten devices, a message of 10 ms each at a time: no one waits for a first push.
         let offered = published.seconds.iter();
         let offered: Vec<(u32, u64)> = offered
             .map(|(second, sum)| (*second, sum.outcomes.offered))

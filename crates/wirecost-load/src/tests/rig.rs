@@ -234,7 +234,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         self.turns += 1;
         assert!(self.turns < MAXIMUM_TURNS, "the part never waits");
         while self.ask(device) {
-            Director::<Client>::sent(&mut self.devices, device, self.now);
+            Director::<Client>::flushed(&mut self.devices, device, self.now);
         }
     }
 
@@ -295,7 +295,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         self.credit = messages;
         for (device, message) in std::mem::take(&mut self.held) {
             self.send(device, message);
-            Director::<Client>::sent(&mut self.devices, device, self.now);
+            Director::<Client>::flushed(&mut self.devices, device, self.now);
             self.turn(device);
         }
     }

@@ -11,7 +11,7 @@ use crate::backlog::Backlog;
 pub(super) struct Intervals {
     /// Those in which something has happened, with their keys and in the order of these.
     open: Vec<(u64, Box<Interval>)>,
-    /// Where the one stands that was asked for last: mostly it is asked for again.
+    /// The index of the interval that was used last: mostly it is used again.
     latest: usize,
     phase: Begun,
     /// The phases before, in order.

@@ -25,7 +25,7 @@ use records::{List, Record, Records, Stage};
 
 /// No message.
 const NOTHING: u64 = u64::MAX;
-/// Why a message has no answer, where nobody said it.
+/// Why a message has no answer, where no reason was given.
 const NO_ANSWER: &str = "no answer";
 /// Why a message was not sent, where no connection said it.
 const NOT_SENT: &str = "not sent: its device could not send in time";
@@ -40,7 +40,7 @@ const MOST_OUTSTANDING: usize = 4_194_304;
 pub struct Rules {
     /// Whether anything answers a message.
     pub answered: bool,
-    /// After this an answer is late; after twice this it is not waited for.
+    /// An answer after this time is late; after twice this time the device stops waiting.
     pub timeout: Duration,
     /// Whether what is in flight survives the connection, because the session does.
     pub session: bool,
@@ -53,7 +53,7 @@ pub struct Rules {
 pub struct Span {
     /// Time at its beginning that is in no figure.
     pub warm_up: Duration,
-    /// How long messages are offered, the warm-up among it; `None` where a count of a closed loop ends that.
+    /// How long to offer messages, the warm-up among it; `None` where a count of a closed loop ends that.
     pub offered: Option<Duration>,
 }
 
@@ -97,7 +97,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// The messages at a stage; nobody asks for those that are held.
+    /// The messages at a stage, without those that are held.
     const fn list(&mut self, stage: Stage) -> Option<&mut List> {
         match stage {
             Stage::Waiting => Some(&mut self.waiting),
@@ -109,7 +109,7 @@ impl Queue {
 }
 
 impl MessageTracker {
-    /// The empty tracker of so many devices.
+    /// A tracker of `devices` without messages.
     pub fn new(rules: Rules, devices: usize) -> Self {
         let queue = Queue {
             waiting: List::EMPTY,
@@ -237,7 +237,7 @@ impl MessageTracker {
         let Some(slot) = self.records.slot_of(message) else {
             return false;
         };
-        // Whoever was answered was sent, also where the loop has not been told yet.
+        // A message that was answered was sent, also where the loop has not said so yet.
         let sent = match self.records.at(slot).stage {
             Stage::Sent(at) => at,
             Stage::Leaving(at) => self.count_sent(slot, at),
@@ -288,7 +288,7 @@ impl MessageTracker {
         }
     }
 
-    /// A device's connection is lost: nobody knows what became of what was sent, unless the session lives on. What waits
+    /// A device's connection is lost: it is not known what became of what was sent, unless the session goes on. What waits
     /// goes on waiting, and what the protocol holds is sent on the next connection, or the protocol gives it up.
     pub fn lost(&mut self, device: usize, reason: &str) {
         if self.rules.session {
@@ -323,7 +323,7 @@ impl MessageTracker {
         }
     }
 
-    /// Nobody waits for a message any more.
+    /// No answer to a message is waited for any more.
     fn abandon(&mut self, slot: u32) {
         match self.records.at(slot).stage {
             Stage::Waiting | Stage::Held => {

@@ -1,4 +1,4 @@
-//! Who could give no more.
+//! The bottleneck of a live load.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use wirecost_results::summary::Outcomes;
 use super::{BUSY, Evidence, SENT_SHARE, link, percent};
 use crate::outcome::Outcome;
 
-/// Who could give no more; `None` where nobody did anything.
+/// The bottleneck; `None` where nothing was done.
 pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     if evidence.offered().next().is_none() {
         return without_offer(evidence);
@@ -78,7 +78,7 @@ pub(super) fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<S
     Some(format!("it carried {} of what was offered", short.carried()))
 }
 
-/// Why nobody is known to have been the bottleneck.
+/// Why no bottleneck is known.
 pub(super) fn nobody(evidence: &Evidence<'_>) -> String {
     if let Some(share) = evidence.offered().find_map(|phase| phase.unheard()) {
         return format!(
@@ -119,7 +119,7 @@ fn carried(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// Who could give no more where devices connect and come back, and nothing is offered.
+/// The bottleneck where devices connect and come back, and nothing is offered.
 fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let outcome = evidence.outcome;
     evidence.phases.first()?;
@@ -157,7 +157,7 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
 }
 
 /// How many connections came about of those that were to, where some are missing. A device that comes back may need several
-/// attempts; in a phase that was stopped nobody is to blame for those of which nothing was known yet, nor for devices that
+/// attempts; in a phase that was stopped no side is to blame for those of which nothing was known yet, nor for devices that
 /// waited.
 fn missing_connections(figures: &PhaseFigures, was_stopped: bool) -> Option<(u64, u64)> {
     let (connects, outcomes) = (&figures.connects, &figures.outcomes);

@@ -1,4 +1,4 @@
-//! Who could give no more in virtual time: the server's workers, the link, or nobody. The generator is never late there.
+//! The bottleneck of a load in virtual time: the server's workers, the link, or none. The generator is never late there.
 
 use wirecost_results::load::Bottleneck;
 
@@ -9,7 +9,7 @@ const SATURATED: f64 = 0.99;
 /// Workers that are busier than this are why messages wait: in a short phase they are idle at its beginning and its end.
 const BUSY: f64 = 0.9;
 
-/// Who could give no more; `None` where no phase has begun.
+/// The bottleneck; `None` where no phase has begun.
 pub(super) fn bottleneck(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     evidence.phases.first()?;
     let (who, why) = if let Some(why) = saturated(evidence) {

@@ -236,7 +236,7 @@ impl Offered<'_> {
             .filter(|_| self.is_answered)
     }
 
-    /// The share of which nobody knows what became of it, where nothing answers.
+    /// The share whose end is not known, where nothing answers.
     pub(super) fn unheard(&self) -> Option<String> {
         self.notable(self.figures.outcomes.unknown)
             .filter(|_| !self.is_answered)
@@ -249,7 +249,7 @@ impl Offered<'_> {
         carried as f64 >= outcomes.offered as f64 * SENT_SHARE
     }
 
-    /// The share that so many messages are of what was offered, where the others are less than nearly all.
+    /// The share that `messages` are of what was offered, where the others are less than nearly all.
     fn notable(&self, messages: u64) -> Option<String> {
         let share = messages as f64 / self.figures.outcomes.offered.max(1) as f64;
         (share > 1.0 - SENT_SHARE).then(|| percent(share))
@@ -259,13 +259,13 @@ impl Offered<'_> {
     pub(super) fn falls_short(&self) -> bool {
         let outcomes = &self.figures.outcomes;
         let carried = outcomes.acknowledged + outcomes.delivered;
-        // Where nothing answers and nobody counts, nothing is known to be missing.
+        // Where nothing answers or counts, nothing is known to be missing.
         let known = outcomes.offered - outcomes.refused;
         let is_known = self.is_answered || outcomes.delivered + outcomes.lost > 0;
         is_known && (carried as f64) < known as f64 * SENT_SHARE
     }
 
-    /// Whether the target ended connections, and less than nearly all was carried: who has no connection cannot send.
+    /// Whether the target ended connections, and less than nearly all was carried: a device without a connection cannot send.
     pub(super) fn left_by_target(&self) -> bool {
         self.open && self.figures.connects.lost > 0 && self.falls_short()
     }

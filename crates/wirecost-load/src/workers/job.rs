@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use wirecost_scenario::load::print::{Resolved, Secrets};
 use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::load::print::{Resolved, Secrets};
 use wirecost_scenario::{ScenarioError, load};
 
 use crate::destination::Destination;
@@ -17,7 +17,7 @@ use crate::share::Share;
 pub struct Job {
     /// The load as a scenario has it, passwords included.
     load: String,
-    /// Whether whoever runs it may load its target; no scenario says that.
+    /// Whether the user may load its target; no scenario says that.
     is_permitted: bool,
     /// Where it goes; absent where there are no parts.
     destination: Option<Destination>,

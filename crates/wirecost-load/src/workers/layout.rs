@@ -18,7 +18,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a load towards `address` on a machine with these limits and so many CPUs.
+    /// The layout of a load towards `address` on a machine with these limits and CPUs.
     ///
     /// # Errors
     /// The machine does not give what its devices need; the error says how many it could hold.

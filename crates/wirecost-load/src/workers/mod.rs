@@ -133,12 +133,12 @@ impl Life {
     fn tell(&self, part: u32) -> Tell {
         let orders = self.orders.clone();
         Box::new(move |order: ToPart| {
-            // One that has ended hears nothing; whoever listens to it has said so.
+            // A worker that has ended takes no message; the thread that reads its output has reported the end.
             drop(orders.send(Order { part, order }.to_line()));
         })
     }
 
-    /// Lets the worker end, which nobody tells anything any more, and waits for it.
+    /// Closes the worker's input, which ends it, and waits for it.
     fn end(self) {
         drop(self.orders);
         // One that cannot be waited for has been: there is nothing left to do for it.
@@ -167,7 +167,7 @@ impl Ear {
             if matches!(says, FromPart::Finished { .. } | FromPart::Failed { .. }) {
                 self.alive.remove(&part);
             }
-            // Nobody listens where the coordinator has gone; the worker is ended with it.
+            // Sending fails where the coordinator has gone; the worker ends with it.
             drop(self.outbox.send((part, says)));
         }
         if self.alive.is_empty() {
@@ -189,6 +189,6 @@ impl Ear {
 }
 
 fn lock(worker: &Mutex<Worker>) -> MutexGuard<'_, Worker> {
-    // A worker is what it is, whoever panicked while it was locked.
+    // A worker is whole also where a thread has panicked while it was locked.
     worker.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,7 +14,7 @@ use crate::share::Share;
 /// Why a worker process has ended before its time.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// Nobody gave it a job.
+    /// It was given no job.
     #[error("a worker process reads its job from standard input: {0}")]
     NoJob(#[source] io::Error),
     /// Its job cannot be done.
@@ -71,7 +71,7 @@ fn start<'scope>(
     Ok(inboxes)
 }
 
-/// Says what the parts say, until all have ended or nobody listens.
+/// Writes the messages of the parts, until all have ended or the output is closed.
 fn say_all(heard: &Receiver<(u32, FromPart)>, mut words: impl Write) {
     for (part, says) in heard {
         let line = Word { part, says }.to_line() + "\n";

@@ -18,7 +18,7 @@ pub struct Config {
     pub users: Option<BTreeMap<String, Vec<u8>>>,
     /// The largest packet taken, in bytes; `None` is no limit but the protocol's.
     pub maximum_packet_size: Option<u32>,
-    /// The largest packet taken before a client is connected, in bytes: who it is, nobody knows until then.
+    /// The largest packet taken before a client is connected, in bytes: who it is, is not known until then.
     pub maximum_connect_size: u32,
     /// How many messages of QoS 2 an MQTT 5 client may have unreleased.
     pub receive_maximum: u16,
@@ -60,7 +60,7 @@ pub struct Config {
     pub maximum_topic_levels: usize,
     /// Given to clients that ask for response information.
     pub response_information: Option<OwnedText>,
-    /// Whether MQTT 5 publishers hear that nobody subscribes (reason code 0x10 costs a byte).
+    /// Whether the broker tells MQTT 5 publishers that no client subscribes (reason code 0x10 costs a byte).
     pub report_no_subscribers: bool,
     /// How long a flow may stay without CONNECT.
     pub connect_timeout: Duration,

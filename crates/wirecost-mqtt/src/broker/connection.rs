@@ -21,7 +21,7 @@ pub(super) struct Connection {
     pub(super) stage: Stage,
 }
 
-/// Where a flow stands.
+/// The state of a flow.
 #[derive(Debug)]
 pub(super) enum Stage {
     AwaitConnect,

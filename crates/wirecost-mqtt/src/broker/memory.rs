@@ -1,6 +1,6 @@
 //! How much a broker holds for all its clients together, and who holds it (section 4.1 leaves the bound to the server).
 //!
-//! A message is counted once, however many sessions it waits for. Whoever must wait may hold as much as is free at that
+//! A message is counted once, however many sessions it waits for. A client that must wait may hold as much as is free at that
 //! moment, so that somebody who takes nothing leaves room for the others: dynamic thresholds, as for the queues of a switch
 //! (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
 

@@ -47,7 +47,7 @@ pub(super) struct Session {
 
 /// Bytes that a session takes beside its identifier, its filters and its will.
 const SESSION_BYTES: usize = size_of::<Session>() + size_of::<SessionId>();
-/// Bytes that a filter takes beside its characters, which stand in the session and in the tree of subscriptions.
+/// Bytes that a filter takes beside its characters, which are in the session and in the tree of subscriptions.
 const FILTER_BYTES: usize = 128;
 /// Bytes that a message's place takes in a queue or in flight.
 const PLACE_BYTES: usize = size_of::<Exchange<Delivery>>();

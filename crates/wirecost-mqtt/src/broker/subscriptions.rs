@@ -27,7 +27,7 @@ pub(super) struct Subscription {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) subscription: Subscription,
-    /// Whether it stands for a group, and so is not merged with others of its session.
+    /// Whether it is a group's, and so is not merged with others of its session.
     pub(super) shared: bool,
 }
 

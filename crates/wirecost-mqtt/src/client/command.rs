@@ -123,7 +123,7 @@ pub enum Command {
         message: u64,
         /// The message.
         template: Arc<PublishTemplate>,
-        /// What stands over the front of its payload, where messages that differ in nothing else share a template; a payload
+        /// What is over the front of its payload, where messages that differ in nothing else share a template; a payload
         /// that is too short for it has none.
         stamp: Option<Stamp>,
     },

@@ -90,7 +90,7 @@ enum Request {
     Other(Box<Command>),
 }
 
-/// Where the connection stands.
+/// The state of the connection.
 #[derive(Debug)]
 enum State {
     Idle,
@@ -148,7 +148,7 @@ impl From<Timer> for usize {
 
 /// An MQTT client.
 ///
-/// Its fields lie in memory as they stand here: what every message needs is together, because with thousands of clients each
+/// Its fields lie in memory as they are here: what every message needs is together, because with thousands of clients each
 /// of them has left the caches when its turn comes again.
 #[derive(Debug)]
 #[repr(C)]

@@ -207,7 +207,7 @@ impl Limits {
     }
 }
 
-/// The topic and properties that stand for those of `publish` where its topic has an alias.
+/// The topic and properties that represent those of `publish` where its topic has an alias.
 fn alias<'a>(
     aliases: &mut SentAliases,
     publish: &Publish<'a>,

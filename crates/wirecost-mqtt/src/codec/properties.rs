@@ -9,17 +9,17 @@ use crate::codec::writer::{
 use crate::codec::{Binary, DecodeError, Malformed, PacketType, ProtocolError, Text, Version};
 use crate::topic;
 
-/// The set of places of a property that may stand in a will: no packet type has the number 0.
+/// The set of places of a property that may be in a will: no packet type has the number 0.
 pub(crate) const WILL: u16 = 1;
 
 /// Every place: of user properties and reason strings.
 const EVERYWHERE: u16 = !(PacketType::Pingreq.bit() | PacketType::Pingresp.bit());
 
-// The identifiers of properties that stand together.
+// The identifiers of properties that are together.
 const AUTHENTICATION_METHOD: u8 = 0x15;
 const AUTHENTICATION_DATA: u8 = 0x16;
 
-/// The value of a property as it stands on the wire.
+/// The value of a property as it is on the wire.
 trait Value<'a>: Sized {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed>;
     fn put(&self, out: &mut Vec<u8>);
@@ -45,7 +45,7 @@ macro_rules! properties {
                 }
             }
 
-            /// The packets that it may stand in, one bit each.
+            /// The packets that it may be in, one bit each.
             const fn places(&self) -> u16 {
                 match self {
                     $(Self::$variant(..) => $places,)*
@@ -106,7 +106,7 @@ properties! {
     ReceiveMaximum(u16) = 0x21, PacketType::Connect.bit() | PacketType::Connack.bit();
     /// The highest topic alias that the sender takes.
     TopicAliasMaximum(u16) = 0x22, PacketType::Connect.bit() | PacketType::Connack.bit();
-    /// A number that stands for the topic.
+    /// A number that represents the topic.
     TopicAlias(u16) = 0x23, PacketType::Publish.bit();
     /// The highest QoS of messages that the server takes.
     MaximumQos(u8) = 0x24, PacketType::Connack.bit();
@@ -125,7 +125,7 @@ properties! {
 }
 
 impl<'a> Property<'a> {
-    /// Whether it may stand in a packet more than once.
+    /// Whether it may be in a packet more than once.
     const fn repeats(&self, place: u16) -> bool {
         match self {
             Self::UserProperty(..) => true,
@@ -286,7 +286,7 @@ impl PropertiesBuf {
         self.bytes.clear();
     }
 
-    /// The properties as they stand in a packet.
+    /// The properties as they are in a packet.
     pub fn as_properties(&self) -> Properties<'_> {
         Properties { bytes: &self.bytes }
     }

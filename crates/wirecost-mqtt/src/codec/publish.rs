@@ -22,7 +22,7 @@ pub struct Publish<'a> {
     pub delivery: Delivery,
     /// Whether the server stores it, or took it from its store.
     pub retain: bool,
-    /// Topic name; empty where a topic alias stands for it.
+    /// Topic name; empty where a topic alias represents it.
     pub topic: Text<'a>,
     /// MQTT 5 properties.
     pub properties: Properties<'a>,
@@ -61,7 +61,7 @@ impl<'a> Publish<'a> {
         if topic::has_wildcard(&self.topic) {
             return Err(Malformed::TopicName.into());
         }
-        // Section 3.3.2.3.4: no characters only where an alias stands for them.
+        // Section 3.3.2.3.4: no characters only where an alias represents them.
         if self.topic.is_empty() && self.topic_alias().is_none() {
             return Err(ProtocolError::EmptyTopic.into());
         }

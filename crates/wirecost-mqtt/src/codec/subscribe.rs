@@ -143,7 +143,7 @@ impl FiltersBuf {
         Ok(())
     }
 
-    /// The filters as they stand in a packet.
+    /// The filters as they are in a packet.
     pub fn as_filters(&self) -> Filters<'_> {
         Filters { bytes: &self.bytes }
     }
@@ -239,7 +239,7 @@ impl TopicsBuf {
         Ok(())
     }
 
-    /// The filters as they stand in a packet.
+    /// The filters as they are in a packet.
     pub fn as_topics(&self) -> Topics<'_> {
         Topics { bytes: &self.bytes }
     }

@@ -12,13 +12,13 @@ const RETURN_CODES: [ReasonCode; 6] = [
     ReasonCode::NotAuthorized,
 ];
 
-/// The number of "Server unavailable", which stands for whatever 3.1.1 has no code for.
+/// The number of "Server unavailable", for every reason that 3.1.1 has no code for.
 const SERVER_UNAVAILABLE: u8 = 3;
 
 /// The failure of a subscription in SUBACK (3.1.1, section 3.9.3).
 pub(crate) const SUBSCRIBE_FAILURE: u8 = 0x80;
 
-/// The reason code that a CONNACK return code stands for.
+/// The reason code that a CONNACK return code represents.
 ///
 /// # Errors
 /// Codes above 5 are reserved.

@@ -90,7 +90,7 @@ fn value(column: Column, cell: &Cell, rank: Rank) -> String {
     let marks = marks.replace(INSEPARABLE, "\\~");
     match rank {
         Rank::Best => format!(" **{text}**{marks} |"),
-        _ => format!(" {text}{marks} |"),
+        Rank::Inseparable | Rank::Behind | Rank::Unsure | Rank::Unranked => format!(" {text}{marks} |"),
     }
 }
 

@@ -48,7 +48,7 @@ struct Plot {
     down: f64,
     /// Pixels per byte.
     scale: f64,
-    /// Whether names stand above their bars, for lack of width.
+    /// Whether names are above their bars, for lack of width.
     names_above: bool,
     rows: usize,
 }

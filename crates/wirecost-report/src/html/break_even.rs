@@ -62,7 +62,7 @@ pub(super) const BYTES: Quantity = Quantity {
     interval: |_| None,
 };
 
-/// Time in ms; nobody waits for a close.
+/// Time in ms; no one waits for a close.
 pub(super) const TIME: Quantity = Quantity {
     name: "Time per message",
     unit: "ms",

@@ -85,20 +85,38 @@ fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64;
     let estimate = match column {
         Column::Total => estimate::message_bytes(cell, samples)?,
         Column::Connection => estimate::connection_bytes(cell, samples)?,
-        _ => return column.interval(cell),
+        Column::Up
+        | Column::Down
+        | Column::Packets
+        | Column::RoundTrips
+        | Column::FirstMessage
+        | Column::P50
+        | Column::P99
+        | Column::Mean
+        | Column::Goodput
+        | Column::Ratio => return column.interval(cell),
     };
     Some(estimate.interval.unwrap_or(ANYTHING))
 }
 
 /// Why no cell answers a question.
 fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
-    let are_valid = entries.iter().any(|(cell, _)| cell.valid);
+    if !entries.iter().any(|(cell, _)| cell.valid) {
+        return "no valid cell";
+    }
     match column {
-        Column::FirstMessage if are_valid => {
-            "not counted: packets are lost or resent, or devices share a link"
-        }
-        Column::Mean if are_valid => "low n: no mean has a 95 % interval",
-        _ => "no valid cell",
+        Column::FirstMessage => "not counted: packets are lost or resent, or devices share a link",
+        Column::Mean => "low n: no mean has a 95 % interval",
+        Column::Up
+        | Column::Down
+        | Column::Total
+        | Column::Connection
+        | Column::Packets
+        | Column::RoundTrips
+        | Column::P50
+        | Column::P99
+        | Column::Goodput
+        | Column::Ratio => "no valid cell",
     }
 }
 

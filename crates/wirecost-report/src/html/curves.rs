@@ -92,7 +92,7 @@ fn of_samples(rows: &[&SampleRow]) -> Vec<(f64, f64)> {
     nanos.iter().enumerate().map(point).collect()
 }
 
-/// What the summary tells of a cell without rows, as of a fleet: the extremes and the quantiles between them.
+/// What the summary tells of a cell without rows, as where devices share a link: the extremes and the quantiles between them.
 fn of_quantiles(cell: &Cell) -> Option<Vec<(f64, f64)>> {
     let times = cell.message.as_ref()?.response_time_ns.as_ref()?;
     let quantiles = [

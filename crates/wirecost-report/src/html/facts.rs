@@ -1,4 +1,4 @@
-//! What stands behind the figures: outcomes, link, CPU, machine, validity.
+//! What is behind the figures: outcomes, link, CPU, machine, validity.
 
 mod outcomes;
 mod validity;

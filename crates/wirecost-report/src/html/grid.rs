@@ -32,7 +32,7 @@ pub(crate) struct GridRow {
     not_run: String,
     /// Whether it was simulated.
     modelled: bool,
-    /// What stands between the name and the figures.
+    /// What is between the name and the figures.
     keys: Vec<String>,
     entries: Vec<Entry>,
 }

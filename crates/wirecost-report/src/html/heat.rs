@@ -24,7 +24,7 @@ use metric::{METRICS, Metric};
 #[derive(Serialize)]
 pub(super) struct HeatMaps {
     engine: &'static str,
-    /// Letter, style and name of whoever wins anywhere.
+    /// Letter, style and name of each stack that wins anywhere.
     legend: Vec<(String, String, String)>,
     maps: Vec<HeatMap>,
 }

@@ -88,7 +88,7 @@ fn bytes(cell: &Cell) -> Option<Cost> {
     })
 }
 
-/// Response time and the message's share of the connect, in milliseconds. Nobody waits for a keep-alive or a close.
+/// Response time and the message's share of the connect, in milliseconds. No message waits for a keep-alive or a close.
 fn millis(cell: &Cell) -> Option<Cost> {
     let response = cell.message.as_ref()?.response_time_ns.as_ref()?.mean;
     let connects = cell

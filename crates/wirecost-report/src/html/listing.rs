@@ -26,7 +26,7 @@ fn list(value: &Value, depth: usize, out: &mut String) {
                 nested(value, depth, out);
             }
         }
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -37,6 +37,6 @@ fn nested(value: &Value, depth: usize, out: &mut String) {
             list(value, depth + 1, out);
         }
         Value::String(text) => *out += &format!(" {text}\n"),
-        other => *out += &format!(" {other}\n"),
+        Value::Null | Value::Bool(_) | Value::Number(_) => *out += &format!(" {value}\n"),
     }
 }

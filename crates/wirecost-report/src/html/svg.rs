@@ -166,7 +166,7 @@ pub(crate) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
     placed
 }
 
-/// `text` as it may stand in an element or in a quoted attribute; controls that XML has no place for are replaced.
+/// `text` as it may be in an element or in a quoted attribute; controls that XML has no place for are replaced.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::number::plain(text).chars() {

@@ -157,7 +157,7 @@ fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
     (!series.is_empty()).then(|| curves::of_series(&series, &name))
 }
 
-/// Shares as nines, nanoseconds as milliseconds; the last sample stands at the middle of its own share.
+/// Shares as nines, nanoseconds as milliseconds; the last sample is at the middle of its own share.
 fn points(steps: &[(f64, f64)], n: f64) -> Vec<(f64, f64)> {
     let most = (2.0 * n).log10();
     let point = |(share, nanos): &(f64, f64)| {

@@ -95,7 +95,17 @@ fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> Str
     };
     let value = number::optional(column.value(best), |value| match column {
         Column::Mean => number::millis(value),
-        _ => number::bytes(value),
+        Column::Up
+        | Column::Down
+        | Column::Total
+        | Column::Connection
+        | Column::Packets
+        | Column::RoundTrips
+        | Column::FirstMessage
+        | Column::P50
+        | Column::P99
+        | Column::Goodput
+        | Column::Ratio => number::bytes(value),
     });
     format!("{} {value}{tie}", group.names.contender(best))
 }

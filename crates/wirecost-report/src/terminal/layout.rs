@@ -197,13 +197,13 @@ impl Layout {
         self.names() + columns + self.bar.map_or(0, |bar| GAP + bar)
     }
 
-    /// Characters of all that stands before the figures.
+    /// Characters of all that is before the figures.
     fn names(&self) -> usize {
         let keys: usize = self.keys.iter().map(|(_, _, width)| GAP + width).sum();
         self.label + keys
     }
 
-    /// All that stands before the figures, each as wide as its column.
+    /// All that is before the figures, each as wide as its column.
     fn name<'a>(&self, label: &str, keys: impl Iterator<Item = &'a str>) -> String {
         let keys = self.keys.iter().zip(keys);
         let keys: String = keys
@@ -295,7 +295,7 @@ impl Layout {
         self.columns.iter().map(column).collect()
     }
 
-    /// The bar stands behind the last column of a message's bytes.
+    /// The bar is behind the last column of a message's bytes.
     fn after_bytes(&self, index: usize, draw: impl FnOnce(usize) -> String) -> String {
         match self.bar {
             Some(width) if Column::ALL[index] == Column::Total => " ".repeat(GAP) + &draw(width),

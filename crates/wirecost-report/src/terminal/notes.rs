@@ -1,4 +1,4 @@
-//! What stands below the table: legend, footnotes that the table needs, warnings, validity.
+//! What is below the table: legend, footnotes that the table needs, warnings, validity.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -393,7 +393,7 @@ fn link(half: u64) -> Link {
     }
 }
 
-/// The cell as it stands when it could not be run.
+/// The cell as it is when it could not be run.
 pub(crate) fn not_run(cell: &mut Cell, reason: &str) {
     *cell = Cell {
         not_run: Some(reason.into()),

@@ -188,7 +188,7 @@ fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsErro
     into.write("scenario.resolved.yaml", scenarios.as_bytes())
 }
 
-/// What stands between two scenarios of a folder that was merged of several: they are documents of one file.
+/// What is between two scenarios of a folder that was merged of several: they are documents of one file.
 const SEPARATOR: &str = "---\n";
 
 /// The scenarios of all folders, each one once.

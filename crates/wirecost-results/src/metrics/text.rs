@@ -1,4 +1,4 @@
-//! Metrics as text. A family is a name with its type, unit and help, then its samples; families stand together.
+//! Metrics as text. A family is a name with its type, unit and help, then its samples; families are together.
 
 use std::fmt::Write as _;
 

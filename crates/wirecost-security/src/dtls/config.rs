@@ -87,7 +87,7 @@ impl std::fmt::Debug for Psk {
 /// What both ends are set up with alike.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// Where the run's clock stands among the engine's and the calendar.
+    /// Where the run's clock is among the engine's and the calendar.
     pub epoch: Epoch,
     /// Where the secrets go.
     pub key_log: KeyLog,
@@ -142,7 +142,7 @@ pub enum Offer {
 pub struct Certificates {
     /// Whom the client takes for the server.
     pub trust: Trust,
-    /// The client's own certificate. The engine always has one to show: without this it is one that nobody vouches
+    /// The client's own certificate. The engine always has one to show: without this it is one that no authority vouches
     /// for. It goes out only where the server asks for one.
     pub identity: Option<Identity>,
 }
@@ -151,14 +151,14 @@ pub struct Certificates {
 /// what else is in a chain, so the authority must have issued it directly.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Whoever has a valid certificate, issued by one of these (in DER), for this name (a host name or an IP address).
+    /// A peer with a valid certificate, issued by one of these (in DER), for this name (a host name or an IP address).
     Authorities {
         /// The certificates of the authorities in DER.
         certificates: Vec<Vec<u8>>,
         /// The server's name.
         server_name: String,
     },
-    /// Whoever has exactly this certificate (in DER), whatever is in it.
+    /// A peer with exactly this certificate (in DER), whatever is in it.
     Exactly(Vec<u8>),
     /// Anyone.
     Anyone,
@@ -175,7 +175,7 @@ pub struct ClientConfig {
     pub(super) judge: Option<Arc<Judge>>,
 }
 
-/// Why a configuration cannot be had.
+/// Why a configuration cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The engine refuses a setting.
@@ -264,7 +264,7 @@ impl ClientConfig {
     }
 }
 
-/// What a server accepts. It speaks DTLS 1.3 and 1.2 with whoever offers it, where it has a certificate, and DTLS 1.2
+/// What a server accepts. It speaks DTLS 1.3 and 1.2 with clients that offer it, where it has a certificate, and DTLS 1.2
 /// on a pre-shared key, where it has one.
 #[derive(Clone, Debug, Default)]
 pub struct Accept {

@@ -29,7 +29,7 @@ pub(super) enum ConnectionEvent {
     Datagram(usize),
     /// What a record of application data held.
     Plaintext(usize),
-    /// The peer's certificate, which nobody has judged yet.
+    /// The peer's certificate, which is not verified yet.
     Certificate(usize),
     /// The handshake is complete.
     Connected,
@@ -165,7 +165,7 @@ impl Connection {
                     return ConnectionEvent::Wait;
                 }
                 Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
-                // Keys for SRTP are nobody's here.
+                // Keys for SRTP have no use here.
                 _ => {}
             }
         }

@@ -106,7 +106,7 @@ fn plaintext_piece(record: &Record<'_>, content: u8) -> Option<Piece> {
 fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) -> Sight {
     let (before, behind) = match record.form {
         Form::Protected12 { .. } => (HEADER_BYTES + EXPLICIT_NONCE_BYTES, tag_bytes),
-        // RFC 9147 section 4: the type of the content stands behind it.
+        // RFC 9147 section 4: the type of the content is behind it.
         _ => (record.header, tag_bytes + 1),
     };
     let before = before.min(record.bytes.len());
@@ -158,7 +158,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The span of the next byte; what nobody described is application data of a message.
+    /// The span of the next byte; what no endpoint described is application data of a message.
     fn next_span(&self) -> Span {
         self.spans.first().copied().unwrap_or(Span {
             len: u32::MAX,

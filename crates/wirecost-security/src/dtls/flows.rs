@@ -33,9 +33,9 @@ pub struct Stats {
     pub failed_restarts: u64,
 }
 
-/// Where a flow stands.
+/// The state of a flow.
 enum Stage {
-    /// A server's, on which nobody has said ClientHello.
+    /// A server's, on which no ClientHello has come.
     AwaitClientHello,
     Handshake(Box<Connection>),
     Established {

@@ -3,13 +3,13 @@
 //! - [`Client`], [`Server`]: the layer around an endpoint
 //! - [`ClientConfig`], [`ServerConfig`]: how they are set up; shared by any number of them
 //! - [`record`]: the records of a datagram, as far as their headers tell
-//! - [`describe()`], [`describe_psk()`]: what the bytes of a datagram are that nobody described
+//! - [`describe()`], [`describe_psk()`]: what the bytes of a datagram are that no endpoint described
 //!
 //! What dimpl does, and so this layer: full handshakes with ECDSA certificates on X25519, or with a pre-shared key in
 //! DTLS 1.2; cookies; fragmentation and repetition of flights; close_notify. What it does not: resumption, early data,
 //! connection IDs ([`NO_RESUMPTION`]), pre-shared keys in DTLS 1.3, RSA, chains of certificates. It fills the
 //! ClientHello of DTLS 1.3 up to the MTU (RFC 7685); these bytes have the cause [`probe`](wirecost_proto::Cause::Probe),
-//! as any padding. It sends use_srtp in every ClientHello, which WebRTC needs and nobody here. It stays silent where a
+//! as any padding. It sends use_srtp in every ClientHello, which WebRTC needs and our endpoints do not. It stays silent where a
 //! pre-shared key is wrong, so that the client runs into its time-out.
 //!
 //! One datagram of the endpoint within is one record, and one datagram on the wire.

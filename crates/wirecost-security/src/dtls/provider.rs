@@ -2,7 +2,7 @@
 //!
 //! dimpl has no key log, and does not say what the records are that it seals. Both pass through its cryptography, which
 //! it lets its user replace: so the one of `aws-lc-rs` is wrapped, and notes the secrets and what each record held.
-//! Where a note goes is the business of whoever calls dimpl: [`Watch::during`].
+//! The caller of dimpl decides where a note goes: [`Watch::during`].
 //!
 //! Two more things are decided here. A P-256 signature is made anew until its DER form has the usual length, so that
 //! the size of a handshake does not depend on chance; and with a seed, keys and signatures follow from it.
@@ -65,7 +65,7 @@ pub(super) struct Watch {
 }
 
 thread_local! {
-    /// Whose cryptography runs on this thread now; nobody's outside [`Watch::during`].
+    /// The connection whose cryptography runs on this thread now; none outside [`Watch::during`].
     static WATCHER: RefCell<Option<Watch>> = const { RefCell::new(None) };
 }
 
@@ -79,7 +79,7 @@ impl Watch {
     }
 }
 
-/// Lets whoever watches take a note.
+/// Gives a note to the watcher.
 fn watch(note: impl FnOnce(&mut Watch)) {
     WATCHER.with_borrow_mut(|watcher| watcher.as_mut().map(note));
 }

@@ -127,7 +127,7 @@ fn split_classic(bytes: &[u8], content: u8) -> Option<Record<'_>> {
 }
 
 /// The unified header is `001CSLEE`: connection ID, two bytes of sequence number, length present, epoch
-/// (RFC 9147 section 4). How long a connection ID is, only its owner knows, and nobody here has one.
+/// (RFC 9147 section 4). Only its owner knows how long a connection ID is, and our endpoints have none.
 fn split_unified(bytes: &[u8], first: u8) -> Option<Record<'_>> {
     const CONNECTION_ID: u8 = 0x10;
     const LONG_SEQUENCE: u8 = 0x08;

@@ -41,7 +41,7 @@ impl Writer {
         }
     }
 
-    /// Appends an item that stands inside a byte string, with its layers.
+    /// Appends an item that is inside a byte string, with its layers.
     pub(super) fn nest(&mut self, inner: &Self) {
         self.byte_string_head(inner.bytes.len());
         self.bytes.extend_from_slice(&inner.bytes);
@@ -88,7 +88,7 @@ impl Writer {
         let major = major << 5;
         let wide = argument.to_be_bytes();
         let (info, skipped) = match argument {
-            // The argument stands in the initial byte itself (RFC 8949 section 3).
+            // The argument is in the initial byte itself (RFC 8949 section 3).
             0..24 => return self.put(&[major | wide[7]], Layer::Security),
             24..0x100 => (24, 7),
             0x100..0x1_0000 => (25, 6),

@@ -11,7 +11,7 @@ use super::key::{self, KeyId, Participant};
 use super::rule::RuleSet;
 
 /// Puts a signed rule set and sealed parts together: `[rules, [+ part]]`, each inside a byte string, so that a digest
-/// is taken of bytes as they stand.
+/// is taken of bytes as they are.
 pub(super) fn emit(rules: &Writer, parts: &[Writer]) -> Writer {
     let mut out = Writer::default();
     out.array(2);
@@ -24,7 +24,7 @@ pub(super) fn emit(rules: &Writer, parts: &[Writer]) -> Writer {
 }
 
 /// The protected header of the signature: `{1: -7, 4: kid}`, alg ES256 and whose key. The key is named under the
-/// signature, so that nobody is led to another one.
+/// signature, so that no reader is led to another one.
 pub(super) fn signer_header(signer: KeyId) -> Vec<u8> {
     let mut out = Writer::default();
     out.map(2);

@@ -2,7 +2,7 @@
 //!
 //! An object holds parts of a payload. Each part is a COSE_Encrypt (RFC 9052 section 5.1) under a content key of its
 //! own, which is wrapped for every participant who may open the part (ECDH-ES with A128KW, RFC 9053 section 6.4). A
-//! rule set says who may open which part from when until when; it stands in a COSE_Sign1 (RFC 9052 section 4.2)
+//! rule set says who may open which part from when until when; it is in a COSE_Sign1 (RFC 9052 section 4.2)
 //! together with the digests of all parts, so that nothing of an object can be changed or moved to another one.
 //!
 //! `docs/models/objects.md` has the format in CDDL, its sizes, and what cryptography enforces and what only the

@@ -37,7 +37,7 @@ pub enum SealError {
         /// How many parts there are.
         parts: usize,
     },
-    /// Nobody could ever open a part.
+    /// No key could ever open a part.
     #[error("no rule lets anybody open part {0}")]
     NobodyMayOpen(usize),
     /// A rule ends before it begins.
@@ -87,7 +87,7 @@ impl Sealer {
     /// A sealer that signs with `key`. A part's content key is wrapped for those participants who have a rule for it.
     ///
     /// # Errors
-    /// [`SealError`] where a participant is named twice, or a rule is about nobody or about no time.
+    /// [`SealError`] where a participant is named twice, or a rule is about no participant or about no time.
     pub fn new(key: SigningKey, participants: Vec<Participant>, rules: Vec<Rule>) -> Result<Self, SealError> {
         for (index, participant) in participants.iter().enumerate() {
             let id = participant.id();

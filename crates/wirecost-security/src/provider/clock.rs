@@ -15,7 +15,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that stands at the start of the run.
+    /// A clock that is at the start of the run.
     pub fn new(epoch: Epoch) -> Self {
         Self {
             epoch,

@@ -34,7 +34,7 @@ pub enum ConfigError {
     /// A server has no such name.
     #[error("{0:?} is no server name; expected a host name or an IP address")]
     ServerName(String),
-    /// There is nobody to be trusted.
+    /// No authority is trusted.
     #[error("no authority to trust; expected at least one certificate")]
     NoAuthority,
     /// A certificate or key cannot be used.
@@ -74,7 +74,7 @@ pub enum Suites {
 pub enum Trust {
     /// Those whose certificate one of these issued (DER), or is self-signed and one of these.
     Authorities(Vec<Vec<u8>>),
-    /// All of them, whatever their certificate says: the channel is private, but nobody knows with whom.
+    /// All of them, whatever their certificate says: the channel is private, but it is not known with whom.
     Anyone,
 }
 

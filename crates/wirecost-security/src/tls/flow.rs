@@ -34,7 +34,7 @@ pub(super) struct Flow {
     early: Vec<Buffer>,
 }
 
-/// Where a flow stands.
+/// The state of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The first flight waits for the first command, to leave together with it.

@@ -16,7 +16,7 @@ use crate::provider::Clock;
 /// A server's endpoint within TLS: one connection per flow, and one store of sessions for all of them.
 ///
 /// The inner endpoint is opened when a flow's handshake is complete, or when early data comes; then
-/// [`Event::EarlyData`] stands before what it receives.
+/// [`Event::EarlyData`] is before what it receives.
 pub struct Server<E: Endpoint> {
     engine: Engine<E>,
     library: Arc<rustls::ServerConfig>,

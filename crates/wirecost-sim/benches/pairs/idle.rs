@@ -30,7 +30,7 @@ impl Script<Client> for Asleep {
 
     fn failed(&mut self, _: ResetReason, _: Instant) {}
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, context: Context) -> Step<ClientCommand> {
         if !std::mem::replace(&mut self.is_open, true) {

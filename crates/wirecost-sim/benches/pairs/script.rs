@@ -125,7 +125,7 @@ impl<E: Endpoint, F: Fn(u64) -> E::Command> Script<E> for Exchanges<E, F> {
         self.has_failed = true;
     }
 
-    fn sent(&mut self, _: Instant) {}
+    fn flushed(&mut self, _: Instant) {}
 
     fn next(&mut self, context: Context) -> Step<E::Command> {
         if context.now < self.connects {

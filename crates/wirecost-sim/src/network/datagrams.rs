@@ -140,7 +140,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
     }
 
-    /// Tells the sender of a datagram that nobody has the port that it was for (RFC 1122 section 4.1.3.1). Linux sends
+    /// Tells the sender of a datagram that no socket has the port that it was for (RFC 1122 section 4.1.3.1). Linux sends
     /// a host no more than six such errors at once and one in a second; they are not counted here.
     pub(crate) fn refuse_datagram(&mut self, flow: u32, direction: Direction, bytes: &[u8]) {
         let reverse = direction.reverse();

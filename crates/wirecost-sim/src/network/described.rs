@@ -27,7 +27,7 @@ pub(crate) struct Described {
     tail: u64,
     /// The position that the peer expects, as far as it said.
     acknowledged: u64,
-    /// Where the FIN stands.
+    /// The position of the FIN.
     fin: Option<u64>,
     /// The peer's last window, not scaled.
     window: Option<u16>,
@@ -117,7 +117,7 @@ impl Described {
         (position < self.next).then_some(position)
     }
 
-    /// The phase of what stands at a position; 0 is the SYN.
+    /// The phase of the byte at a position; 0 is the SYN.
     fn phase_of(&self, position: u64) -> Phase {
         if self.fin.is_some_and(|fin| position >= fin) {
             return Phase::Close;

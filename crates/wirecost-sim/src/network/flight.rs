@@ -28,7 +28,7 @@ pub(crate) enum Content {
         /// The fragment's number in it.
         number: u32,
     },
-    /// An ICMP error: nobody has the port that a datagram was for.
+    /// An ICMP error: no socket has the port that a datagram was for.
     #[default]
     Unreachable,
 }

@@ -16,9 +16,9 @@ pub(crate) struct Flow {
     pub(crate) host: HostIndex,
     /// The device's address and port.
     pub(crate) client: SocketAddr,
-    /// The service's, or where nobody listens.
+    /// The service's, or an address at which no service listens.
     pub(crate) server: SocketAddr,
-    /// Index of the service; `None` where nobody listens.
+    /// Index of the service; `None` where no service listens.
     pub(crate) service: Option<u32>,
     /// What the service has of it.
     pub(crate) server_end: Option<ServerEnd>,
@@ -53,7 +53,7 @@ pub(crate) struct ServerEnd {
 }
 
 impl Flow {
-    /// Who sends and who receives in `direction`.
+    /// The sender and the receiver in `direction`.
     pub(crate) const fn addresses(&self, direction: Direction) -> (SocketAddr, SocketAddr) {
         match direction {
             Direction::Up => (self.client, self.server),
@@ -68,7 +68,7 @@ impl Flow {
         *next
     }
 
-    /// Whether nobody has anything of it any more.
+    /// Whether neither side uses it any more.
     pub(crate) fn is_over(&self) -> bool {
         let is_closed = match &self.body {
             Body::Datagram { is_open } => !is_open,

@@ -90,7 +90,7 @@ impl Socket {
         self.burst = (now, if at == now { count + 1 } else { 1 });
     }
 
-    /// Whether so many have come at this instant that the application runs beside the rest of them.
+    /// Whether enough have come at this instant for the application to run beside the rest of them.
     pub(crate) fn is_followed(&self, now: Instant) -> bool {
         let (at, count) = self.burst;
         at == now && count > SEGMENTS_BEFORE_A_READ

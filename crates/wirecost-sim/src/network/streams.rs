@@ -95,8 +95,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             .at(u64::from(flow.client.port())) as u32
     }
 
-    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, and nobody
-    /// knows where its ticks stand when they open.
+    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, and the phase
+    /// of its ticks is not known when they open.
     fn config(&self, config: &Config, flow: &Flow) -> Config {
         let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
@@ -274,7 +274,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         self.flows.get(flow).is_some_and(Flow::is_unsettled)
     }
 
-    /// Removes an end that nobody needs, and the flow with it where it was the last.
+    /// Removes an end that is not used any more, and the flow with it where it was the last.
     fn let_go(&mut self, flow: u32, direction: Direction) {
         if let Some(entry) = self.flows.get_mut(flow) {
             entry.remove_if_over(direction);

@@ -31,7 +31,7 @@ impl<G: Fn(HostIndex) -> usize> Tally<G> {
     }
 }
 
-/// Adds a packet: its headers, its payload as its maker described it, and what nobody described.
+/// Adds a packet: its headers, its payload as its maker described it, and bytes without a description.
 fn add(totals: &mut Totals, packet: &Packet<'_>) {
     let way = packet.direction;
     let (phase, cause) = (packet.phase(), packet.cause());
@@ -50,7 +50,7 @@ fn add(totals: &mut Totals, packet: &Packet<'_>) {
     }
     let covered = ip_bytes + transport_bytes + at as usize;
     let surplus = packet.wire_bytes.saturating_sub(covered);
-    // What nobody described is shown as the ledger shows it.
+    // Bytes without a description are shown as the ledger shows them.
     let unknown = span(surplus, Layer::Application, Phase::Message, Cause::Original);
     totals.add_span(way, &unknown);
     let verdict = PacketVerdict {

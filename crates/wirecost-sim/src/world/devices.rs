@@ -27,7 +27,7 @@ use crate::tap::Tap;
 #[derive(Debug)]
 pub(super) struct DeviceSlot<C> {
     device: Device<C, ()>,
-    /// Index of the service that it talks to; `None` where nobody listens.
+    /// Index of the service that it talks to; `None` where no service listens.
     service: Option<u32>,
     /// Index of the flow whose socket is open.
     socket: Option<u32>,
@@ -135,7 +135,7 @@ where
         self.advance(index);
     }
 
-    /// Takes the news that nobody has the port that a datagram was for. A connected UDP socket reports it and survives
+    /// Takes the ICMP error that no socket has the port that a datagram was for. A connected UDP socket reports it and survives
     /// it; a service's, which is not connected, hears nothing of it.
     pub(super) fn device_refused(&mut self, flow: u32, direction: Direction) {
         let Some(index) = self.device_with(flow).filter(|_| direction == Direction::Down) else {

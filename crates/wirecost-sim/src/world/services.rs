@@ -197,7 +197,7 @@ where
 
     fn read_service(&mut self, service: usize, flow: u32) {
         let mut buffer = std::mem::take(&mut self.read);
-        // Who does not read what it is sent is not read either: its requests would fill the memory with answers.
+        // A client that does not read is not read either: answers to its requests would fill the memory.
         while let Some(end) = self.server_end(flow).filter(|end| !end.congested) {
             let id = end.id;
             match self.network.read(flow, Direction::Down, &mut buffer) {

@@ -81,7 +81,7 @@ impl Script<Client> for Talker {
         self.failures.push(reason);
     }
 
-    fn sent(&mut self, now: Instant) {
+    fn flushed(&mut self, now: Instant) {
         self.sent.push(now);
     }
 

@@ -27,7 +27,7 @@ impl Portable {
         oscore_contexts(&self.oscore_secret, devices)
     }
 
-    /// The credentials in a process whose clock stands at `epoch`; no secret of a connection is kept.
+    /// The credentials in a process whose clock is at `epoch`; no secret of a connection is kept.
     ///
     /// # Errors
     /// A text is not what [`Credentials::portable`] has written.

@@ -171,7 +171,7 @@ impl Receiver {
         self.acknowledgment.refused(self.advertised.bytes);
     }
 
-    /// Cuts off what stands behind the window (RFC 9293, section 3.10.7.4).
+    /// Cuts off what is behind the window (RFC 9293, section 3.10.7.4).
     fn clip_to_window<'a>(&self, sequence: u32, payload: &'a [u8], fin: bool) -> (&'a [u8], bool) {
         let room = distance(sequence, self.next_expected().wrapping_add(self.promised()));
         match payload.get(..room) {

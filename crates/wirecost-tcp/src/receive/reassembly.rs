@@ -73,7 +73,7 @@ impl Reassembly {
         self.fin.is_some_and(|fin| is_after(self.next, fin))
     }
 
-    /// Appends bytes that stand at the next sequence number, then joins what was held behind them.
+    /// Appends bytes that are at the next sequence number, then joins what was held behind them.
     pub(super) fn append(&mut self, payload: &[u8], fin: bool) -> Joined {
         let (payload, fin) = self.clip_to_fin(self.next, payload, fin);
         self.store(self.available, payload);

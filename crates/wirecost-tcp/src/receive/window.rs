@@ -55,7 +55,7 @@ pub(super) struct Choice {
     pub(super) is_tight: bool,
 }
 
-/// The buffer that the window stands for.
+/// The buffer that the window represents.
 #[derive(Debug)]
 pub(super) enum Window {
     /// A buffer that grows.

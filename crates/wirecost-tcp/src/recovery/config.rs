@@ -60,7 +60,7 @@ pub struct RecoveryConfig {
     pub maximum_rto: Duration,
     /// When an end stops to retransmit.
     pub give_up: GiveUp,
-    /// When an end does so that nobody reads from any more.
+    /// When an end does so that no application reads from any more.
     pub give_up_orphaned: GiveUp,
 }
 

@@ -242,7 +242,7 @@ impl Recovery {
         self.update_pacing();
     }
 
-    /// Nobody reads from this end any more: it gives up sooner.
+    /// No application reads from this end any more: it gives up sooner.
     pub(crate) const fn orphan(&mut self) {
         self.is_orphan = true;
     }

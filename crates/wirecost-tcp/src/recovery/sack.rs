@@ -137,7 +137,7 @@ fn is_duplicate_report(first: &SackBlock, second: Option<&SackBlock>, acknowledg
     is_before(first.left, acknowledgment) || second.is_some_and(is_within)
 }
 
-/// The block that follows `previous` in the order of sequence numbers, and whether it stands first in the acknowledgment.
+/// The block that follows `previous` in the order of sequence numbers, and whether it is first in the acknowledgment.
 fn next_block(ack: &Ack, previous: Option<SackBlock>) -> Option<(SackBlock, bool)> {
     let order = |block: &SackBlock| block.left.wrapping_sub(ack.acknowledgment) as i32;
     ack.sack

@@ -25,7 +25,7 @@ use super::{Recovery, Retransmit, micros};
 use crate::recovery::congestion::window::NO_THRESHOLD;
 use crate::sequence::{is_after, is_before};
 
-/// Where a sender stands.
+/// The state of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     /// Nothing is in doubt.

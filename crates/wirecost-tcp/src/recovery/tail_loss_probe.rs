@@ -11,7 +11,7 @@ use crate::sequence::{is_after, is_before};
 /// The least wait of a timer beyond what it waits for, in microseconds. (Linux: `TCP_TIMEOUT_MIN_US`)
 pub(super) const MINIMUM_WAIT_MICROS: u64 = 2_000;
 
-/// Where the probing of the last segment stands.
+/// The state of the probing of the last segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TailProbe {
     /// Nothing is probed.

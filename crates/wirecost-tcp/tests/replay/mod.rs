@@ -20,7 +20,7 @@ pub(crate) fn check(text: &str) {
 /// Replays a trace.
 ///
 /// # Errors
-/// The first segment that differs from the kernel's, with what stands around it on both sides.
+/// The first segment that differs from the kernel's, with what is around it on both sides.
 pub(crate) fn compare(text: &str) -> Result<(), String> {
     let trace = Trace::parse(text);
     let replayed = hosts::replay(&trace);

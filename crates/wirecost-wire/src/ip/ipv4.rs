@@ -90,12 +90,12 @@ impl<'a> Header<'a> {
         Sum::default().and(self.fixed).and(self.options).is_valid()
     }
 
-    /// Who sends.
+    /// The address of the sender.
     pub fn source(&self) -> Ipv4Addr {
         address_at(self.fixed, 12)
     }
 
-    /// Who receives.
+    /// The address of the receiver.
     pub fn destination(&self) -> Ipv4Addr {
         address_at(self.fixed, 16)
     }
@@ -133,9 +133,9 @@ fn at_least(field: &'static str, expected: usize, got: usize) -> Result<(), Erro
 /// An IPv4 header without options, of a whole datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// Who sends.
+    /// The address of the sender.
     pub source: Ipv4Addr,
-    /// Who receives.
+    /// The address of the receiver.
     pub destination: Ipv4Addr,
     /// The upper-layer protocol.
     pub protocol: Protocol,

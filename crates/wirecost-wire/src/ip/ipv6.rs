@@ -72,12 +72,12 @@ impl<'a> Header<'a> {
         self.fixed[7]
     }
 
-    /// Who sends.
+    /// The address of the sender.
     pub fn source(&self) -> Ipv6Addr {
         address_at(self.fixed, 8)
     }
 
-    /// Who receives.
+    /// The address of the receiver.
     pub fn destination(&self) -> Ipv6Addr {
         address_at(self.fixed, 24)
     }
@@ -184,9 +184,9 @@ impl Extension {
 /// An IPv6 header without extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// Who sends.
+    /// The address of the sender.
     pub source: Ipv6Addr,
-    /// Who receives.
+    /// The address of the receiver.
     pub destination: Ipv6Addr,
     /// The upper-layer protocol.
     pub protocol: Protocol,

@@ -13,7 +13,7 @@ const NANOSECONDS: u8 = 9;
 /// The most data of a block, which leaves room for its other fields and for options.
 const MAX_DATA_BYTES: u32 = MAX_BLOCK_BYTES - 2 * u16::MAX as u32 - BLOCK_FRAME_BYTES;
 
-/// What stands in a capture before its packets.
+/// What is in a capture before its packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Capture<'a> {
     /// The machine.
@@ -63,7 +63,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// A writer of `capture` into `sink`; everything that stands before the packets is written.
+    /// A writer of `capture` into `sink`; everything that is before the packets is written.
     ///
     /// # Errors
     /// The sink refuses, or a line of the key log is too long.

@@ -69,7 +69,7 @@ pub struct CompareArguments {
     )]
     pub settle: Duration,
 
-    /// After this an acknowledgement is late; after twice this it is not waited for
+    /// An acknowledgement after this time is late; after twice this time the device stops waiting
     #[arg(
         long,
         value_name = "TIME",
@@ -79,12 +79,12 @@ pub struct CompareArguments {
     )]
     pub timeout: Duration,
 
-    /// How connections start: cold, resumed, 0rtt; 0rtt is the consent that a message may be replayed
+    /// How connections start: cold, resumed, 0rtt; with 0rtt you accept that a message may be replayed
     #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
     pub start: Vec<Start>,
 
-    /// Measured messages per connection, after one warm-up message; 1 asked for is a connection per message, without
-    /// warm-up [default: 1, after a warm-up]
+    /// Measured messages per connection, after one warm-up message; an explicit 1 opens a connection per message,
+    /// without a warm-up [default: 1, after a warm-up]
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true)]
     pub messages_per_connection: Vec<u64>,
 
@@ -92,7 +92,7 @@ pub struct CompareArguments {
     #[arg(long)]
     pub no_keys: bool,
 
-    /// Servers demand a certificate of devices: TLS, DTLS without a key, HTTP/3
+    /// Servers require a certificate from devices: TLS, DTLS without a key, HTTP/3
     #[arg(long)]
     pub client_certificates: bool,
 
@@ -110,16 +110,16 @@ pub struct CompareArguments {
     )]
     pub interval: Vec<Duration>,
 
-    /// Devices per cell in the capture of a run of more than 10,000 messages; a shorter run's holds all
+    /// Devices per cell in the capture of a run of more than 10,000 messages; a shorter run records all of them
     #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
     pub record_hosts: u32,
 
-    /// Keep link and hosts on one CPU: the kernel's TCP then repeats itself packet by packet, also in bursts
+    /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, also in bursts
     #[arg(long)]
     pub one_cpu: bool,
 
-    /// How to run: sim in virtual time, live on kernel sockets over the emulated link, auto first the one and then the
-    /// other where the machine allows it
+    /// How to run: sim in virtual time, live on kernel sockets over the emulated link, auto runs sim, then live where
+    /// the machine allows it
     #[arg(long, value_name = "ENGINE", default_value_t = Engine::Auto)]
     pub engine: Engine,
 
@@ -136,7 +136,7 @@ pub struct CompareArguments {
     #[arg(long)]
     pub shared_link: bool,
 
-    /// Devices of a cell that share a link: what -n says otherwise
+    /// Devices that share the link of a cell, in place of -n
     #[arg(long, value_name = "N", requires = "shared_link", allow_hyphen_values = true)]
     pub clients: Option<u32>,
 
@@ -188,15 +188,15 @@ pub struct CompareArguments {
 /// Where results go and how they are shown: of comparisons and of scenarios.
 #[derive(Debug, Args)]
 pub struct OutputArguments {
-    /// Cells that are simulated side by side [default: as many as there are CPUs]
+    /// Cells that are simulated at the same time [default: as many as there are CPUs]
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Go on where an earlier run has ended: DIR, or the folder of --out
+    /// Continue an earlier run: DIR, or the folder of --out
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     pub resume: Option<Option<PathBuf>>,
 
-    /// Go on although something else was asked for: only cells that are not there are run
+    /// Continue although the options differ: run only the cells that are missing
     #[arg(long, requires = "resume")]
     pub resume_changed: bool,
 
@@ -208,7 +208,7 @@ pub struct OutputArguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Say nothing but errors and the table
+    /// Print only errors and the table
     #[arg(short, long)]
     pub quiet: bool,
 

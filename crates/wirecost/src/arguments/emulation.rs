@@ -32,9 +32,7 @@ pub struct LinkArguments {
 
 /// The link of a load, whose `--rate` is that of its messages.
 #[derive(Debug, Args)]
-#[command(
-    next_help_heading = "Link between devices and the server of STACK: there is one where any of these is given"
-)]
+#[command(next_help_heading = "Link between devices and the server of STACK; each of these options adds it")]
 pub struct LoadLinkArguments {
     /// Rate per direction, of IP packets [default: unlimited]
     #[arg(long, value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
@@ -109,11 +107,11 @@ pub struct LinkShapeArguments {
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
     pub mtu: Vec<u16>,
 
-    /// What differs from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    /// What differs in the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub up: Option<String>,
 
-    /// What differs from server to device
+    /// What differs in the direction from server to device
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub down: Option<String>,
 }

@@ -21,15 +21,15 @@ use super::{LinkArguments, PacketPath, Protocol};
     it did not run: 2 usage, 10 missing privilege, 11 the server does not listen; 14 the capture is cut short."
 )]
 pub struct LinkRunArguments {
-    /// The program and its arguments; its input, output, signals and exit code are its own
+    /// The program and its arguments; its input, output, signals and exit code pass through
     #[arg(value_name = "CMD", last = true, required = true)]
     pub command: Vec<OsString>,
 
-    /// Command that answers it, on the other side of the link; its output goes to server.log
+    /// Command that starts its server on the other side of the link; its output goes to server.log
     #[arg(long, value_name = "CMD", conflicts_with = "serve")]
     pub server: Option<String>,
 
-    /// Port at which the server is waited for, where it opens others before
+    /// Port to wait for, where the server opens other ports first
     #[arg(long, value_name = "PORT", requires = "server", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
 
@@ -43,7 +43,7 @@ pub struct LinkRunArguments {
     )]
     pub server_timeout: Duration,
 
-    /// Built-in server that answers it, at its protocol's port
+    /// Built-in server to start on the other side, at its protocol's port
     #[arg(long, value_enum, value_name = "PROTOCOL")]
     pub serve: Option<Protocol>,
 
@@ -67,7 +67,7 @@ pub struct LinkRunArguments {
     #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// Quiet time after the program's end, so that what is on its way is recorded
+    /// How long to keep recording after the program has ended
     #[arg(
         long,
         value_name = "TIME",
@@ -81,7 +81,7 @@ pub struct LinkRunArguments {
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Key log that a program writes by itself; SSLKEYLOGFILE is set for all of them anyway
+    /// Key log that a program writes to a file of its own; SSLKEYLOGFILE is set for every program
     #[arg(long, value_name = "FILE", conflicts_with = "no_keys")]
     pub keylog: Option<PathBuf>,
 
@@ -93,7 +93,7 @@ pub struct LinkRunArguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Say nothing but errors and warnings
+    /// Print only errors and warnings
     #[arg(short, long)]
     pub quiet: bool,
 

@@ -30,7 +30,7 @@ use super::{LoadLinkArguments, ShapeArguments};
     13 some messages were not carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
 )]
 pub struct LoadArguments {
-    /// Where to: a URL, or the names of stacks for a server of our own
+    /// A URL, or the names of stacks, whose built-in server is started
     #[arg(value_name = "URL|STACK")]
     pub target: String,
 
@@ -50,19 +50,19 @@ pub struct LoadArguments {
     #[arg(long, conflicts_with = "closed_loop")]
     pub poisson: bool,
 
-    /// How long messages are offered [default: 10s, or as long as --count takes]
+    /// How long to offer messages [default: 10s, or as long as --count takes]
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub duration: Option<Duration>,
 
-    /// How many messages are offered, over all devices; whichever of it and --duration comes first
+    /// How many messages to offer over all devices; the load ends at the first of this and --duration
     #[arg(short = 'n', long = "count", value_name = "N", allow_hyphen_values = true)]
     pub count: Option<u64>,
 
-    /// Time at the beginning that is in no figure
+    /// Time at the beginning that no figure includes
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub warmup: Duration,
 
-    /// Time in which the rate rises to its full height
+    /// Time over which the rate rises from 0
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration, allow_hyphen_values = true, conflicts_with = "closed_loop")]
     pub ramp: Duration,
 
@@ -71,12 +71,13 @@ pub struct LoadArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true, conflicts_with_all = ["closed_loop", "poisson", "ramp"])]
     pub spread: Option<Duration>,
 
-    /// Send a message when the one before is answered, instead of at a rate: what a target delays is asked less, and its
-    /// stalls are hardly seen
+    /// Send a message when the one before is answered, instead of at a rate: a slow target then gets fewer messages,
+    /// which hides its stalls
     #[arg(long)]
     pub closed_loop: bool,
 
-    /// Messages of a device that wait for their answers at a time [default: as many as the protocol allows; 1 in a closed
+    /// Messages of a device that may wait for an answer at the same time [default: as many as the protocol allows; 1
+    /// in a closed
     /// loop]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_hyphen_values = true)]
     pub inflight: Vec<u32>,
@@ -90,7 +91,7 @@ pub struct LoadArguments {
     #[arg(short, long, value_name = "QOS", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub qos: Option<u8>,
 
-    /// Payload of a message; from 16B on it says of itself when it was intended
+    /// Payload of a message; from 16B it carries its number and its intended time
     #[arg(
         short,
         long,
@@ -106,11 +107,11 @@ pub struct LoadArguments {
     #[arg(short, long, value_name = "NAME")]
     pub topic: Option<String>,
 
-    /// After this an answer is late; after twice this it is not waited for
+    /// An answer after this time is late; after twice this time the device stops waiting
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub timeout: Duration,
 
-    /// After this a connection that is not there has failed
+    /// A connection that takes longer than this has failed
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub connect_timeout: Duration,
 
@@ -118,13 +119,13 @@ pub struct LoadArguments {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub keep_alive: Duration,
 
-    /// How connections start that devices make again (--connect-only, --reconnect-storm): cold, resumed, 0rtt; 0rtt is the
-    /// consent that messages may be replayed
+    /// How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed, 0rtt; with 0rtt you
+    /// accept that a message may be replayed
     #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
     pub start: Vec<Start>,
 
-    /// What the load runs on: live (kernel sockets), or sim (virtual time, where everything is modelled and the same run gives
-    /// the same figures)
+    /// What the load runs on: live (kernel sockets) or sim (virtual time: everything is modelled, and the same seed
+    /// gives the same figures)
     #[arg(long, value_name = "ENGINE", default_value = "live")]
     pub engine: LoadEngine,
 
@@ -137,7 +138,7 @@ pub struct LoadArguments {
     #[arg(long, value_name = "N", default_value = "1", requires = "service_time", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: u32,
 
-    /// Real server that is started beside the load, instead of our own: mosquitto, rabbitmq, caddy, libcoap
+    /// Server to start for the load: mosquitto, rabbitmq, caddy, libcoap
     #[arg(long = "target", value_name = "TARGET", default_value = "builtin")]
     pub server: Target,
 
@@ -165,7 +166,7 @@ pub struct LoadArguments {
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
 
-    /// Take any certificate of the server
+    /// Accept any certificate of the server
     #[arg(long, conflicts_with = "cacert")]
     pub insecure: bool,
 
@@ -177,8 +178,8 @@ pub struct LoadArguments {
     #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// The target is yours, or you may load it: needed above 100 messages, those to subscribers among them, or connects a second
-    /// where it is not on this machine
+    /// Confirm that you own the target or may load it: needed for more than 100 messages a second (those to
+    /// subscribers count) or connects a second to another machine
     #[arg(long)]
     pub i_own_this_target: bool,
 
@@ -194,11 +195,11 @@ pub struct LoadArguments {
 /// Where the results of loads go.
 #[derive(Debug, Default, Args)]
 pub struct LoadOutputArguments {
-    /// Go on where an earlier run has ended, in its folder
+    /// Continue an earlier run in its folder
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub resume: Option<PathBuf>,
 
-    /// Go on although something else was asked for: only loads that are not there are run
+    /// Continue although the options differ: run only the loads that are missing
     #[arg(long, requires = "resume")]
     pub resume_changed: bool,
 
@@ -230,7 +231,7 @@ pub struct LoadOutputArguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::prometheus::address)]
     pub prometheus: Option<std::net::SocketAddr>,
 
-    /// Say nothing but errors and the table
+    /// Print only errors and the table
     #[arg(long)]
     pub quiet: bool,
 

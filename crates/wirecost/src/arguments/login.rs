@@ -12,8 +12,9 @@ pub struct LoginArguments {
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 
-    /// Password of the user; everybody on the machine can read it in the list of processes, so - asks for it at the terminal,
-    /// or takes a line of standard input [default: what WIRECOST_PASSWORD holds]
+    /// Password of the user; - asks for it at the terminal, or reads a line of standard input. Every user of the
+    /// machine can read a password that is typed here in the list of processes [default: what WIRECOST_PASSWORD
+    /// holds]
     #[arg(long, value_name = "PASSWORD", allow_hyphen_values = true)]
     pub password: Option<String>,
 

@@ -24,7 +24,7 @@ pub enum ObjectCommand {
     Seal(SealArguments),
     /// Open a part of an object
     Open(OpenArguments),
-    /// Show what everybody can see of an object: parts, participants, rules, sizes
+    /// Show what can be read without a key: parts, participants, rules, sizes
     Inspect(InspectArguments),
 }
 

@@ -41,7 +41,7 @@ pub struct ProbeArguments {
     #[arg(long)]
     pub get: bool,
 
-    /// Version of TLS or DTLS [default: what both ends know; DTLS 1.2]
+    /// Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
     #[arg(long, value_enum)]
     pub tls: Option<TlsVersion>,
 
@@ -57,7 +57,7 @@ pub struct ProbeArguments {
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
 
-    /// Take any certificate of the server
+    /// Accept any certificate of the server
     #[arg(long, conflicts_with = "cacert")]
     pub insecure: bool,
 
@@ -76,8 +76,8 @@ pub struct ProbeArguments {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub timeout: Duration,
 
-    /// How the connection starts: cold, resumed or 0rtt, the last two after a connection for the ticket; 0rtt is the
-    /// consent that the message may be replayed
+    /// How the connection starts: cold, resumed or 0rtt; the last two make a first connection for the ticket, and
+    /// with 0rtt you accept that the message may be replayed
     #[arg(long, value_name = "START", default_value = "cold")]
     pub start: Start,
 

@@ -7,7 +7,7 @@ use clap::Args;
 /// `wirecost pcap`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Reads pcap and pcapng: MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0 and bare messages, in the clear or inside \
+    after_help = "It reads pcap and pcapng: MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0 and bare messages, in the clear or inside \
     TLS, DTLS 1.2 or QUIC. What cannot be attributed is named. Secrets are read from the capture too, where it carries them.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 not a capture or usage, \
     14 the capture ends inside a packet: what was read is reported."

@@ -21,11 +21,11 @@ pub struct RunArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Take this value in place of the file's: size=16B, link.rtt=100ms, count=10; may be given several times
+    /// Use this value in place of the file's: size=16B, link.rtt=100ms, count=10; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Take these values in place of the file's, one after the other; may be given several times
+    /// Use these values in place of the file's, one after the other; may be given several times
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
 
@@ -41,8 +41,8 @@ pub struct RunArguments {
     #[arg(long)]
     pub print_resolved: bool,
 
-    /// Load a target that is not on this machine with more than 100 messages, those to subscribers among them, or connects a
-    /// second: it is mine, or I may
+    /// Confirm that you own the target or may load it: needed for more than 100 messages a second (those to
+    /// subscribers count) or connects a second to another machine
     #[arg(long)]
     pub i_own_this_target: bool,
 
@@ -62,7 +62,7 @@ pub struct RunArguments {
 /// `wirecost new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
-    /// What the scenario is to be
+    /// Kind of scenario
     #[arg(value_enum, default_value_t = NewKind::Comparison)]
     pub kind: NewKind,
 
@@ -78,6 +78,6 @@ pub enum NewKind {
     Comparison,
     /// Many devices against one target
     Load,
-    /// A fleet that loses its broker and comes back
+    /// Devices that lose their broker and reconnect
     Storm,
 }

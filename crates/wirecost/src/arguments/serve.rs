@@ -15,7 +15,7 @@ use super::login::given_or_in_file;
 #[command(
     after_help = "Without --cert a certificate is made for this run, good for localhost, 127.0.0.1, ::1 and the address \
     of --listen; clients trust the authority that --ca-out names.\n\n\
-    Exit codes: 0 interrupted, 2 usage or a file that is of no use, 10 the port, or so many connections, cannot be had."
+    Exit codes: 0 interrupted, 2 usage or a file that cannot be used, 10 the port, or so many connections, cannot be opened."
 )]
 pub struct ServeArguments {
     /// What to serve
@@ -26,7 +26,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
 
-    /// Serve addresses other than loopback although clients are not asked who they are
+    /// Serve addresses other than loopback although clients need no credentials
     #[arg(long)]
     pub open: bool,
 
@@ -38,13 +38,13 @@ pub struct ServeArguments {
     #[arg(long)]
     pub dtls: bool,
 
-    /// coap, udp: protect datagrams by DTLS 1.2 with this key, beside certificates where --dtls is there as well; KEY
+    /// coap, udp: protect datagrams by DTLS 1.2 with this key, and with certificates too where --dtls is given; KEY
     /// is text, or hex behind 0x; @FILE holds both
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk)]
     pub psk: Vec<Psk>,
 
-    /// coap: take requests protected by OSCORE, and no others; all in hex, an id may be empty, a secret is good for one
-    /// run; @FILE holds it all
+    /// coap: accept only requests protected by OSCORE; all in hex, an id may be empty, use a secret for one run only;
+    /// @FILE reads it from a file
     #[arg(
         long,
         value_name = "CLIENT_ID:SERVER_ID:SECRET[:SALT[:ID_CONTEXT]]",
@@ -53,7 +53,7 @@ pub struct ServeArguments {
     )]
     pub oscore: Vec<Parameters>,
 
-    /// Certificate in PEM, and behind it those that lead to its authority
+    /// Certificate in PEM, followed by those of its intermediate authorities
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
 
@@ -61,33 +61,34 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
 
-    /// Where the authority of the certificate goes that is made for this run [default: a temporary file]
+    /// File for the authority of the certificate that is made for this run [default: a temporary file]
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     pub ca_out: Option<PathBuf>,
 
-    /// Let in clients with a certificate of one of these authorities (PEM), and no others
+    /// Accept only clients with a certificate of one of these authorities (PEM)
     #[arg(long, value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
 
-    /// Take 0-RTT data, which anyone may replay; without this it is refused
+    /// Accept 0-RTT data, which an attacker can replay; without this it is refused
     #[arg(long)]
     pub accept_0rtt: bool,
 
-    /// Append the secrets of the connections to FILE, for Wireshark; only you may read it then
+    /// Append the secrets of the connections to FILE, for Wireshark; only you can read the file
     #[arg(long, value_name = "FILE")]
     pub keylog: Option<PathBuf>,
 
-    /// mqtt, amqp: let in users by name and password, and nobody else; everybody on the machine can read them in the list of
-    /// processes, but for @FILE, which holds both, and for a name alone: its password is in WIRECOST_PASSWORD, or asked for
+    /// mqtt, amqp: accept only users with this name and password; @FILE reads both from a file, a name alone takes
+    /// the password from WIRECOST_PASSWORD or asks for it. Every user of the machine can read a password that is
+    /// typed here in the list of processes
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = parse_user)]
     pub user: Vec<User>,
 
-    /// Connections at a time that are expected: where one process may not open as many files, several share the port, each
-    /// a server of its own [default: what one process can hold]
+    /// Connections that you expect at the same time: where one process may not open as many files, several processes
+    /// share the port, each a server of its own [default: what one process can hold]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub connections: Option<u32>,
 
-    /// mqtt: memory that messages, sessions and subscriptions of all clients together may take [default: 256MiB]
+    /// mqtt: limit on the memory of all messages, sessions and subscriptions [default: 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub max_held: Option<ByteSize>,
 
@@ -95,7 +96,7 @@ pub struct ServeArguments {
     #[arg(long, hide = true)]
     pub worker: bool,
 
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     pub quiet: bool,
 }

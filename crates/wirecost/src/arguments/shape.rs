@@ -12,7 +12,7 @@ use wirecost_scenario::table::clients;
 use super::login::LoginArguments;
 
 /// What a storm does not use. What belongs to a storm conflicts with it, too: clap does not miss the storm that a flag requires
-/// where something stands beside it that a storm conflicts with.
+/// where something is beside it that a storm conflicts with.
 const NO_STORM: [&str; 17] = [
     "replay",
     "late_subscribers",
@@ -60,15 +60,15 @@ pub struct ShapeArguments {
     #[arg(long)]
     pub retain: bool,
 
-    /// Subscribers connect when messages have been sent, and receive what is retained
+    /// Subscribers connect after the messages were sent, and receive the retained ones
     #[arg(long, requires = "subscribers", requires = "retain", conflicts_with_all = NO_SUBSCRIBERS)]
     pub late_subscribers: bool,
 
-    /// Sessions outlive connections by this (MQTT; 3.1.1 knows no limit) [default: clean starts]
+    /// How long sessions outlive connections (MQTT; 3.1.1 has no limit) [default: clean starts]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub session_expiry: Option<Duration>,
 
-    /// Subscribers are away while messages are sent, and receive what was queued for their sessions
+    /// Subscribers disconnect while messages are sent, and then receive those that were queued for their sessions
     #[arg(
         long,
         requires = "subscribers",
@@ -78,7 +78,7 @@ pub struct ShapeArguments {
     )]
     pub replay: bool,
 
-    /// Topic of the will that each device leaves for when it is lost; %d is the device's number (MQTT)
+    /// Topic of each device's will; %d is the device's number (MQTT)
     #[arg(long, value_name = "TOPIC")]
     pub will_topic: Option<String>,
 
@@ -102,30 +102,30 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "TEXT", default_value = CLIENT_ID)]
     pub client_id: String,
 
-    /// Ask for what the resource holds instead of sending (CoAP, HTTP: GET)
+    /// Fetch the resource instead of sending (CoAP, HTTP: GET)
     #[arg(long, conflicts_with_all = ["connect_only", "reconnect_storm", "subscribers"])]
     pub requests: bool,
 
-    /// Connect, close, and again: --rate is that of handshakes, --start says how they start
+    /// Connect and close, again and again; --rate is the rate of handshakes, --start how they start
     #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers", "retain", "inflight", "size", "payload_file",
         "payload_template", "connect_rate"])]
     pub connect_only: bool,
 
-    /// Connect, stay for --duration, lose all connections at one instant, and come back; no messages are sent, and
+    /// Connect, stay for --duration, lose all connections at one instant and reconnect; no messages are sent, and
     /// --connect-rate is the only rate
     #[arg(long, conflicts_with_all = NO_STORM)]
     pub reconnect_storm: bool,
 
-    /// Waits before the first connect after a loss and before the last of many, doubled in between: 1s..30s, or 0s
+    /// Wait before reconnecting: the first and the longest wait, doubled after each failure: 1s..30s, or 0s
     #[arg(long, value_name = "FIRST..LAST", default_value = "1s..30s", requires = "reconnect_storm", conflicts_with_all = NO_STORM,
         value_parser = backoff, allow_hyphen_values = true)]
     pub backoff: Backoff,
 
-    /// Wait for the whole of each back-off instead of a random part of it
+    /// Wait for the whole back-off instead of a random part of it
     #[arg(long, requires = "reconnect_storm", conflicts_with_all = NO_STORM)]
     pub no_jitter: bool,
 
-    /// After this devices that are not back have failed
+    /// A device that takes longer than this to reconnect has failed
     #[arg(long, value_name = "TIME", default_value = "120s", requires = "reconnect_storm", conflicts_with_all = NO_STORM,
         value_parser = parse_duration, allow_hyphen_values = true)]
     pub back_within: Duration,

@@ -105,7 +105,7 @@ impl Job<'_> {
     }
 }
 
-/// Cells that are simulated side by side.
+/// Cells that are simulated at the same time.
 fn jobs(arguments: &OutputArguments) -> usize {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
     arguments.jobs.map_or_else(cpus, usize::from)

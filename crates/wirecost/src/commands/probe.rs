@@ -23,7 +23,7 @@ const SYSTEM_STORES: [&str; 3] = [
 
 /// Runs the command.
 pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
-    let why = "packets are no text, and their secrets are for you alone";
+    let why = "a capture is not text, and it holds secrets";
     output::refuse_stdout("--out", arguments.out.as_deref(), why)?;
     let options = options(arguments)?;
     let what = format!("probing {}", options.url);

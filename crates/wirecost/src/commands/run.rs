@@ -157,7 +157,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
     }
 }
 
-/// Refuses what only loads have, where there is none: whoever asked for it would look for a file that nobody writes.
+/// Refuses what only loads have, where there is none: the user would look for a file that is not written.
 fn refuse_flags_of_loads(arguments: &RunArguments) -> Result<(), Failure> {
     let flag = match (&arguments.junit, &arguments.prometheus) {
         (Some(_), _) => "--junit",

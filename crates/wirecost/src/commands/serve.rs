@@ -120,9 +120,10 @@ fn address(arguments: &ServeArguments, stack: Stack) -> Result<SocketAddr, Failu
     if address.ip().is_loopback() || arguments.open || security::asks_clients(arguments) {
         return Ok(address);
     }
-    let message = format_args!("{address} is open to the network, and this server lets in anybody");
+    let message =
+        format_args!("{address} can be reached from the network, and this server accepts any client");
     let hint = format!(
-        "ask clients who they are ({}), or add --open if that is what you want",
+        "require credentials ({}), or add --open to accept any client",
         security::ways_to_ask(stack)
     );
     Err(Failure::usage(message).with_hint(hint))
@@ -138,12 +139,12 @@ fn endpoint(
     let is_open = |address: SocketAddr| !address.ip().is_loopback();
     let options = ChannelOptions {
         accept_early_data: arguments.accept_0rtt,
-        // RFC 9147 section 5.1: else whoever forges an address makes the server send its certificate there.
+        // RFC 9147 section 5.1: else a client that forges an address makes the server send its certificate there.
         dtls_cookie: arguments.listen.is_some_and(is_open),
         ..ChannelOptions::default()
     };
     let channels = ServerChannels::admitting(admission, clock.epoch(), key_log, options);
-    // Nobody may foresee the ids of QUIC's connections.
+    // The ids of QUIC's connections must not be predictable.
     let seed = random()?;
     let held_bytes = arguments
         .max_held
@@ -151,7 +152,7 @@ fn endpoint(
     Server::new(stack, Clients::Anyone { held_bytes }, &channels, seed).map_err(Failure::usage)
 }
 
-/// A number that nobody can foresee.
+/// A number that cannot be predicted.
 fn random() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
     let filled = Entropy::system().fill(&mut bytes);

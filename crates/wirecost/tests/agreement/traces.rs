@@ -17,7 +17,7 @@ pub(crate) type Traces = BTreeMap<String, Vec<Trace>>;
 /// What link and hosts have of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cpus {
-    /// One CPU, on which the link comes before the hosts: nobody reads while a burst comes.
+    /// One CPU, on which the link comes before the hosts: no application reads while a burst comes.
     One,
     /// All of them, as in any run: a reader takes a long burst as it comes.
     All,

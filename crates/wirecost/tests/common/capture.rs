@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// A block: its type and what stands between its lengths.
+/// A block: its type and what is between its lengths.
 pub(crate) struct Block {
     pub(crate) kind: u32,
     pub(crate) content: Vec<u8>,

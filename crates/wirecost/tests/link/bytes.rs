@@ -73,7 +73,7 @@ fn a_publisher_and_its_broker() {
         (Some(26), Some(5))
     );
     assert_eq!(summary["report"]["unattributed"], serde_json::json!([]));
-    // Packets stand in the capture as they entered the link: the broker answers half a round trip later.
+    // Packets are in the capture as they entered the link: the broker answers half a round trip later.
     let syn = fields(&home.capture(), "tcp.flags.syn == 1", &["frame.time_relative"]);
     let answered: f64 = syn[1][0].parse().expect("seconds");
     assert!(answered > 0.049, "SYN-ACK after {answered} s");

@@ -54,7 +54,7 @@ impl Home {
     /// The same with a command as the server.
     fn run_with(&self, server: &str, options: &str, program: &[&str]) -> Said {
         let mut command = self.command(options, &[]);
-        // What stands behind `--` must stay there.
+        // What is behind `--` must stay there.
         let mut words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
         words.pop();
         words.extend(["--server", server, "--"].map(Into::into));

@@ -129,7 +129,7 @@ fn babble(request: &[u8]) -> Vec<Vec<u8>> {
         let first = 0x40 | kind << 4 | token.len() as u8;
         [&[first, CHANGED], id, token].concat()
     };
-    // The device's number stands in front.
+    // The device's number is in front.
     let mut forged = token.to_vec();
     forged[token_bytes - 1] ^= 0xff;
     let mut others = token.to_vec();

@@ -73,7 +73,7 @@ fn the_bytes_of_mqtts_are_tsharks() {
         );
         let content = ["security", "application", "payload"];
         assert_eq!(total(&report, &content), sums(&capture, "tcp.len", port));
-        // One byte of type and flags and the length itself stand in front of what the length says.
+        // One byte of type and flags and the length itself are in front of what the length says.
         let mqtt = ["dstport", "srcport"].map(|way| {
             let lens = mqtt_lens(&capture, way, port);
             lens.into_iter()

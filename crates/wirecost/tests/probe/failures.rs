@@ -228,7 +228,7 @@ fn three_things_can_be_wrong_with_a_certificate() {
     }
 }
 
-/// As `openssl req -x509` makes one that stands for itself: an authority's, which is trusted, and is no server's all the same.
+/// As `openssl req -x509` makes one that signs itself: an authority's, which is trusted, and is no server's all the same.
 #[test]
 #[ignore = "needs mosquitto and openssl"]
 fn a_server_that_presents_an_authority_is_told_apart_from_one_that_is_not_trusted() {

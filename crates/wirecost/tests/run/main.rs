@@ -315,7 +315,7 @@ fn what_is_wrong_with_a_file_is_exit_code_2_with_its_line() {
         ),
         (
             "count: 3\n",
-            "error: a.yaml:8: count stands twice in this table",
+            "error: a.yaml:8: count is given twice in this table",
             "hint: leave one of them out",
         ),
         (

@@ -97,7 +97,7 @@ const CASES: &[(&str, &str)] = &[
     ("mqtt --tls --keylog -", "--keylog -: secrets are for you alone"),
     (
         "mqtt --tls --listen 0.0.0.0:0",
-        "is open to the network, and this server lets in anybody",
+        "can be reached from the network, and this server accepts any client",
     ),
 ];
 

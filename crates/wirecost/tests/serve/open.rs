@@ -61,7 +61,7 @@ fn an_address_that_others_reach_is_served_where_clients_are_asked_who_they_are()
             .args(["--listen", "0.0.0.0:0"]);
         let refused = said(&mut command);
         assert_eq!(refused.code, Some(2), "{options}: {}", refused.stderr);
-        let reason = "0.0.0.0:0 is open to the network, and this server lets in anybody";
+        let reason = "0.0.0.0:0 can be reached from the network, and this server accepts any client";
         assert!(refused.stderr.contains(reason), "{options}: {}", refused.stderr);
         let open = format!("{options} --open");
         drop(serve_at(Ipv4Addr::UNSPECIFIED, certificates(), &open));

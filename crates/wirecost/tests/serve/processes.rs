@@ -36,7 +36,7 @@ fn children(parent: u32) -> Vec<u32> {
 
 fn is_there(pid: u32) -> bool {
     let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // proc_pid_stat(5): the state stands behind the name; Z has ended.
+    // proc_pid_stat(5): the state is behind the name; Z has ended.
     state
         .rsplit_once(") ")
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))

@@ -127,7 +127,7 @@ fn check_packets(packets: &[Packet], mtu: u64) {
     );
 }
 
-/// The length prefix of bare TCP, as it stands on the wire, is the payload's length.
+/// The length prefix of bare TCP, as it is on the wire, is the payload's length.
 fn check_prefixes(run: &Run, books: &BTreeMap<String, Books>) {
     if !run.summary.cells.iter().any(|cell| cell.stack == "tcp") {
         return;

@@ -128,7 +128,7 @@ proptest! {
         for (phase, layer, cause) in every_kind() {
             let same = |span: &&Span| (span.phase, span.layer, span.cause) == (phase, layer, cause);
             let given: u32 = spans.iter().filter(same).map(|span| span.len).sum();
-            let sent = sender.totals.bytes_of(phase, Up, layer, cause);
+            let sent = sender.totals.traffic(phase, Up).bytes_of(layer, cause);
             prop_assert_eq!(sent, u64::from(given), "{:?} {:?} {:?}", phase, layer, cause);
         }
         let payload = spans.iter().filter(|span| span.layer == Layer::Payload);
@@ -163,8 +163,8 @@ proptest! {
             }
         }
         let payload_bytes: usize = sizes.iter().sum();
-        prop_assert_eq!(totals.bytes(Phase::Message, Up, Layer::Payload), payload_bytes as u64);
-        let header_bytes = totals.bytes(Phase::Message, Up, Layer::Transport);
+        prop_assert_eq!(totals.traffic(Phase::Message, Up).bytes(Layer::Payload), payload_bytes as u64);
+        let header_bytes = totals.traffic(Phase::Message, Up).bytes(Layer::Transport);
         prop_assert_eq!(header_bytes, 8 * sizes.len() as u64);
     }
 

@@ -99,7 +99,7 @@ struct Exchange {
     response: ResponseState,
 }
 
-/// Where a response stands.
+/// The state of a response.
 #[derive(Debug)]
 enum ResponseState {
     AwaitHead,

@@ -32,7 +32,7 @@ pub(super) struct Connection {
     requests: u64,
 }
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Debug)]
 pub(super) enum Stage {
     AwaitHead,

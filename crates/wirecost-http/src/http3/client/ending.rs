@@ -47,7 +47,7 @@ impl Client {
         session.stage = match reason {
             // This side's error, which the server is told of.
             ConnectionError::TransportError(_) => Stage::Ending,
-            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and whoever is gone gets none.
+            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and a peer that is gone gets none.
             _ => Stage::Ended,
         };
         let flow = session.connection.flow;

@@ -1,6 +1,6 @@
 //! The packets of a QUIC connection that others had: opened by its key log, and every byte attributed.
 //!
-//! Initial packets are opened by what stands in them (RFC 9001 section 5.2), all others by the secrets of the client
+//! Initial packets are opened by what is in them (RFC 9001 section 5.2), all others by the secrets of the client
 //! whose random the first CRYPTO frames hold. The suite is found by trying. Key updates are followed, one at a time
 //! (RFC 9001 section 6); packets of an earlier key phase that come late are not opened.
 
@@ -101,7 +101,7 @@ impl Opener {
             _ => self.open_later(direction, datagram, packet),
         }?;
         if packet.kind != Type::OneRtt {
-            // Short headers to whoever sent this carry its connection id.
+            // Short headers to the sender of this carry its connection id.
             self.id_bytes.insert(direction.reverse(), packet.source.len());
         }
         let space = (packet.kind.space(), direction);

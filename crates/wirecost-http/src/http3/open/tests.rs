@@ -7,7 +7,7 @@ use wirecost_proto::FlowId;
 use wirecost_proto::path::FixedDelay;
 use wirecost_security::Start;
 
-/// Whoever has the key log says of every byte what the ends say.
+/// An observer with the key log describes every byte as the ends do.
 #[test]
 fn an_observer_with_the_keys_agrees_with_both_ends() {
     for start in [Start::Cold, Start::ZeroRtt] {

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 use table::{Found, STATIC};
 
-/// A field as it stands on the wire: name in lower case, and value.
+/// A field as it is on the wire: name in lower case, and value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// Name, pseudo-fields with their colon.
@@ -64,7 +64,7 @@ pub fn push(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A string literal, in the Huffman code where that is shorter (RFC 9204 section 4.1.2); the H bit stands above the
+/// A string literal, in the Huffman code where that is shorter (RFC 9204 section 4.1.2); the H bit is above the
 /// prefix.
 fn push_string(text: &[u8], prefix: u32, first: u8, out: &mut Vec<u8>) {
     let coded = huffman::encoded_len(text);

@@ -92,7 +92,7 @@ fn read(bytes: &[u8]) -> Option<Frame> {
     let number = fields.next()?;
     let kind = match number {
         0x00 => {
-            // Behind the first one, whose type may stand in more bytes than it takes (RFC 9000 section 12.4).
+            // Behind the first one, whose type may be in more bytes than it takes (RFC 9000 section 12.4).
             let more = bytes.iter().skip(fields.at);
             fields.at += more.take_while(|byte| **byte == 0).count();
             Kind::Padding

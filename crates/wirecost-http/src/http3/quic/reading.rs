@@ -122,7 +122,7 @@ impl Reading {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return,
-                // Whoever the stream is for says so.
+                // The reader of the stream reports it.
                 Err(_) => return self.lose_track(),
             }
         }
@@ -173,7 +173,7 @@ mod tests {
     fn a_stream_in_crumbs_is_not_held_for_ever() {
         let (mut reading, mut runs) = (Reading::default(), Runs::default());
         for offset in 1..200_000 {
-            // A STREAM frame without data may stand anywhere within the credit.
+            // A STREAM frame without data may be anywhere within the credit.
             reading.read(offset, &[], &mut runs);
         }
         assert!(reading.held.len() <= MAX_HELD_BYTES / PIECE_BYTES);

@@ -2,7 +2,7 @@
 //!
 //! A flow is a client's address and holds one connection; clients do not migrate. A connection that its client closes is
 //! forgotten at once. Packets of connections that are not known get no answer: a stateless reset (RFC 9000 section 10.3)
-//! would be bytes that nobody asked for.
+//! would be bytes that were not asked for.
 
 mod config;
 mod exchange;
@@ -293,7 +293,7 @@ impl Server {
         peer.stage = match reason {
             // This side's error, which the client is told of.
             ConnectionError::TransportError(_) => Stage::Ending(event),
-            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and whoever is gone gets none.
+            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and a peer that is gone gets none.
             _ => Stage::Ended(event),
         };
     }

@@ -91,7 +91,7 @@ fn read_line(line: &str) -> Account {
     let columns: Vec<&str> = line.split('|').collect();
     let values = |column: usize| columns[column].split(',').filter(|value| !value.is_empty());
     let numbers = |column| values(column).map(|value| value.parse::<u64>().expect("a number"));
-    // Type, offset and length stand in front of the data (RFC 9000 section 19.6).
+    // Type, offset and length are in front of the data (RFC 9000 section 19.6).
     let crypto = numbers(1).zip(numbers(2)).map(|(offset, len)| {
         let header = 1 + varint::len(offset) + varint::len(len);
         header as u64 + len

@@ -16,7 +16,7 @@ use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Buffer, Direction, Instant, Phase};
 
 use super::agreement::disagreements_of;
-use super::{AnalysedDevice, DeviceMeasurement, SeenPacket, Traffic};
+use super::{AnalysedDevice, BothWays, DeviceMeasurement, SeenPacket};
 use crate::compare::sampler::{End, Mark, Notes};
 
 /// The built-in servers' flows by device address.
@@ -118,13 +118,13 @@ impl Account {
         self.measurement.unattributed_bytes += u64::from(verdict.unattributed_bytes);
         let direction = packet.direction;
         if let Some(traffic) = self.traffic_of(verdict.phase, packet.entered) {
-            traffic.packets[direction as usize] += 1;
+            traffic[direction as usize].add_packet(verdict.cause);
         }
         // A packet is of its first span's phase, and so are its headers; its bytes are of their own: early data leaves
         // behind a ClientHello.
         for span in spans.spans() {
             match self.traffic_of(span.phase, packet.entered) {
-                Some(traffic) => traffic.add(direction, span),
+                Some(traffic) => traffic[direction as usize].add_span(span),
                 // Bytes of a message that the device never sent belong to nothing.
                 None => self.measurement.unattributed_bytes += u64::from(span.len),
             }
@@ -139,7 +139,7 @@ impl Account {
     }
 
     /// Where a packet counts: in its phase, or in the message during whose window it entered.
-    fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut Traffic> {
+    fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut BothWays> {
         let measurement = &mut self.measurement;
         if measurement.report.script.is_before_connect(entered) {
             return Some(&mut measurement.ticket);

@@ -122,6 +122,6 @@ fn message_end(spans: &[Span], start: u64, end: u64, payload_bytes: u64) -> Opti
 fn payload_of(span: &Span) -> u64 {
     match span.layer {
         Layer::Payload => u64::from(span.len),
-        _ => 0,
+        Layer::Ip | Layer::Transport | Layer::Security | Layer::Application => 0,
     }
 }

@@ -71,7 +71,7 @@ impl Bench {
                 Step::Command(Command::Send { message }) => {
                     self.sent.push((self.now, message));
                     let now = self.now;
-                    self.script().sent(now);
+                    self.script().flushed(now);
                 }
                 Step::Command(Command::Close) => self.closed = Some(self.now),
                 Step::Command(other) => panic!("no sampler asks for {other:?}"),

@@ -5,11 +5,11 @@ use std::time::Duration;
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
 use wirecost_load::outcome::Outcome;
-use wirecost_proto::{Cause, Direction, Layer, Phase, units};
+use wirecost_proto::{Direction, Phase, units};
 use wirecost_results::Cell;
 use wirecost_results::figures::Interval;
 use wirecost_results::link::achieved;
-use wirecost_results::summary::{Bytes, CauseBytes, Count, Cpu, Section, Times};
+use wirecost_results::summary::{Count, Cpu, Section, Times};
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::PlannedCell;
@@ -18,6 +18,7 @@ use wirecost_stats::hgrm::Hgrm;
 
 use super::delays::Delays;
 use crate::compare::cells::{self, Source};
+use crate::compare::sections::{Figures, SectionBytes, untimed};
 use crate::compare::simulated::NO_CPU_TIME;
 use crate::compare::verdict;
 
@@ -54,15 +55,22 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     cell.link.achieved = Some(achieved(&[], link, &played.counters));
     cell.warnings = warnings(&counted, played);
     cell.valid = cell.warnings.iter().all(|warning| !warning.invalidates);
-    cell.connect = planned.stack.has_connect().then(|| Section {
-        response_time_ns: connects.and_then(Times::of_histogram),
-        service_time_ns: connects.and_then(Times::of_histogram),
-        ..section(totals, Phase::Connect, counted.connects.established)
+    cell.connect = planned.stack.has_connect().then(|| {
+        let figures = Figures {
+            response_kind: "to_reply",
+            response_time: connects.and_then(Times::of_histogram),
+            service_time: connects.and_then(Times::of_histogram),
+            one_way_delay: None,
+            round_trips: None,
+            goodput_bps: None,
+            payload_bytes: 0,
+        };
+        figures.section(bytes(totals, Phase::Connect, counted.connects.established))
     });
     cell.message = Some(message(planned, &counted, played));
-    cell.keep_alive = quiet(totals, Phase::KeepAlive, u64::from(options.samples));
+    cell.keep_alive = untimed(bytes(totals, Phase::KeepAlive, u64::from(options.samples)));
     let closed = counted.connects.established - counted.connects.lost;
-    cell.close = quiet(totals, Phase::Close, closed);
+    cell.close = untimed(bytes(totals, Phase::Close, closed));
     cell.outcomes = counted.outcomes;
     let responses = counted
         .response_time
@@ -92,17 +100,18 @@ fn frame(options: &Options, planned: &PlannedCell, counters: [Counters; 2]) -> C
 }
 
 fn message(planned: &PlannedCell, counted: &Interval, played: &Played) -> Section {
-    let section = section(&played.totals, Phase::Message, counted.sent);
-    let payload = (planned.payload.len() as u64 * counted.sent) as f64;
-    let wire = (section.up.wire.sum + section.down.wire.sum) as f64;
-    Section {
-        response_kind: planned.stack.response_kind().into(),
-        response_time_ns: counted.response_time.as_ref().and_then(Times::of_histogram),
-        service_time_ns: counted.service_time.as_ref().and_then(Times::of_histogram),
-        one_way_delay_ns: Times::of_histogram(&played.delays.up),
-        header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
-        ..section
-    }
+    let figures = Figures {
+        response_kind: planned.stack.response_kind(),
+        response_time: counted.response_time.as_ref().and_then(Times::of_histogram),
+        service_time: counted.service_time.as_ref().and_then(Times::of_histogram),
+        one_way_delay: Times::of_histogram(&played.delays.up),
+        // The flights of a message are not told apart from those of other devices.
+        round_trips: None,
+        // It needs the delay of each message, of which only the distribution is kept.
+        goodput_bps: None,
+        payload_bytes: planned.payload.len() as u64 * counted.sent,
+    };
+    figures.section(bytes(&played.totals, Phase::Message, counted.sent))
 }
 
 fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
@@ -142,45 +151,14 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
     warnings
 }
 
-/// A phase of which only the bytes count; `None` where there were none.
-fn quiet(totals: &Totals, phase: Phase, samples: u64) -> Option<Section> {
-    let section = section(totals, phase, samples);
-    (section.up.packets.sum + section.down.packets.sum > 0).then_some(section)
-}
-
-fn section(totals: &Totals, phase: Phase, samples: u64) -> Section {
-    let by_cause = Cause::ALL.iter().map(|cause| {
-        let mean = |way| totals.bytes_by_cause(phase, way, *cause) as f64 / samples.max(1) as f64;
-        let bytes = CauseBytes {
-            up: mean(Direction::Up),
-            down: mean(Direction::Down),
-        };
-        (cause.name().to_owned(), bytes)
-    });
-    Section {
-        samples,
-        response_kind: "to_reply".into(),
-        up: bytes(totals, phase, Direction::Up, samples),
-        down: bytes(totals, phase, Direction::Down, samples),
-        by_cause: by_cause.collect(),
-        ..Section::default()
-    }
-}
-
-fn bytes(totals: &Totals, phase: Phase, way: Direction, samples: u64) -> Bytes {
-    let count = |sum: u64| Count {
-        mean: sum as f64 / samples.max(1) as f64,
-        sum,
-        ..Count::default()
-    };
-    let layer = |layer| count(totals.bytes(phase, way, layer));
-    Bytes {
-        packets: count(totals.packets(phase, way)),
-        ip: layer(Layer::Ip),
-        transport: layer(Layer::Transport),
-        security: layer(Layer::Security),
-        application: layer(Layer::Application),
-        payload: layer(Layer::Payload),
-        wire: count(totals.wire_bytes(phase, way)),
-    }
+fn bytes(totals: &Totals, phase: Phase, samples: u64) -> SectionBytes {
+    SectionBytes::new(samples, |way, of| {
+        let sum = of(totals.traffic(phase, way));
+        Count {
+            mean: sum as f64 / samples.max(1) as f64,
+            sum,
+            min: 0,
+            max: 0,
+        }
+    })
 }

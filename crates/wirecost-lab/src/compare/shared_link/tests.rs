@@ -2,13 +2,13 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use wirecost_results::summary::Section;
-use wirecost_scenario::options::compare::{Engine, Fleet as Shared, LinkConfig, QueueLimit, Schedule};
+use wirecost_scenario::options::compare::{Engine, LinkConfig, QueueLimit, Schedule, SharedLink as Shared};
 
 use super::*;
 use crate::compare::fixture::options;
 
-/// A fleet of 200 devices, three messages each, one every ten seconds, over an uplink of 100 kbit/s.
-fn fleet(stack: &str, spread: Option<Duration>) -> Options {
+/// 200 devices on one link, three messages each, one every ten seconds, over an uplink of 100 kbit/s.
+fn shared_link(stack: &str, spread: Option<Duration>) -> Options {
     let mut link = LinkConfig::symmetric(Duration::from_millis(50));
     link.up.rate = "100kbit".parse().ok();
     link.up.queue = Some(QueueLimit::Bytes(8_192));
@@ -21,7 +21,7 @@ fn fleet(stack: &str, spread: Option<Duration>) -> Options {
             warm_up: false,
             interval: Some(Duration::from_secs(10)),
         }],
-        fleet: Some(Shared { spread }),
+        shared_link: Some(Shared { spread }),
         ..options(&[stack])
     }
 }
@@ -39,7 +39,7 @@ fn cell_of(options: &Options) -> Cell {
         &mut |result| cells.borrow_mut().push(result.cell),
         &|| false,
     );
-    taken.expect("a fleet");
+    taken.expect("cells");
     cells.into_inner().pop().expect("a cell")
 }
 
@@ -53,9 +53,9 @@ fn resent(section: &Section) -> f64 {
 }
 
 #[test]
-fn a_fleet_that_is_spread_evenly_loses_nothing() {
+fn devices_that_are_spread_evenly_loses_nothing() {
     for stack in ["coap-con", "mqtt-qos1"] {
-        let cell = cell_of(&fleet(stack, None));
+        let cell = cell_of(&shared_link(stack, None));
         assert!(
             cell.valid && cell.warnings.is_empty(),
             "{stack}: {:?}",
@@ -84,8 +84,8 @@ fn a_fleet_that_is_spread_evenly_loses_nothing() {
 #[test]
 fn a_burst_fills_the_queue_and_what_it_drops_is_sent_again() {
     for stack in ["coap-con", "mqtt-qos1"] {
-        let even = cell_of(&fleet(stack, None));
-        let burst = cell_of(&fleet(stack, Some(Duration::from_millis(500))));
+        let even = cell_of(&shared_link(stack, None));
+        let burst = cell_of(&shared_link(stack, Some(Duration::from_millis(500))));
         assert!(dropped(&burst) > 0, "{stack}");
         let (even, burst) = (even.message.expect("messages"), burst.message.expect("messages"));
         assert!(resent(&burst) > 0.0, "{stack}");
@@ -102,19 +102,19 @@ fn a_burst_fills_the_queue_and_what_it_drops_is_sent_again() {
 }
 
 #[test]
-fn a_fleet_is_the_same_again() {
-    let options = fleet("mqtt-qos1", Some(Duration::from_secs(1)));
+fn a_cell_on_a_shared_link_is_the_same_again() {
+    let options = shared_link("mqtt-qos1", Some(Duration::from_secs(1)));
     assert_eq!(cell_of(&options), cell_of(&options));
 }
 
 #[test]
-fn a_fleet_that_is_stopped_has_what_it_measured() {
-    let options = fleet("coap-con", None);
+fn a_cell_that_is_stopped_has_what_it_measured() {
+    let options = shared_link("coap-con", None);
     let plan = Plan::new(&options);
     let pace = Pace::default();
     pace.stop();
     let offered = RefCell::new(None);
     let mut take = |result: SharedLinkResult| *offered.borrow_mut() = Some(result.cell.outcomes.offered);
-    simulate(&options, &plan, &[0], 1, &pace, &mut take, &|| false).expect("a fleet");
+    simulate(&options, &plan, &[0], 1, &pace, &mut take, &|| false).expect("cells");
     assert_eq!(offered.into_inner(), Some(0));
 }

@@ -13,7 +13,7 @@ use super::{CellResult, Simulation, SimulationError};
 
 /// How often it is asked whether to stop while nothing comes to its end.
 const TICK: Duration = Duration::from_millis(50);
-/// Results per thread that may wait for whoever takes them.
+/// Results per thread that may wait for the receiver.
 const WAITING: usize = 4;
 
 /// Simulates `cells` of a plan on `jobs` threads, and hands their results over in the order of `cells`, whatever the
@@ -68,7 +68,7 @@ pub(crate) fn side_by_side<R: Send, E: Send>(
         drop(done);
         let outcome = in_order(&results, &queue, on_cell, stop);
         queue.stopped.store(true, Ordering::Relaxed);
-        // Whoever still has a result to hand over must not wait for room.
+        // A thread that still has a result to hand over must not wait for room.
         drop(results);
         outcome
     })
@@ -101,7 +101,7 @@ fn work<R, E>(
     done: &SyncSender<Done<R, E>>,
 ) {
     while let Some((place, cell)) = queue.next() {
-        // Nobody takes results any more where an earlier cell has failed.
+        // Results are not taken any more where an earlier cell has failed.
         if done.send((place, run(cell))).is_err() {
             return;
         }

@@ -89,7 +89,7 @@ where
         let mut has_news = false;
         if is_flushed && std::mem::take(&mut self.slots[index].owes_sent) {
             let now = self.tick();
-            has_news = self.director.sent(index, now);
+            has_news = self.director.flushed(index, now);
         }
         has_news |= self.note_congestion(index);
         self.drop_closed(index);
@@ -172,7 +172,7 @@ where
             }
             for index in waiting.drain(..) {
                 let now = self.tick();
-                if self.director.sent(index, now) {
+                if self.director.flushed(index, now) {
                     self.continue_later(index);
                 }
             }

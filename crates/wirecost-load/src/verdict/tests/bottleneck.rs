@@ -126,7 +126,7 @@ fn a_target_that_carries_less_than_is_offered_is_saturated_and_not_invalid() {
     }
 }
 
-/// Nobody knows what became of messages that nothing answers, where nobody counts them.
+/// It is not known what became of messages that nothing answers, where no target counts them.
 #[test]
 fn what_nobody_counts_falls_short_of_nothing() {
     let mut case = Case::new("mqtt-qos0", OPEN);

@@ -63,7 +63,7 @@ impl Groups {
         was_member
     }
 
-    /// Whether nobody is left of a group.
+    /// Whether a group has no members left.
     pub(super) fn has_ended(&self, id: GroupId) -> bool {
         !self.by_id.contains_key(&id)
     }

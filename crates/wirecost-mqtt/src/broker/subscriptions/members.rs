@@ -9,20 +9,20 @@ use crate::broker::session::SessionId;
 #[derive(Debug, Default)]
 pub(super) enum Members {
     #[default]
-    Nobody,
+    None,
     One(Subscription),
     Many(BTreeMap<SessionId, Subscription>),
 }
 
 impl Members {
     pub(super) const fn is_empty(&self) -> bool {
-        matches!(self, Self::Nobody)
+        matches!(self, Self::None)
     }
 
     /// Adds or replaces the subscription of a session; whether it is new.
     pub(super) fn insert(&mut self, subscription: Subscription) -> bool {
         match self {
-            Self::Nobody => *self = Self::One(subscription),
+            Self::None => *self = Self::One(subscription),
             Self::One(only) if only.session == subscription.session => {
                 *only = subscription;
                 return false;
@@ -39,12 +39,12 @@ impl Members {
     /// Removes the subscription of a session; whether there was one.
     pub(super) fn remove(&mut self, session: SessionId) -> bool {
         let (was_there, is_empty) = match self {
-            Self::Nobody => return false,
+            Self::None => return false,
             Self::One(only) => (only.session == session, only.session == session),
             Self::Many(all) => (all.remove(&session).is_some(), all.is_empty()),
         };
         if is_empty {
-            *self = Self::Nobody;
+            *self = Self::None;
         }
         was_there
     }
@@ -52,7 +52,7 @@ impl Members {
     /// The subscriptions in the order of their sessions.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Subscription> {
         let (one, many) = match self {
-            Self::Nobody => (None, None),
+            Self::None => (None, None),
             Self::One(only) => (Some(only), None),
             Self::Many(all) => (None, Some(all.values())),
         };

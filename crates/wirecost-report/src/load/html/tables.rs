@@ -339,7 +339,9 @@ fn flatten(path: &str, value: &Value, facts: &mut Vec<(String, String)>) {
         }
         Value::Null => {}
         Value::String(text) => facts.push((name(path), number::plain(text))),
-        other => facts.push((name(path), number::plain(&other.to_string()))),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            facts.push((name(path), number::plain(&value.to_string())));
+        }
     }
 }
 

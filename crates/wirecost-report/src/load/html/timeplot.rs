@@ -1,4 +1,4 @@
-//! The frame of figures over the time of a load: seconds to the right, phases shaded, lines whose names stand beside
+//! The frame of figures over the time of a load: seconds to the right, phases shaded, lines whose names are beside
 //! their ends.
 
 use super::bands::Band;

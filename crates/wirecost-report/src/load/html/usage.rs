@@ -12,7 +12,7 @@ use crate::number;
 /// What a line is of.
 type Value = fn(&UsageRow) -> Option<f64>;
 
-/// CPU time and memory of load number `index`; those that nobody knows are absent.
+/// CPU time and memory of load number `index`; figures that are not known are absent.
 pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [Option<Figure>; 2] {
     let rows = rows(&results.usage, index);
     if rows.is_empty() {

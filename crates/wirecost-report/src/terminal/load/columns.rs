@@ -47,7 +47,7 @@ impl<const N: usize> Columns<N> {
         });
     }
 
-    /// What stands behind the figures of a row, where there is place.
+    /// What is behind the figures of a row, where there is place.
     pub(super) fn note(&mut self, row: usize, text: &'static str) {
         if let Some(row) = self.rows.get_mut(row) {
             row.note = text;

@@ -42,7 +42,7 @@ pub(super) fn lines(loads: &[Load], labels: &[String], width: usize, style: &Sty
     columns.lines(longest.clamp(6, NAMES), width, style)
 }
 
-/// The figures of a load; where they must not be used, `INVALID` stands in their place.
+/// The figures of a load; where they must not be used, `INVALID` is in their place.
 fn values(load: &Load) -> [String; 12] {
     let none = || number::NONE.to_owned();
     let Some(phase) = words::main_phase(load).filter(|_| load.not_run.is_none()) else {

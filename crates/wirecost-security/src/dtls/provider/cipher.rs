@@ -120,7 +120,7 @@ impl Cipher for Watched {
 /// What DTLS 1.2 authenticates beside the record: epoch and sequence number, type, version, length
 /// (RFC 5246 section 6.2.3.3).
 const AUTHENTICATED_12_BYTES: usize = 13;
-/// Where the type stands among them.
+/// Where the type is among them.
 const TYPE_AT: usize = 8;
 
 fn note_of(plaintext: &[u8], authenticated: &[u8]) -> Note {

@@ -30,7 +30,7 @@ impl Participant {
         Ok(Self { curve, key, id })
     }
 
-    /// The participant whose public key stands in a COSE_Key.
+    /// The participant whose public key is in a COSE_Key.
     ///
     /// # Errors
     /// [`KeyError`] where it is none, is a private key, or is for signing.

@@ -37,7 +37,7 @@ impl Signer {
         })
     }
 
-    /// The signer whose public key stands in a COSE_Key.
+    /// The signer whose public key is in a COSE_Key.
     ///
     /// # Errors
     /// [`KeyError`] where it is none, is a private key, or is for opening.

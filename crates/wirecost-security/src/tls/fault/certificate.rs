@@ -6,7 +6,7 @@ use rustls::{CertificateError, Error, ExtendedKeyPurpose};
 
 use super::words;
 
-/// How the library calls the certificate of an authority that stands for a server, as `openssl req -x509` makes one. Its error
+/// How the library calls the certificate of an authority that a server uses as its own, as `openssl req -x509` makes one. Its error
 /// has no type that rustls shows.
 const CA_AS_END_ENTITY: &str = "CaUsedAsEndEntity";
 
@@ -21,7 +21,7 @@ pub enum Flaw {
     OutOfDate,
     /// It is for other names.
     OtherName,
-    /// Nobody who is trusted has issued it.
+    /// No trusted authority has issued it.
     UnknownIssuer,
     /// It is an authority's own, and not a server's.
     OfAnAuthority,

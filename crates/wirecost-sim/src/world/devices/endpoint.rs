@@ -124,7 +124,7 @@ where
         if let Some(slot) = self.devices.get_mut(index).filter(|_| flushed)
             && std::mem::take(&mut slot.unsent_command)
         {
-            self.director.sent(index, now);
+            self.director.flushed(index, now);
         }
         self.note_congestion(index);
         self.drop_closed(index);

@@ -245,7 +245,7 @@ impl Synchronized {
             return self.course(now);
         }
         if self.is_detached && self.brings_news(sequence, payload) {
-            // RFC 9293, section 3.10.4, and RFC 2525, section 2.17: nobody is left to read it.
+            // RFC 9293, section 3.10.4, and RFC 2525, section 2.17: no application is left to read it.
             return Course::Reset {
                 answer: segment.reset(payload.len()),
                 reason: None,

@@ -23,7 +23,7 @@ const TIMED_OUT: Course = Course::Reset {
 enum Timer {
     /// The window may be closed, and the segment that opened it lost (RFC 9293, section 3.8.6.1).
     Persist,
-    /// The peer does not close, and nobody reads what it sends.
+    /// The peer does not close, and no application reads what it sends.
     FinWait2,
 }
 
@@ -91,7 +91,7 @@ impl Synchronized {
             return Course::Closed;
         }
         if self.silence.timers.expire(Timer::Persist, now) {
-            // Linux lets go of what nobody owns once its probes are as seldom as they get (`tcp_probe_timer`): a peer that
+            // Linux drops a connection without an owner once its probes are as seldom as they get (`tcp_probe_timer`): a peer that
             // never reads would keep it for ever.
             let is_given_up = self.is_detached && self.persist_delay() >= self.config.maximum_persist;
             if self.silence.unanswered >= MAX_UNANSWERED_PROBES || is_given_up {

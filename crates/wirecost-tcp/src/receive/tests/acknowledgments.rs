@@ -241,7 +241,7 @@ fn small_stacks_acknowledge_every_second_segment_and_a_single_one_by_the_tick() 
     let mut host = Host::new(&ReceiveConfig::larmo(), false);
     host.after_millis(100);
     host.follows(100, true);
-    // The clock stands at 1.1 s, ticks come every 200 ms.
+    // The clock is at 1.1 s, ticks come every 200 ms.
     assert_eq!(host.waits(), Some(Duration::from_millis(100)));
     host.follows(100, true);
     assert!(!host.acknowledges());

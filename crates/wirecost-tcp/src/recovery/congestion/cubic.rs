@@ -97,7 +97,7 @@ impl Cubic {
         let Some(rtt_micros) = sample.rtt_micros else {
             return;
         };
-        // Round trips right after a reduction stand for the queue that caused it.
+        // Round trips right after a reduction measure the queue that caused it.
         if self.epoch.is_some_and(|epoch| {
             clock.ticks_at(sample.now_micros).saturating_sub(epoch.start_tick) < clock.second()
         }) {

@@ -39,7 +39,7 @@ fn retransmitted(recovery: &mut Recovery, now: Instant) -> Vec<u32> {
 fn blocks_of_one_acknowledgment_do_not_overtake_one_another() {
     let mut recovery = sent(7);
     recovery.handle_ack(&ack(0, &[(1, 2)], 0), at(ms(20)));
-    // The newest block stands first; four segments beyond two gaps are enough (RFC 6675, section 5).
+    // The newest block is first; four segments beyond two gaps are enough (RFC 6675, section 5).
     recovery.handle_ack(&ack(0, &[(4, 6), (1, 3)], 0), at(ms(20)));
     assert!(!recovery.rack.is_reordering_seen);
     assert_eq!(recovery.scoreboard.lost(), 2);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_scenario::options::compare::{Fleet, Options, Schedule};
+use wirecost_scenario::options::compare::{Options, Schedule, SharedLink};
 
 use crate::arguments::CompareArguments;
 use crate::commands::link_flags::links;
@@ -36,7 +36,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         client_certificates: arguments.client_certificates,
         dtls_cookie: arguments.dtls_cookie,
         record_hosts: arguments.record_hosts,
-        fleet: arguments.shared_link.then_some(Fleet {
+        shared_link: arguments.shared_link.then_some(SharedLink {
             spread: arguments.spread,
         }),
         exclude: Vec::new(),

@@ -56,7 +56,7 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
         };
         if varied.iter().any(|other| other == key) {
             return Err(Failure::usage(format!(
-                "--vary {key} stands twice: name all its values once"
+                "--vary {key} is given twice: list all its values in one"
             )));
         }
         if is_given(arguments, key) {

@@ -61,7 +61,7 @@ impl Job<'_> {
         let (json, junit) = (self.output.json.as_deref(), self.output.junit.as_deref());
         output::check_files(&[("--json", json), ("--junit", junit)])?;
         if self.loads.iter().any(LoadOptions::makes_namespaces) {
-            // While there is one thread: whoever watches may start others.
+            // While there is one thread: watchers may start others.
             prepare()?;
         }
         let internal = |error: std::io::Error| Failure::new(exit::INTERNAL, error);
@@ -175,7 +175,7 @@ impl Job<'_> {
             }
             return Err(failed(error));
         }
-        // One file that finds no room keeps nobody from the others.
+        // A file that finds no room does not keep the others from being written.
         let printed = print(self.output, &summary);
         let reported = wirecost_report::load::write_all(folder);
         export(self.output, &summary, &absent)?;
@@ -272,7 +272,7 @@ fn leave_nothing(folder: &RunFolder) {
     }
 }
 
-/// Whoever watches: a person, and Prometheus where asked for.
+/// The watchers: the live view, and Prometheus where asked for.
 fn watchers(arguments: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Send>>, Failure> {
     let mut watchers: Vec<Box<dyn Watcher + Send>> = vec![Box::new(LoadView::new(
         arguments.quiet,

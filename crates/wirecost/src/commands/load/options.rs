@@ -18,7 +18,7 @@ use crate::commands::link_flags::links;
 use crate::exit::Failure;
 use crate::login;
 
-/// How long messages are offered, where nobody says otherwise.
+/// How long to offer messages, by default.
 pub(super) const DURATION: Duration = Duration::from_secs(10);
 
 /// The loads that the flags ask for: every combination of their lists, run in this order.

@@ -63,7 +63,14 @@ fn shape(arguments: &LoadArguments, choice: &Choice) -> Shape {
 fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscribers> {
     let of_stack = match options.stack.application {
         Application::Mqtt311(qos) | Application::Mqtt5(qos) => qos,
-        _ => 0,
+        Application::Tcp
+        | Application::Udp
+        | Application::CoapNon
+        | Application::CoapCon
+        | Application::AmqpSettled
+        | Application::AmqpUnsettled
+        | Application::Http1
+        | Application::Http3 => 0,
     };
     Some(Subscribers {
         devices: asked.subscribers?,

@@ -91,7 +91,7 @@ pub(super) fn write_new(file: &Path, content: &[u8], readers: Readers) -> Result
         .as_ref()
         .is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists)
     {
-        // Half a key is none, and would stand in the way of the next one.
+        // Half a key is none, and would be in the way of the next one.
         drop(std::fs::remove_file(file));
     }
     stored.map_err(|error| cannot_write(file, &error))
@@ -103,7 +103,7 @@ fn store(options: &mut OpenOptions, file: &Path, content: &[u8], readers: Reader
     file.write_all(content)
 }
 
-/// Takes a file that was there before from everybody but its owner, where nobody else may read what comes into it.
+/// Leaves a file that was there before to its owner alone, where others must not read what is written to it.
 fn restrict(file: &File, readers: Readers) -> io::Result<()> {
     let is_owners = matches!(readers, Readers::Owner) && file.metadata()?.is_file();
     if is_owners {

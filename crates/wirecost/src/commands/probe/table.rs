@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use wirecost_probe::Report;
-use wirecost_probe::account::Way;
 use wirecost_probe::notes::Step;
-use wirecost_probe::report::StepReport;
+use wirecost_probe::report::{StepReport, Traffic};
+use wirecost_proto::Layer;
 
 /// What stands where nothing is known.
 const UNKNOWN: &str = "-";
@@ -77,7 +77,7 @@ fn rows(report: &Report) -> Vec<Row> {
     let total = &report.total;
     let time_of_all = time(total.time);
     let mut both = total.up;
-    both += total.down;
+    both += &total.down;
     rows.push(row(["total", &time_of_all, "", "up"], &total.up, seen));
     rows.push(row(["", "", "", "down"], &total.down, seen));
     rows.push(row(["", "", "", "both"], &both, seen));
@@ -102,19 +102,19 @@ fn step_rows(step: &StepReport, seen: bool) -> Vec<Row> {
     ]
 }
 
-fn row(labels: [&str; 4], way: &Way, seen: bool) -> Row {
+fn row(labels: [&str; 4], way: &Traffic, seen: bool) -> Row {
     let counted = |bytes: u64| match bytes {
         0 if !seen => UNKNOWN.to_owned(),
         bytes => bytes.to_string(),
     };
     let cells = [
-        counted(way.packets),
-        counted(way.ip),
-        counted(way.transport),
-        way.security.to_string(),
-        way.application.to_string(),
-        way.payload.to_string(),
-        way.bytes().to_string(),
+        counted(way.packets()),
+        counted(way.bytes(Layer::Ip)),
+        counted(way.bytes(Layer::Transport)),
+        way.bytes(Layer::Security).to_string(),
+        way.bytes(Layer::Application).to_string(),
+        way.bytes(Layer::Payload).to_string(),
+        way.wire_bytes().to_string(),
     ];
     let mut all = labels.map(str::to_owned).into_iter().chain(cells);
     std::array::from_fn(|_| all.next().unwrap_or_default())
@@ -157,14 +157,19 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use wirecost_proto::{Cause, Phase, Span};
+
     use super::*;
 
     #[test]
     fn what_was_not_seen_is_not_a_zero() {
-        let way = Way {
-            security: 5,
-            ..Way::default()
-        };
+        let mut way = Traffic::default();
+        way.add_span(&Span {
+            len: 5,
+            layer: Layer::Security,
+            phase: Phase::Connect,
+            cause: Cause::Original,
+        });
         assert_eq!(row(["", "", "", "up"], &way, false)[4..8], ["-", "-", "-", "5"]);
         assert_eq!(row(["", "", "", "up"], &way, true)[4..8], ["0", "0", "0", "5"]);
     }

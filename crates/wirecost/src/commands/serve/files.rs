@@ -27,7 +27,7 @@ pub(super) struct AuthorityFile {
 }
 
 impl AuthorityFile {
-    /// Writes the authority to the file asked for, else to a new one with a name that nobody can foresee.
+    /// Writes the authority to the file asked for, else to a new one with a name that cannot be foreseen.
     pub(super) fn write(asked: Option<&Path>, pem: &str) -> Result<Self, Failure> {
         let path = match asked {
             Some(path) => path.to_owned(),

@@ -60,7 +60,9 @@ pub(super) fn note(count: u32, stack: Stack) -> String {
         Application::Mqtt311(_) | Application::Mqtt5(_) => "sessions, subscriptions and retained messages",
         Application::AmqpSettled | Application::AmqpUnsettled => "queues",
         Application::Http1 | Application::Http3 => "resources and session tickets",
-        _ => "session tickets",
+        Application::Tcp | Application::Udp | Application::CoapNon | Application::CoapCon => {
+            "session tickets"
+        }
     };
     format!("{count} processes share the port, each a server of its own: {kept} are not shared between them")
 }

@@ -1,9 +1,9 @@
-//! The connections of a part's devices: who is connected, who is to be, and who has something to do.
+//! The connections of a part's devices: which are connected, which are to connect, and which have something to do.
 //!
 //! ```text
 //! down -> connecting -> up -> closing -> down
 //!   ^         |          |
-//!   `- wait --+----------'    where the phase keeps its devices connected; a back-off where it was of no use to anybody
+//!   `- wait --+----------'    where the phase keeps its devices connected; a back-off where nothing was answered on it
 //! ```
 
 mod turns;
@@ -18,7 +18,7 @@ use wirecost_scenario::options::load::Backoff;
 use crate::earlier;
 use turns::Turns;
 
-/// Where a device's connection stands.
+/// The state of a device's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// There is none.
@@ -60,8 +60,8 @@ pub enum Timer {
 
 /// The connections of a part's devices, by their index in the part.
 #[derive(Debug)]
-pub struct Fleet {
-    links: Vec<Link>,
+pub struct Connections {
+    connections: Vec<Connection>,
     /// Devices that have something to do.
     awake: VecDeque<u32>,
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
@@ -75,13 +75,13 @@ pub struct Fleet {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct Connection {
     state: State,
     wish: NextStep,
     is_awake: bool,
     /// Whether the connection was of use to anybody: something was answered on it.
     is_proven: bool,
-    /// Whether it was lost when nobody made it again.
+    /// Whether it was lost in a phase that does not make it again.
     is_missing: bool,
     /// Whether it waits for its turn to connect again.
     is_in_turn: bool,
@@ -98,10 +98,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// A connection that has lasted so long was of use, also where nothing is answered on it.
 const OF_USE: Duration = Duration::from_secs(1);
 
-impl Fleet {
-    /// So many devices without connections. What is random follows from `rng`, device by device.
+impl Connections {
+    /// Devices without connections. What is random follows from `rng`, device by device.
     pub fn new(devices: usize, connect_timeout: Duration, rng: Rng) -> Self {
-        let link = Link {
+        let connection = Connection {
             state: State::Down,
             wish: NextStep::Stay,
             is_awake: false,
@@ -113,7 +113,7 @@ impl Fleet {
             timer: None,
         };
         Self {
-            links: vec![link; devices],
+            connections: vec![connection; devices],
             awake: VecDeque::new(),
             timers: BinaryHeap::new(),
             connect_timeout,
@@ -136,31 +136,31 @@ impl Fleet {
         self.count(State::Connecting) + self.wishing
     }
 
-    /// A device that waits before it connects again does not, and nobody misses it.
+    /// Lets a device that waits before it connects again stay down; it does not count as missing.
     pub fn stay_down(&mut self, device: usize) {
         self.set_wish(device, NextStep::Stay);
-        let link = &mut self.links[device];
-        (link.timer, link.is_in_turn, link.is_missing) = (None, false, false);
+        let connection = &mut self.connections[device];
+        (connection.timer, connection.is_in_turn, connection.is_missing) = (None, false, false);
     }
 
     /// How many devices there are.
     pub fn len(&self) -> usize {
-        self.links.len()
+        self.connections.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
+        self.connections.is_empty()
     }
 
-    /// Where a device's connection stands.
+    /// The state of a device's connection.
     pub fn state(&self, device: usize) -> State {
-        self.links[device].state
+        self.connections[device].state
     }
 
     /// Whether a device may send.
     pub fn is_up(&self, device: usize) -> bool {
-        self.links[device].state == State::Up
+        self.connections[device].state == State::Up
     }
 
     /// How many connections are in a state.
@@ -170,13 +170,13 @@ impl Fleet {
 
     /// When a device's last connect began, or its connection came up.
     pub fn since(&self, device: usize) -> Instant {
-        self.links[device].since
+        self.connections[device].since
     }
 
     /// The device is to be asked what it does next.
     pub fn wake(&mut self, device: usize) {
-        let link = &mut self.links[device];
-        if !std::mem::replace(&mut link.is_awake, true) {
+        let connection = &mut self.connections[device];
+        if !std::mem::replace(&mut connection.is_awake, true) {
             self.awake.push_back(device as u32);
         }
     }
@@ -184,7 +184,7 @@ impl Fleet {
     /// A device that is to be asked.
     pub fn next_awake(&mut self) -> Option<usize> {
         let device = self.awake.pop_front()? as usize;
-        self.links[device].is_awake = false;
+        self.connections[device].is_awake = false;
         Some(device)
     }
 
@@ -195,7 +195,7 @@ impl Fleet {
     }
 
     fn set_wish(&mut self, device: usize, wish: NextStep) -> NextStep {
-        let before = std::mem::replace(&mut self.links[device].wish, wish);
+        let before = std::mem::replace(&mut self.connections[device].wish, wish);
         self.wishing += usize::from(wish == NextStep::Connect);
         self.wishing -= usize::from(before == NextStep::Connect);
         before
@@ -203,7 +203,7 @@ impl Fleet {
 
     /// Leaves what is left of a connection; a device that is about to connect does so by that.
     pub fn abort(&mut self, device: usize, reset: bool) {
-        if self.links[device].wish != NextStep::Connect {
+        if self.connections[device].wish != NextStep::Connect {
             self.wish(device, NextStep::Abort { reset });
         }
     }
@@ -214,63 +214,64 @@ impl Fleet {
         match wish {
             NextStep::Stay => {}
             NextStep::Connect => {
-                let link = &mut self.links[device];
-                (link.since, link.is_proven) = (now, false);
-                (link.is_missing, link.is_in_turn) = (false, false);
+                let connection = &mut self.connections[device];
+                (connection.since, connection.is_proven) = (now, false);
+                (connection.is_missing, connection.is_in_turn) = (false, false);
                 self.go(device, State::Connecting, Some(now + self.connect_timeout));
             }
             NextStep::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
-            // Whoever leaves the connection says that it has ended; what the device ends itself has not failed.
-            NextStep::Abort { .. } => self.links[device].is_proven = true,
+            // The caller reports the end of the connection; a connection that the device ends itself has not failed.
+            NextStep::Abort { .. } => self.connections[device].is_proven = true,
         }
         wish
     }
 
     /// The client may send.
     pub fn came_up(&mut self, device: usize, now: Instant) {
-        self.links[device].since = now;
+        self.connections[device].since = now;
         self.go(device, State::Up, None);
     }
 
     /// Something was answered on a device's connection.
     pub fn prove(&mut self, device: usize) {
-        self.links[device].is_proven = true;
+        self.connections[device].is_proven = true;
     }
 
-    /// The device has lost its connection, and nobody makes it again for now.
+    /// The device has lost its connection, and the phase does not make it again.
     pub fn miss(&mut self, device: usize) {
-        let link = &mut self.links[device];
-        let comes_back = link.timer.is_some() || link.is_in_turn || link.wish != NextStep::Stay;
-        link.is_missing = link.state == State::Down && !comes_back;
+        let connection = &mut self.connections[device];
+        let comes_back =
+            connection.timer.is_some() || connection.is_in_turn || connection.wish != NextStep::Stay;
+        connection.is_missing = connection.state == State::Down && !comes_back;
     }
 
-    /// Whether a device has lost its connection when nobody made it again; told once.
+    /// Whether a device has lost its connection in a phase that did not make it again; true once.
     pub fn take_missing(&mut self, device: usize) -> bool {
-        std::mem::take(&mut self.links[device].is_missing)
+        std::mem::take(&mut self.connections[device].is_missing)
     }
 
     /// The device has lost its connection: its first wait is that after a failure.
     pub fn was_lost(&mut self, device: usize) {
-        let failures = &mut self.links[device].failures;
+        let failures = &mut self.connections[device].failures;
         *failures = (*failures).max(1);
     }
 
     /// The connection is gone, or did not come about; returns what it was.
     pub fn went_down(&mut self, device: usize, now: Instant) -> State {
-        let link = &mut self.links[device];
-        let before = link.state;
+        let connection = &mut self.connections[device];
+        let before = connection.state;
         if before == State::Down {
             return before;
         }
         let of_use = match before {
             State::Connecting | State::Down => false,
-            State::Up => link.is_proven || now >= link.since + OF_USE,
+            State::Up => connection.is_proven || now >= connection.since + OF_USE,
             State::Closing => true,
         };
-        link.failures = if of_use {
+        connection.failures = if of_use {
             0
         } else {
-            link.failures.saturating_add(1)
+            connection.failures.saturating_add(1)
         };
         self.go(device, State::Down, None);
         before
@@ -290,7 +291,7 @@ impl Fleet {
     fn takes_turn(&mut self, device: usize, now: Instant) -> bool {
         let is_free = self.turns.take(now);
         if !is_free {
-            self.links[device].is_in_turn = true;
+            self.connections[device].is_in_turn = true;
             self.turns.waiting.push_back(device as u32);
         }
         is_free
@@ -299,22 +300,22 @@ impl Fleet {
     /// The next device whose turn has come.
     fn next_in_turn(&mut self, now: Instant) -> Option<usize> {
         while let Some(device) = self.turns.waiting.front().copied() {
-            let is_in_turn = self.links[device as usize].is_in_turn;
+            let is_in_turn = self.connections[device as usize].is_in_turn;
             if is_in_turn && !self.turns.take_next(now) {
                 return None;
             }
             self.turns.waiting.pop_front();
             if is_in_turn {
-                self.links[device as usize].is_in_turn = false;
+                self.connections[device as usize].is_in_turn = false;
                 return Some(device as usize);
             }
         }
         None
     }
 
-    /// How long a device waits after so many failures.
+    /// How long a device waits after its failures.
     fn wait(&self, device: usize, backoff: &Backoff) -> Duration {
-        let failures = self.links[device].failures;
+        let failures = self.connections[device].failures;
         if failures == 0 {
             return Duration::ZERO;
         }
@@ -335,7 +336,7 @@ impl Fleet {
         }
         while let Some(Reverse((at, device))) = self.timers.peek().copied() {
             let device = device as usize;
-            let is_set = self.links[device].timer == Some(at);
+            let is_set = self.connections[device].timer == Some(at);
             if is_set && at > now {
                 return None;
             }
@@ -343,8 +344,8 @@ impl Fleet {
             if !is_set {
                 continue;
             }
-            self.links[device].timer = None;
-            let timer = match self.links[device].state {
+            self.connections[device].timer = None;
+            let timer = match self.connections[device].state {
                 State::Connecting => Timer::Connect,
                 State::Closing => Timer::Close,
                 State::Down | State::Up => Timer::Backoff,
@@ -363,11 +364,11 @@ impl Fleet {
     }
 
     fn go(&mut self, device: usize, state: State, timer: Option<Instant>) {
-        let link = &mut self.links[device];
-        self.counts[link.state as usize] -= 1;
+        let connection = &mut self.connections[device];
+        self.counts[connection.state as usize] -= 1;
         self.counts[state as usize] += 1;
-        link.state = state;
-        link.timer = timer;
+        connection.state = state;
+        connection.timer = timer;
         if let Some(at) = timer {
             self.timers.push(Reverse((at, device as u32)));
         }

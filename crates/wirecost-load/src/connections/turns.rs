@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-/// Who connects again when: one in each gap, or so many at once as a second has gaps. Without a gap it is always somebody's turn.
+/// When devices connect again: one in each gap, or as many at once as a second has gaps. Without a gap each may at once.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// Zero is no limit.
@@ -19,12 +19,12 @@ pub(super) struct Turns {
 impl Turns {
     const AT_ONCE: Duration = Duration::from_secs(1);
 
-    /// Whether somebody may come behind whom nobody waits.
+    /// Whether a device may connect at once, where none waits.
     pub(super) fn take(&mut self, now: Instant) -> bool {
         self.waiting.is_empty() && self.take_next(now)
     }
 
-    /// Whether the first who waits may come.
+    /// Whether the first device that waits may connect.
     pub(super) fn take_next(&mut self, now: Instant) -> bool {
         let is_free = self.gap.is_zero() || self.taken_until < now + Self::AT_ONCE;
         if is_free {
