@@ -16,6 +16,7 @@
 //!
 //! ```
 //! use wirecost_dissect::Dissector;
+//! use wirecost_proto::Layer;
 //! use wirecost_wire::capture::Packet;
 //!
 //! // A CoAP ping in a UDP datagram from 10.77.0.2:40000 to 10.77.0.1:5683.
@@ -29,7 +30,7 @@
 //! let report = dissector.finish();
 //! assert_eq!(report.groups[0].protocol, "CoAP");
 //! let keep_alive = report.total.keep_alive.up;
-//! assert_eq!((keep_alive.ip, keep_alive.transport, keep_alive.application), (20, 8, 4));
+//! assert_eq!([Layer::Ip, Layer::Transport, Layer::Application].map(|layer| keep_alive.bytes(layer)), [20, 8, 4]);
 //! assert!(report.unattributed.is_empty());
 //! ```
 
