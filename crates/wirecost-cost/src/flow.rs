@@ -34,24 +34,3 @@ impl fmt::Display for Ports {
         write!(f, "ports {} (client) and {} (server)", self.client, self.server)
     }
 }
-
-/// One thing for each direction.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Both<T> {
-    up: T,
-    down: T,
-}
-
-impl<T> Both<T> {
-    pub(crate) const fn toward(&mut self, direction: Direction) -> &mut T {
-        self.toward_and_against(direction).0
-    }
-
-    /// What belongs to `direction`, and what to the other one.
-    pub(crate) const fn toward_and_against(&mut self, direction: Direction) -> (&mut T, &mut T) {
-        match direction {
-            Direction::Up => (&mut self.up, &mut self.down),
-            Direction::Down => (&mut self.down, &mut self.up),
-        }
-    }
-}

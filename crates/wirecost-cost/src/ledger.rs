@@ -27,7 +27,6 @@ use wirecost_wire::udp;
 
 pub use datagram_log::DatagramId;
 
-use crate::flow::Both;
 use crate::{Content, PacketVerdict, Ports};
 use datagram_log::DatagramLog;
 use fragments::{FragmentKey, Fragmented, Fragments};
@@ -57,7 +56,8 @@ pub struct DeviceLedger {
 
 #[derive(Clone, Debug)]
 struct Flow<T> {
-    directions: Both<T>,
+    /// By `Direction as usize`.
+    directions: [T; 2],
     /// The phase of the last packet.
     phase: Phase,
 }
@@ -65,7 +65,7 @@ struct Flow<T> {
 impl<T: Default> Flow<T> {
     fn new(phase: Phase) -> Self {
         Self {
-            directions: Both::default(),
+            directions: Default::default(),
             phase,
         }
     }
@@ -110,13 +110,13 @@ impl DeviceLedger {
 
     /// Takes what the next bytes of a TCP direction are: from their maker, or from the one that consumed them.
     pub fn stream_spans(&mut self, flow: Ports, direction: Direction, spans: &[Span]) {
-        self.connection(flow).directions.toward(direction).describe(spans);
+        self.connection(flow).directions[direction as usize].describe(spans);
     }
 
     /// Takes note that no endpoint will describe the next `bytes` bytes of a TCP direction: what follows them may be
     /// described again.
     pub fn stream_undescribed(&mut self, flow: Ports, direction: Direction, bytes: u64) {
-        self.connection(flow).directions.toward(direction).skip(bytes);
+        self.connection(flow).directions[direction as usize].skip(bytes);
     }
 
     /// Takes what a UDP datagram of `bytes` is; returns its number, by which [`crate::Arrivals`] knows it.
@@ -127,10 +127,7 @@ impl DeviceLedger {
         bytes: &[u8],
         spans: &[Span],
     ) -> DatagramId {
-        self.peer(flow)
-            .directions
-            .toward(direction)
-            .describe(bytes, spans)
+        self.peer(flow).directions[direction as usize].describe(bytes, spans)
     }
 
     /// Takes what one side said of one direction of a flow; returns the numbers of its datagrams in their order.
@@ -186,7 +183,12 @@ impl DeviceLedger {
             cause,
             wire_bytes: saturated(headers.wire_bytes as u64),
             unattributed_bytes: saturated(judgement.unattributed_bytes + surplus),
-            payload_bytes_original: self.content.spans().iter().map(original_payload_bytes).sum(),
+            payload_bytes_original: self
+                .content
+                .spans()
+                .iter()
+                .map(Span::original_payload_bytes)
+                .sum(),
             content: judgement.content,
         }
     }
@@ -197,7 +199,11 @@ impl DeviceLedger {
             .connections
             .entry(flow)
             .or_insert_with(|| Flow::new(Phase::Connect));
-        let (stream, peer) = connection.directions.toward_and_against(direction);
+        let [up, down] = &mut connection.directions;
+        let (stream, peer) = match direction {
+            Direction::Up => (up, down),
+            Direction::Down => (down, up),
+        };
         let acknowledged = segment
             .acknowledgement
             .filter(|_| !segment.rst)
@@ -245,7 +251,7 @@ impl DeviceLedger {
     fn identify(&mut self, flow: Ports, direction: Direction, datagram: &Datagram<'_>) -> DatagramId {
         let describer = self.describer;
         let mut spans = std::mem::take(&mut self.content);
-        let log = self.peer(flow).directions.toward(direction);
+        let log = &mut self.peer(flow).directions[direction as usize];
         let len = datagram.content_bytes;
         let id = log.send(len, datagram.content).unwrap_or_else(|| {
             if let Some(describe) = describer {
@@ -286,7 +292,7 @@ impl DeviceLedger {
         let header_bytes = HEADER_BYTES.saturating_sub(start);
         let range = start.max(HEADER_BYTES) - HEADER_BYTES..end.max(HEADER_BYTES) - HEADER_BYTES;
         let peer = self.peers.get_mut(&flow)?;
-        let log = peer.directions.toward(direction);
+        let log = &peer.directions[direction as usize];
         let unattributed_bytes = log.cover(id, range, &mut self.content);
         let first = self.content.spans().first();
         peer.phase = first.map_or(peer.phase, |span| span.phase);
@@ -345,15 +351,6 @@ fn stream_content(flow: Ports, placement: Option<Placement>) -> Content {
     match placement {
         Some(Placement { start, end, .. }) if start < end => Content::Stream { flow, start, end },
         _ => Content::None,
-    }
-}
-
-fn original_payload_bytes(span: &Span) -> u32 {
-    let is_original = matches!(span.cause, Cause::Original | Cause::Acknowledgement);
-    if is_original && span.layer == Layer::Payload {
-        span.len
-    } else {
-        0
     }
 }
 

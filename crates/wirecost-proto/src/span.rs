@@ -119,6 +119,16 @@ impl Span {
     pub fn continues(&self, other: &Self) -> bool {
         (self.layer, self.phase, self.cause) == (other.layer, other.phase, other.cause)
     }
+
+    /// The payload bytes of the span that were not sent before.
+    pub fn original_payload_bytes(&self) -> u32 {
+        let is_original = matches!(self.cause, Cause::Original | Cause::Acknowledgement);
+        if is_original && self.layer == Layer::Payload {
+            self.len
+        } else {
+            0
+        }
+    }
 }
 
 /// Bytes to transmit and the spans that cover them, or the spans of bytes that were consumed.

@@ -1,8 +1,9 @@
-//! One direction of a connection: what its bytes are, and which of them were sent before.
+//! One direction of a connection: the spans of its bytes, and which bytes were sent before.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use wirecost_cost::SendSequence;
 use wirecost_proto::{Phase, Span};
 use wirecost_tcp::Segment;
 use wirecost_wire::tcp::Flags;
@@ -10,35 +11,21 @@ use wirecost_wire::tcp::Flags;
 use super::datagrams::cut;
 use crate::tap::Placement;
 
-/// Send sequence variables as the link sees them, and the spans of what is not acknowledged yet.
-///
-/// Positions count sequence numbers from the SYN, which has 0, in 64 bits, so that they never wrap; the first byte of
-/// the stream has 1.
+/// The sequence numbers of a direction, and the spans of the bytes that are not acknowledged yet.
 #[derive(Debug, Default)]
 pub(crate) struct Described {
     spans: VecDeque<Span>,
-    /// Offset of the first span's first byte in the stream; what was before it is forgotten.
+    /// Offset in the stream of the first span's first byte; the spans before it are dropped.
     start: u64,
-    /// ISS.
-    pub(crate) initial: u32,
-    /// The position after the highest one sent.
-    next: u64,
-    /// Where the segment began that advanced `next` last.
-    tail: u64,
-    /// The position that the peer expects, as far as it said.
-    acknowledged: u64,
-    /// The position of the FIN.
-    fin: Option<u64>,
-    /// The peer's last window, not scaled.
-    window: Option<u16>,
-    /// Where the connect phase ends among what is forgotten.
+    pub(crate) sequence: SendSequence,
+    /// The end of the connect phase among the dropped spans.
     connect_end: u64,
-    /// The phase of what was forgotten last.
-    forgotten: Option<Phase>,
+    /// The phase of the span dropped last.
+    dropped: Option<Phase>,
 }
 
 impl Described {
-    /// Takes what the next bytes of the stream are.
+    /// Appends the spans of the next bytes of the stream.
     pub(crate) fn describe(&mut self, spans: &[Span]) {
         for span in spans {
             match self.spans.back_mut() {
@@ -50,7 +37,7 @@ impl Described {
         }
     }
 
-    /// Appends to `out` what the bytes in `range` are.
+    /// Appends to `out` the spans of the bytes in `range`.
     pub(crate) fn cover(&mut self, range: Range<u64>, out: &mut Vec<Span>) {
         let local = |offset: u64| usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
         let range = local(range.start)..local(range.end);
@@ -59,67 +46,36 @@ impl Described {
 
     /// Takes a segment that enters the link, with `payload_bytes` bytes of payload.
     pub(crate) fn send(&mut self, segment: &Segment, payload_bytes: u32) -> Placement {
-        // RFC 9293 sections 3.5.2 and 3.5.3: a reset's sequence number is its peer's choice.
-        if segment.flags.contains(Flags::RST) {
+        let flags = segment.flags;
+        if flags.contains(Flags::RST) {
             return Placement::default();
         }
         let position = self.position(segment.sequence);
-        let syn = u64::from(segment.flags.contains(Flags::SYN));
-        let fin = u64::from(segment.flags.contains(Flags::FIN));
-        // RFC 9293 section 3.4: SYN and FIN take a sequence number each.
-        let content = position + syn;
-        let content_end = content + u64::from(payload_bytes);
-        let end = content_end + fin;
-        let resent = self.next.clamp(content, content_end) - content;
-        let placement = Placement {
+        let (has_syn, has_fin) = (flags.contains(Flags::SYN), flags.contains(Flags::FIN));
+        let placed = self.sequence.send(position, has_syn, payload_bytes, has_fin);
+        let resent = placed.resent_end - placed.payload.start;
+        Placement {
             resent_bytes: usize::try_from(resent).unwrap_or(usize::MAX),
-            is_resent: position < self.next && position < end,
-            is_probe: syn + fin == 0 && self.is_probe(position, payload_bytes),
-        };
-        if end > self.next {
-            self.next = end;
-            self.tail = position;
+            is_resent: placed.is_resent,
+            is_probe: placed.is_probe,
         }
-        if fin > 0 {
-            self.fin = Some(content_end);
-        }
-        placement
     }
 
-    /// Takes a segment that the peer sends; the phase that it has where it carries nothing itself. `None` where it
-    /// tells nothing of this direction.
+    /// Takes a segment that the peer sends. Returns the phase that the segment has if it has no payload. `None` if it says
+    /// nothing about this direction.
     pub(crate) fn acknowledge(&mut self, segment: &Segment) -> Option<Phase> {
         if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
             return None;
         }
         let position = self.position(segment.acknowledgment);
-        let told = self.told(position, segment);
-        self.acknowledged = self.acknowledged.max(position.min(self.next));
-        self.window = Some(segment.window);
-        told.map(|told| self.phase_of(told))
-    }
-
-    /// The position that a segment tells about which acknowledges everything before `position`: the rule of
-    /// `wirecost_cost::DeviceLedger`.
-    fn told(&self, position: u64, segment: &Segment) -> Option<u64> {
-        let last = position.checked_sub(1);
-        if position > self.acknowledged {
-            return last;
-        }
-        // RFC 2018 section 4, RFC 2883 section 4: the first block is what arrived last.
-        let reported = segment.sack.iter().next().map(|block| self.position(block.right));
-        if let Some(right) = reported.filter(|right| (1..=self.next).contains(right)) {
-            return right.checked_sub(1);
-        }
-        if position < self.acknowledged || self.window != Some(segment.window) {
-            return last;
-        }
-        (position < self.next).then_some(position)
+        let reported = segment.sack.iter().next().map(|block| block.right);
+        let about = self.sequence.acknowledge(position, reported, segment.window);
+        about.map(|about| self.phase_of(about))
     }
 
     /// The phase of the byte at a position; 0 is the SYN.
     fn phase_of(&self, position: u64) -> Phase {
-        if self.fin.is_some_and(|fin| position >= fin) {
+        if self.sequence.is_closed_at(position) {
             return Phase::Close;
         }
         match position.checked_sub(1) {
@@ -128,8 +84,8 @@ impl Described {
         }
     }
 
-    /// Forgets what the sender has seen acknowledged up to `acknowledgment`, but for its last byte: it may be
-    /// acknowledged again.
+    /// Drops the spans that are acknowledged up to `acknowledgment`, except the last byte: the peer may acknowledge that
+    /// byte again.
     pub(crate) fn release(&mut self, acknowledgment: u32) {
         let before = self.position(acknowledgment).saturating_sub(2);
         while let Some(first) = self.spans.front() {
@@ -140,7 +96,7 @@ impl Described {
             if first.phase == Phase::Connect {
                 self.connect_end = end;
             }
-            self.forgotten = Some(first.phase);
+            self.dropped = Some(first.phase);
             self.start = end;
             self.spans.pop_front();
         }
@@ -151,7 +107,7 @@ impl Described {
             return Some(Phase::Connect);
         }
         if offset < self.start {
-            return self.forgotten;
+            return self.dropped;
         }
         let mut end = self.start;
         let mut spans = self.spans.iter();
@@ -162,26 +118,8 @@ impl Described {
         at.map(|span| span.phase)
     }
 
-    /// The position of a sequence number: the one nearest to `next` (RFC 9293 section 3.4: arithmetic modulo 2^32).
+    /// The position of a sequence number; 0 for one before the SYN.
     fn position(&self, sequence: u32) -> u64 {
-        let next = self.initial.wrapping_add(self.next as u32);
-        let distance = sequence.wrapping_sub(next).cast_signed();
-        self.next.saturating_add_signed(i64::from(distance))
-    }
-
-    /// Whether a segment at `position` only asks the peer for an acknowledgment.
-    fn is_probe(&self, position: u64, payload_bytes: u32) -> bool {
-        let follows = position + 1;
-        match payload_bytes {
-            // RFC 9293 section 3.8.4: a keep-alive has SEG.SEQ = SND.NXT-1; Linux probes a zero window with SND.UNA-1.
-            0 => follows == self.next || follows == self.acknowledged,
-            // Section 3.8.6.1: a byte into a zero window. Section 3.8.4: a keep-alive may have one garbage byte.
-            1 => {
-                let into_zero_window = self.window == Some(0) && position == self.acknowledged;
-                let all_acknowledged = follows == self.next && self.acknowledged == self.next;
-                into_zero_window || (all_acknowledged && self.tail != position)
-            }
-            _ => false,
-        }
+        self.sequence.position(sequence).unwrap_or(0)
     }
 }

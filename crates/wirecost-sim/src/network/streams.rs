@@ -59,7 +59,7 @@ impl Flow {
 
     fn place(&mut self, direction: Direction, socket: Socket, initial: u32) {
         if let Body::Stream(streams) = &mut self.body {
-            streams.described[direction as usize].initial = initial;
+            streams.described[direction as usize].sequence.initial = initial;
             streams.sockets[direction as usize] = Some(Box::new(socket));
         }
     }

@@ -45,7 +45,7 @@ fn add(totals: &mut Totals, packet: &Packet<'_>) {
         let (again, new) = resent.split(at, span);
         totals.add_span(way, &again);
         totals.add_span(way, &new);
-        original += payload_bytes_original(&new);
+        original += new.original_payload_bytes();
         at = at.saturating_add(span.len);
     }
     let covered = ip_bytes + transport_bytes + at as usize;
@@ -131,15 +131,6 @@ fn transport_bytes(packet: &Packet<'_>) -> usize {
         Transport::Udp => udp::HEADER_BYTES,
         Transport::Fragment(fragment) => fragment.udp_header_bytes(),
         Transport::Unreachable => packet.wire_bytes - ip_header_bytes(&packet.source),
-    }
-}
-
-fn payload_bytes_original(span: &Span) -> u32 {
-    let is_original = matches!(span.cause, Cause::Original | Cause::Acknowledgement);
-    if is_original && span.layer == Layer::Payload {
-        span.len
-    } else {
-        0
     }
 }
 
