@@ -15,8 +15,7 @@ const FLOW: Ports = Ports {
 /// A device's books under a script of descriptions and packets. The first byte chooses whether there is a describer.
 /// Returns whether every byte was attributed.
 pub fn ledger(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut books = Books::new(choice & 1 != 0);

@@ -38,8 +38,7 @@ pub fn datagram(bytes: &[u8]) -> bool {
 /// A client that has something to send, under a script. The first byte chooses its version. Returns whether what it
 /// received is a server's.
 pub fn client(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = client_rig(choice);
@@ -50,8 +49,7 @@ pub fn client(bytes: &[u8]) -> bool {
 /// A server with up to four flows, under a script. The first byte chooses whether it asks for a cookie. Returns whether
 /// a client opened a connection or began to.
 pub fn server(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = server_rig(choice, 4);
@@ -62,8 +60,7 @@ pub fn server(bytes: &[u8]) -> bool {
 /// A connection with a message, of which a script changes what is under way. The first byte chooses the version.
 /// Returns whether the message arrived.
 pub fn connection(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut duel = Duel::open(client_rig(choice), server_rig(choice, 1));

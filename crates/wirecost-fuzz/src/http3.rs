@@ -1,6 +1,7 @@
 //! HTTP/3 and QUIC: field sections, frames of both, packets, client, server, and both while their datagrams are changed
 //! under way.
 
+use std::slice::Chunks;
 use std::sync::Arc;
 
 use wirecost_http::client::{self, Command};
@@ -17,7 +18,7 @@ use wirecost_security::tls::Versions;
 
 use crate::duel::Duel;
 use crate::rig::Rig;
-use crate::script::Script;
+use crate::script::{Script, read_in_pieces};
 use crate::world::{World, is_without_fault};
 
 /// A field section: what is read is written and reads as the same fields. Returns whether it could be read.
@@ -49,15 +50,8 @@ pub fn string(bytes: &[u8]) -> bool {
 /// A request stream: what it holds does not depend on where it is cut. The first byte seeds the cuts. Returns whether
 /// it ends with a frame.
 pub fn request_stream(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
-        return false;
-    };
-    let stream = script.rest();
-    let whole = parts(stream.chunks(stream.len().max(1)));
-    assert_eq!(whole, parts(stream.chunks(usize::from(stride) + 1)));
-    assert_eq!(whole, parts(stream.chunks(1)));
-    whole.is_some_and(|parts| parts.ends_whole)
+    let parts = read_in_pieces(bytes, parts).and_then(|(_, parts)| parts);
+    parts.is_some_and(|parts| parts.ends_whole)
 }
 
 /// What a request stream holds.
@@ -70,7 +64,7 @@ struct Parts {
 }
 
 /// What is in the chunks; `None` where they cannot be read to their end.
-fn parts<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<Parts> {
+fn parts(chunks: Chunks<'_, u8>) -> Option<Parts> {
     let mut reader = Reader::new(Side::Server);
     let mut parts = Parts::default();
     for mut chunk in chunks {
@@ -90,25 +84,18 @@ fn parts<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<Parts> {
 /// A unidirectional stream of the peer: what it says does not depend on where it is cut. The first byte seeds the cuts.
 /// Returns whether it could be read.
 pub fn unidirectional_stream(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
-        return false;
-    };
-    let stream = script.rest();
-    let whole = said(stream.chunks(stream.len().max(1)));
-    assert_eq!(whole, said(stream.chunks(usize::from(stride) + 1)));
-    assert_eq!(whole, said(stream.chunks(1)));
-    whole.is_some()
+    read_in_pieces(bytes, control_events).is_some_and(|(_, events)| events.is_some())
 }
 
-fn said<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<unidirectional::ControlEvent>, bool)> {
+/// What a unidirectional stream says, and whether it may end there; `None` if it cannot be read.
+fn control_events(chunks: Chunks<'_, u8>) -> Option<(Vec<unidirectional::ControlEvent>, bool)> {
     let mut reader = unidirectional::Reader::default();
     let mut opened = unidirectional::Opened::new(Side::Server);
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     for chunk in chunks {
-        reader.read(chunk, &mut opened, |what| said.push(what)).ok()?;
+        reader.read(chunk, &mut opened, |event| events.push(event)).ok()?;
     }
-    Some((said, reader.end().is_ok()))
+    Some((events, reader.end().is_ok()))
 }
 
 /// An opened packet: its frames lie end to end. Returns whether all of them could be read.

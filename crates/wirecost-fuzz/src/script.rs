@@ -1,5 +1,7 @@
 //! Bytes as a sequence of decisions.
 
+use std::fmt::Debug;
+use std::slice::Chunks;
 use std::time::Duration;
 
 /// The decisions that are left.
@@ -11,6 +13,12 @@ pub(crate) struct Script<'a> {
 impl<'a> Script<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
+    }
+
+    /// The first byte, which chooses a configuration, and a script of the other bytes; `None` without a byte.
+    pub(crate) fn with_choice(bytes: &'a [u8]) -> Option<(u8, Self)> {
+        let (choice, rest) = bytes.split_first()?;
+        Some((*choice, Self { rest }))
     }
 
     /// The next byte; `None` at the end.
@@ -76,6 +84,19 @@ impl<'a> Script<'a> {
         };
         Some((usize::from(first >> 6), step))
     }
+}
+
+/// Reads the stream behind the first byte as a whole, byte by byte, and in pieces of a length that the first byte chooses,
+/// and asserts that `read` returns the same each time. Returns the stream and that result; `None` without a byte.
+pub(crate) fn read_in_pieces<'a, T: PartialEq + Debug>(
+    bytes: &'a [u8],
+    read: impl Fn(Chunks<'a, u8>) -> T,
+) -> Option<(&'a [u8], T)> {
+    let (stride, stream) = bytes.split_first()?;
+    let whole = read(stream.chunks(stream.len().max(1)));
+    assert_eq!(whole, read(stream.chunks(usize::from(*stride) + 1)));
+    assert_eq!(whole, read(stream.chunks(1)));
+    Some((stream, whole))
 }
 
 /// What happens to bytes that are under way.

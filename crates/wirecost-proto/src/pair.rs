@@ -9,6 +9,7 @@ mod arrived;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 use core::fmt::Debug;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
@@ -142,19 +143,14 @@ where
 
     /// Advances to the next thing that happens, and lets it happen; false where nothing would.
     pub fn step(&mut self) -> bool {
-        let arrival = self.arrivals.keys().next().map(|(at, _)| *at);
-        let Some(next) = [arrival, self.client_wakes, self.server_wakes]
-            .into_iter()
-            .flatten()
-            .min()
-        else {
+        let Some(next) = self.next_step() else {
             return false;
         };
         self.now = self.now.max(next);
-        if arrival.is_some_and(|at| at <= self.now) {
-            if let Some((_, arrival)) = self.arrivals.pop_first() {
-                self.arrive(arrival);
-            }
+        let first = self.arrivals.first_entry();
+        if let Some(arrival) = first.filter(|first| first.key().0 <= self.now) {
+            let arrival = arrival.remove();
+            self.arrive(arrival);
         } else if self.client_wakes.is_some_and(|at| at <= self.now) {
             self.client_input(Input::Timeout);
         } else {
@@ -195,29 +191,20 @@ where
             What::Bytes { bytes, spans } => {
                 let is_datagram = self.transport == Transport::Datagram;
                 self.flow(flow, direction).arrived.add(spans, is_datagram);
-                let input = (flow, bytes);
-                match direction {
-                    Direction::Up => self.server_input(Input::Received {
-                        flow: input.0,
-                        bytes: &input.1,
-                    }),
-                    Direction::Down => self.client_input(Input::Received {
-                        flow: input.0,
-                        bytes: &input.1,
-                    }),
-                }
+                self.receiver_input(direction, Input::Received { flow, bytes: &bytes });
             }
             What::Close { reset: true } => {
                 let reason = ResetReason::ByPeer;
-                match direction {
-                    Direction::Up => self.server_input(Input::Reset { flow, reason }),
-                    Direction::Down => self.client_input(Input::Reset { flow, reason }),
-                }
+                self.receiver_input(direction, Input::Reset { flow, reason });
             }
-            What::Close { reset: false } => match direction {
-                Direction::Up => self.server_input(Input::PeerClosed { flow }),
-                Direction::Down => self.client_input(Input::PeerClosed { flow }),
-            },
+            What::Close { reset: false } => self.receiver_input(direction, Input::PeerClosed { flow }),
+        }
+    }
+
+    fn receiver_input(&mut self, direction: Direction, input: Input<'_, Infallible>) {
+        match direction {
+            Direction::Up => self.server_input(input.map_command(|never| match never {})),
+            Direction::Down => self.client_input(input.map_command(|never| match never {})),
         }
     }
 
@@ -293,26 +280,12 @@ where
                         bytes,
                         spans: spans.clone(),
                     };
-                    self.schedule(
-                        delivery.at,
-                        Arrival {
-                            flow,
-                            direction,
-                            what,
-                        },
-                    );
+                    self.schedule(delivery.at, flow, direction, what);
                 }
             }
             Transport::Stream => {
                 let at = self.reliable_arrival(flow, direction, bytes.len());
-                self.schedule(
-                    at,
-                    Arrival {
-                        flow,
-                        direction,
-                        what: What::Bytes { bytes, spans },
-                    },
-                );
+                self.schedule(at, flow, direction, What::Bytes { bytes, spans });
             }
         }
     }
@@ -324,14 +297,7 @@ where
         }
         if self.transport == Transport::Stream {
             let at = self.reliable_arrival(flow, direction, 0);
-            self.schedule(
-                at,
-                Arrival {
-                    flow,
-                    direction,
-                    what: What::Close { reset },
-                },
-            );
+            self.schedule(at, flow, direction, What::Close { reset });
         }
     }
 
@@ -359,8 +325,13 @@ where
         deliveries
     }
 
-    fn schedule(&mut self, at: Instant, arrival: Arrival) {
+    fn schedule(&mut self, at: Instant, flow: FlowId, direction: Direction, what: What) {
         self.order += 1;
+        let arrival = Arrival {
+            flow,
+            direction,
+            what,
+        };
         self.arrivals.insert((at, self.order), arrival);
     }
 

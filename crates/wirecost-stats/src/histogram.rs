@@ -17,8 +17,8 @@ use crate::sample::Summary;
 
 pub use steps::Step;
 
-/// The longest duration that is told apart, in nanoseconds: 146 years, more than any time-out that can be asked for
-/// ([`parse_duration`](wirecost_proto::units::parse_duration)).
+/// The longest duration that has a count of its own, in nanoseconds: 146 years, more than any time-out that a user can
+/// set (`wirecost_proto::units::parse_duration`).
 pub(crate) const MAX_NS: u64 = 1 << 62;
 
 /// The bound in the format of a histogram without longer durations, in nanoseconds: 60 s.

@@ -48,4 +48,5 @@ pub use segment::{Segment, Timestamps};
 pub use timers::Granularity;
 
 #[cfg(test)]
+#[path = "tests/harness.rs"]
 mod harness;

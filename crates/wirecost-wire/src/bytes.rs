@@ -3,7 +3,7 @@
 use crate::Error;
 
 /// The `N` bytes from `at` on; zeros where `bytes` end before.
-fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+pub(crate) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let tail = bytes.get(at..).and_then(|tail| tail.first_chunk());
     tail.copied().unwrap_or([0; N])
 }
@@ -45,6 +45,14 @@ pub(crate) fn part<'a>(
         expected: end,
         got: bytes.len(),
     })
+}
+
+/// Refuses a length field below `expected`.
+pub(crate) const fn at_least(field: &'static str, expected: usize, got: usize) -> Result<(), Error> {
+    if got < expected {
+        return Err(Error::LengthTooSmall { field, expected, got });
+    }
+    Ok(())
 }
 
 /// The bytes that `text` writes as hexadecimal digits with spaces.

@@ -97,17 +97,7 @@ impl<R: Read> Reader<R> {
     /// The file is damaged or ends inside a packet: nothing more can be read.
     pub fn item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
         match &mut self.0 {
-            Format::Pcap(reader) => {
-                let link_type = reader.link_type();
-                Ok(reader.packet()?.map(|packet| {
-                    Item::Packet(Packet {
-                        timestamp_ns: Some(packet.timestamp_ns),
-                        link_type,
-                        bytes: packet.bytes,
-                        original_bytes: packet.original_bytes,
-                    })
-                }))
-            }
+            Format::Pcap(reader) => Ok(reader.packet()?.map(Item::Packet)),
             Format::Pcapng(reader) => Ok(reader.packet_or_secrets()?),
         }
     }

@@ -2,6 +2,34 @@
 
 use alloc::vec::Vec;
 
+/// The byte order of a file, or of a section of one: that of the machine that wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByteOrder {
+    Big,
+    Little,
+}
+
+impl ByteOrder {
+    pub(crate) fn u16(self, bytes: [u8; 2]) -> u16 {
+        u16::from_be_bytes(self.big_endian(bytes))
+    }
+
+    pub(crate) fn u32(self, bytes: [u8; 4]) -> u32 {
+        u32::from_be_bytes(self.big_endian(bytes))
+    }
+
+    pub(crate) fn i64(self, bytes: [u8; 8]) -> i64 {
+        i64::from_be_bytes(self.big_endian(bytes))
+    }
+
+    fn big_endian<const N: usize>(self, mut bytes: [u8; N]) -> [u8; N] {
+        if self == Self::Little {
+            bytes.reverse();
+        }
+        bytes
+    }
+}
+
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {

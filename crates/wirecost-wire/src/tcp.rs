@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 
 use crate::Error;
-use crate::bytes::{fixed_header, part, u16_at, u32_at};
+use crate::bytes::{at_least, fixed_header, part, u16_at, u32_at};
 use crate::checksum::{Checksum, Sum};
 use crate::ip::{Addresses, Protocol};
 
@@ -120,13 +120,7 @@ impl<'a> Segment<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         let fixed: &[u8; HEADER_BYTES] = fixed_header("TCP header", bytes)?;
         let header_bytes = usize::from(fixed[12] >> 4) * 4;
-        if header_bytes < HEADER_BYTES {
-            return Err(Error::LengthTooSmall {
-                field: "TCP data offset",
-                expected: HEADER_BYTES,
-                got: header_bytes,
-            });
-        }
+        at_least("TCP data offset", HEADER_BYTES, header_bytes)?;
         Ok(Self {
             fixed,
             options: part("TCP options", bytes, HEADER_BYTES, header_bytes)?,

@@ -1,7 +1,7 @@
 //! UDP datagrams (RFC 768).
 
 use crate::Error;
-use crate::bytes::{fixed_header, u16_at};
+use crate::bytes::{at_least, fixed_header, u16_at};
 use crate::checksum::{Checksum, Sum};
 use crate::internet::length_field;
 use crate::ip::{Addresses, Protocol, Version};
@@ -30,13 +30,7 @@ impl<'a> Datagram<'a> {
             0 => bytes.len(),
             length => length,
         };
-        if length < HEADER_BYTES {
-            return Err(Error::LengthTooSmall {
-                field: "UDP length",
-                expected: HEADER_BYTES,
-                got: length,
-            });
-        }
+        at_least("UDP length", HEADER_BYTES, length)?;
         let end = length.min(bytes.len());
         Ok(Self {
             header,

@@ -16,22 +16,21 @@ use super::rtt::RttSample;
 use super::scoreboard::Record;
 use super::state::State;
 use super::tail_loss_probe::TailProbe;
-use super::{Ack, Acked, Recovery, Retransmit, micros, milliseconds};
+use super::{Ack, Recovery, Retransmit, micros, milliseconds};
 use crate::recovery::congestion::AckSample;
 use crate::sequence::{is_after, is_before};
 
 impl Recovery {
     /// Takes an acknowledgment that is acceptable (RFC 9293, section 3.10.7.4); one of what was never sent is ignored.
-    pub(crate) fn handle_ack(&mut self, ack: &Ack, now: Instant) -> Acked {
+    pub(crate) fn handle_ack(&mut self, ack: &Ack, now: Instant) {
         let prior_una = self.scoreboard.una();
         if is_after(ack.acknowledgment, self.scoreboard.next()) {
-            return Acked::default();
+            return;
         }
         if self.says_nothing(ack) {
             self.largest_window = self.largest_window.max(ack.window_bytes);
-            return Acked::default();
+            return;
         }
-        let delivered = self.delivered;
         let mut effect = Effect {
             prior_una,
             echo: ack.echo,
@@ -46,10 +45,6 @@ impl Recovery {
         } else {
             self.largest_window = self.largest_window.max(ack.window_bytes);
             self.handle_new_ack(ack, &mut effect, now);
-        }
-        Acked {
-            advanced: self.scoreboard.una().wrapping_sub(prior_una),
-            delivered: self.delivered.wrapping_sub(delivered),
         }
     }
 
@@ -197,13 +192,7 @@ impl Recovery {
     pub(super) fn measure_opening(&mut self, rtt: Duration, tick: u64) {
         let rtt_micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX);
         self.min_rtt.measure(rtt_micros.max(1), tick, &self.clock);
-        let sample = RttSample {
-            micros: rtt_micros,
-            una: self.scoreboard.una(),
-            next: self.scoreboard.next(),
-        };
-        self.rtt.measure(&sample, &self.clock);
-        self.rto_ticks = self.rtt.rto_ticks();
+        self.measure_rto(rtt_micros);
     }
 
     /// Whether the peer may have held this acknowledgment back: that of a lone small segment. (Linux:

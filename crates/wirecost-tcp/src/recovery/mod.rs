@@ -93,15 +93,6 @@ pub(crate) struct Ack {
     pub(crate) has_new_data: bool,
 }
 
-/// What an acknowledgment did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Acked {
-    /// By how much SND.UNA advanced.
-    pub(crate) advanced: u32,
-    /// Segments newly known to have arrived.
-    pub(crate) delivered: u32,
-}
-
 /// A run of sequence numbers to be sent again; a FIN counts as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {

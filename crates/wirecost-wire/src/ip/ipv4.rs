@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use crate::bytes::{address_at, fixed_header, part, u16_at};
+use crate::Error;
+use crate::bytes::{address_at, at_least, fixed_header, part, u16_at};
 use crate::checksum::Sum;
 use crate::internet::{DEFAULT_HOP_LIMIT, Fragment, Protocol, length_field};
-use crate::{Error, ip};
 
 /// Bytes of a header without options.
 pub const HEADER_BYTES: usize = 20;
@@ -123,13 +123,6 @@ impl<'a> Header<'a> {
     }
 }
 
-fn at_least(field: &'static str, expected: usize, got: usize) -> Result<(), Error> {
-    if got < expected {
-        return Err(Error::LengthTooSmall { field, expected, got });
-    }
-    Ok(())
-}
-
 /// An IPv4 header without options, of a whole datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
@@ -161,14 +154,6 @@ impl Repr {
             identification: 0,
             dont_fragment: true,
         }
-    }
-
-    /// Appends the header and `payload` to `out`.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] for a packet above 65,535 bytes; `out` is then as it was.
-    pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-        ip::Repr::V4(*self).emit(payload, out)
     }
 
     pub(crate) fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
+use crate::Error;
 use crate::bytes::{address_at, fixed_header, part, u16_at, u32_at};
 use crate::internet::{DEFAULT_HOP_LIMIT, Fragment, Protocol, length_field};
-use crate::{Error, ip};
 
 /// Bytes of the fixed header.
 pub const HEADER_BYTES: usize = 40;
@@ -209,14 +209,6 @@ impl Repr {
             traffic_class: 0,
             flow_label: 0,
         }
-    }
-
-    /// Appends the header and `payload` to `out`.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] for a payload above 65,535 bytes; `out` is then as it was.
-    pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-        ip::Repr::V6(*self).emit(payload, out)
     }
 
     /// The header of a part of a datagram and its Fragment header (RFC 8200 section 4.5).

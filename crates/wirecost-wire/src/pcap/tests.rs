@@ -26,7 +26,8 @@ fn reads_both_byte_orders_and_both_resolutions() {
         let mut reader = Reader::new(file.as_slice()).unwrap();
         assert_eq!(reader.link_type(), 101, "{magic}");
         let expected = Packet {
-            timestamp_ns,
+            timestamp_ns: Some(timestamp_ns),
+            link_type: 101,
             bytes: &[0xaa, 0xbb],
             original_bytes: 9,
         };

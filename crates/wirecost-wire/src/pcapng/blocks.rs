@@ -1,9 +1,9 @@
 //! The blocks of a capture.
 
-use super::fields::{ByteOrder, Fields, text};
+use super::fields::{Fields, text};
 use super::option_code;
 use super::reader::ReadError;
-use crate::packet::{self, Secrets};
+use crate::packet::{self, ByteOrder, Secrets};
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 use std::io::{self, Read};
 
 use super::blocks::{Block, Decoding, Interface, PacketView, Section};
-use super::fields::{ByteOrder, Fields};
+use super::fields::Fields;
 use super::{BLOCK_FRAME_BYTES, BYTE_ORDER_MAGIC, MAX_BLOCK_BYTES, MAX_INTERFACES, block_type};
-use crate::packet::{Item, Secrets};
+use crate::packet::{ByteOrder, Item, Secrets};
 use crate::window::Window;
 
 /// Why a capture cannot be read on.

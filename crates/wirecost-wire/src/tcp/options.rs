@@ -1,7 +1,7 @@
 //! TCP options (RFC 9293 section 3.2, RFC 7323, RFC 2018, RFC 7413).
 
 use crate::Error;
-use crate::bytes::{u16_at, u32_at};
+use crate::bytes::{at_least, u16_at, u32_at};
 use crate::tcp::MAX_OPTION_BYTES;
 
 /// Option kinds of IANA's registry "TCP Option Kind Numbers".
@@ -154,21 +154,14 @@ impl<'a> Iter<'a> {
     fn split(kind: u8, tail: &'a [u8]) -> Result<(TcpOption<'a>, &'a [u8]), Error> {
         let length = tail.first().map_or(0, |length| usize::from(*length));
         // RFC 9293 section 3.2: the length counts kind and length; MUST-7: a wrong one must not crash us.
-        let Some(data_bytes) = length.checked_sub(2) else {
-            return Err(Error::LengthTooSmall {
-                field: "TCP option length",
-                expected: 2,
-                got: length,
-            });
-        };
+        at_least("TCP option length", 2, length)?;
         let data = tail.get(1..).unwrap_or_default();
-        let Some((bytes, rest)) = data.split_at_checked(data_bytes) else {
-            return Err(Error::Truncated {
-                what: "TCP option",
-                expected: length,
-                got: tail.len() + 1,
-            });
-        };
+        let split = data.split_at_checked(length - 2);
+        let (bytes, rest) = split.ok_or(Error::Truncated {
+            what: "TCP option",
+            expected: length,
+            got: tail.len() + 1,
+        })?;
         Ok((TcpOption::new(kind, bytes), rest))
     }
 }
@@ -185,13 +178,10 @@ impl<'a> Iterator for Iter<'a> {
                 self.rest = tail;
                 Some(Ok(TcpOption::NoOperation))
             }
-            kind => {
-                let split = Self::split(kind, tail);
-                Some(split.map(|(option, rest)| {
-                    self.rest = rest;
-                    option
-                }))
-            }
+            kind => Some(Self::split(kind, tail).map(|(option, rest)| {
+                self.rest = rest;
+                option
+            })),
         }
     }
 }
